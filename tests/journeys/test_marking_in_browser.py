@@ -201,6 +201,16 @@ def test_marks_survive_a_dead_server_a_closed_tab_and_two_tabs(browser: Any, fol
         saved(second)
         assert kept(served)[0].subtlety == 5
         assert len(kept(served)) == 2
+        drafts = served.room.drafts
+        assert drafts is not None
+        before = drafts.of("a").seconds
+        second.evaluate("() => { nodulebench.tools.findings.drafts.seconds = 40; }")
+        second.goto("about:blank")  # as closing it does; the time on the open scan is not lost
+        for _ in range(200):
+            if drafts.of("a").seconds > before + 39:
+                break
+            first.wait_for_timeout(20)
+        assert drafts.of("a").seconds >= before + 40
     context.close()
 
 

@@ -1,13 +1,12 @@
 """nodulebench read: a folder of scans in the browser, for one reader."""
 
 import getpass
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import option
+from nodulebench.cli.page_options import address_shown, page_options
 
 if TYPE_CHECKING:
     from nodulebench.language import LanguageName
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, exists=True),
     help="The panel's key: its scans are an exam, and the sheet comes when all are handed in.",
 )
-@option("--port", click.IntRange(0, 65535), 0, "On this machine alone; 0: any that is free.")
-@option("--language", ["en", "zh"], "en", "Language of the page.")
-@click.option("--browser/--no-browser", default=True, help="Open the page at once.")
+@page_options
 def command(
     folder: Path,
     reader: str | None,
@@ -64,17 +61,3 @@ def command(
         exam=None if key is None else exam_of(key),
         opened=address_shown("stop with Ctrl-C; everything that was drawn is saved", opens=browser),
     )
-
-
-def address_shown(last: str, *, opens: bool) -> Callable[[str], None]:
-    """What tells the address of a page, and how to end; and opens it, where that is wanted."""
-
-    def opened(address: str) -> None:
-        click.echo(f"open {address}")
-        click.echo(last)
-        if opens:
-            import webbrowser
-
-            webbrowser.open(address)
-
-    return opened

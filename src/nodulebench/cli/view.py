@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import option
-from nodulebench.cli.read import address_shown
+from nodulebench.cli.page_options import address_shown, page_options
 
 if TYPE_CHECKING:
     from nodulebench.language import LanguageName
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder that voxels are kept in; default: beside the images.",
 )
-@option("--port", click.IntRange(0, 65535), 0, "On this machine alone; 0: any that is free.")
-@option("--language", ["en", "zh"], "en", "Language of the page.")
-@click.option("--browser/--no-browser", default=True, help="Open the page at once.")
+@page_options
 def command(
     result: Path,
     images: Path,

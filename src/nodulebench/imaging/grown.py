@@ -51,6 +51,9 @@ class Grown:
 def grown_at(volume: Volume, place_mm: FloatArray, level: int = 0) -> Grown:
     """The nodule at a place.
 
+    Every turn of the wheel holds what the turn before it held, or is held by it: a larger proposal
+    loses no voxel, a smaller one wins none.
+
     Args:
         volume: upright.
         place_mm: the click.
@@ -62,10 +65,30 @@ def grown_at(volume: Volume, place_mm: FloatArray, level: int = 0) -> Grown:
     spacing = volume.spacing_mm
     seed, core_hu = _seed(part, at, spacing)
     threshold = max(LUNG_HU + SHARE * (min(core_hu, SOFT_HU) - LUNG_HU), LOWEST_HU)
-    threshold -= STEP_HU * level
-    dense = part >= threshold
-    dense[seed] = True
     is_lung = _closed_lung(part < AIR_HU, spacing)
+    thing, middle = _thing(part, seed, is_lung, threshold, 0, spacing)
+    way = 1 if level > 0 else -1
+    for turn in range(way, level + way, way) if level else ():
+        turned, _ = _thing(part, seed, is_lung, threshold, turn, spacing)
+        thing = thing | turned if level > 0 else thing & turned
+    if level:
+        thing = ndimage.binary_fill_holes(_hanging_together(thing, middle))
+    return Grown((np.argwhere(thing) + low)[:, ::-1], threshold - STEP_HU * level)
+
+
+def _thing(
+    part: Float32Array,
+    seed: tuple[int, ...],
+    is_lung: BoolArray,
+    threshold: float,
+    level: int,
+    spacing: FloatArray,
+) -> tuple[BoolArray, tuple[int, ...]]:
+    """What is dense around a voxel, cut off vessels and wall, and its middle."""
+    from scipy import ndimage
+
+    dense = part >= threshold - STEP_HU * level
+    dense[seed] = True
     if is_lung[seed]:
         dense &= is_lung
     thing = _hanging_together(dense, seed)
@@ -75,8 +98,8 @@ def grown_at(volume: Volume, place_mm: FloatArray, level: int = 0) -> Grown:
     thing = _opened(thing, inside, middle, THIN * radius / STEP**level, spacing)
     reach = (FARTHEST * radius + FARTHEST_MM) * STEP**level
     thing &= _distance(part.shape, middle, spacing) <= reach
-    thing = ndimage.binary_fill_holes(_hanging_together(thing, middle))
-    return Grown((np.argwhere(thing) + low)[:, ::-1], threshold)
+    whole: BoolArray = ndimage.binary_fill_holes(_hanging_together(thing, middle))
+    return whole, middle
 
 
 def _cube(volume: Volume, place_mm: FloatArray) -> tuple[Float32Array, IntArray, IntArray]:

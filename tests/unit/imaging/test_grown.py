@@ -1,5 +1,6 @@
 """A click on something round in lung gives it, without vessel and wall."""
 
+import itertools
 import math
 
 import numpy as np
@@ -55,6 +56,18 @@ def test_turns_of_the_wheel_make_it_larger_and_smaller() -> None:
     counts = [len(grown_at(volume, BALL_MM, level).voxel) for level in range(-4, 5)]
     assert counts == sorted(counts)
     assert counts[0] < counts[4] < counts[-1]
+
+
+def test_a_larger_proposal_loses_no_voxel_and_a_smaller_one_wins_none() -> None:
+    random = np.random.default_rng(3)
+    volume = ball(size=(44, 44, 24), spacing_mm=(0.9, 0.9, 1.6))
+    away = around(volume)
+    is_vessel = np.hypot(away[..., 1] - 2, away[..., 2] - 1) < 1.3
+    noisy = np.where(is_vessel, INSIDE_HU, volume.hu) + random.normal(0, 90, volume.hu.shape)
+    rough = Volume(noisy.astype(np.int16), volume.geometry)
+    held = [set(map(tuple, grown_at(rough, BALL_MM, turn).voxel)) for turn in (-6, -3, 0, 3, 6)]
+    for smaller, larger in itertools.pairwise(held):
+        assert smaller < larger
 
 
 def test_ground_glass_is_found_by_its_own_density() -> None:

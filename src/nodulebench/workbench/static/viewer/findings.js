@@ -26,6 +26,7 @@ export class Findings {
     });
     this.form.addEventListener("change", () => this.fromForm());
     state.listeners.push(() => this.show());
+    addEventListener("pagehide", () => this.leaving()); // the time on a scan that is left open
   }
 
   get caseId() {

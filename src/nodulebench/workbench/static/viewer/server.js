@@ -22,11 +22,15 @@ export async function askVoxels(path, signal) {
   return new Int16Array(await answer.arrayBuffer());
 }
 
+const MOST_KEPT_ALIVE = 30000; // bytes that browsers send on after the page is gone
+
 export async function send(path, body) {
+  const text = JSON.stringify(body);
   const answer = await fetch(path, {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-Requested-With": "nodulebench" },
-    body: JSON.stringify(body),
+    body: text,
+    keepalive: text.length < MOST_KEPT_ALIVE,
   });
   return (await answered(answer)).json();
 }
