@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter, model_validator
 
 from nodulebench.annotate.people import Name, PublicLine
 from nodulebench.annotate.readings.consistency import CaseCheck
-from nodulebench.annotate.readings.reading import DrawnFinding, Reading
+from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.model.tables import NODULE_TYPES
 from nodulebench.model.written import Written
 
@@ -100,6 +100,18 @@ class AddNodule(Written):
     """The candidate that it becomes; filled in by the program."""
 
 
+class CorrectOutline(Written):
+    """Draw a nodule anew whose outline is wrong; what was drawn before is kept."""
+
+    step: Literal["correct"] = "correct"
+    batch_id: Name
+    case_id: str
+    candidate_id: str
+    slices: tuple[DrawnSlice, ...] = Field(min_length=1)
+    """The whole nodule as it shall be, not its changes."""
+    comment: str = ""
+
+
 class FinishCase(Written):
     """Say, as reviewer, that a case holds nothing more than was judged or added."""
 
@@ -164,6 +176,7 @@ OneStep = Annotated[
     | TypeNodule
     | ReviewNodule
     | AddNodule
+    | CorrectOutline
     | FinishCase
     | ArbitrateNodule
     | ApproveBatch
@@ -194,6 +207,7 @@ Action = (
     | TypeNodule
     | ReviewNodule
     | AddNodule
+    | CorrectOutline
     | FinishCase
     | ArbitrateNodule
     | ApproveBatch

@@ -64,6 +64,14 @@ commission inspects what was labelled (ITU FG-AI4H)."""
 WORKFLOWS = {rules.name: rules for rules in (NIFDC, ITU)}
 
 
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A candidate as somebody drew it anew."""
+
+    by: str
+    step: actions.CorrectOutline
+
+
 @dataclass(frozen=True)
 class Batch:
     """Cases that one team reads, as far as they have come."""
@@ -81,6 +89,8 @@ class Batch:
     reviews: Mapping[Key, actions.ReviewNodule] = field(default_factory=dict)
     added: Mapping[Key, actions.AddNodule] = field(default_factory=dict)
     """What the reviewer drew because no reader had."""
+    corrections: Mapping[Key, tuple[Correction, ...]] = field(default_factory=dict)
+    """Every version of an outline that was drawn anew, in order; the last one counts."""
     finished: frozenset[str] = frozenset()
     """Cases in which the reviewer has nothing more to say."""
     rulings: Mapping[Key, actions.ArbitrateNodule] = field(default_factory=dict)
@@ -206,6 +216,11 @@ class Batch:
         """Candidates in dispute without a ruling."""
         return [key for key in self.candidates if self.dispute(key) and key not in self.rulings]
 
+    def corrected(self, key: Key) -> Correction | None:
+        """The outline that counts instead of what readers drew; None: theirs does."""
+        versions = self.corrections.get(key, ())
+        return versions[-1] if versions else None
+
     def nodule_type(self, key: Key) -> str | None:
         """The type of a candidate: as ruled, else as its readers agree."""
         ruling = self.rulings.get(key)
@@ -276,6 +291,10 @@ def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
             return replace(
                 batch, added={**batch.added, key: action}, typings={**batch.typings, key: types}
             )
+        case actions.CorrectOutline(case_id=case_id, candidate_id=candidate_id):
+            key = (case_id, candidate_id)
+            versions = (*batch.corrections.get(key, ()), Correction(actor_id, action))
+            return replace(batch, corrections={**batch.corrections, key: versions})
         case actions.FinishCase(case_id=case_id):
             return replace(batch, finished=batch.finished | {case_id})
         case actions.ArbitrateNodule(case_id=case_id, candidate_id=candidate_id):

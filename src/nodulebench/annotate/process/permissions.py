@@ -11,21 +11,22 @@ from nodulebench.annotate.process.batch import Batch, State, WorkflowRules
 from nodulebench.annotate.process.draws import draw_refusal, reviewer_problems
 from nodulebench.annotate.process.keys import key_refusal
 from nodulebench.annotate.readings.consistency import check_consistency
-from nodulebench.annotate.readings.reading import Reading, check_reading
+from nodulebench.annotate.readings.reading import DrawnFinding, Reading, check_reading
 from nodulebench.errors import InputError, Problem, refuse_any
 
-STATE_OF_STEP: dict[str, State] = {
-    "read": "reading",
-    "check": "checking",
-    "type": "typing",
-    "review": "review",
-    "add": "review",
-    "finish": "review",
-    "arbitrate": "arbitration",
-    "approve": "arbitration",
-    "release": "arbitration",
+STATES_OF_STEP: dict[str, tuple[State, ...]] = {
+    "read": ("reading",),
+    "check": ("checking",),
+    "type": ("typing",),
+    "review": ("review",),
+    "add": ("review",),
+    "correct": ("review", "arbitration"),
+    "finish": ("review",),
+    "arbitrate": ("arbitration",),
+    "approve": ("arbitration",),
+    "release": ("arbitration",),
 }
-"""The only state in which each step can be taken."""
+"""The only states in which each step can be taken."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ class Permissions:
                 return self._approval_refusal(batch, actor_id, action)
             case actions.ReleaseBatch():
                 return self._release_refusal(batch, actor_id)
+            case actions.CorrectOutline():
+                return self._correction_refusal(batch, actor_id, action)
             case actions.TypeNodule() | actions.ReviewNodule() | actions.ArbitrateNodule():
                 return self._candidate_refusal(batch, actor_id, action)
             case actions.OpenBatch() | actions.ChangeKey() | actions.Several():
@@ -141,6 +144,31 @@ class Permissions:
                     return Problem(where, "was reviewed before.")
             case actions.ArbitrateNodule():
                 return self._ruling_refusal(batch, actor_id, action, where)
+        return None
+
+    def _correction_refusal(
+        self, batch: Batch, actor_id: str, action: actions.CorrectOutline
+    ) -> Problem | None:
+        key = (action.case_id, action.candidate_id)
+        where = f"{_case(batch, key[0])} '{key[1]}'"
+        if key not in batch.candidates:
+            return Problem(where, "is not among the candidates.")
+        if batch.state == "review":
+            if actor_id != batch.order.reviewer_id:
+                return _not_reviewer(batch, actor_id)
+            if action.case_id in batch.finished:
+                return Problem(where, "the review of its case is finished.")
+        elif not self.may_arbitrate(batch, actor_id):
+            return _not_arbitrator(batch, actor_id)
+        elif key not in batch.open_disputes:
+            return Problem(where, "is not in dispute, or settled.")
+        anew = DrawnFinding(finding_id=action.candidate_id, slices=action.slices)
+        check_reading(
+            Reading(case_id=action.case_id, reader_id=actor_id, findings=(anew,)), self.cases
+        )
+        if action.candidate_id not in same_candidates(batch, action.case_id, anew):
+            what = "is drawn anew in another place: no slice of it fits what was drawn before."
+            return Problem(where, what, "Correct its outline, or add what is another nodule.")
         return None
 
     def _reading_refusal(self, batch: Batch, actor_id: str, reading: Reading) -> Problem | None:
@@ -191,11 +219,11 @@ class Permissions:
             case_id=action.case_id, reader_id=actor_id, findings=(*before, action.finding)
         )
         check_reading(drawn, self.cases)
-        same = same_candidate(batch, action)
-        if same is not None:
+        same = same_candidates(batch, action.case_id, action.finding)
+        if same:
             return Problem(
                 where,
-                f"finding '{action.finding.finding_id}' is {same} already.",
+                f"finding '{action.finding.finding_id}' is {same[0]} already.",
                 "Agree with it, or object to it.",
             )
         return None
@@ -205,7 +233,7 @@ class Permissions:
     ) -> Problem | None:
         key = (action.case_id, action.candidate_id)
         if not self.may_arbitrate(batch, actor_id):
-            return _not(batch, actor_id, "an arbitrator who has not read or reviewed it")
+            return _not_arbitrator(batch, actor_id)
         if not batch.dispute(key):
             return Problem(where, "is not in dispute.")
         if key in batch.rulings:
@@ -218,7 +246,7 @@ class Permissions:
 
     def _release_refusal(self, batch: Batch, actor_id: str) -> Problem | None:
         if not self.may_arbitrate(batch, actor_id):
-            return _not(batch, actor_id, "an arbitrator who has not read or reviewed it")
+            return _not_arbitrator(batch, actor_id)
         if not batch.is_approved:
             return Problem(
                 f"batch '{batch.order.batch_id}'",
@@ -247,20 +275,22 @@ class Permissions:
         return _dispute_refusal(batch)
 
 
-def same_candidate(batch: Batch, action: actions.AddNodule) -> str | None:
-    """The candidate that an added finding is the same as by the rule of consistency."""
-    new = Reading(case_id=action.case_id, reader_id="new", findings=(action.finding,))
+def same_candidates(batch: Batch, case_id: str, drawn: DrawnFinding) -> list[str]:
+    """The candidates of a case that a drawing is the same as by the rule of consistency."""
+    new = Reading(case_id=case_id, reader_id="new", findings=(drawn,))
     owner = {
-        (case_id, *finding): name
-        for (case_id, name), one in batch.candidates.items()
+        finding: name
+        for (of_case, name), one in batch.candidates.items()
         for finding in one.findings
+        if of_case == case_id
     }
+    same = []
     for reading in batch.drawn:
-        for finding in reading.findings if reading.case_id == action.case_id else ():
+        for finding in reading.findings if reading.case_id == case_id else ():
             known = reading.model_copy(update={"reader_id": "known", "findings": (finding,)})
             if len(check_consistency([new, known], batch.rules.consistency).candidates) == 1:
-                return owner[action.case_id, reading.reader_id, finding.finding_id]
-    return None
+                same.append(owner[reading.reader_id, finding.finding_id])
+    return same
 
 
 def known_batch(batches: Mapping[str, Batch], batch_id: str) -> Batch:
@@ -288,11 +318,12 @@ def _dispute_refusal(batch: Batch) -> Problem | None:
 
 
 def _require_state(batch: Batch, action: actions.Action) -> None:
-    needed = STATE_OF_STEP[action.step]
-    if batch.state != needed:
+    needed = STATES_OF_STEP[action.step]
+    if batch.state not in needed:
+        states = " or ".join(f"'{one}'" for one in needed)
         raise InputError.at(
             f"batch '{batch.order.batch_id}'",
-            f"is in the state '{batch.state}'; '{action.step}' is a step of '{needed}'.",
+            f"is in the state '{batch.state}'; '{action.step}' is a step of {states}.",
         )
 
 
@@ -302,6 +333,10 @@ def _case(batch: Batch, case_id: str) -> str:
 
 def _not(batch: Batch, actor_id: str, who: str) -> Problem:
     return Problem(f"batch '{batch.order.batch_id}'", f"'{actor_id}' is not {who}.")
+
+
+def _not_arbitrator(batch: Batch, actor_id: str) -> Problem:
+    return _not(batch, actor_id, "an arbitrator who has not read or reviewed it")
 
 
 def _not_reviewer(batch: Batch, actor_id: str) -> Problem:

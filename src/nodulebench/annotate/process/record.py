@@ -96,6 +96,9 @@ def _words(action: actions.Action) -> tuple[str | None, str]:
             kind = f", {finding.type}" if finding.type else ""
             words = f"{action.candidate_id} added{kind}, on {len(finding.slices)} slices"
             return action.case_id, words + _quoted(action.comment)
+        case actions.CorrectOutline():
+            words = f"{action.candidate_id} drawn anew on {len(action.slices)} slices"
+            return action.case_id, words + _quoted(action.comment)
         case actions.FinishCase():
             return action.case_id, "review finished"
         case actions.ArbitrateNodule():

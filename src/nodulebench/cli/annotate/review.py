@@ -128,6 +128,34 @@ def add(desk: Any, batch_id: str, nodules: Path, comment: str, actor_id: str) ->
     tell_batch(desk, batch_id)
 
 
+@command.command("correct")
+@one_candidate
+@click.argument("nodule", metavar="FILE", type=FILE)
+@COMMENT
+@signed
+def correct(
+    desk: Any,
+    batch_id: str,
+    case_id: str,
+    candidate_id: str,
+    nodule: Path,
+    comment: str,
+    actor_id: str,
+) -> None:
+    r"""Draw a CANDIDATE anew whose outline is wrong, as reviewer, or as arbitrator of a dispute.
+
+    FILE holds the whole nodule on its slices, like a reader's file. What was drawn before is kept.
+
+    \b
+    nodulebench annotate review correct panel/ b1 ct-1 candidate-1 anew.csv --by dee
+    """
+    from nodulebench.workflows.annotate.desk import correct_outline
+
+    key = (case_id, candidate_id)
+    correct_outline(desk, batch_id, actor_id, key, nodule, comment=comment)
+    tell_batch(desk, batch_id)
+
+
 @command.command("finish")
 @FOLDER
 @BATCH

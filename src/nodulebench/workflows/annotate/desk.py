@@ -15,12 +15,13 @@ from nodulebench.annotate.process.actions import (
     AddNodule,
     ChangeKey,
     CheckBatch,
+    CorrectOutline,
     FinishCase,
     OneStep,
     SubmitReading,
     at_once,
 )
-from nodulebench.annotate.process.batch import Batch, WorkflowRules
+from nodulebench.annotate.process.batch import Batch, Key, WorkflowRules
 from nodulebench.annotate.process.events import Event, json_digest
 from nodulebench.annotate.process.keys import key_change
 from nodulebench.annotate.process.log import Batches, act, annotation_log
@@ -199,6 +200,27 @@ def add_nodules(
     if not steps:
         raise InputError.at(path.name, "holds no nodule to add.")
     return desk.does(reviewer_id, at_once(batch_id, steps))
+
+
+def correct_outline(
+    desk: Desk,
+    batch_id: str,
+    actor_id: str,
+    key: Key,
+    path: Path,
+    *,
+    comment: str = "",
+) -> Event:
+    """Draw a candidate anew as the one nodule of its case that a file holds; see ``Batch``."""
+    case_id, candidate_id = key
+    drawn = [one for one in _drawn(desk, batch_id, actor_id, path) if one.case_id == case_id]
+    findings = [finding for one in drawn for finding in one.findings]
+    if len(findings) != 1:
+        what = f"holds {len(findings)} nodules in case '{case_id}', not the one to correct."
+        raise InputError.at(path.name, what)
+    fields = {"batch_id": batch_id, "case_id": case_id, "candidate_id": candidate_id}
+    step = CorrectOutline(**fields, slices=findings[0].slices, comment=comment)
+    return desk.does(actor_id, step)
 
 
 def finish_cases(desk: Desk, batch_id: str, reviewer_id: str, case_ids: Iterable[str]) -> Event:

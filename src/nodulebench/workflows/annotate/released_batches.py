@@ -1,8 +1,9 @@
 """Released batches of an annotation project -> a bundle with its provenance, and FINDINGS tables.
 
 The bundle holds what the workflow decided: the union of what readers drew of every accepted nodule,
-and what the reviewer added and an arbitrator accepted. The tables hold what each reader drew, so
-that ``nodulebench reference build`` can hear the same readers by any other rule.
+or how it was drawn anew, and what the reviewer added and an arbitrator accepted. The tables hold
+what each reader drew, so that ``nodulebench reference build`` can hear the same readers by any
+other rule.
 """
 
 from collections.abc import Iterable, Sequence
@@ -97,18 +98,22 @@ def released_reference(desk: Desk, batch_ids: Iterable[str] = ()) -> Reference:
     """
     chosen = list(released(desk, batch_ids).values())
     accepted = [
-        Accepted(
-            key[0],
-            one.candidates[key],
-            one.nodule_type(key),
-            added_by=one.order.reviewer_id if key in one.added else None,
-        )
-        for one in chosen
-        for key in one.nodules
-        if key[0] not in desk.repeats
+        _accepted(one, key) for one in chosen for key in one.nodules if key[0] not in desk.repeats
     ]
     drawn = [reading for one in chosen for reading in one.drawn]
     return unite(desk.folder.resolve().name, _listed(desk, chosen), drawn, accepted)
+
+
+def _accepted(batch: Batch, key: Key) -> Accepted:
+    anew = batch.corrected(key)
+    return Accepted(
+        key[0],
+        batch.candidates[key],
+        batch.nodule_type(key),
+        added_by=batch.order.reviewer_id if key in batch.added else None,
+        corrected_by=None if anew is None else anew.by,
+        anew=() if anew is None else anew.step.slices,
+    )
 
 
 def released_findings(desk: Desk, batch_ids: Iterable[str] = ()) -> Readings:

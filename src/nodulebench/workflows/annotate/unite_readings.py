@@ -22,6 +22,7 @@ _ORIGIN = {
     "agreement": pl.Int64,
     "findings": pl.String,
     "added_by": pl.String,
+    "corrected_by": pl.String,
     "is_boxed": pl.Boolean,
 }
 _SIZE = (
@@ -40,6 +41,10 @@ class Accepted:
     type: str | None = None
     added_by: str | None = None
     """The reviewer who drew it because no reader had; None: a reader's."""
+    corrected_by: str | None = None
+    """Who drew it anew; None: nobody."""
+    anew: tuple[DrawnSlice, ...] = ()
+    """How; this counts instead of what readers drew."""
 
 
 def accept_all(checks: Iterable[CaseCheck]) -> list[Accepted]:
@@ -55,8 +60,9 @@ def unite(
     Where a reader drew an outline and the pixels are known, the outline is that of all pixels that
     any reader holds, and long and short axis are measured anew on it; what was drawn as boxes
     alone has the sides of its hull as axes. NODULES gets further columns: ``findings``, the names
-    of what a nodule was made of, ``added_by``, and ``size_definition``: ``average`` of long and
-    short axis, or ``box_average`` of the sides of a box, on the slice where it is largest.
+    of what a nodule was made of, ``added_by``, ``corrected_by``, and ``size_definition``:
+    ``average`` of long and short axis, or ``box_average`` of the sides of a box, on the slice where
+    it is largest.
 
     Args:
         name: of the reference.
@@ -101,18 +107,11 @@ def _rows(
     place: Geometry | None,
 ) -> Iterable[dict[str, object]]:
     one = accepted.candidate
-    on_slice: dict[int, list[DrawnSlice]] = {
-        number: [
-            drawn[accepted.case_id, *finding, number]
-            for cluster in one.clusters
-            if cluster.box.slice_index == number
-            for finding in cluster.findings
-        ]
-        for number in sorted({box.slice_index for box in one.boxes})
-    }
+    on_slice = _members(accepted, drawn)
     is_boxed = not any(member.contour for members in on_slice.values() for member in members)
     for number, members in on_slice.items():
-        box = _hull([box for box in one.boxes if box.slice_index == number])
+        boxes = map(_box, accepted.anew) if accepted.anew else one.boxes
+        box = _hull([box for box in boxes if box.slice_index == number])
         heights = [member.z_mm for member in members if member.z_mm is not None]
         yield {
             "case_id": accepted.case_id,
@@ -127,9 +126,34 @@ def _rows(
             "agreement": 0 if accepted.added_by else len(one.reader_ids),
             "findings": " ".join(finding_name(*finding) for finding in one.findings),
             "added_by": accepted.added_by,
+            "corrected_by": accepted.corrected_by,
             "is_boxed": is_boxed,
             **(_sides(box) if is_boxed else _united_outline(members, place)),
         }
+
+
+def _members(
+    accepted: Accepted, drawn: Mapping[tuple[str, str, str, int], DrawnSlice]
+) -> dict[int, list[DrawnSlice]]:
+    """What a nodule is made of on each slice: what readers drew, or one drew anew."""
+    if accepted.anew:
+        ordered = sorted(accepted.anew, key=lambda member: member.slice_index)
+        return {member.slice_index: [member] for member in ordered}
+    one = accepted.candidate
+    return {
+        number: [
+            drawn[accepted.case_id, *finding, number]
+            for cluster in one.clusters
+            if cluster.box.slice_index == number
+            for finding in cluster.findings
+        ]
+        for number in sorted({box.slice_index for box in one.boxes})
+    }
+
+
+def _box(drawn: DrawnSlice) -> Box:
+    center = (drawn.center_x_mm, drawn.center_y_mm)
+    return Box(drawn.slice_index, *center, drawn.length_mm, drawn.width_mm)
 
 
 def _sides(box: Box) -> dict[str, object]:

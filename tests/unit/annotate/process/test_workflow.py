@@ -7,12 +7,14 @@ from builders.annotation import (
     MISSED,
     SHARED,
     Desk,
+    drawn,
     in_review,
     small_cases,
     two_teams,
 )
 from builders.words import sentences
 from nodulebench.annotate.people import Person, Roster, Team, Training
+from nodulebench.annotate.process.actions import CorrectOutline
 from nodulebench.annotate.process.batch import ITU, NIFDC
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.errors import InputError
@@ -216,3 +218,87 @@ def test_what_an_arbitrator_does_not_accept_is_not_added(desk: Desk) -> None:
     desk.rules("judge1", "candidate-1", False)
     desk.releases("judge1")
     assert desk.batch.nodules == []
+
+
+ANEW = (drawn("x", (3, 51, 50, 6), (4, 51, 50, 6))).slices
+
+
+def corrects(desk: Desk, actor: str, name="candidate-1", slices=ANEW, comment="too wide") -> None:
+    desk.does(
+        actor,
+        CorrectOutline(
+            batch_id="b1", case_id="a", candidate_id=name, slices=slices, comment=comment
+        ),
+    )
+
+
+def test_the_reviewer_corrects_an_outline_and_every_version_is_kept(desk: Desk) -> None:
+    in_review(desk, SHARED)
+    key = ("a", "candidate-1")
+    assert desk.batch.corrected(key) is None
+    corrects(desk, "lead2", slices=SHARED.slices, comment="")
+    corrects(desk, "lead2")
+    assert [one.by for one in desk.batch.corrections[key]] == ["lead2", "lead2"]
+    last = desk.batch.corrected(key)
+    assert last is not None
+    assert last.step.slices == ANEW
+    assert desk.batch.readings["a", "r1"].findings == (SHARED,)
+    assert desk.batch.dispute(key) == ()
+    desk.reviews("lead2", "candidate-1", True)
+    desk.finishes("lead2")
+    told = [one.change for one in desk.store.read() if one.step == "correct"]
+    assert told == [
+        "candidate-1 drawn anew on 1 slices",
+        "candidate-1 drawn anew on 2 slices: too wide",
+    ]
+
+
+def test_an_arbitrator_corrects_what_is_in_dispute_and_nothing_else(desk: Desk) -> None:
+    in_review(desk, SHARED, LONE)
+    for name, agrees in (("candidate-1", False), ("candidate-2", True)):
+        desk.reviews("lead2", name, agrees)
+    desk.finishes("lead2")
+    corrects(desk, "judge1")
+    with pytest.raises(InputError, match="'candidate-2': is not in dispute, or settled"):
+        corrects(desk, "judge1", "candidate-2", LONE.slices)
+    with pytest.raises(InputError, match="'lead2' is not an arbitrator"):
+        corrects(desk, "lead2")
+    desk.rules("judge1", "candidate-1", True, "solid")
+    with pytest.raises(InputError, match="'candidate-1': is not in dispute, or settled"):
+        corrects(desk, "judge1")
+
+
+@pytest.mark.parametrize(
+    ("actor", "name", "slices", "what"),
+    [
+        ("lead1", "candidate-1", ANEW, "'lead1' is not the reviewer 'lead2'"),
+        ("r1", "candidate-1", ANEW, "'r1' is not the reviewer 'lead2'"),
+        ("lead2", "candidate-9", ANEW, "'candidate-9': is not among the candidates"),
+        ("lead2", "candidate-1", LONE.slices, "'candidate-1': is drawn anew in another place"),
+        ("lead2", "candidate-1", drawn("x", (40, 50, 50, 8)).slices, "slice 40: is outside the im"),
+        ("lead2", "candidate-1", ANEW * 2, "slice 3: was given before"),
+    ],
+)
+def test_a_correction_that_cannot_be_changes_nothing(
+    desk: Desk, actor: str, name: str, slices, what: str
+) -> None:
+    in_review(desk, SHARED)
+    before = desk.store.read()
+    with pytest.raises(InputError) as refused:
+        corrects(desk, actor, name, slices)
+    assert what in str(refused.value)
+    assert desk.store.read() == before
+
+
+def test_a_finished_case_and_a_batch_that_is_read_are_not_corrected(desk: Desk) -> None:
+    in_review(desk, SHARED, cases=("a", "b"))
+    desk.reviews("lead2", "candidate-1", True)
+    desk.finishes("lead2")
+    with pytest.raises(InputError, match="the review of its case is finished"):
+        corrects(desk, "lead2")
+
+
+def test_a_correction_is_a_step_of_review_or_arbitration(desk: Desk) -> None:
+    desk.opens()
+    with pytest.raises(InputError, match="'correct' is a step of 'review' or 'arbitration'"):
+        corrects(desk, "lead2")

@@ -1,0 +1,59 @@
+"""What a released batch gives: a corrected outline counts, and what readers drew is kept."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.annotation_project import LONE, SHARED, Panel
+from builders.tables import Slice
+from nodulebench.cli import main
+from nodulebench.errors import InputError
+from nodulebench.formats import read_reference
+from nodulebench.workflows.annotate.desk import correct_outline
+from nodulebench.workflows.annotate.released_batches import export_released
+
+KEY = ("a", "candidate-1")
+
+
+@pytest.fixture
+def panel(tmp_path: Path) -> Panel:
+    """A batch in review, in which all three drew a box of 8 x 8 mm on slice 3."""
+    made = Panel(tmp_path).start("a")
+    made.opens("a", reviewer="lead2")
+    for person in ("r1", "r2", "r3"):
+        made.reads(person, {"a": [SHARED]})
+    made.does("r1", "type", case_id="a", candidate_id="candidate-1", type="solid")
+    return made
+
+
+def test_a_corrected_outline_is_exported_and_scored_by_its_own_size(
+    panel: Panel, tmp_path: Path
+) -> None:
+    anew = panel.file("anew", {"a": [Slice(3, 51, 50, 6, 4)]})
+    arguments = ["correct", panel.project, "b1", *KEY, anew, "--comment", "too wide"]
+    with pytest.raises(SystemExit) as stopped:
+        main(["annotate", "review", *map(str, arguments), "--by", "lead2"])
+    assert not stopped.value.code
+    panel.does("lead2", "review", case_id="a", candidate_id="candidate-1", agrees=True)
+    panel.finishes("lead2", "a")
+    panel.does("judge1", "release")
+    export_released(panel.desk(), tmp_path / "bundle", findings=tmp_path / "findings")
+    made = read_reference(tmp_path / "bundle")
+    (nodule,) = made.nodules.iter_rows(named=True)
+    assert nodule["diameter_mm"] == 5.0  # (6 + 4) / 2, and not 8
+    assert (nodule["x_mm"], nodule["corrected_by"], nodule["added_by"]) == (51.0, "lead2", None)
+    assert nodule["agreement"] == 3
+    assert made.slices is not None
+    assert made.slices.select("slice_index", "length_mm", "width_mm").rows() == [(3, 6.0, 4.0)]
+    before = pl.read_parquet(tmp_path / "findings" / "findings.parquet")
+    assert before["diameter_mm"].to_list() == [8.0] * 3
+    told = (tmp_path / "bundle" / "provenance.json").read_text()
+    assert "candidate-1 drawn anew on 1 slices: too wide" in told
+
+
+def test_a_file_of_no_or_several_nodules_corrects_nothing(panel: Panel) -> None:
+    for drawn in ([], [SHARED, LONE]):
+        path = panel.file("anew", {"a": drawn})
+        with pytest.raises(InputError, match=f"holds {len(drawn)} nodules in case 'a', not the"):
+            correct_outline(panel.desk(), "b1", "lead2", KEY, path)
