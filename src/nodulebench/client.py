@@ -33,6 +33,14 @@ class Told(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class LaidTold(Told):
+    """A file that a benchmark asks for: its version, digest, and how much is in it."""
+
+    version: int
+    digest: str
+    count: int
+
+
 class BenchmarkTold(Told):
     """A benchmark."""
 
@@ -44,6 +52,15 @@ class BenchmarkTold(Told):
     state: Literal["before", "open", "closed"]
     opens_at: datetime | None
     closes_at: datetime | None
+    version: int = 1
+    scorer: str = ""
+    """The version of NoduleBench that scores."""
+    protocol_digest: str = ""
+    tracks: tuple[str, ...] = ("detection",)
+    cross_validates: bool = False
+    """Whether who trained on the test set has to cross-validate."""
+    laid: dict[str, LaidTold] = {}
+    """``candidates``, ``folds`` and ``plan``, where there are any."""
 
 
 class ReadingTold(Told):
@@ -52,6 +69,8 @@ class ReadingTold(Told):
     rule: str
     figure: str
     point: str
+    stratum: str = ""
+    """A part of the cohort; nothing: the whole."""
     value: float | None
     low: float | None
     high: float | None
@@ -73,6 +92,11 @@ class LineTold(Told):
     at: datetime
     is_baseline: bool
     is_withdrawn: bool
+    training: str = ""
+    """Trained on the test set: no, folds (cross-validated), yes; nothing: not said."""
+    folds: int = 0
+    verdict: str | None = None
+    """passed, failed or undecided by the acceptance criteria; None: there are none."""
     readings: tuple[ReadingTold, ...]
 
 
@@ -81,8 +105,12 @@ class BoardTold(Told):
 
     benchmark: str
     version: int
+    tracks: tuple[str, ...] = ("detection",)
+    track: str = "detection"
     rules: tuple[str, ...]
     rule: str
+    strata: tuple[str, ...] = ()
+    stratum: str = ""
     figure: str
     lines: tuple[LineTold, ...]
 
@@ -104,6 +132,8 @@ class CheckTold(Told):
     problems: tuple[ProblemTold, ...]
     notices: tuple[str, ...]
     """What may be wrong, in English."""
+    candidates: str = ""
+    """Digest of the list that had to be scored; nothing: the track has none."""
 
 
 class EntryTold(Told):
@@ -117,6 +147,14 @@ class EntryTold(Told):
     state: Literal["waiting", "running", "done", "failed", "cancelled", "withdrawn"]
     problems: tuple[str, ...]
     readings: tuple[ReadingTold, ...]
+    track: str = "detection"
+    """With the version of its candidate list, where it has one."""
+    terms: dict[str, Any] = {}
+    """Under what it was taken: candidates, training on the test set."""
+    digests: dict[str, str] = {}
+    """Of what it was scored with, where that is told."""
+    verdict: str | None = None
+    """passed, failed or undecided by the acceptance criteria; None: there are none."""
     receipt: dict[str, Any] | None
     """Signed by the portal; only for whose entry it is."""
 

@@ -6,7 +6,7 @@ submission never opens the reference. Of a sealed set nothing is kept but where 
 
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import polars as pl
 from pydantic import Field
@@ -22,6 +22,7 @@ from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.jobs import enqueue
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Entry, new_id, now
+from nodulebench.portal.terms.laid import Laid
 from nodulebench.protocols import NAMES, load_protocol
 from nodulebench.storage.durable import make_folder
 from nodulebench.storage.table_file import read_parquet, write_parquet
@@ -30,6 +31,7 @@ from nodulebench.workflows.custody.sealed_set import is_sealed
 CASES_FILE = "cases.parquet"
 MOST_TITLE = 120
 Track = Literal["detection", "reduction"]
+TRACKS: tuple[Track, ...] = get_args(Track)
 State = Literal["before", "open", "closed"]
 
 
@@ -46,6 +48,29 @@ class BenchmarkRules(Written):
     per_week: Annotated[int, Field(ge=1)] | None = None
     in_all: Annotated[int, Field(ge=1)] | None = None
     """How many entries an account may have scored; None: as many as it likes."""
+    cross_validates: bool = False
+    """Whether who trained on the test set has to cross-validate, and to say whether they did."""
+    candidates: Laid | None = None
+    """The candidates of the track of false-positive reduction, which is closed without them."""
+    folds: Laid | None = None
+    """The folds to cross-validate by; None: one's own."""
+    plan: Laid | None = None
+    """The frozen plan by which entries are judged; None: there are no acceptance criteria."""
+
+    @property
+    def open_tracks(self) -> tuple[Track, ...]:
+        """The tracks that something can be sent in for."""
+        return tuple(one for one in self.tracks if one == "detection" or self.candidates)
+
+    def listed_for(self, track: str) -> Laid | None:
+        """The candidates that entries of a track score; None: they have marks of their own.
+
+        Raises:
+            DeniedError: if the track is not open.
+        """
+        if track not in self.open_tracks:
+            raise DeniedError("track_closed", 409)
+        return self.candidates if track == "reduction" else None
 
 
 def rules_of(benchmark: Benchmark) -> BenchmarkRules:

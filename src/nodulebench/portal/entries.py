@@ -12,20 +12,18 @@ from typing import Any, BinaryIO
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session as Transaction
 
-from nodulebench.errors import InputError, Problem
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.archive import CHUNK, is_archive, unpack
-from nodulebench.portal.benchmarks import known_cases, rules_of, state_of
+from nodulebench.portal.benchmarks import rules_of, state_of
 from nodulebench.portal.jobs import enqueue
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Entry, Result, new_id, now
+from nodulebench.portal.terms.taken import Terms
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.durable import make_folder, settle_all
 from nodulebench.storage.event_log.statements import canonical
 from nodulebench.storage.keys.sshsig import signature_code
-from nodulebench.workflows.check.check import Checked, check_alone
-from nodulebench.workflows.run.named import named_algorithm
 
 MOST_NAME = 80
 RECEIPT = "nodulebench/receipt@1"
@@ -91,41 +89,6 @@ def algorithm_of(path: Path) -> Path | None:
     return found if is_one else None
 
 
-def _checked_algorithm(benchmark: Benchmark, folder: Path) -> Checked:
-    """Whether an algorithm could be run, by its manifest alone."""
-    if not rules_of(benchmark).takes_algorithms:
-        what = "is an algorithm, and this benchmark takes marks."
-        raise InputError.at(folder.name, what, "Run it, and send its marks.")
-    named_algorithm(str(folder))
-    return Checked(folder, ALGORITHM)
-
-
-def look_through(site: Site, benchmark: Benchmark, sent: Received) -> Checked:
-    """Everything that is wrong with what was sent; the reference is never opened.
-
-    Messages name files as they were sent, not where they lie.
-    """
-    try:
-        folder = algorithm_of(sent.path)
-        if folder is not None:
-            found = _checked_algorithm(benchmark, folder)
-        else:
-            cases = known_cases(site, benchmark)
-            found = check_alone(marks_of(sent.path), cases, benchmark.protocol)
-    except InputError as error:
-        found = Checked(sent.path, problems=tuple(error.problems))
-    place = str(sent.path.parent)
-    problems = tuple(
-        Problem(
-            one.where.replace(f"{place}/{UNPACKED}/", "").replace(f"{place}/", ""),
-            one.what.replace(f"{place}/", ""),
-            one.remedy.replace(f"{place}/", ""),
-        )
-        for one in found.problems
-    )
-    return Checked(sent.path, found.format, found.marks, found.cases, problems, found.notices)
-
-
 def submit(
     site: Site,
     by: Visitor,
@@ -135,6 +98,7 @@ def submit(
     name: str,
     track: str = "detection",
     declared: dict[str, Any] | None = None,
+    terms: Terms | None = None,
     is_baseline: bool = False,
 ) -> Entry:
     """Make an entry of what was sent, put its job into the queue, and sign a receipt.
@@ -152,8 +116,8 @@ def submit(
         if chosen is None:
             raise DeniedError("not_found", 404)
         refuse_closed(session, by, chosen)
-        if track not in rules_of(chosen).tracks:
-            raise DeniedError("not_found", 404)
+        listed = rules_of(chosen).listed_for(track)
+        taken = (terms or Terms()).model_copy(update={"candidates": listed})
         at = now()
         told = {
             "schema": RECEIPT,
@@ -163,6 +127,8 @@ def submit(
             "file": sent.path.name,
             "bytes": sent.size,
             "digest": sent.digest,
+            "track": track,
+            "terms": taken.said,
             "at": at.isoformat(timespec="seconds"),
         }
         code = signature_code(canonical(told), site.key)
@@ -177,6 +143,7 @@ def submit(
             digest=sent.digest,
             size=sent.size,
             declared=declared or {},
+            terms=taken.said,
             receipt={"receipt": told, "key": site.key.public.line, "code": code},
             is_baseline=is_baseline,
             created_at=at,
@@ -244,8 +211,17 @@ def find_own(session: Transaction, visitor: Visitor, entry: str) -> Entry:
     return found
 
 
-def shown_name(entry: Entry, visitor: Visitor) -> str:
-    """What somebody sees of whose an entry is; nothing where names are kept back, or gone."""
+def is_nameless(entry: Entry, visitor: Visitor) -> bool:
+    """Whether everything by which somebody could tell whose an entry is, is kept from a visitor."""
     is_known = visitor.account == entry.account_id or visitor.is_organiser
-    is_anonymous = rules_of(entry.benchmark).is_anonymous and not entry.is_baseline
-    return "" if is_anonymous and not is_known else entry.account.name
+    return rules_of(entry.benchmark).is_anonymous and not entry.is_baseline and not is_known
+
+
+def shown_account(entry: Entry, visitor: Visitor) -> str:
+    """What somebody sees of whose an entry is; nothing where names are kept back, or gone."""
+    return "" if is_nameless(entry, visitor) else entry.account.name
+
+
+def shown_name(entry: Entry, visitor: Visitor) -> str:
+    """What somebody sees of what an entry is called; a number where names are kept back."""
+    return f"#{entry.id[:6]}" if is_nameless(entry, visitor) else entry.name

@@ -14,10 +14,12 @@ from nodulebench.language import language
 from nodulebench.language.numbers import decimals
 from nodulebench.pages.templates import page
 from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.entries import shown_name
+from nodulebench.portal.benchmarks import rules_of
+from nodulebench.portal.entries import shown_account, shown_name
 from nodulebench.portal.rankings import read_ranking
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Entry, Result
+from nodulebench.portal.terms.taken import terms_of, track_of
 from nodulebench.workflows.custody.evaluate_sealed import is_lower_better
 
 TABLE = {
@@ -26,6 +28,7 @@ TABLE = {
     "is_baseline": pl.Boolean,
     **dict.fromkeys(("rule", "figure", "point"), pl.String),
     **dict.fromkeys(("value", "low", "high"), pl.Float64),
+    **dict.fromkeys(("stratum", "track", "training", "verdict"), pl.String),
 }
 """The columns of a leaderboard as a table."""
 
@@ -66,14 +69,27 @@ class Line:
     """The interval of its rank; None: it was not made yet, or not for this figure."""
     group: str = ""
     """Entries with the same letters cannot be told apart from the best of their group."""
+    training: str = ""
+    """What is said of training on the test set: no, folds (cross-validated), or yes."""
+    folds: int = 0
+    """How many folds, where they were shown."""
+    verdict: str | None = None
+    """passed, failed or undecided by the acceptance criteria; None: there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
     """A leaderboard under one rule, ordered by one figure."""
 
+    tracks: list[str]
+    """Those that are open or have entries; of candidate lists each version apart."""
+    track: str
     rules: list[str]
     rule: str
+    strata: list[str]
+    """Parts of the cohort that some entry has figures of, as ``type=solid``."""
+    stratum: str
+    """Nothing: the whole cohort."""
     readings: list[Reading]
     """Every figure that some entry has under the rule."""
     by: Reading
@@ -90,6 +106,10 @@ class Board:
                 "by": line.who,
                 "sent": line.at.isoformat(timespec="seconds"),
                 "is_baseline": line.is_baseline,
+                "track": self.track,
+                "training": line.training,
+                "verdict": line.verdict,
+                "stratum": self.stratum,
                 **dict(one),
             }
             for line in self.lines
@@ -105,6 +125,9 @@ def board_of(
     visitor: Visitor,
     rule: str = "",
     by: str = "",
+    *,
+    track: str = "",
+    stratum: str = "",
 ) -> Board:
     """The leaderboard of a benchmark.
 
@@ -115,30 +138,48 @@ def board_of(
         visitor: who looks; names may be kept back from them.
         rule: one of its rules; anything else: the first.
         by: the figure that orders, as results name it; anything else: the CPM, or the first.
+        track: of which track; anything else: the first.
+        stratum: of which part of the cohort; anything else: the whole.
     """
-    found = session.scalars(
+    scored = session.scalars(
         select(Result)
         .join(Entry)
         .where(Entry.benchmark_id == benchmark.id, Result.version == benchmark.version)
         .options(joinedload(Result.entry).joinedload(Entry.account))
         .order_by(Entry.created_at)
     ).all()
+    tracks = _tracks(benchmark, scored)
+    of_track = track if track in tracks else tracks[0]
+    found = [one for one in scored if track_of(one.entry) == of_track]
+    strata = list(dict.fromkeys(one["stratum"] for result in found for one in _parts(result)))
+    part = stratum if stratum in strata else ""
     rules = list(dict.fromkeys(one["rule"] for result in found for one in _all(result)))
     chosen = rule if rule in rules else (rules[0] if rules else "")
     readings = list(
         dict.fromkeys(
             Reading(one["figure"], one["point"])
             for result in found
-            for one in _all(result)
+            for one in _of(result, part)
             if one["rule"] == chosen
         )
     )
     order = _ordering(readings, by)
-    lines = [_line(result, visitor, chosen, order) for result in found]
-    ranking = read_ranking(site, session, benchmark)
+    lines = [_line(result, visitor, chosen, order, part) for result in found]
+    ranking = None if part else read_ranking(site, session, benchmark, of_track)
     ranks = {} if ranking is None or ranking.figure != order.name else ranking.rules.get(chosen, {})
     ranked = [_with_interval(one, ranks.get(one.entry)) for one in _ranked(lines, order)]
-    return Board(rules, chosen, readings, order, ranked)
+    return Board(tracks, of_track, rules, chosen, strata, part, readings, order, ranked)
+
+
+def _tracks(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
+    """What can be looked at: what is open now, then what entries were made under."""
+    rules = rules_of(benchmark)
+    laid = rules.candidates
+    now = [
+        one if one == "detection" or laid is None else f"{one}-{laid.version}"
+        for one in rules.open_tracks
+    ]
+    return list(dict.fromkeys([*now, *(track_of(one.entry) for one in results)])) or ["detection"]
 
 
 def _with_interval(line: Line, found: dict[str, Any] | None) -> Line:
@@ -154,6 +195,18 @@ def _all(result: Result) -> list[dict[str, Any]]:
     return readings
 
 
+def _parts(result: Result) -> list[dict[str, Any]]:
+    """Readings of parts of the cohort; results of before have none."""
+    readings: list[dict[str, Any]] = result.figures.get("strata", [])
+    return readings
+
+
+def _of(result: Result, stratum: str) -> list[dict[str, Any]]:
+    if not stratum:
+        return _all(result)
+    return [one for one in _parts(result) if one["stratum"] == stratum]
+
+
 def _ordering(readings: Sequence[Reading], by: str) -> Reading:
     """The figure that orders: the one asked for, the CPM, or the first that is better when high."""
     named = {one.name: one for one in readings}
@@ -165,16 +218,17 @@ def _ordering(readings: Sequence[Reading], by: str) -> Reading:
     return next(higher, readings[0] if readings else Reading("cpm"))
 
 
-def _line(result: Result, visitor: Visitor, rule: str, by: Reading) -> Line:
+def _line(result: Result, visitor: Visitor, rule: str, by: Reading, stratum: str) -> Line:
     entry = result.entry
     withdrawn = entry.withdrawn_at is not None
-    under = [one for one in _all(result) if one["rule"] == rule]
+    under = [one for one in _of(result, stratum) if one["rule"] == rule]
+    training = terms_of(entry).training
     readings = {Reading(one["figure"], one["point"]).name: one for one in under}
     own = {} if withdrawn else readings.get(by.name, {})
     return Line(
         entry=entry.id,
-        name=entry.name,
-        who=shown_name(entry, visitor),
+        name=shown_name(entry, visitor),
+        who=shown_account(entry, visitor),
         at=entry.created_at,
         is_own=bool(visitor.account) and visitor.account == entry.account_id,
         is_baseline=entry.is_baseline,
@@ -184,6 +238,9 @@ def _line(result: Result, visitor: Visitor, rule: str, by: Reading) -> Line:
         low=own.get("low"),
         high=own.get("high"),
         readings={} if withdrawn else readings,
+        training=training.answer,
+        folds=training.count,
+        verdict=None if withdrawn else result.figures.get("verdict"),
     )
 
 

@@ -5,24 +5,26 @@ belongs to the very results that it names, and is made anew by a worker when the
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
+from sqlalchemy.orm import joinedload
 
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Entry, Result
+from nodulebench.portal.terms.taken import track_of
 from nodulebench.storage.durable import make_folder, replace_whole
 from nodulebench.storage.event_log.statements import canonical
 from nodulebench.workflows.compare.choice import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folders, rank_folders
 from nodulebench.workflows.evaluate.result_folder import EVALUATION
 
-RANKING, COMPARED = "ranking.json", "compared"
+RANKING, COMPARED = "ranking-{track}.json", "compared"
 Ranks = dict[str, dict[str, Any]]
 """By entry: best and worst rank of the interval, group of those that are not told apart."""
 
@@ -35,24 +37,38 @@ class Ranking:
     rules: dict[str, Ranks]
 
 
-def counted_results(session: Transaction, benchmark: Benchmark) -> list[Result]:
-    """The results that a leaderboard ranks: of the version that counts, not withdrawn."""
+def counted_results(
+    session: Transaction, benchmark: Benchmark, track: str | None = None
+) -> list[Result]:
+    """The results that a leaderboard ranks: of the version that counts, not withdrawn.
+
+    Of one track alone where one is named; results of others are of other marks.
+    """
     counted = (
         select(Result)
         .join(Entry)
         .where(Entry.benchmark_id == benchmark.id, Result.version == benchmark.version)
         .where(Entry.withdrawn_at.is_(None))
         .order_by(Result.id)
+        .options(joinedload(Result.entry))
     )
-    return list(session.scalars(counted))
+    found = list(session.scalars(counted))
+    return found if track is None else [one for one in found if track_of(one.entry) == track]
 
 
-def read_ranking(site: Site, session: Transaction, benchmark: Benchmark) -> Ranking | None:
-    """The ranking of the results as they are now; None: none was made of these yet."""
-    kept = _kept(site.benchmark(benchmark.id) / RANKING)
-    if kept is None or kept["results"] != [one.id for one in counted_results(session, benchmark)]:
+def read_ranking(
+    site: Site, session: Transaction, benchmark: Benchmark, track: str = "detection"
+) -> Ranking | None:
+    """The ranking of the results of a track as they are now; None: none was made of these yet."""
+    kept = _kept(_place(site, benchmark.id, track))
+    results = counted_results(session, benchmark, track)
+    if kept is None or kept["results"] != [one.id for one in results]:
         return None
     return Ranking(kept["figure"], kept["rules"])
+
+
+def _place(site: Site, benchmark: str, track: str) -> Path:
+    return site.benchmark(benchmark) / RANKING.format(track=track)
 
 
 def refresh_rankings(site: Site) -> int:
@@ -60,21 +76,28 @@ def refresh_rankings(site: Site) -> int:
     made = 0
     with site.database.reading() as session:
         due = [
-            (one.id, results)
+            (one.id, track, results)
             for one in session.scalars(select(Benchmark))
-            if len(results := counted_results(session, one)) > 1
-            and read_ranking(site, session, one) is None
+            for track, results in _by_track(counted_results(session, one)).items()
+            if len(results) > 1 and read_ranking(site, session, one, track) is None
         ]
-    for benchmark, results in due:
+    for benchmark, track, results in due:
         folders = {one.entry_id: site.results / one.folder for one in results}
         open_ones = {name: path for name, path in folders.items() if (path / EVALUATION).is_file()}
         if len(open_ones) > 1:
             figure, rules = _ranked(open_ones)
             told = {"results": [one.id for one in results], "figure": figure, "rules": rules}
             make_folder(site.benchmark(benchmark))
-            replace_whole(site.benchmark(benchmark) / RANKING, canonical(told))
+            replace_whole(_place(site, benchmark, track), canonical(told))
             made += 1
     return made
+
+
+def _by_track(results: Sequence[Result]) -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = {}
+    for one in results:
+        found.setdefault(track_of(one.entry), []).append(one)
+    return found
 
 
 def _ranked(folders: Mapping[str, Path]) -> tuple[str, dict[str, Ranks]]:

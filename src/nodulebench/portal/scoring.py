@@ -16,10 +16,13 @@ from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.progress import Progress
 from nodulebench.model.results import Estimate
+from nodulebench.portal.benchmarks import rules_of
 from nodulebench.portal.entries import ALGORITHM, marks_of
 from nodulebench.portal.jobs import Claimed, Scored
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Entry
+from nodulebench.portal.terms.laid import Kind, Laid, laid_path
+from nodulebench.portal.terms.taken import terms_of
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
@@ -53,6 +56,12 @@ class _Order:
     name: str
     developer: str
     is_sealed: bool
+    candidates: Path | None
+    """The list whose members it scores; None: it has marks of its own."""
+    plan: Path | None
+    """The frozen plan that judges it; None: there are no acceptance criteria."""
+    laid: dict[str, str]
+    """Digests of these two."""
 
 
 def score(site: Site, claimed: Claimed, opening: Opening | None, progress: Progress) -> Scored:
@@ -79,7 +88,14 @@ def score(site: Site, claimed: Claimed, opening: Opening | None, progress: Progr
     except BaseException:
         shutil.rmtree(out, ignore_errors=True)
         raise
+    figures["digests"] = {**figures.get("digests", {}), **order.laid}
     return Scored(str(out.relative_to(site.results)), digest, figures)
+
+
+def told_digests(figures: dict[str, Any]) -> dict[str, str]:
+    """The digests of a result that everybody may know; not those of reference and cases."""
+    known = figures.get("digests", {})
+    return {name: known[name] for name in ("protocol", "plan", "candidates") if name in known}
 
 
 def drop(site: Site, found: Scored) -> None:
@@ -93,8 +109,10 @@ def summary(document: Document) -> dict[str, Any]:
     (algorithm,) = sound.algorithms
     return {
         "readings": list(_readings(sound)),
+        "strata": list(_strata(sound)),
         "counts": {rule: dict(one.counts) for rule, one in algorithm.rules.items()},
         "digests": dict(document.digests),
+        "verdict": None if document.plan is None else document.plan.verdict,
     }
 
 
@@ -104,6 +122,18 @@ def _readings(document: Document) -> Iterator[dict[str, Any]]:
             points = {"": found} if isinstance(found, Estimate) else found
             for point, one in points.items():
                 yield reading(rule, figure, point, one.value, one.low, one.high)
+
+
+def _strata(document: Document) -> Iterator[dict[str, Any]]:
+    """Readings of parts of the cohort that are large enough, each with its part."""
+    for _, rule, result in document.results:
+        for division, parts in result.strata.items():
+            for name, part in parts.items():
+                for figure, one in {"miss_rate": part.miss_rate, **part.figures}.items():
+                    if not part.is_too_few:
+                        shown, _, point = figure.partition("@")
+                        told = reading(rule, shown, point, one.value, one.low, one.high)
+                        yield {**told, "stratum": f"{division}={name}"}
 
 
 def reading(
@@ -117,6 +147,13 @@ def reading(
 def _order(site: Site, session: Transaction, claimed: Claimed) -> _Order:
     entry = session.get_one(Entry, claimed.entry)
     benchmark: Benchmark = entry.benchmark
+    listed, plan = terms_of(entry).candidates, rules_of(benchmark).plan
+    laid: dict[Kind, Laid | None] = {"candidates": listed, "plan": plan}
+    paths = {
+        kind: laid_path(site, benchmark.id, kind, one.version)
+        for kind, one in laid.items()
+        if one is not None
+    }
     return _Order(
         site.upload(entry.id) / entry.file,
         entry.kind == ALGORITHM,
@@ -125,6 +162,9 @@ def _order(site: Site, session: Transaction, claimed: Claimed) -> _Order:
         entry.name,
         f"account {entry.account_id}",  # names can be chosen, and somebody else's looks with them
         benchmark.is_sealed,
+        paths.get("candidates"),
+        paths.get("plan"),
+        {kind: one.digest for kind, one in laid.items() if one is not None},
     )
 
 
@@ -156,6 +196,8 @@ def _scored_open(order: _Order, marks: Path, out: Path, progress: Progress) -> d
             (marks,),
             order.reference,
             order.protocol,
+            plan=order.plan,
+            candidates=order.candidates,
             out=out,
             names=(order.name,),
             progress=progress,
@@ -178,10 +220,16 @@ def _scored_sealed(
             person=opening.person,
             developer=order.developer,
             protocol=order.protocol,
+            plan=order.plan,
             out=out,
         )
     )
-    return {"readings": list(_told_readings(told)), "counts": {}, "passed": told.get("passed")}
+    verdicts = {True: "passed", False: "failed", None: None}
+    return {
+        "readings": list(_told_readings(told)),
+        "counts": {},
+        "verdict": verdicts[told.get("passed")],
+    }
 
 
 def _told_readings(told: dict[str, Any]) -> Iterator[dict[str, Any]]:

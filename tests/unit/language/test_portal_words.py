@@ -15,7 +15,9 @@ PACKAGE = Path(nodulebench.__file__).parent
 TEMPLATES = sorted((PACKAGE / "pages" / "templates" / "portal").glob("*.html"))
 SOURCES = sorted((PACKAGE / "portal").rglob("*.py"))
 FAMILIES = ("portal.refused.", "portal.action.", "portal.role.", "portal.state.", "portal.job.",
-            "portal.nav.", "portal.done.", "portal.declared.", "portal.feedback.")  # fmt: skip
+            "portal.nav.", "portal.done.", "portal.declared.", "portal.feedback.", "portal.terms.",
+            "portal.lay.", "portal.count_of.", "portal.track.", "portal.trained.",
+            "portal.trained_tag.", "portal.verdict.")  # fmt: skip
 """Keys that templates put together."""
 
 
@@ -64,7 +66,7 @@ def test_every_key_of_a_template_has_words_and_every_word_a_place() -> None:
 
 
 def test_every_key_that_is_put_together_is_somebodys() -> None:
-    values = constants() | {"heading", "benchmark_before", "benchmark_closed"}
+    values = constants() | {"heading", "benchmark_before", "benchmark_closed", "undecided"}
     ends = {
         key: key.partition(".")[2].partition(".")[2]
         for key in texts("en")

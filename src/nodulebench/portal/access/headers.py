@@ -22,7 +22,7 @@ HEADERS = {
 }
 """Unless a route says otherwise."""
 SMALL = MIB
-UPLOADS = ("/submit", "/validate", "/check", "/entries")
+UPLOADS = ("/submit", "/validate", "/check", "/entries", "/terms")
 """How addresses end that take a file."""
 
 

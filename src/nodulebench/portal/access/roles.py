@@ -86,6 +86,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "new_benchmark": ORGANISERS,
     "change_benchmark": ORGANISERS,
     "rescore": ORGANISERS,
+    "lay_down": ORGANISERS,
     "announce": ORGANISERS,
     "end_announcement": ORGANISERS,
     "log": AUDITORS,

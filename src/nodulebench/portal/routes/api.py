@@ -12,12 +12,14 @@ from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
+from nodulebench import __version__
 from nodulebench.client import (
     API,
     BenchmarkTold,
     BoardTold,
     CheckTold,
     EntryTold,
+    LaidTold,
     LineTold,
     ProblemTold,
     ReadingTold,
@@ -27,20 +29,26 @@ from nodulebench.language import english
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By
 from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.benchmarks import find_benchmark, state_of
+from nodulebench.portal.benchmarks import find_benchmark, rules_of, state_of
 from nodulebench.portal.entries import (
     MOST_NAME,
     Received,
     find_entry,
-    look_through,
     received,
     refuse_closed,
+    shown_name,
     submit,
 )
 from nodulebench.portal.leaderboard import board_of
 from nodulebench.portal.routes.entry import job_of, result_of
+from nodulebench.portal.scoring import told_digests
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark
+from nodulebench.portal.terms.checks import declared_training, look_through
+from nodulebench.portal.terms.folds import Answer
+from nodulebench.portal.terms.laid import FILES, Laid
+from nodulebench.portal.terms.taken import Terms, track_of
+from nodulebench.protocols import load_protocol
 from nodulebench.workflows.check.check import Checked
 
 router = APIRouter(prefix=API)
@@ -92,17 +100,28 @@ def api_benchmark(site: AtSite, by: By, benchmark_id: str) -> BenchmarkTold:
 
 @router.get("/benchmarks/{benchmark_id}/leaderboard", name="api_leaderboard", responses=DENIED)
 def api_leaderboard(
-    site: AtSite, by: By, benchmark_id: str, rule: str = "", figure: str = ""
+    site: AtSite,
+    by: By,
+    benchmark_id: str,
+    rule: str = "",
+    figure: str = "",
+    track: str = "",
+    stratum: str = "",
 ) -> BoardTold:
-    """The leaderboard of a benchmark, under a rule and ordered by a figure."""
+    """The leaderboard of a benchmark: a track, under a rule, ordered by a figure."""
+    choice = {"track": track, "stratum": stratum}
     with site.database.reading() as session:
         found = find_benchmark(session, by, benchmark_id)
-        board = board_of(site, session, found, by, rule, figure)
+        board = board_of(site, session, found, by, rule, figure, **choice)
     return BoardTold(
         benchmark=found.id,
         version=found.version,
+        tracks=tuple(board.tracks),
+        track=board.track,
         rules=tuple(board.rules),
         rule=board.rule,
+        strata=tuple(board.strata),
+        stratum=board.stratum,
         figure=board.by.name,
         lines=tuple(
             LineTold(
@@ -116,6 +135,9 @@ def api_leaderboard(
                 at=one.at,
                 is_baseline=one.is_baseline,
                 is_withdrawn=one.is_withdrawn,
+                training=one.training,
+                folds=one.folds,
+                verdict=one.verdict,
                 readings=tuple(ReadingTold(**reading) for reading in one.readings.values()),
             )
             for one in board.lines
@@ -130,12 +152,18 @@ def api_leaderboard(
     responses=DENIED,
 )
 async def api_check(
-    request: Request, site: AtSite, by: By, benchmark_id: str, file: str = "marks.csv"
+    request: Request,
+    site: AtSite,
+    by: By,
+    benchmark_id: str,
+    file: str = "marks.csv",
+    track: str = "detection",
 ) -> CheckTold:
     """What is wrong with a file of marks; nothing is scored or kept, and no reference is read."""
 
     def looked(benchmark: Benchmark, sent: Received) -> CheckTold:
-        return _checked(look_through(site, benchmark, sent))
+        listed = rules_of(benchmark).listed_for(track)
+        return _checked(look_through(site, benchmark, sent, track), listed)
 
     return await _with_body(request, site, by, benchmark_id, file, looked)
 
@@ -157,8 +185,14 @@ async def api_submit(
     about: str = "",
     training: str = "",
     link: str = "",
+    track: str = "detection",
+    trained: Answer = "",
 ) -> EntryTold:
-    """Send a file of marks in; it waits for its score, with a signed receipt."""
+    """Send a file of marks in; it waits for its score, with a signed receipt.
+
+    Of ``trained`` on the test set: ``no``, ``folds`` (cross-validated, by the folds of the
+    benchmark) or ``yes``.
+    """
     declared = {"about": about, "training": training, "link": link}
     if max(map(len, declared.values())) > DECLARED_LENGTH or len(name) > MOST_NAME:
         raise DeniedError("field_long", 413)
@@ -166,11 +200,14 @@ async def api_submit(
     def sent_in(benchmark: Benchmark, sent: Received) -> EntryTold:
         with site.database.reading() as session:
             refuse_closed(session, by, benchmark)
-        found = look_through(site, benchmark, sent)
+        found = look_through(site, benchmark, sent, track)
         if found.problems:
             raise InputError(found.problems)
+        terms = Terms(training=declared_training(site, benchmark, trained, None))
         kept = {key: value for key, value in declared.items() if value}
-        entry = submit(site, by, benchmark.id, sent, name=name, declared=kept)
+        entry = submit(
+            site, by, benchmark.id, sent, name=name, track=track, declared=kept, terms=terms
+        )
         return _entry(site, by, entry.id)
 
     return await _with_body(request, site, by, benchmark_id, file, sent_in)
@@ -210,7 +247,15 @@ async def _with_body(
 
 
 def _benchmark(one: Benchmark) -> BenchmarkTold:
+    rules = rules_of(one)
+    laid = {kind: getattr(rules, kind) for kind in FILES}
     return BenchmarkTold(
+        version=one.version,
+        scorer=__version__,
+        protocol_digest=load_protocol(one.protocol).digest,
+        tracks=rules.open_tracks,
+        cross_validates=rules.cross_validates,
+        laid={kind: LaidTold(**dict(found)) for kind, found in laid.items() if found},
         id=one.id,
         title=one.title,
         about=one.about,
@@ -222,8 +267,9 @@ def _benchmark(one: Benchmark) -> BenchmarkTold:
     )
 
 
-def _checked(found: Checked) -> CheckTold:
+def _checked(found: Checked, listed: Laid | None) -> CheckTold:
     return CheckTold(
+        candidates="" if listed is None else listed.digest,
         format=found.format,
         marks=found.marks,
         cases=found.cases,
@@ -246,7 +292,11 @@ def _entry(site: Site, by: Visitor, entry_id: str) -> EntryTold:
         return EntryTold(
             id=found.id,
             benchmark=found.benchmark_id,
-            name=found.name,
+            name=shown_name(found, by),
+            track=track_of(found),
+            terms=found.terms,
+            digests={} if result is None or withdrawn else told_digests(result.figures),
+            verdict=None if result is None or withdrawn else result.figures.get("verdict"),
             at=found.created_at,
             digest=found.digest,
             state=state,

@@ -1,16 +1,18 @@
 """A benchmark and its leaderboard; making and changing benchmarks."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from fastapi import APIRouter, Request
 from pydantic import ValidationError
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
-from nodulebench.errors import NoduleBenchError
+from nodulebench.errors import InputError, NoduleBenchError, Problem
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By, Sent, field
 from nodulebench.portal.benchmarks import (
+    TRACKS,
     BenchmarkRules,
     find_benchmark,
     make_benchmark,
@@ -20,9 +22,11 @@ from nodulebench.portal.benchmarks import (
     state_of,
     test_sets,
 )
-from nodulebench.portal.leaderboard import board_of
+from nodulebench.portal.leaderboard import Board, board_of
 from nodulebench.portal.page import rendered, see
 from nodulebench.portal.store.tables import Benchmark
+from nodulebench.portal.terms.laid import FILES
+from nodulebench.portal.terms.lay_down import kind_of, lay_down, take_away
 from nodulebench.protocols import NAMES
 from nodulebench.storage.csv_text import csv_content
 
@@ -59,23 +63,38 @@ def new_benchmark(request: Request, site: AtSite, by: By, form: Sent) -> Respons
 
 @router.get("/benchmarks/{benchmark_id}", name="benchmark")
 def benchmark(
-    request: Request, site: AtSite, by: By, benchmark_id: str, rule: str = "", figure: str = ""
+    request: Request,
+    site: AtSite,
+    by: By,
+    benchmark_id: str,
+    rule: str = "",
+    figure: str = "",
+    track: str = "",
+    stratum: str = "",
 ) -> Response:
-    """A benchmark with its leaderboard, under a rule and ordered by a figure."""
+    """A benchmark with its leaderboard: a track, under a rule, ordered by a figure."""
+    choice = {"track": track, "stratum": stratum}
     with site.database.reading() as session:
         found = find_benchmark(session, by, benchmark_id)
-        board = board_of(site, session, found, by, rule, figure)
-    values = {"benchmark": found, "board": board, "state": state_of(found)}
-    return rendered(request, "benchmark.html", rules=rules_of(found), **values)
+        board = board_of(site, session, found, by, rule, figure, **choice)
+    return _page(request, found, board)
 
 
 @router.get("/benchmarks/{benchmark_id}/leaderboard.csv", name="leaderboard_table")
 def leaderboard_table(
-    site: AtSite, by: By, benchmark_id: str, rule: str = "", figure: str = ""
+    site: AtSite,
+    by: By,
+    benchmark_id: str,
+    rule: str = "",
+    figure: str = "",
+    track: str = "",
+    stratum: str = "",
 ) -> Response:
     """The leaderboard as a table for a spreadsheet, in which no cell is a formula."""
+    choice = {"track": track, "stratum": stratum}
     with site.database.reading() as session:
-        board = board_of(site, session, find_benchmark(session, by, benchmark_id), by, rule, figure)
+        found = find_benchmark(session, by, benchmark_id)
+        board = board_of(site, session, found, by, rule, figure, **choice)
     headers = {"Content-Disposition": 'attachment; filename="leaderboard.csv"'}
     return Response(csv_content(board.table), headers=headers, media_type="text/csv")
 
@@ -90,7 +109,28 @@ def change_benchmark(site: AtSite, by: By, form: Sent, benchmark_id: str) -> Res
         found.is_shown = field(form, "shown") == "yes"
         found.about = field(form, "about")
         found.opens_at, found.closes_at = _time(form, "opens_at"), _time(form, "closes_at")
-        found.rules = _rules(form).model_dump(mode="json")
+        found.rules = _rules(form, rules_of(found)).model_dump(mode="json")
+    return see(f"/benchmarks/{benchmark_id}")
+
+
+@router.post("/benchmarks/{benchmark_id}/terms", name="lay_down")
+def lay_terms_down(
+    request: Request, site: AtSite, by: By, form: Sent, benchmark_id: str
+) -> Response:
+    """Lay down candidates, folds or acceptance criteria, or ask for them no longer."""
+    kind, file = kind_of(field(form, "kind")), form.get("file")
+    if field(form, "end") == "yes":
+        take_away(site, by, benchmark_id, kind)
+        return see(f"/benchmarks/{benchmark_id}")
+    if not isinstance(file, UploadFile) or not file.filename:
+        raise DeniedError("file_missing")
+    try:
+        lay_down(site, by, benchmark_id, kind, file.filename, file.file)
+    except InputError as error:
+        with site.database.reading() as session:
+            found = find_benchmark(session, by, benchmark_id)
+            board = board_of(site, session, found, by)
+        return _page(request, found, board, 422, wrong=error.problems)
     return see(f"/benchmarks/{benchmark_id}")
 
 
@@ -101,10 +141,26 @@ def rescore(site: AtSite, by: By, benchmark_id: str) -> Response:
     return see(f"/benchmarks/{benchmark_id}")
 
 
-def _rules(form: FormData) -> BenchmarkRules:
+def _page(
+    request: Request,
+    found: Benchmark,
+    board: Board,
+    status: int = 200,
+    wrong: Sequence[Problem] = (),
+) -> Response:
+    values = {"benchmark": found, "board": board, "state": state_of(found), "wrong": wrong}
+    return rendered(request, "benchmark.html", status, rules=rules_of(found), **values)
+
+
+def _rules(form: FormData, old: BenchmarkRules | None = None) -> BenchmarkRules:
+    """What a form says; what was laid down stays."""
+    laid = {} if old is None else {kind: getattr(old, kind) for kind in FILES}
     try:
         return BenchmarkRules.model_validate(
             {
+                **laid,
+                "tracks": [one for one in TRACKS if one in form.getlist("tracks")] or TRACKS[:1],
+                "cross_validates": field(form, "cross_validates") == "yes",
                 "feedback": field(form, "feedback") or "figures",
                 "is_anonymous": field(form, "anonymous") == "yes",
                 "takes_algorithms": field(form, "algorithms") == "yes",

@@ -16,13 +16,20 @@ from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By
 from nodulebench.portal.access.visitor import NOBODY, Visitor
 from nodulebench.portal.benchmarks import rules_of
-from nodulebench.portal.entries import find_entry, find_own, shown_name
+from nodulebench.portal.entries import (
+    find_entry,
+    find_own,
+    is_nameless,
+    shown_account,
+    shown_name,
+)
 from nodulebench.portal.jobs import ENDED
 from nodulebench.portal.leaderboard import badge_of
 from nodulebench.portal.page import language_of, rendered, see
 from nodulebench.portal.rankings import compared, counted_results
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Entry, Job, Result
+from nodulebench.portal.terms.taken import terms_of
 from nodulebench.workflows.evaluate.result_folder import EVALUATION
 from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
 
@@ -52,15 +59,19 @@ def entry(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
     with site.database.reading() as session:
         found = find_entry(session, by, entry_id)
         is_own = by.is_organiser or by.account == found.account_id
-        values = {
+        values: dict[str, Any] = {
             "entry": found,
             "benchmark": found.benchmark,
-            "who": shown_name(found, by),
+            "name": shown_name(found, by),
+            "who": shown_account(found, by),
+            "declared": {} if is_nameless(found, by) else found.declared,
+            "terms": terms_of(found),
             "job": job_of(session, found) if is_own else None,
             "result": None if found.withdrawn_at else result_of(session, found),
-            "others": [each for each in _scored(session, found) if each.id != found.id],
+            "others": _comparable(session, found, by),
             "versions": versions_of(session, found) if is_own else [],
         }
+        values["has_report"] = _has_report(site, found, values["result"], by)
     return rendered(request, "entry.html", is_own=is_own, ended=ENDED, **values)
 
 
@@ -85,7 +96,8 @@ def report(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
         result = None if found.withdrawn_at else result_of(session, found)
         is_own = by.is_organiser or by.account == found.account_id
         tells_cases = is_own and rules_of(found.benchmark).feedback == "cases"
-    if result is None or not (site.results / result.folder / EVALUATION).is_file():
+        has_report = _has_report(site, found, result, by)
+    if result is None or not has_report:
         raise DeniedError("not_found", 404)
     language = language_of(request)
     choice = ReportChoice(audience="lab" if tells_cases else "developer", language=language)
@@ -105,11 +117,12 @@ def compare(request: Request, site: AtSite, by: By, one: str, other: str) -> Res
         entries = [find_entry(session, by, entry_id) for entry_id in (one, other)]
         results = [None if each.withdrawn_at else result_of(session, each) for each in entries]
         benchmark = entries[0].benchmark
+        names = [shown_name(each, by) for each in entries]
     first, second = results
     if first is None or second is None or entries[1].benchmark_id != benchmark.id or one == other:
         raise DeniedError("not_comparable", 409)
     differences = compared(site, first, second)
-    values = {"benchmark": benchmark, "first": entries[0], "second": entries[1]}
+    values = {"benchmark": benchmark, "entries": (one, other), "names": names}
     return rendered(request, "compare.html", differences=differences, **values)
 
 
@@ -155,10 +168,17 @@ def versions_of(session: Transaction, entry: Entry) -> list[Result]:
     return list(session.scalars(found))
 
 
-def _scored(session: Transaction, entry: Entry) -> list[Entry]:
-    """The entries of the same benchmark that can be compared."""
+def _has_report(site: Site, entry: Entry, result: Result | None, by: Visitor) -> bool:
+    """Whether there is a report for a visitor; it names its algorithm on every page."""
+    is_kept = result is not None and (site.results / result.folder / EVALUATION).is_file()
+    return is_kept and not is_nameless(entry, by)
+
+
+def _comparable(session: Transaction, entry: Entry, by: Visitor) -> list[tuple[str, str]]:
+    """The other entries of the same benchmark that can be compared: ids, and names as shown."""
     counted = counted_results(session, entry.benchmark)
-    return sorted((one.entry for one in counted), key=lambda one: one.name)
+    others = [one.entry for one in counted if one.entry_id != entry.id]
+    return sorted(((one.id, shown_name(one, by)) for one in others), key=lambda one: one[1])
 
 
 async def _told(

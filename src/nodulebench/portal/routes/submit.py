@@ -1,20 +1,32 @@
 """Submissions: looked through as often as one likes without a score, then sent in."""
 
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
 from fastapi import APIRouter, Request
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
+from nodulebench.errors import InputError
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By, Sent, field
 from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.benchmarks import find_benchmark, known_cases, rules_of, state_of
-from nodulebench.portal.entries import look_through, received, refuse_closed, submit
+from nodulebench.portal.benchmarks import TRACKS, find_benchmark, known_cases, rules_of, state_of
+from nodulebench.portal.entries import Received, file_name, received, refuse_closed, submit
 from nodulebench.portal.page import rendered, see
 from nodulebench.portal.site import Site
+from nodulebench.portal.store.tables import Benchmark
+from nodulebench.portal.terms.checks import declared_training, look_through
+from nodulebench.portal.terms.folds import ANSWERS, Answer, Training
+from nodulebench.portal.terms.taken import Terms
+from nodulebench.workflows.check.check import Checked
 
 router = APIRouter(include_in_schema=False)
 DECLARED = ("about", "training", "link")
 """What who submits can say of an algorithm."""
+FOLDS = "folds"
+"""The folder beside the marks that keeps a table of folds."""
 
 
 @router.get("/benchmarks/{benchmark_id}/submit", name="submit_page")
@@ -45,28 +57,59 @@ def _answer(
         benchmark = find_benchmark(session, by, benchmark_id)
         if is_sent:
             refuse_closed(session, by, benchmark)
-    given = {name: field(form, name) for name in ("name", *DECLARED)}
+    given = {name: field(form, name) for name in ("name", "track", "trained", *DECLARED)}
+    track = given["track"] or next(iter(rules_of(benchmark).open_tracks), TRACKS[0])
+    told: dict[str, object] = {"given": given, "file": file.filename}
     with received(site, file.filename, file.file) as sent:
-        found = look_through(site, benchmark, sent)
-        if not is_sent or found.problems:
-            status = 422 if found.problems else 200
-            return _form_page(
-                request,
+        try:
+            found, training = _looked(site, benchmark, sent, form, track)
+            told["found"] = found
+            if not is_sent or found.problems:
+                status = 422 if found.problems else 200
+                return _form_page(request, site, by, benchmark_id, status, **told)
+            declared = {name: given[name] for name in DECLARED if given[name]}
+            entry = submit(
                 site,
                 by,
                 benchmark_id,
-                status,
-                found=found,
-                given=given,
-                file=file.filename,
+                sent,
+                name=given["name"],
+                track=track,
+                declared=declared,
+                terms=Terms(training=training),
             )
-        declared = {name: given[name] for name in DECLARED if given[name]}
-        try:
-            entry = submit(site, by, benchmark_id, sent, name=given["name"], declared=declared)
         except DeniedError as error:
-            told = {"found": found, "given": given, "code": error.code}
+            told["code"] = error.code
             return _form_page(request, site, by, benchmark_id, error.status, **told)
     return see(f"/entries/{entry.id}")
+
+
+def _looked(
+    site: Site, benchmark: Benchmark, sent: Received, form: FormData, track: str
+) -> tuple[Checked, Training]:
+    """What is wrong with the marks, and with what is said of training on the test set."""
+    found = look_through(site, benchmark, sent, track)
+    try:
+        return found, declared_training(site, benchmark, _answer_of(form), _folds(form, sent))
+    except InputError as error:
+        return replace(found, problems=(*found.problems, *error.problems)), Training()
+
+
+def _answer_of(form: FormData) -> Answer:
+    said = field(form, "trained")
+    return next((one for one in ANSWERS if one == said), "")
+
+
+def _folds(form: FormData, sent: Received) -> Path | None:
+    """The table of folds that was sent beside the marks, kept with them; None: there is none."""
+    file = form.get("folds")
+    if not isinstance(file, UploadFile) or not file.filename:
+        return None
+    path = sent.path.parent / FOLDS / file_name(file.filename)
+    path.parent.mkdir()
+    with path.open("xb") as kept:
+        shutil.copyfileobj(file.file, kept)
+    return path
 
 
 def _form_page(
@@ -79,6 +122,7 @@ def _form_page(
         "benchmark": benchmark,
         "rules": rules_of(benchmark),
         "state": state_of(benchmark),
+        "answers": () if benchmark.is_sealed else ANSWERS,
         "cases": None if cases is None else cases.height,
         "largest": site.settings.largest_upload,
     }

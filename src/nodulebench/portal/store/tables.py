@@ -187,6 +187,8 @@ class Entry(Base):
     size: Mapped[int] = mapped_column(BigInteger)
     declared: Mapped[dict[str, Any]]
     """What who submits says of it: description, training data, intended use."""
+    terms: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """``entries.Terms``: the candidate list it scores, and what was checked of its training."""
     receipt: Mapped[dict[str, Any]]
     is_baseline: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(default=now)
@@ -235,6 +237,47 @@ class Result(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
     entry: Mapped[Entry] = relationship()
     __table_args__ = (UniqueConstraint("entry_id", "version"),)
+
+
+class Certificate(Base):
+    """A signed statement of what was found for an entry; there is one for a result."""
+
+    __tablename__ = "certificate"
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    result_id: Mapped[str] = mapped_column(ForeignKey("result.id"), unique=True)
+    content: Mapped[dict[str, Any]]
+    """The statement, the key of the site, and its signature."""
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Release(Base):
+    """A file that an organiser released to those who are signed in."""
+
+    __tablename__ = "release"
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
+    benchmark_id: Mapped[str] = mapped_column(ForeignKey("benchmark.id"), index=True)
+    file: Mapped[str]
+    """Its place in the folder of downloads; no other file can be reached."""
+    kind: Mapped[str]
+    """scans, nodules or other."""
+    size: Mapped[int] = mapped_column(BigInteger)
+    changed: Mapped[int] = mapped_column(BigInteger)
+    """When the file was changed last, in nanoseconds; one that changed since is not given out."""
+    digest: Mapped[str] = mapped_column(default="")
+    """SHA-256; nothing: a worker has not got to it, and the file is not given out yet."""
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    ended_at: Mapped[datetime | None]
+
+
+class Worker(Base):
+    """A worker process that said not long ago that it lives."""
+
+    __tablename__ = "worker"
+    name: Mapped[str] = mapped_column(primary_key=True)
+    opens_sealed: Mapped[bool] = mapped_column(default=False)
+    """Whether it was started with a key for sealed sets."""
+    started_at: Mapped[datetime] = mapped_column(default=now)
+    seen_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class Announcement(Base):

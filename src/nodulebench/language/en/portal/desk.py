@@ -43,6 +43,8 @@ TEXTS = {
     "portal.action.benchmark_made": "made a benchmark",
     "portal.action.benchmark_changed": "changed a benchmark",
     "portal.action.scored_anew": "began a new version and scored all entries anew",
+    "portal.action.terms_laid": "laid down candidates, folds or criteria",
+    "portal.action.terms_ended": "asks for candidates, folds or criteria no longer",
     "portal.action.submitted": "submitted",
     "portal.action.withdrawn": "withdrew an entry",
     "portal.action.job_claimed": "a worker took a job",

@@ -51,6 +51,16 @@ TEXTS = {
     "portal.refused.roles_missing": "Choose at least one role.",
     "portal.refused.benchmark_before": "This benchmark is not open yet.",
     "portal.refused.benchmark_closed": "This benchmark is closed.",
+    "portal.refused.track_closed": "This track takes nothing now.",
+    "portal.refused.training_unsaid": "Say whether it was trained on this test set.",
+    "portal.refused.training_unfolded": (
+        "Who trains on this test set has to cross-validate. Send marks made fold by fold, with the "
+        "table of folds."
+    ),
+    "portal.refused.folds_missing": "Send the table of the folds that you cross-validated by.",
+    "portal.refused.sealed_tells_no_cases": (
+        "A sealed test set tells nobody which cases it has: no candidates, no folds."
+    ),
     "portal.refused.quota_spent": "Your entries for this benchmark are used up for now.",
     "portal.refused.not_comparable": (
         "These two cannot be compared: they need results of one benchmark and version that are "

@@ -40,6 +40,8 @@ TEXTS = {
     "portal.action.benchmark_made": "创建测试",
     "portal.action.benchmark_changed": "修改测试",
     "portal.action.scored_anew": "开始新版本并全部重新评分",
+    "portal.action.terms_laid": "设定候选、分折或标准",
+    "portal.action.terms_ended": "不再要求候选、分折或标准",
     "portal.action.submitted": "提交",
     "portal.action.withdrawn": "撤回提交",
     "portal.action.job_claimed": "工作进程领取任务",

@@ -44,6 +44,13 @@ TEXTS = {
     "portal.refused.roles_missing": "请至少选择一个角色。",
     "portal.refused.benchmark_before": "该测试尚未开放。",
     "portal.refused.benchmark_closed": "该测试已关闭。",
+    "portal.refused.track_closed": "此赛道目前不接受提交。",
+    "portal.refused.training_unsaid": "请声明是否在此测试集上训练。",
+    "portal.refused.training_unfolded": (
+        "在此测试集上训练者须交叉验证。请提交逐折得到的标记及分折表。"
+    ),
+    "portal.refused.folds_missing": "请附上交叉验证所用的分折表。",
+    "portal.refused.sealed_tells_no_cases": "封存测试集不透露其病例：不能设定候选或分折。",
     "portal.refused.quota_spent": "您在该测试中的提交次数目前已用完。",
     "portal.refused.not_comparable": "这两个提交无法比较：需要同一测试、同一版本且保存于此的结果。",
     "portal.refused.file_missing": "请选择文件。",

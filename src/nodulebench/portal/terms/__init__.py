@@ -1,0 +1,1 @@
+"""What an organiser lays down for a benchmark: candidates, folds, criteria, files to download."""

@@ -1,0 +1,43 @@
+"""Acceptance criteria of a benchmark -> a frozen plan, under which every entry is judged."""
+
+from pathlib import Path
+
+from nodulebench.errors import InputError
+from nodulebench.formats import read_reference
+from nodulebench.model.plan import TestPlan
+from nodulebench.protocols import load_protocol
+from nodulebench.workflows.plan.freeze import freeze_plan, read_criteria, read_plan, write_plan
+
+
+def write_frozen(
+    source: Path, reference: Path, protocol: str, target: Path, *, is_sealed: bool
+) -> int:
+    """Freeze criteria, or take a plan that was frozen before; how many criteria it has.
+
+    Args:
+        source: criteria in TOML, or a plan that ``nodulebench test-plan freeze`` wrote.
+        reference: the test set.
+        protocol: of the benchmark.
+        target: where the plan goes.
+        is_sealed: whether the test set is; then nothing but a frozen plan can be taken.
+
+    Raises:
+        InputError: if the criteria cannot be decided by the protocol on this test set.
+    """
+    plan = _plan(source, reference, protocol, is_sealed=is_sealed)
+    write_plan(plan, target)
+    return len(plan.criteria)
+
+
+def _plan(source: Path, reference: Path, protocol: str, *, is_sealed: bool) -> TestPlan:
+    chosen = load_protocol(protocol)
+    if source.suffix == ".json":
+        plan = read_plan(source)
+        if plan.digests.protocol != chosen.digest:
+            what = f"was frozen for another protocol than '{protocol}'."
+            raise InputError.at(source.name, what, "Freeze it for the protocol of the benchmark.")
+        return plan
+    if is_sealed:
+        remedy = "Freeze them with 'nodulebench test-plan freeze', and send the plan."
+        raise InputError.at(source.name, "is no frozen plan, and the test set is sealed.", remedy)
+    return freeze_plan(read_criteria(source), read_reference(reference), chosen, source=source.name)
