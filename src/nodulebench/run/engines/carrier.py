@@ -26,6 +26,9 @@ Result = TypeVar("Result")
 
 LOOK_S = 0.5
 """How often it is looked whether somebody still waits."""
+TRIMMING = "MALLOC_TRIM_THRESHOLD_"
+"""Dask's nannies set it, so that every large array is memory asked of the system anew: figures of
+many replicates took twice as long."""
 
 
 @dataclass(slots=True)
@@ -46,9 +49,13 @@ _USED: set[int] = set()
 _LOCK = threading.Lock()
 
 
-def carry(packed: bytes, task: bytes, terms: Terms) -> bytes:
-    """Do a task, packed, by a function, packed; its result, or why it is lost, is packed too."""
-    return carried(packed, task, terms, _wanted())
+def carry(packed: bytes, task: bytes | Path, terms: Terms) -> bytes:
+    """Do a task, packed, by a function, packed; its result, or why it is lost, is packed too.
+
+    A large task of the same machine lies in a file.
+    """
+    given = task if isinstance(task, bytes) else task.read_bytes()
+    return carried(packed, given, terms, _wanted())
 
 
 def carried(packed: bytes, task: bytes, terms: Terms, is_wanted: Callable[[], bool]) -> bytes:
@@ -137,6 +144,7 @@ def _bench(packed: bytes, terms: Terms) -> _Bench:
             raise RuntimeError(f"{terms.gpus} graphics cards are asked for, {len(free)} are free")
         cards = tuple(free[: terms.gpus])
         _USED.update(cards)
+    os.environ.pop(TRIMMING, None)
     made = _Bench(packed, terms, cards, Worker(packed, terms, cards))
     _BENCHES[threading.get_ident()] = made
     return made

@@ -34,6 +34,7 @@ from nodulebench.run.engines.carrier import (
     version,
 )
 from nodulebench.run.engines.local import CARDS, FIRST, packed_bytes
+from nodulebench.run.engines.memory_file import MemoryFile, memory_file
 
 if TYPE_CHECKING:
     from distributed import Client, Future, Security
@@ -75,11 +76,14 @@ class DaskEngine:
     client: "Client"
     is_here: bool
     """Whether the workers are known to be on this machine."""
+    ours: int = 0
+    """How many are processes of our own, which read what lies in our memory and may still be on
+    their way; 0: whoever is there."""
 
     @property
     def workers(self) -> int:
         """How many tasks the workers of the moment can do at a time."""
-        return max(1, int(sum(_asked(self.client.nthreads).values())))
+        return self.ours or max(1, int(sum(_asked(self.client.nthreads).values())))
 
     def map(
         self, function: Callable[[Task], Result], tasks: Sequence[Task], terms: Terms = USUAL
@@ -93,6 +97,7 @@ class DaskEngine:
         suspects: list[int] = []
         packed = packed_bytes(partial(in_folder, str(Path.cwd()), function))
         numbers = range(len(tasks))
+        _asked(self.client.wait_for_workers, self.workers, timeout=START_S)
         try:
             for number, result in self._given(packed, tasks, numbers, terms, self.workers + 1):
                 if result == Lost("gone"):
@@ -116,28 +121,34 @@ class DaskEngine:
         run = uuid4().hex
         slots = {"GPU": terms.gpus} if terms.gpus else None
         waiting = deque(numbers)
-        under_way: dict[Future[bytes], int] = {}
+        under_way: dict[Future[bytes], tuple[int, MemoryFile | None]] = {}
         done: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
         try:
             while waiting or under_way:
                 while waiting and len(under_way) < most:
                     number = waiting.popleft()
                     task = packed_bytes(tasks[number])
+                    file = memory_file(task) if self.ours else None
                     future = _asked(
                         self.client.submit,
-                        *(carry, packed, task, terms),
+                        *(carry, packed, task if file is None else file.path, terms),
                         key=f"nodulebench-{run}-{number}",
                         pure=False,
                         resources=slots,
                     )
-                    under_way[future] = number
+                    under_way[future] = number, file
                     future.add_done_callback(done.put)
                 ended = done.get()
-                number = under_way.pop(ended)
+                number, file = under_way.pop(ended)
+                if file is not None:
+                    file.close()
                 yield number, self._result(ended)
         finally:
             with suppress(*UNANSWERED):
                 self.client.cancel(list(under_way), force=True)
+            for _, file in under_way.values():
+                if file is not None:
+                    file.close()
 
     def _result(self, future: "Future[bytes]") -> Any:
         from distributed import KilledWorker
@@ -209,28 +220,26 @@ def _local_cluster(workers: int, gpus: int) -> Iterator[DaskEngine]:
         "dashboard_address": f"{LOOPBACK}:0",
     }
     each = {**common, "nthreads": 1, "memory_limit": 0, "silence_logs": logging.CRITICAL}
-    cards = graphics_cards()
-    options = [
+    cards = [
         {
             **each,
             "resources": {"GPU": gpus},
-            "env": {CARDS: ",".join(map(str, cards[place * gpus : (place + 1) * gpus]))},
+            "env": {CARDS: ",".join(map(str, graphics_cards()[at * gpus : (at + 1) * gpus]))},
         }
-        if gpus
-        else each
-        for place in range(workers)
+        for at in range(workers if gpus else 0)
     ]
     with (
         SpecCluster(
-            workers={place: {"cls": Nanny, "options": one} for place, one in enumerate(options)},
+            workers={place: {"cls": Nanny, "options": one} for place, one in enumerate(cards)},
+            worker={"cls": Nanny, "options": each},
             scheduler={"cls": Scheduler, "options": {**common, "port": 0}},
             security=security,
             silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster, security=security) as client,
     ):
-        client.wait_for_workers(workers, timeout=START_S)
-        yield DaskEngine(client, is_here=True)
+        cluster.scale(workers)  # which come while the caller reads its files
+        yield DaskEngine(client, is_here=True, ours=workers)
 
 
 @contextmanager

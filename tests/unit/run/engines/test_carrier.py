@@ -1,5 +1,6 @@
 """What a worker of a cluster does with a task: here in a thread of the test."""
 
+import os
 import pickle
 import time
 from typing import Any
@@ -10,6 +11,7 @@ from builders.worker_tasks import behave, double, threads
 from nodulebench.model.engine import USUAL, Lost, Terms
 from nodulebench.run.engines import carrier
 from nodulebench.run.engines.carrier import (
+    TRIMMING,
     carried,
     clear_bench,
     clear_idle,
@@ -55,6 +57,14 @@ def test_a_task_that_nobody_waits_for_is_ended_long_before_its_time() -> None:
     begin = time.monotonic()
     assert carry(behave, "hang", is_wanted=False) == Lost("timed_out")
     assert time.monotonic() - begin < 40
+
+
+def test_a_process_keeps_memory_as_usual_whatever_the_nanny_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(TRIMMING, "65536")
+    assert carry(double, 1) == 2
+    assert TRIMMING not in os.environ  # with which the server of the processes is begun
 
 
 def test_a_process_sees_its_own_graphics_cards_alone(monkeypatch: pytest.MonkeyPatch) -> None:

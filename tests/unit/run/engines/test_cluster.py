@@ -39,6 +39,7 @@ def cluster() -> Iterator[DaskEngine]:
 def test_it_is_on_loopback_with_keys_of_its_own_and_without_a_dashboard(
     cluster: DaskEngine,
 ) -> None:
+    cluster.client.wait_for_workers(2)
     known = cluster.client.scheduler_info()
     assert known["address"].startswith("tls://127.0.0.1:")
     assert all(one.startswith("tls://127.0.0.1:") for one in known["workers"])
@@ -51,6 +52,28 @@ def test_it_is_on_loopback_with_keys_of_its_own_and_without_a_dashboard(
 def test_every_task_has_its_result(cluster: DaskEngine) -> None:
     assert dict(cluster.map(double, range(12))) == {number: 2 * number for number in range(12)}
     assert list(cluster.map(double, [])) == []
+
+
+def test_a_large_task_is_read_from_memory_and_the_memory_given_back(cluster: DaskEngine) -> None:
+    def in_memory() -> list[Path]:
+        return [one for one in Path("/proc/self/fd").iterdir() if "memfd:nodule" in _target(one)]
+
+    large = ["a" * (2 << 20), "b", "c" * (3 << 20)]
+    found = {}
+    was_there = False
+    for number, result in cluster.map(len, large):
+        found[number] = result
+        was_there |= bool(in_memory())
+    assert found == {0: 2 << 20, 1: 1, 2: 3 << 20}
+    assert was_there
+    assert in_memory() == []
+
+
+def _target(descriptor: Path) -> str:
+    try:
+        return str(descriptor.readlink())
+    except FileNotFoundError:  # the one that lists them
+        return ""
 
 
 def test_a_task_that_ends_its_process_or_hangs_is_lost_as_on_this_machine(
