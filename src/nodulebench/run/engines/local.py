@@ -125,6 +125,8 @@ class Worker:
 
     def leave(self) -> None:
         """Let it end by itself, as it has nothing to do; soon, or it is stopped."""
+        with suppress(OSError):  # dead already
+            self.connection.send_bytes(b"")
         self.connection.close()
         self.process.join(LEAVE_S)
         self.end()
@@ -155,8 +157,8 @@ def _serve(
         os.dup2(nowhere, stream)
     function = pickle.loads(packed)  # noqa: S301 - from our parent
     with suppress(EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
-        while True:
-            connection.send(function(connection.recv()))
+        while task := connection.recv_bytes():
+            connection.send(function(pickle.loads(task)))  # noqa: S301 - from our parent
 
 
 def _end_with_parent() -> None:

@@ -27,7 +27,7 @@ def test_a_task_that_ends_its_worker_is_lost_and_the_rest_is_done():
 
 def test_a_task_that_takes_too_long_is_lost():
     start = time.monotonic()
-    found = dict(LocalEngine(1).map(behave, ["hang", "a"], Terms(10.0)))
+    found = dict(LocalEngine(1).map(behave, ["hang", "a"], Terms(5.0)))
     assert found == {0: Lost("timed_out"), 1: "A"}
     assert time.monotonic() - start < 50
 
@@ -40,7 +40,7 @@ def test_of_a_lost_batch_only_the_cause_stays_lost():
 def test_a_task_that_hangs_its_batch_has_its_own_time_when_it_is_given_again():
     tasks = ["hang", "a"]
     found = dict(
-        map_in_batches(LocalEngine(2), behave, tasks, size=2, seconds_alone=6.0, terms=Terms(8.0))
+        map_in_batches(LocalEngine(2), behave, tasks, size=2, seconds_alone=4.0, terms=Terms(5.0))
     )
     assert found == {0: Lost("timed_out"), 1: "A"}
 
