@@ -39,11 +39,14 @@ FORMATS: Registry[Format] = Registry(
             "coco3d_json": "marks.coco3d_json",
             "nndetection": "marks.nndetection",
             "jafroc_xlsx": "marks.jafroc_xlsx",
-            "slicer_markups": "marks.slicer_markups",
+            "slicer_markups": "viewers.slicer_markups",
             "worklist_csv": "marks.worklist_csv",
             "dicom_sr": "dicom.reports.sr",
             "chest_cad_sr": "dicom.reports.chest_cad_sr",
             "dicom_seg": "dicom.reports.seg",
+            "lidc_xml": "lidc.xml_writer",
+            "nifti_labels": "viewers.nifti_labels",
+            "seg_nrrd": "viewers.seg_nrrd",
         }.items()
     },
 )

