@@ -65,7 +65,8 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
     """
     files = files_ending(path, ENDINGS)
     table = _table(path / TABLE)
-    known, grids = geometries(cases), {}
+    known = geometries(cases)
+    grids: dict[str, Geometry] = {}
     reports = []
     for file, labels in zip(files, made_of_each(files, read_labels), strict=True):
         case_id, reader = case_and_reader(file, path, ENDINGS)
@@ -100,7 +101,7 @@ def _table(path: Path) -> dict[tuple[str, str], dict[int, dict[str, Any]]]:
         text=("case_id", "finding_id"),
         numbers=("label",),
         optional_text=("reader_id", *words),
-        optional_numbers=numbers,
+        optional_numbers=tuple(numbers),
     )
     found: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
     for row in rows.iter_rows(named=True):

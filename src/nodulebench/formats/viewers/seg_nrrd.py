@@ -56,7 +56,8 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
     the image. Labels without a segment in the header are findings too.
     """
     files = files_ending(path, ENDINGS)
-    known, grids = geometries(cases), {}
+    known = geometries(cases)
+    grids: dict[str, Geometry] = {}
     reports = []
     for file, nrrd in zip(files, made_of_each(files, read_nrrd), strict=True):
         case_id, reader = case_and_reader(file, path, ENDINGS)
