@@ -34,6 +34,7 @@ def places(command: Any) -> Any:
 @click.option("--test-sets", type=FILE, help="Folder of test sets.  [default: in the storage]")
 @option("--workers", click.IntRange(0, 64), 1, "Worker processes to start beside.")
 @option("--largest-upload", click.IntRange(1, 1 << 20), 512, "Of a submission, in MiB.")
+@option("--most-kept", click.IntRange(1, 1 << 20), 8, "Of one account, all it sent, in GiB.")
 @click.option("--demo", is_flag=True, help="Fill it with a made-up benchmark, entries and people.")
 @click.pass_context
 def command(
@@ -46,6 +47,7 @@ def command(
     test_sets: Path | None,
     workers: int,
     largest_upload: int,
+    most_kept: int,
     demo: bool,
 ) -> None:
     r"""Serve a site where people submit marks and see where they stand.
@@ -68,6 +70,7 @@ def command(
         address=(address or f"http://{host}:{port}").rstrip("/"),
         test_sets=test_sets,
         largest_upload=largest_upload * MIB,
+        most_kept=most_kept * 1024 * MIB,
     )
     if demo:
         _fill(settings)

@@ -8,13 +8,20 @@ from nodulebench import __version__
 from nodulebench.errors import InputError
 from nodulebench.language import portal_language
 from nodulebench.portal.access.accounts import DeniedError
+from nodulebench.portal.access.counter import Counter
 from nodulebench.portal.access.guard import SignInError, guard
 from nodulebench.portal.access.headers import Headers, Sizes
+from nodulebench.portal.access.visitor import NOBODY, Visitor
 from nodulebench.portal.page import rendered, see
 from nodulebench.portal.routes import ROUTERS
 from nodulebench.portal.site import Site
 
 API = "/api/"
+MOST_PATH = 100
+WRITTEN_DOWN = frozenset(
+    {"not_allowed", "form_old", "token_needed", "too_large", "busy", "disk_full", "kept_full"}
+)
+"""Refusals that stand in the log: what no page leads to, or what fills the disk."""
 
 
 def make_app(site: Site) -> FastAPI:
@@ -28,13 +35,18 @@ def make_app(site: Site) -> FastAPI:
         openapi_url=None,
     )
     app.state.site = site
+    app.state.counter = Counter()
     for router in ROUTERS:
         app.include_router(router)
     app.add_exception_handler(DeniedError, _refused)
     app.add_exception_handler(SignInError, _sign_in)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(InputError, _wrong_input)
-    app.add_middleware(Sizes, largest_upload=site.settings.largest_upload)
+    app.add_middleware(
+        Sizes,
+        largest_upload=site.settings.largest_upload,
+        tell=lambda path: site.refuse("", "too_large", at=path[:MOST_PATH]),
+    )
     app.add_middleware(Headers, is_secure=site.settings.is_secure)
     return app
 
@@ -49,6 +61,10 @@ def _told(request: Request, code: str, status: int) -> Response:
 def _refused(request: Request, error: Exception) -> Response:
     if not isinstance(error, DeniedError):
         raise error
+    if error.code in WRITTEN_DOWN:
+        site: Site = request.app.state.site
+        visitor: Visitor = getattr(request.state, "visitor", NOBODY)
+        site.refuse(visitor.account, error.code, at=request.url.path[:MOST_PATH])
     return _told(request, error.code, error.status)
 
 

@@ -13,8 +13,9 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.portal.access.accounts import DeniedError
+from nodulebench.portal.access.counter import room
 from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.archive import CHUNK, is_archive, unpack
+from nodulebench.portal.archive import CHUNK, MOST_BYTES, inside_of, is_archive, unpack
 from nodulebench.portal.benchmarks import rules_of, state_of
 from nodulebench.portal.jobs import enqueue
 from nodulebench.portal.site import Site
@@ -28,6 +29,8 @@ from nodulebench.storage.keys.sshsig import signature_code
 MOST_NAME = 80
 RECEIPT = "nodulebench/receipt@1"
 UNPACKED = "unpacked"
+LEFT_S = 24 * 3600
+"""What is older than this, and no entry, is nobody's."""
 ALGORITHM, MANIFEST = "algorithm", "algorithm.toml"
 
 
@@ -40,10 +43,12 @@ class Received:
     path: Path
     digest: str
     size: int
+    by: str = ""
+    """The account that sent it."""
 
 
 @contextmanager
-def received(site: Site, name: str, content: BinaryIO) -> Iterator[Received]:
+def received(site: Site, name: str, content: BinaryIO, by: str = "") -> Iterator[Received]:
     """Keep what is sent, for as long as it takes to become an entry; else it is removed."""
     entry = new_id()
     folder = site.upload(entry)
@@ -54,7 +59,7 @@ def received(site: Site, name: str, content: BinaryIO) -> Iterator[Received]:
             shutil.copyfileobj(content, file, CHUNK)
         if path.stat().st_size > site.settings.largest_upload:
             raise DeniedError("too_large", 413)
-        yield Received(entry, path, file_digest(path), path.stat().st_size)
+        yield Received(entry, path, file_digest(path), path.stat().st_size, by)
     finally:
         with site.database.reading() as session:
             is_entry = session.get(Entry, entry) is not None
@@ -78,8 +83,24 @@ def marks_of(path: Path) -> Path:
         return path
     folder = path.parent / UNPACKED
     if folder.is_dir():
-        shutil.rmtree(folder)
-    return unpack(path, folder)
+        return inside_of(folder)
+    return unpack(path, folder, min(MOST_BYTES, room(path.parent)))
+
+
+def forget_unpacked(site: Site, entry: str) -> None:
+    """Remove what an archive was unpacked into, when it is judged; the archive stays."""
+    shutil.rmtree(site.upload(entry) / UNPACKED, ignore_errors=True)
+
+
+def sweep_uploads(site: Site) -> int:
+    """Remove what was sent and became no entry, for its server was killed; how many."""
+    folder, before = site.settings.storage / "uploads", now().timestamp() - LEFT_S
+    old = [one for one in folder.glob("*") if one.stat().st_mtime < before]
+    with site.database.reading() as session:
+        left = [one for one in old if session.get(Entry, one.name) is None]
+    for one in left:
+        shutil.rmtree(one, ignore_errors=True)
+    return len(left)
 
 
 def algorithm_of(path: Path) -> Path | None:
@@ -116,6 +137,7 @@ def submit(
         if chosen is None:
             raise DeniedError("not_found", 404)
         refuse_closed(session, by, chosen)
+        _refuse_much(site, session, by, sent.size)
         listed = rules_of(chosen).listed_for(track)
         taken = (terms or Terms()).model_copy(update={"candidates": listed})
         at = now()
@@ -169,6 +191,13 @@ def refuse_closed(session: Transaction, by: Visitor, benchmark: Benchmark) -> No
     for most, counted in ((rules.in_all, own), (rules.per_week, week)):
         if most is not None and (session.scalar(counted) or 0) >= most:
             raise DeniedError("quota_spent", 429)
+
+
+def _refuse_much(site: Site, session: Transaction, by: Visitor, size: int) -> None:
+    """Refuse what is more than is kept of one account; organisers know their disk."""
+    kept = session.scalar(select(func.sum(Entry.size)).where(Entry.account_id == by.account)) or 0
+    if not by.is_organiser and kept + size > site.settings.most_kept:
+        raise DeniedError("kept_full", 413)
 
 
 def withdraw(site: Site, by: Visitor, entry: str) -> None:

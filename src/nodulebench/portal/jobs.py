@@ -83,6 +83,13 @@ def beat(site: Site, claimed: Claimed, progress: dict[str, Any] | None = None) -
         return not job.is_cancelling
 
 
+def is_wanted(site: Site, claimed: Claimed) -> bool:
+    """Whether the work shall go on: the job is still the claim's, and nobody cancelled it."""
+    with site.database.reading() as session:
+        job = session.get(Job, claimed.job)
+        return job is not None and job.claim == claimed.claim and not job.is_cancelling
+
+
 def finish(site: Site, claimed: Claimed, found: Scored) -> bool:
     """Write down what a job found; False: the job is another's by now, or was cancelled."""
     with site.database.writing() as session:
@@ -104,8 +111,10 @@ def finish(site: Site, claimed: Claimed, found: Scored) -> bool:
         return True
 
 
-def fail(site: Site, claimed: Claimed, told: list[str], kept: str) -> None:
+def fail(site: Site, claimed: Claimed, told: list[str], kept: str) -> bool:
     """Write down that a job cannot be done, and why; or that it was cancelled.
+
+    Whether that was written: not where the job is another's by now.
 
     Args:
         site: the site.
@@ -116,10 +125,11 @@ def fail(site: Site, claimed: Claimed, told: list[str], kept: str) -> None:
     with site.database.writing() as session:
         job = _held(session, claimed)
         if job is None:
-            return
+            return False
         state = "cancelled" if job.is_cancelling else "failed"
         _end(job, state, {"told": told, "kept": kept})
         site.record(session, "", f"job_{state}", job=job.id, entry=job.entry_id)
+        return True
 
 
 def cancel(site: Site, by: str, job: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.portal.access.passwords import Passwords
+from nodulebench.portal.access.refusals import Refusals
 from nodulebench.portal.store.database import Database
 from nodulebench.portal.store.event_log import record
 from nodulebench.storage.durable import make_folder
@@ -32,6 +33,8 @@ class Settings:
     test_sets: Path | None = None
     """Folder of the test sets that benchmarks can be made of; None: that of the storage."""
     largest_upload: int = 512 * MIB
+    most_kept: int = 8192 * MIB
+    """How much of one account is kept, of all its entries together."""
     passwords: Passwords = field(default_factory=Passwords)
 
     @property
@@ -58,6 +61,7 @@ class Site:
     database: Database
     key: PrivateKey
     """Signs the log and receipts; its public half stands beside it."""
+    refusals: Refusals = field(default_factory=Refusals)
 
     @classmethod
     def open(cls, settings: Settings) -> "Site":
@@ -86,6 +90,13 @@ class Site:
     def record(self, session: Transaction, account: str, action: str, **facts: Fact) -> None:
         """Write down an action whose facts are known only in its transaction."""
         record(session, self.key, account, action, **facts)
+
+    def refuse(self, account: str, code: str, **facts: Fact) -> None:
+        """Write down that something was refused; of what is refused again and again, how often."""
+        times = self.refusals.due(account, code)
+        if times:
+            with self.acting(account, "refused", code=code, times=times, **facts):
+                pass
 
     def upload(self, entry: str) -> Path:
         """The folder of what was sent for an entry."""

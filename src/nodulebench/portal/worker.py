@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -11,17 +12,18 @@ from time import monotonic
 from polars.exceptions import PanicException
 
 from nodulebench.errors import InputError, first_line
-from nodulebench.portal.jobs import BEAT_S, Claimed, beat, claim, fail, finish
+from nodulebench.portal.entries import forget_unpacked, sweep_uploads
+from nodulebench.portal.jobs import BEAT_S, Claimed, beat, claim, fail, finish, is_wanted
 from nodulebench.portal.rankings import refresh_rankings
 from nodulebench.portal.scoring import Opening, drop, score
 from nodulebench.portal.site import Site
 
-IDLE_S, RANK_S = 0.5, 5.0
+IDLE_S, RANK_S, SWEEP_S, LOOK_S = 0.5, 5.0, 3600.0, 1.0
 LOG = logging.getLogger("nodulebench.portal")
 
 
-class CancelledError(Exception):
-    """The job is to be ended, or is another's by now."""
+class CancelledError(BaseException):
+    """The job is to be ended, or is another's by now; nothing that scores takes it for its own."""
 
 
 def work(
@@ -35,7 +37,8 @@ def work(
         stop: set by whoever wants it to end after the job at hand.
         until_empty: end when nothing waits.
     """
-    name, done, ranked_at = f"{socket.gethostname()}:{os.getpid()}", 0, 0.0
+    name, done = f"{socket.gethostname()}:{os.getpid()}", 0
+    ranked_at = swept_at = float("-inf")
     while not stop.is_set():
         claimed = claim(site, name)
         if claimed is not None:
@@ -47,6 +50,9 @@ def work(
             ranked_at = monotonic()
         if until_empty:
             break
+        if monotonic() - swept_at > SWEEP_S:
+            sweep_uploads(site)
+            swept_at = monotonic()
         stop.wait(IDLE_S)
     return done
 
@@ -68,29 +74,47 @@ def _do(site: Site, claimed: Claimed, opening: Opening | None) -> None:
         with _alive(site, claimed):
             found = score(site, claimed, opening, progress)
     except CancelledError:
-        fail(site, claimed, [], "cancelled")
+        is_judged = fail(site, claimed, [], "cancelled")
     except InputError as error:
         told = [f"{one.what} {one.remedy}".strip() for one in error.problems]
-        fail(site, claimed, told, str(error))
+        is_judged = fail(site, claimed, told, str(error))
     except (PanicException, Exception) as error:
         LOG.exception("job %s", claimed.job)
-        fail(site, claimed, [], f"{type(error).__name__}: {first_line(error)}")
+        is_judged = fail(site, claimed, [], f"{type(error).__name__}: {first_line(error)}")
     else:
-        if not finish(site, claimed, found):
+        is_judged = finish(site, claimed, found)
+        if not is_judged:
             drop(site, found)
-            fail(site, claimed, [], "cancelled")
+            is_judged = fail(site, claimed, [], "cancelled")
+    if is_judged:  # else it is another worker's by now, who may be reading what was unpacked
+        forget_unpacked(site, claimed.entry)
 
 
 @contextmanager
 def _alive(site: Site, claimed: Claimed) -> Iterator[None]:
-    """Say every few seconds that the work goes on."""
-    stop = threading.Event()
+    """Say every few seconds that the work goes on; end it when it shall not.
+
+    A signal ends it, also while it waits for a program that it started; signals come to the main
+    thread alone, and work in another one ends when it next tells how far it is.
+    """
+    stop, is_main = threading.Event(), threading.current_thread() is threading.main_thread()
 
     def tell() -> None:
-        while not stop.wait(BEAT_S):
-            if not beat(site, claimed):
-                return
+        beaten_at = monotonic()
+        while not stop.wait(LOOK_S):
+            is_due = monotonic() - beaten_at >= BEAT_S
+            if beat(site, claimed) if is_due else is_wanted(site, claimed):
+                beaten_at = monotonic() if is_due else beaten_at
+                continue
+            if is_main and not stop.is_set():
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+            return
 
+    def end(*_: object) -> None:
+        if not stop.is_set():
+            raise CancelledError
+
+    before = signal.signal(signal.SIGUSR1, end) if is_main else None
     teller = threading.Thread(target=tell, daemon=True)
     teller.start()
     try:
@@ -98,3 +122,5 @@ def _alive(site: Site, claimed: Claimed) -> Iterator[None]:
     finally:
         stop.set()
         teller.join()
+        if is_main:
+            signal.signal(signal.SIGUSR1, before)

@@ -120,8 +120,9 @@ def sign_in(
         throttled = is_throttled(session, login, address)
         account = session.scalar(select(Account).where(Account.login == login))
     if throttled:
-        with site.acting("", "sign_in_throttled", of=account.id if account else None):
-            pass
+        if site.refusals.due(account.id if account else "", "throttled"):
+            with site.acting("", "sign_in_throttled", of=account.id if account else None):
+                pass
         raise DeniedError("too_many_attempts", 429)
     is_open = account is not None and account.closed_at is None
     kept = account.password if account is not None and is_open else None

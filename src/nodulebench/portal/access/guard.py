@@ -6,13 +6,17 @@ browser sends them unasked.
 """
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Annotated, Any
+from urllib.parse import unquote_plus
 
 from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from nodulebench.portal.access.accounts import DeniedError
+from nodulebench.portal.access.counter import Counter, refuse_full
+from nodulebench.portal.access.headers import takes_file
 from nodulebench.portal.access.roles import may
 from nodulebench.portal.access.secrets import new_secret, same
 from nodulebench.portal.access.visitor import Visitor, find_visitor
@@ -21,6 +25,7 @@ from nodulebench.portal.site import Site
 FORM_COOKIE = "nodulebench-form"
 FIELD = "csrf"
 MOST_FIELDS, MOST_FILES = 64, 4
+NOTHING = "\x00"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -43,19 +48,42 @@ async def guard(request: Request) -> AsyncIterator[None]:
         if not visitor.is_signed_in:
             raise SignInError
         raise DeniedError("not_allowed", 403)
-    if request.method in SAFE or (visitor.is_signed_in and not visitor.session):
+    _refuse_nothing_characters(request)
+    if request.method in SAFE:
         yield
+        return
+    if visitor.is_signed_in and not visitor.session:
+        async with _place(request, site, visitor):
+            yield
         return
     _refuse_other_sites(request, site)
     if request.url.path.startswith("/api/"):
         raise DeniedError("token_needed", 401)
-    async with request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS) as form:
+    async with (
+        _place(request, site, visitor),
+        request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS) as form,
+    ):
         expected = visitor.csrf or request.cookies.get(FORM_COOKIE, "")
         given = form.get(FIELD)
         if not isinstance(given, str) or not same(given, expected):
             raise DeniedError("form_old", 403)
         request.state.form = form
         yield
+
+
+def _place(request: Request, site: Site, visitor: Visitor) -> AbstractAsyncContextManager[None]:
+    """Where a file is taken, if the request brings one and the disk has room for it."""
+    if not takes_file(request.url.path):
+        return nullcontext()
+    refuse_full(site.settings.storage, request.headers.get("content-length", ""))
+    counter: Counter = request.app.state.counter
+    return counter.place(visitor.account)
+
+
+def _refuse_nothing_characters(request: Request) -> None:
+    """Refuse the character of number 0, which no text has and PostgreSQL does not keep."""
+    if NOTHING in request.url.path or NOTHING in unquote_plus(request.url.query):
+        raise DeniedError("field_form")
 
 
 def _refuse_other_sites(request: Request, site: Site) -> None:
@@ -95,6 +123,8 @@ def field(form: FormData, name: str, most: int = 4000) -> str:
     value: Any = form.get(name, "")
     if not isinstance(value, str) or len(value) > most:
         raise DeniedError("field_long", 413)
+    if NOTHING in value:
+        raise DeniedError("field_form")
     return value.strip()
 
 

@@ -1,5 +1,8 @@
 """What stands between the network and every route: sizes of bodies, and headers of answers."""
 
+from collections.abc import Callable
+
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,6 +27,11 @@ HEADERS = {
 SMALL = MIB
 UPLOADS = ("/submit", "/validate", "/check", "/entries", "/terms")
 """How addresses end that take a file."""
+
+
+def takes_file(path: str) -> bool:
+    """Whether a file may be sent to an address."""
+    return path.endswith(UPLOADS)
 
 
 class TooLargeError(Exception):
@@ -54,16 +62,24 @@ class Headers:
 class Sizes:
     """Refuses bodies that are too large, as soon as they are, whatever they say of themselves."""
 
-    def __init__(self, app: ASGIApp, largest_upload: int) -> None:
+    def __init__(self, app: ASGIApp, largest_upload: int, tell: Callable[[str], object]) -> None:
+        """Put limits around an application.
+
+        Args:
+            app: the application.
+            largest_upload: of a file, in bytes.
+            tell: told the address of what was refused.
+        """
         self._app = app
         self._largest = largest_upload
+        self._tell = tell
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on while it stays within its limit."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = self._largest + SMALL if scope["path"].endswith(UPLOADS) else SMALL
+        most = self._largest + SMALL if takes_file(scope["path"]) else SMALL
         declared = next(
             (value for name, value in scope["headers"] if name == b"content-length"), b"0"
         )
@@ -85,11 +101,13 @@ class Sizes:
             await send(message)
 
         if not declared.isdigit() or int(declared) > most:
+            await run_in_threadpool(self._tell, scope["path"])
             await _refuse(send)
             return
         try:
             await self._app(scope, counted, sending)
         except TooLargeError:
+            await run_in_threadpool(self._tell, scope["path"])
             if not is_answered:
                 await _refuse(send)
 

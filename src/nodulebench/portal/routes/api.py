@@ -240,7 +240,7 @@ async def _with_body(
         body.seek(0)
 
         def made() -> Made:
-            with received(site, name, body) as sent:
+            with received(site, name, body, by.account) as sent:
                 return make(benchmark, sent)
 
         return await run_in_threadpool(made)

@@ -1,6 +1,8 @@
 """The log of the site, for those who check it."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from nodulebench.portal.access.guard import AtSite, By
@@ -9,10 +11,11 @@ from nodulebench.portal.store.event_log import check_log, latest_events
 
 router = APIRouter(include_in_schema=False)
 A_PAGE = 100
+Number = Annotated[int | None, Query(ge=0, le=2**31 - 1)]
 
 
 @router.get("/log", name="log")
-def log(request: Request, site: AtSite, before: int | None = None) -> Response:
+def log(request: Request, site: AtSite, before: Number = None) -> Response:
     """The last events, or those before one."""
     with site.database.reading() as session:
         events = latest_events(session, before, A_PAGE)

@@ -60,7 +60,7 @@ def _answer(
     given = {name: field(form, name) for name in ("name", "track", "trained", *DECLARED)}
     track = given["track"] or next(iter(rules_of(benchmark).open_tracks), TRACKS[0])
     told: dict[str, object] = {"given": given, "file": file.filename}
-    with received(site, file.filename, file.file) as sent:
+    with received(site, file.filename, file.file, by.account) as sent:
         try:
             found, training = _looked(site, benchmark, sent, form, track)
             told["found"] = found

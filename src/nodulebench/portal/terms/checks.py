@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.portal.access.accounts import DeniedError
+from nodulebench.portal.archive import ArchiveError
 from nodulebench.portal.benchmarks import known_cases, rules_of
 from nodulebench.portal.entries import ALGORITHM, UNPACKED, Received, algorithm_of, marks_of
 from nodulebench.portal.site import Site
@@ -43,6 +44,8 @@ def look_through(
                 found = replace(found, problems=wrong)
     except InputError as error:
         found = Checked(sent.path, problems=tuple(error.problems))
+        if isinstance(error, ArchiveError):
+            site.refuse(sent.by, "archive", digest=sent.digest)
     problems = without_place(found.problems, str(sent.path.parent))
     return replace(found, path=sent.path, problems=problems)
 

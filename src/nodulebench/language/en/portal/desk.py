@@ -55,5 +55,6 @@ TEXTS = {
     "portal.action.job_retried": "put a job into the queue again",
     "portal.action.announced": "announced something",
     "portal.action.announcement_ended": "ended an announcement",
+    "portal.action.refused": "was refused something",
     "portal.action.log_verified": "verified the log",
 }

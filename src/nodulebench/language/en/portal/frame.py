@@ -25,6 +25,11 @@ TEXTS = {
     ),
     "portal.refused.field_long": "A field holds more than is taken.",
     "portal.refused.field_form": "A field does not have the right form.",
+    "portal.refused.busy": "Too many files are being looked through. Try again in a minute.",
+    "portal.refused.disk_full": "The site has no room for this file. Tell an organiser.",
+    "portal.refused.kept_full": (
+        "Your entries together hold more than this site keeps. Ask an organiser."
+    ),
     "portal.refused.too_large": "The file is larger than this site takes.",
     "portal.refused.not_possible": "This cannot be done with what was given.",
     "portal.refused.link_ended": (

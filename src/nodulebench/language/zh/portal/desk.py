@@ -52,5 +52,6 @@ TEXTS = {
     "portal.action.job_retried": "重新排队任务",
     "portal.action.announced": "发布公告",
     "portal.action.announcement_ended": "撤下公告",
+    "portal.action.refused": "请求被拒绝",
     "portal.action.log_verified": "核验日志",
 }

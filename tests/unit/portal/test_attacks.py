@@ -1,0 +1,346 @@
+"""What somebody hostile tries at the site: refused, written down, and nothing kept of it.
+
+Others stand beside what they attack: archives in test_archive, roles and forms in
+access/test_guard, passwords in access/test_accounts, texts in test_pages, formulas in test_api.
+"""
+
+import io
+import re
+import zipfile
+from dataclasses import replace
+from datetime import timedelta
+from threading import Thread
+from time import monotonic, sleep
+
+import anyio
+import pytest
+from fastapi.routing import APIRoute
+from sqlalchemy import select
+
+from builders.portal import (
+    GOOD,
+    HEADER,
+    PASSWORD,
+    SECRET_PLACE,
+    Browser,
+    make_tiny_benchmark,
+    signed_in,
+    work_off,
+)
+from nodulebench.portal import archive, entries, jobs, worker
+from nodulebench.portal.access import counter
+from nodulebench.portal.access.accounts import DeniedError, make_link
+from nodulebench.portal.access.counter import Counter
+from nodulebench.portal.access.refusals import Refusals
+from nodulebench.portal.access.throttle import MOST_PER_ADDRESS
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.entries import received, sweep_uploads
+from nodulebench.portal.routes import ROUTERS
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.event_log import latest_events
+from nodulebench.portal.store.tables import Benchmark, Entry, Job, Result, now
+
+TRICKS = (
+    "../../portal.key",
+    "..%2f..%2fportal.key",
+    "%2e%2e%2f%2e%2e%2ftest-sets%2ftiny%2fannotations.csv",
+    "%00",
+    "%ff%fe",
+    "'%20OR%201=1%20--",
+    "a" * 4000,
+)
+READ = [
+    one
+    for router in ROUTERS
+    for one in router.routes
+    if isinstance(one, APIRoute) and "GET" in one.methods and one.name != "progress"
+]
+
+
+def refused(site: Site) -> list[dict[str, object]]:
+    """What the log says of refusals, the last first."""
+    with site.database.reading() as session:
+        events = latest_events(session, None, 200)
+    return [
+        {"account": one.account, **dict(one.facts)} for one in events if one.action == "refused"
+    ]
+
+
+def zipped(*parts: tuple[str, bytes]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, part in parts:
+            packed.writestr(name, part)
+    return content.getvalue()
+
+
+def sent(browser: Browser, benchmark: str, how: str, name: str, content: bytes):
+    page = f"/benchmarks/{benchmark}/submit"
+    files = {"file": (name, content)}
+    return browser.post(f"/benchmarks/{benchmark}/{how}", page, files=files, name="Mine")
+
+
+def test_nobody_reads_the_reference_by_any_route_id_or_trick(
+    site: Site, organiser: Visitor, as_ada: Browser, lin: Visitor, benchmark: str
+) -> None:
+    """Every page that can be read, with every id there is and every trick, by three people."""
+    as_lin = signed_in(site, lin.login)
+    missed = f"{HEADER}\n1.2.3.1,10,20,30,0.9\n1.2.3.2,1,1,1,0.5\n"
+    as_lin.send(benchmark, "submit", missed)
+    work_off(site)
+    as_ada.send(benchmark, "submit", GOOD)  # nobody else may see that it is there
+    hidden = make_tiny_benchmark(site, organiser, title="Hidden from all")
+    with site.database.writing() as session:
+        session.get_one(Benchmark, hidden).is_shown = False
+    with site.database.reading() as session:
+        ids = [one for kind in (Entry, Job, Result) for one in session.scalars(select(kind.id))]
+    wrong = []
+    secrets = (SECRET_PLACE, str(site.settings.storage), "coordX,", "Hidden from all", "$argon2")
+    for who, browser in (("public", Browser(site)), ("ada", as_ada), ("lin", as_lin)):
+        tried = (*ids, benchmark, hidden, *(TRICKS if who == "ada" else ()))
+        for route in READ:
+            for one in tried if "{" in route.path else ("",):
+                path = re.sub(r"\{\w+\}", one, route.path)
+                query = f"?one={ids[0]}&other={one}&before={2**70}&rule={one}&next=//x&to=//x"
+                answer = browser.client.get(path + query)
+                told = answer.text + str(answer.headers)
+                found = [secret for secret in secrets if secret in told]
+                is_kept = "no-store" not in answer.headers["cache-control"]
+                is_kept = is_kept and route.name not in ("static", "badge")
+                if answer.status_code >= 500 or found or is_kept:
+                    wrong.append((who, path[:60], answer.status_code, found, is_kept))
+    assert wrong == []
+
+
+def test_a_check_answers_alike_whether_marks_hit_or_miss(as_ada: Browser, benchmark: str) -> None:
+    """So that nothing can be learnt by checking as often as one likes."""
+    hits = f"{HEADER}\n1.2.3.1,10.0,20.0,30.0,0.9\n"
+    misses = f"{HEADER}\n1.2.3.1,60.0,20.0,30.0,0.9\n"
+    told = [
+        re.sub(r'name="csrf" value="[^"]+"', "", as_ada.send(benchmark, "validate", one).text)
+        for one in (hits, misses)
+    ]
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("bomb.csv", b"0" * 3_000_000), ("../../portal.key", b"x"), ("/etc/cron.d/x", b"x")],
+    ids=["bomb", "traversal", "absolute"],
+)
+@pytest.mark.parametrize("how", ["validate", "submit"])
+def test_a_hostile_archive_is_refused_and_written_down(
+    site: Site,
+    as_ada: Browser,
+    ada: Visitor,
+    benchmark: str,
+    how: str,
+    name: str,
+    part: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(entries, "MOST_BYTES", 1_000_000)
+    answer = sent(as_ada, benchmark, how, "marks.zip", zipped((name, part)))
+    assert answer.status_code == 422
+    assert (refused(site)[0]["account"], refused(site)[0]["code"]) == (ada.account, "archive")
+    assert list((site.settings.storage / "uploads").iterdir()) == []
+    assert not (site.settings.storage.parent / "portal.key").exists()
+
+
+def test_two_gigabytes_are_refused_before_a_byte_is_read(site: Site, as_ada: Browser) -> None:
+    path = "/api/v1/benchmarks/0/check"
+    read = []
+
+    def body():
+        read.append(1)
+        yield b"x"
+
+    headers = {"Content-Length": str(2 * 1024**3)}
+    answer = as_ada.client.post(path, content=body(), headers=headers)
+    assert answer.status_code == 413
+    assert (refused(site)[0]["code"], refused(site)[0]["at"]) == ("too_large", path)
+
+
+def test_a_form_that_is_sent_again_after_its_session_is_refused(
+    site: Site, as_ada: Browser
+) -> None:
+    """Kept with its cookie, as who listened would: its session has ended, and with it the form."""
+    secret, cookie = as_ada.secret("/account"), dict(as_ada.client.cookies)
+    assert as_ada.post("/sign-out", "/account").status_code == 303
+    again = Browser(site)
+    again.client.cookies.update(cookie)
+    answer = again.client.post("/account/tokens", data={"csrf": secret, "name": "stolen"})
+    assert answer.status_code == 401
+    signed = signed_in(site, "ada")
+    answer = signed.client.post("/account/tokens", data={"csrf": secret, "name": "stolen"})
+    assert answer.status_code == 403
+    assert refused(site)[0]["code"] == "form_old"
+
+
+def test_a_used_link_cannot_be_used_again(site: Site) -> None:
+    link = f"/link/{make_link(site, ('participant',), '')}"
+    words = {"login": "eve", "name": "Eve", "password": PASSWORD, "again": PASSWORD}
+    first = Browser(site)
+    secret = first.secret(link)
+    assert first.client.post(link, data={"csrf": secret, **words}).status_code == 303
+    again = {**words, "csrf": secret, "login": "eve2"}
+    first.client.cookies.delete("nodulebench")
+    assert first.client.post(link, data=again).status_code == 404
+
+
+@pytest.mark.usefixtures("ada")
+def test_spraying_is_refused_and_written_down(site: Site) -> None:
+    browser = Browser(site)
+    secret = browser.secret("/sign-in")
+    form = {"csrf": secret, "password": "Winter2026!!", "code": ""}
+    for number in range(MOST_PER_ADDRESS):
+        answer = browser.client.post("/sign-in", data={**form, "login": f"user{number}"})
+        assert answer.status_code == 401
+    for _ in range(3):
+        answer = browser.client.post("/sign-in", data={**form, "login": "ada"})
+        assert answer.status_code == 429
+    with site.database.reading() as session:
+        actions = [one.action for one in latest_events(session, None, 200)]
+    assert actions.count("sign_in_failed") == MOST_PER_ADDRESS
+    assert actions.count("sign_in_throttled") == 1  # a log that everybody can fill is none
+
+
+def test_refusals_are_told_once_and_then_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("nodulebench.portal.access.refusals.monotonic", lambda: clock[0])
+    kept = Refusals()
+    assert [kept.due("ada", "form_old") for _ in range(5)] == [1, 0, 0, 0, 0]
+    assert kept.due("lin", "form_old") == 1
+    clock[0] += 60.0
+    assert kept.due("ada", "form_old") == 5
+    assert kept.due("ada", "form_old") == 0
+
+
+def test_one_account_has_one_place_and_all_together_a_few() -> None:
+    """Eight files of two people at a counter of three places: two at once, never more of one."""
+    places, most, of_one = Counter(at_once=3, of_one=1), [0], [0]
+    taken: list[str] = []
+
+    async def send(account: str) -> None:
+        async with places.place(account):
+            taken.append(account)
+            most[0] = max(most[0], len(taken))
+            of_one[0] = max(of_one[0], taken.count(account))
+            await anyio.sleep(0.005)
+            taken.remove(account)
+
+    async def all_at_once() -> None:
+        async with anyio.create_task_group() as group:
+            for number in range(8):
+                group.start_soon(send, "ada" if number % 2 else "lin")
+
+    anyio.run(all_at_once)
+    assert (most, of_one) == ([2], [1])
+
+
+def test_who_waits_too_long_for_a_place_is_told_to_come_again() -> None:
+    places = Counter(at_once=1, waits_s=0.02)
+
+    async def second() -> None:
+        async with places.place("ada"):
+            with pytest.raises(DeniedError, match="busy"):
+                async with places.place("lin"):
+                    pass
+        async with places.place("lin"):  # the place is free again
+            pass
+
+    anyio.run(second)
+
+
+def test_a_full_disk_takes_no_file(
+    site: Site, as_ada: Browser, ada: Visitor, benchmark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counter, "room", lambda _: 100)
+    answer = as_ada.send(benchmark, "validate", GOOD)
+    assert answer.status_code == 507
+    assert (refused(site)[0]["account"], refused(site)[0]["code"]) == (ada.account, "disk_full")
+    monkeypatch.setattr(counter, "room", lambda _: 1_000_000)
+    assert as_ada.send(benchmark, "validate", GOOD).status_code == 200
+
+
+def test_no_more_is_kept_of_one_account_than_the_site_says(
+    site: Site, organiser: Visitor, ada: Visitor
+) -> None:
+    small = Site(replace(site.settings, most_kept=2 * len(GOOD)), site.database, site.key)
+    benchmark = make_tiny_benchmark(small, organiser)
+    as_ada, as_organiser = signed_in(small, ada.login), signed_in(small, organiser.login)
+    sizes = [as_ada.send(benchmark, "submit", GOOD).status_code for _ in range(3)]
+    assert sizes == [303, 303, 413]
+    assert len(list((site.settings.storage / "uploads").iterdir())) == 2
+    sizes = [as_organiser.send(benchmark, "submit", GOOD).status_code for _ in range(3)]
+    assert sizes == [303, 303, 303]
+
+
+def test_an_archive_is_unpacked_once_and_removed_when_it_is_judged(
+    site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unpacked = []
+
+    def counted(path, folder, most):
+        unpacked.append(path)
+        return archive.unpack(path, folder, most)
+
+    monkeypatch.setattr(entries, "unpack", counted)
+    content = zipped(("folder/marks.csv", GOOD.encode()))
+    assert sent(as_ada, benchmark, "submit", "marks.zip", content).status_code == 303
+    assert len(unpacked) == 1
+    (folder,) = (site.settings.storage / "uploads").iterdir()
+    assert sorted(one.name for one in folder.iterdir()) == ["marks.zip", "unpacked"]
+    assert work_off(site) == 1
+    assert len(unpacked) == 1
+    assert sorted(one.name for one in folder.iterdir()) == ["marks.zip"]
+    assert sent(as_ada, benchmark, "validate", "marks.zip", content).status_code == 200
+    assert list((site.settings.storage / "uploads").iterdir()) == [folder]
+
+
+def test_what_a_killed_server_left_behind_is_swept(
+    site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_ada.send(benchmark, "submit", GOOD)
+    with received(site, "x.csv", io.BytesIO(b"x")) as young:
+        left = site.upload("0" * 16)
+        left.mkdir()
+        (left / "marks.csv").write_text("x")
+        assert sweep_uploads(site) == 0
+        monkeypatch.setattr(entries, "now", lambda: now() + timedelta(hours=25))
+        assert sweep_uploads(site) == 2  # what is written for a day is not written any more
+        assert not young.path.exists()
+    with site.database.reading() as session:
+        entry = session.scalars(select(Entry)).one()
+    assert [one.name for one in (site.settings.storage / "uploads").iterdir()] == [entry.id]
+
+
+def test_cancelling_kills_an_evaluation_that_says_nothing(
+    site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_ada.send(benchmark, "submit", GOOD)
+    begun = []
+
+    def endless(_site: Site, claimed: jobs.Claimed, *_: object) -> None:
+        begun.append(claimed.job)
+        try:
+            sleep(60)
+        except Exception as error:
+            raise AssertionError("the evaluation took it for an error of its own") from error
+
+    def cancelling() -> None:
+        while not begun:
+            sleep(0.01)
+        jobs.cancel(site, "olga", begun[0])
+
+    monkeypatch.setattr(worker, "score", endless)
+    monkeypatch.setattr(worker, "LOOK_S", 0.02)
+    teller, at = Thread(target=cancelling), monotonic()
+    teller.start()
+    assert work_off(site) == 1
+    teller.join()
+    assert monotonic() - at < 30
+    with site.database.reading() as session:
+        job = session.scalars(select(Job)).one()
+        assert (job.state, job.problems["kept"]) == ("cancelled", "cancelled")
+        assert session.scalar(select(Result.id)) is None
