@@ -21,6 +21,7 @@ from nodulebench.errors import InputError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 WRITES = "nodulebench_writes"
+_UNBOUND_ROWS = "PRAGMA foreign_key_check"
 _PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",  # a receipt is not given for what a power cut would take away
@@ -73,9 +74,16 @@ class Database:
 
         context = EnvironmentContext(config, scripts, fn=steps)
         self._reach()
-        with self._writer.connect() as connection, connection.begin(), context:
+        with (
+            self._writer.connect() as connection,
+            _unbound(connection, self.is_sqlite),
+            connection.begin(),
+            context,
+        ):
             context.configure(connection=connection, render_as_batch=True)
             context.run_migrations()
+            if self.is_sqlite and connection.exec_driver_sql(_UNBOUND_ROWS).first():
+                raise InputError.at("--database", "has rows that belong to nothing.")
 
     def _reach(self) -> None:
         try:
@@ -88,6 +96,23 @@ class Database:
     def close(self) -> None:
         """Give back every connection."""
         self.engine.dispose()
+
+
+@contextmanager
+def _unbound(connection: Connection, is_sqlite: bool) -> Iterator[None]:
+    """Let SQLite make tables anew that rows of others belong to; they are looked at afterwards.
+
+    It changes a table by copying it into a new one and dropping the old, which its own check of
+    foreign keys refuses as soon as there are rows, and which cannot be left out in a transaction.
+    """
+    raw: Any = connection.connection.dbapi_connection
+    if is_sqlite:
+        raw.execute("PRAGMA foreign_keys=OFF")
+    try:
+        yield
+    finally:
+        if is_sqlite:
+            raw.execute("PRAGMA foreign_keys=ON")
 
 
 def _prepare(connection: Any, _: Any) -> None:
