@@ -8,12 +8,16 @@
 The records are what the portal's interface says, version 1; the portal itself makes them of these.
 """
 
+import hashlib
 import json
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
+from http import HTTPStatus
+from pathlib import Path, PurePosixPath
 from time import monotonic, sleep
-from typing import Any, Literal, TypeVar
+from typing import Any, BinaryIO, Literal, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
@@ -61,6 +65,19 @@ class BenchmarkTold(Told):
     """Whether who trained on the test set has to cross-validate."""
     laid: dict[str, LaidTold] = {}
     """``candidates``, ``folds`` and ``plan``, where there are any."""
+
+
+class FileTold(Told):
+    """A file that is released for a benchmark."""
+
+    path: str
+    """Where it is, after the address of the portal."""
+    name: str
+    """Its place among the files."""
+    kind: str
+    size: int
+    digest: str
+    """SHA-256, and the tag of the answer; nothing: it is being made, ask later."""
 
 
 class ReadingTold(Told):
@@ -184,6 +201,36 @@ class Client:
         query = {"rule": rule, "figure": figure}
         return self._asked(BoardTold, f"/benchmarks/{benchmark}/leaderboard", query)
 
+    def files(self, benchmark: str) -> tuple[FileTold, ...]:
+        """What is released for a benchmark."""
+        return self._asked(tuple[FileTold, ...], f"/benchmarks/{benchmark}/files")
+
+    def download(self, file: FileTold, folder: Path) -> Path:
+        """Download a released file under its name; one that broke off goes on where it was.
+
+        Raises:
+            InputError: if it cannot be had, or is not what its digest says.
+        """
+        path = folder.joinpath(*PurePosixPath(file.name).parts)
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise InputError.at(file.name, "lies outside of the folder.", "Do not trust it.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f"{path.name}.part")
+        done = part.stat().st_size if part.exists() else 0
+        if done < file.size or not file.size:
+            headers = {"Range": f"bytes={done}-", "If-Range": f'"{file.digest}"'} if done else {}
+            with self._opened(f"{self.address}{file.path}", headers) as answer:
+                is_rest = answer.status == HTTPStatus.PARTIAL_CONTENT
+                with part.open("ab" if is_rest else "wb") as kept:
+                    shutil.copyfileobj(answer, kept)
+        with part.open("rb") as kept:
+            found = "sha256:" + hashlib.file_digest(kept, "sha256").hexdigest()
+        if found != file.digest:
+            part.unlink()
+            raise InputError.at(file.name, "is not what its digest says.", "Download it again.")
+        part.replace(path)
+        return path
+
     def check(self, benchmark: str, marks: Path) -> CheckTold:
         """What is wrong with a file of marks; nothing is scored or kept."""
         path = f"/benchmarks/{benchmark}/check"
@@ -233,20 +280,29 @@ class Client:
             InputError: if it cannot be reached, or refuses.
         """
         url = f"{self.address}{API}{path}?{urlencode(query or {})}"
+        if body is None:
+            with self._opened(url) as answer:
+                return TypeAdapter(kind).validate_json(answer.read())
+        headers = {
+            "Content-Type": "application/octet-stream",
+            "Content-Length": str(body.stat().st_size),
+        }
+        with body.open("rb") as file, self._opened(url, headers, file) as answer:
+            return TypeAdapter(kind).validate_json(answer.read())
+
+    @contextmanager
+    def _opened(
+        self, url: str, headers: Mapping[str, str] | None = None, body: BinaryIO | None = None
+    ) -> Iterator[Any]:
+        """An answer of the portal, to be read."""
         if not url.startswith(("https://", "http://")):
             raise InputError.at(self.address, "is no address of a portal.", "https://…")
-        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        if body is None:
-            return self._read(kind, Request(url, headers=headers))  # noqa: S310
-        headers["Content-Type"] = "application/octet-stream"
-        headers["Content-Length"] = str(body.stat().st_size)
-        with body.open("rb") as file:
-            return self._read(kind, Request(url, file, headers, method="POST"))  # noqa: S310
-
-    def _read(self, kind: type[Kind], request: Request) -> Kind:
+        signed = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        method = "GET" if body is None else "POST"
+        request = Request(url, body, {**signed, **(headers or {})}, method=method)  # noqa: S310
         try:
             with urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310 - checked above
-                return TypeAdapter(kind).validate_json(answer.read())
+                yield answer
         except HTTPError as error:
             told = _refusal(error)
             raise InputError.at(self.address, told or f"answered {error.code}.") from error

@@ -107,6 +107,11 @@ class Site:
         return self.settings.storage / "benchmarks" / benchmark
 
     @property
+    def downloads(self) -> Path:
+        """The folder whose files organisers can release; no other can be reached."""
+        return self.settings.storage / "downloads"
+
+    @property
     def results(self) -> Path:
         """The folder of result folders."""
         return self.settings.storage / "results"

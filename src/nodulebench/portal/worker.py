@@ -17,6 +17,7 @@ from nodulebench.portal.jobs import BEAT_S, Claimed, beat, claim, fail, finish, 
 from nodulebench.portal.rankings import refresh_rankings
 from nodulebench.portal.scoring import Opening, drop, score
 from nodulebench.portal.site import Site
+from nodulebench.portal.terms.releases import digest_releases
 
 IDLE_S, RANK_S, SWEEP_S, LOOK_S = 0.5, 5.0, 3600.0, 1.0
 LOG = logging.getLogger("nodulebench.portal")
@@ -46,7 +47,7 @@ def work(
             done += 1
             continue
         if until_empty or monotonic() - ranked_at > RANK_S:
-            _rank(site)
+            _keep_up(site)
             ranked_at = monotonic()
         if until_empty:
             break
@@ -57,12 +58,13 @@ def work(
     return done
 
 
-def _rank(site: Site) -> None:
-    """Rank what changed; a leaderboard does without, where that breaks down."""
-    try:
-        refresh_rankings(site)
-    except (PanicException, Exception):
-        LOG.exception("ranking")
+def _keep_up(site: Site) -> None:
+    """Rank what changed, and make digests; the site does without, where that breaks down."""
+    for each in (refresh_rankings, digest_releases):
+        try:
+            each(site)
+        except (PanicException, Exception):
+            LOG.exception(each.__name__)
 
 
 def _do(site: Site, claimed: Claimed, opening: Opening | None) -> None:

@@ -17,7 +17,7 @@ SOURCES = sorted((PACKAGE / "portal").rglob("*.py"))
 FAMILIES = ("portal.refused.", "portal.action.", "portal.role.", "portal.state.", "portal.job.",
             "portal.nav.", "portal.done.", "portal.declared.", "portal.feedback.", "portal.terms.",
             "portal.lay.", "portal.count_of.", "portal.track.", "portal.trained.",
-            "portal.trained_tag.", "portal.verdict.")  # fmt: skip
+            "portal.trained_tag.", "portal.verdict.", "portal.release.")  # fmt: skip
 """Keys that templates put together."""
 
 

@@ -11,8 +11,10 @@ import uvicorn
 from builders.portal import BROKEN, GOOD, Browser, work_off
 from nodulebench.client import Client
 from nodulebench.errors import InputError
+from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.app import make_app
 from nodulebench.portal.site import Site
+from nodulebench.portal.terms.releases import digest_releases, release
 
 
 def token_of(browser: Browser) -> str:
@@ -61,6 +63,29 @@ def test_a_program_checks_submits_and_reads(
     assert Client(address).entry(entry.id).receipt is None
 
 
+def test_a_download_goes_on_where_it_broke_off(
+    site: Site, address: str, as_ada: Browser, organiser: Visitor, benchmark: str, tmp_path: Path
+) -> None:
+    content = bytes(range(256)) * 300
+    (site.downloads / "subset").mkdir(parents=True)
+    (site.downloads / "subset" / "a.raw").write_bytes(content)
+    release(site, organiser, benchmark, "subset", "scans")
+    digest_releases(site)
+    portal = Client(address, token_of(as_ada))
+    (file,) = portal.files(benchmark)
+    part = tmp_path / "subset" / "a.raw.part"
+    part.parent.mkdir()
+    part.write_bytes(content[:50_000])
+    assert portal.download(file, tmp_path).read_bytes() == content
+    assert not part.exists()
+    part.write_bytes(b"x" * 50_000)  # of something else
+    with pytest.raises(InputError, match="is not what its digest says"):
+        portal.download(file, tmp_path)
+    assert portal.download(file, tmp_path).read_bytes() == content
+    with pytest.raises(InputError, match="lies outside"):
+        portal.download(file.model_copy(update={"name": "../a.raw"}), tmp_path)
+
+
 def test_what_the_client_is_told_when_something_is_wrong(
     address: str, benchmark: str, tmp_path: Path
 ) -> None:
@@ -83,6 +108,7 @@ def test_the_description_names_every_route_of_the_interface(site: Site) -> None:
         "/api/v1/benchmarks/{benchmark_id}",
         "/api/v1/benchmarks/{benchmark_id}/check",
         "/api/v1/benchmarks/{benchmark_id}/entries",
+        "/api/v1/benchmarks/{benchmark_id}/files",
         "/api/v1/benchmarks/{benchmark_id}/leaderboard",
         "/api/v1/entries/{entry_id}",
     ]

@@ -38,6 +38,9 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "badge": PUBLIC,
     "report": PUBLIC,
     "compare": SIGNED_IN,
+    "download": SIGNED_IN,
+    "download_sums": SIGNED_IN,
+    "download_terms": SIGNED_IN,
     # accounts
     "sign_in_page": PUBLIC,
     "sign_in": PUBLIC,
@@ -69,6 +72,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "api_benchmark": PUBLIC,
     "api_leaderboard": PUBLIC,
     "api_entry": PUBLIC,
+    "api_files": PUBLIC,
     "api_check": PARTICIPANTS,
     "api_submit": PARTICIPANTS,
     # the organiser's desk
@@ -87,6 +91,8 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "change_benchmark": ORGANISERS,
     "rescore": ORGANISERS,
     "lay_down": ORGANISERS,
+    "release": ORGANISERS,
+    "end_release": ORGANISERS,
     "announce": ORGANISERS,
     "end_announcement": ORGANISERS,
     "log": AUDITORS,

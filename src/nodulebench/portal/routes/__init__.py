@@ -5,6 +5,7 @@ from nodulebench.portal.routes import (
     api,
     benchmark,
     desk,
+    download,
     entry,
     home,
     log,
@@ -13,6 +14,7 @@ from nodulebench.portal.routes import (
 )
 
 ROUTERS = tuple(
-    one.router for one in (home, account, benchmark, entry, submit, desk, people, log, api)
+    one.router
+    for one in (home, account, benchmark, download, entry, submit, desk, people, log, api)
 )
 """Every router of the site."""

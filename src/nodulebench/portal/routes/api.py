@@ -19,6 +19,7 @@ from nodulebench.client import (
     BoardTold,
     CheckTold,
     EntryTold,
+    FileTold,
     LaidTold,
     LineTold,
     ProblemTold,
@@ -47,6 +48,7 @@ from nodulebench.portal.store.tables import Benchmark
 from nodulebench.portal.terms.checks import declared_training, look_through
 from nodulebench.portal.terms.folds import Answer
 from nodulebench.portal.terms.laid import FILES, Laid
+from nodulebench.portal.terms.releases import open_releases
 from nodulebench.portal.terms.taken import Terms, track_of
 from nodulebench.protocols import load_protocol
 from nodulebench.workflows.check.check import Checked
@@ -143,6 +145,23 @@ def api_leaderboard(
             for one in board.lines
         ),
     )
+
+
+@router.get("/benchmarks/{benchmark_id}/files", name="api_files", responses=DENIED)
+def api_files(site: AtSite, by: By, benchmark_id: str) -> list[FileTold]:
+    """What is released for a benchmark; files are given to who is signed in, in parts as well."""
+    with site.database.reading() as session:
+        found = open_releases(session, find_benchmark(session, by, benchmark_id).id)
+    return [
+        FileTold(
+            path=f"/benchmarks/{benchmark_id}/files/{one.id}",
+            name=one.file,
+            kind=one.kind,
+            size=one.size,
+            digest=one.digest,
+        )
+        for one in found
+    ]
 
 
 @router.post(

@@ -24,9 +24,11 @@ from nodulebench.portal.benchmarks import (
 )
 from nodulebench.portal.leaderboard import Board, board_of
 from nodulebench.portal.page import rendered, see
+from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark
 from nodulebench.portal.terms.laid import FILES
 from nodulebench.portal.terms.lay_down import kind_of, lay_down, take_away
+from nodulebench.portal.terms.releases import KINDS, open_releases, releasable
 from nodulebench.protocols import NAMES
 from nodulebench.storage.csv_text import csv_content
 
@@ -77,7 +79,7 @@ def benchmark(
     with site.database.reading() as session:
         found = find_benchmark(session, by, benchmark_id)
         board = board_of(site, session, found, by, rule, figure, **choice)
-    return _page(request, found, board)
+    return _page(request, site, found, board)
 
 
 @router.get("/benchmarks/{benchmark_id}/leaderboard.csv", name="leaderboard_table")
@@ -130,7 +132,7 @@ def lay_terms_down(
         with site.database.reading() as session:
             found = find_benchmark(session, by, benchmark_id)
             board = board_of(site, session, found, by)
-        return _page(request, found, board, 422, wrong=error.problems)
+        return _page(request, site, found, board, 422, wrong=error.problems)
     return see(f"/benchmarks/{benchmark_id}")
 
 
@@ -143,12 +145,23 @@ def rescore(site: AtSite, by: By, benchmark_id: str) -> Response:
 
 def _page(
     request: Request,
+    site: Site,
     found: Benchmark,
     board: Board,
     status: int = 200,
     wrong: Sequence[Problem] = (),
 ) -> Response:
-    values = {"benchmark": found, "board": board, "state": state_of(found), "wrong": wrong}
+    with site.database.reading() as session:
+        released = open_releases(session, found.id)
+    values = {
+        "benchmark": found,
+        "board": board,
+        "state": state_of(found),
+        "wrong": wrong,
+        "released": released,
+        "releasable": releasable(site),
+        "kinds": KINDS,
+    }
     return rendered(request, "benchmark.html", status, rules=rules_of(found), **values)
 
 

@@ -66,6 +66,11 @@ TEXTS = {
     "portal.refused.sealed_tells_no_cases": (
         "A sealed test set tells nobody which cases it has: no candidates, no folds."
     ),
+    "portal.refused.file_not_ready": "The file has no digest yet, or was changed since.",
+    "portal.refused.file_not_plain": (
+        "Only plain files are released: there is a link, or something else that is no file."
+    ),
+    "portal.refused.file_sealed": "It is of a sealed test set, of which nothing is given out.",
     "portal.refused.quota_spent": "Your entries for this benchmark are used up for now.",
     "portal.refused.not_comparable": (
         "These two cannot be compared: they need results of one benchmark and version that are "

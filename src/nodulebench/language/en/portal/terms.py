@@ -58,6 +58,24 @@ TEXTS = {
     "portal.verdict.passed": "passed",
     "portal.verdict.failed": "not passed",
     "portal.verdict.undecided": "not shown",
+    "portal.downloads": "Downloads",
+    "portal.downloads_sign_in": "Sign in to download.",
+    "portal.downloads_note": (
+        "{count} files. A download that broke off can be resumed; the digests of all, for "
+        "sha256sum --check:"
+    ),
+    "portal.downloads_about": (
+        "What lies in the folder 'downloads' of the storage can be released to those who are "
+        "signed in. A worker makes the digests first. Nothing of a sealed set is given out."
+    ),
+    "portal.download_kind": "What it is",
+    "portal.size": "Size",
+    "portal.digest_soon": "being made",
+    "portal.release": "Release",
+    "portal.end_release": "Give it out no longer",
+    "portal.release.scans": "scans",
+    "portal.release.nodules": "additional nodules",
+    "portal.release.other": "other",
     "portal.sealed_feedback": "what the policy of the sealed set allows",
     "portal.quota_name": "Quota",
 }

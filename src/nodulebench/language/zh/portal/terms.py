@@ -49,6 +49,23 @@ TEXTS = {
     "portal.verdict.passed": "通过",
     "portal.verdict.failed": "未通过",
     "portal.verdict.undecided": "未能证明",
+    "portal.downloads": "下载",
+    "portal.downloads_sign_in": "登录后可下载。",
+    "portal.downloads_note": (
+        "共 {count} 个文件。中断的下载可继续；全部摘要可用 sha256sum --check 核对："
+    ),
+    "portal.downloads_about": (
+        "存储目录中“downloads”文件夹内的文件可向已登录者发布。摘要先由工作进程计算。"
+        "封存测试集的任何内容均不会发布。"
+    ),
+    "portal.download_kind": "类别",
+    "portal.size": "大小",
+    "portal.digest_soon": "计算中",
+    "portal.release": "发布",
+    "portal.end_release": "停止发布",
+    "portal.release.scans": "扫描",
+    "portal.release.nodules": "附加结节",
+    "portal.release.other": "其他",
     "portal.sealed_feedback": "封存测试集政策所允许的内容",
     "portal.quota_name": "提交限额",
 }
