@@ -1,11 +1,12 @@
-"""nodulebench read: a folder of scans in the browser, for one reader."""
+"""nodulebench read: scans in the browser, for one person: a folder, an exam, a project."""
 
 import getpass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodulebench.cli.options import FILE
 from nodulebench.cli.page_options import address_shown, page_options
 
 if TYPE_CHECKING:
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 
 @click.command("read")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True))
-@click.option("--reader", help="Who reads; default: the name you are logged in by.")
+@click.option(
+    "--reader", "--as", "reader", help="Who reads; default: the name you are logged in by."
+)
 @click.option(
     "--marks",
     type=click.Path(path_type=Path, file_okay=False),
@@ -26,12 +29,22 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, exists=True),
     help="The panel's key: its scans are an exam, and the sheet comes when all are handed in.",
 )
+@click.option(
+    "--images",
+    type=click.Path(path_type=Path, exists=True),
+    help="Scans of an annotation project, if FOLDER is one.",
+)
+@click.option("--key", "own_key", type=FILE, help="Your OpenSSH key, if the project names keys.")
+@click.option("--key-passphrase-file", type=FILE, help="File whose first line opens that key.")
 @page_options
 def command(
     folder: Path,
     reader: str | None,
     marks: Path | None,
     key: Path | None,
+    images: Path | None,
+    own_key: Path | None,
+    key_passphrase_file: Path | None,
     port: int,
     language: "LanguageName",
     browser: bool,
@@ -44,20 +57,39 @@ def command(
     and nobody else's page or machine can open it. The display is not calibrated for diagnosis.
     With --exam nothing of the key reaches the page before the last scan was handed in.
 
+    FOLDER may be an annotation project, too, that 'annotate review start' made: the page then shows
+    the cases in which you have a part and what is asked there: to read, to say types, to review and
+    correct, to arbitrate. What you hand in are steps of the project.
+
     \b
     nodulebench read scans/
     nodulebench read scans/ --reader anna --port 8040 --no-browser
     nodulebench read exam/ --reader anna --exam key.csv
+    nodulebench read panel/ --images scans/ --as anna
     """
-    from nodulebench.workbench.app import serve
+    from nodulebench.workbench.app import serve, serve_project
     from nodulebench.workbench.exam import exam_of
+    from nodulebench.workflows.annotate.desk import PROJECT
 
-    serve(
-        folder,
-        reader=reader or getpass.getuser(),
-        folder=marks,
-        port=port,
-        speaks=language,
-        exam=None if key is None else exam_of(key),
-        opened=address_shown("stop with Ctrl-C; everything that was drawn is saved", opens=browser),
-    )
+    is_project = (folder / PROJECT).is_file()
+    if is_project != (images is not None):
+        told = "needs --images, the folder of its scans" if is_project else "is no project"
+        raise click.UsageError(f"{folder} {told}.")
+    if (is_project and key is not None) or (not is_project and own_key is not None):
+        raise click.UsageError("--exam goes with a folder of scans, --key with a project.")
+    chosen: dict[str, Any] = {
+        "reader": reader or getpass.getuser(),
+        "folder": marks,
+        "port": port,
+        "speaks": language,
+        "opened": address_shown(
+            "stop with Ctrl-C; everything that was drawn is saved", opens=browser
+        ),
+    }
+    if images is None:
+        serve(folder, **chosen, exam=None if key is None else exam_of(key))
+        return
+    from nodulebench.cli.vault_options import first_line
+
+    phrase = "" if key_passphrase_file is None else first_line(key_passphrase_file)
+    serve_project(folder, images, **chosen, key=own_key, passphrase=phrase)

@@ -12,6 +12,7 @@ from nodulebench.optional_package import needs
 from nodulebench.workbench.exam import Exam
 from nodulebench.workbench.judged import Judged
 from nodulebench.workbench.room import Room, open_gallery, open_room
+from nodulebench.workbench.work.room import open_work_room
 from nodulebench.workflows.evaluate.recompute import load_evaluated
 
 with needs("workbench", "the reading room"):
@@ -20,17 +21,17 @@ with needs("workbench", "the reading room"):
     from fastapi.responses import JSONResponse
     from starlette.staticfiles import StaticFiles
 
-from nodulebench.workbench.door import Door, Guard
+from nodulebench.workbench.door import Door, Entrance
 from nodulebench.workbench.routes import judged as judgements
-from nodulebench.workbench.routes import outlines, page, readings, scans
+from nodulebench.workbench.routes import outlines, page, readings, scans, work
 
 STATIC = Path(__file__).parent / "static"
 LOOPBACK = "127.0.0.1"
 
 
 def workbench_app(
-    room: Room,
-    door: Door,
+    room: Room | None,
+    door: Entrance,
     speaks: LanguageName = "en",
     judged: Judged | None = None,
     exam: Exam | None = None,
@@ -38,7 +39,7 @@ def workbench_app(
     """The reading room behind its door.
 
     Args:
-        room: its scans, and what is drawn in them.
+        room: its scans, and what is drawn in them; None: everybody's own, which the door knows.
         door: who may come in.
         speaks: the language of the page.
         judged: an evaluation to look at, where nothing is drawn.
@@ -48,12 +49,12 @@ def workbench_app(
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.room, app.state.say = room, say
     app.state.judged, app.state.exam = judged, exam
-    for one in (page, scans, readings, outlines, judgements):
+    for one in (page, scans, readings, outlines, judgements, work):
         app.include_router(one.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(InputError, _told)
     app.add_exception_handler(ValidationError, _told)  # an outline that has become too long
-    app.add_middleware(Guard, door=door, say=say)
+    app.add_middleware(door.guard, say=say)
     return app
 
 
@@ -89,6 +90,27 @@ def serve(
     wanted = None if exam is None else exam.case_ids
     with open_room(place, reader, folder, wanted) as room:
         _serve(port, opened, lambda door: workbench_app(room, door, speaks, exam=exam))
+
+
+def serve_project(
+    project: Path,
+    images: Path,
+    *,
+    reader: str,
+    folder: Path | None,
+    port: int,
+    speaks: LanguageName,
+    opened: Callable[[str], object],
+    key: Path | None = None,
+    passphrase: str = "",
+) -> None:
+    """Serve somebody's part in an annotation project until it is stopped; see ``open_work_room``.
+
+    Raises:
+        InputError: if the person has no part in it, an image is missing, or the port is taken.
+    """
+    with open_work_room(project, images, reader, folder, key, passphrase) as room:
+        _serve(port, opened, lambda door: workbench_app(room, door, speaks))
 
 
 def serve_evaluation(

@@ -8,6 +8,7 @@ something must come from one of them.
 from dataclasses import dataclass, field
 from hmac import compare_digest
 from secrets import token_urlsafe
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
@@ -50,10 +51,22 @@ class Door:
         """The name of the cookie: every port has its own."""
         return f"nodulebench-{self.port}"
 
+    def guard(self, app: ASGIApp, say: Language) -> "Guard":
+        """What stands before an app."""
+        return Guard(app, self, say)
+
     @property
     def hosts(self) -> tuple[str, ...]:
         """How a browser may call this machine."""
         return tuple(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+
+
+class Entrance(Protocol):
+    """Who lets people into a room: this machine's door, or the site that it is part of."""
+
+    def guard(self, app: ASGIApp, say: Language) -> ASGIApp:
+        """What stands before an app."""
+        ...
 
 
 class Guard:

@@ -120,6 +120,21 @@ class Drafts:
                 self._write({"case_id": case_id, "handed_in": True})
                 draft.is_handed_in = True
 
+    @contextmanager
+    def handing_in(self, case_id: str) -> Iterator[Draft]:
+        """Freeze a reading with what the block does with it; nothing is drawn in it meanwhile.
+
+        Raises:
+            ConflictError: if it was handed in before.
+        """
+        with self._lock:
+            draft = self._drafts.setdefault(case_id, Draft())
+            if draft.is_handed_in:
+                raise ConflictError("handed_in")
+            yield draft
+            self._write({"case_id": case_id, "handed_in": True})
+            draft.is_handed_in = True
+
     def _write(self, told: dict[str, Any]) -> None:
         """Add a line and wait until the disk has it; half a line is taken back."""
         stamped = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **told}

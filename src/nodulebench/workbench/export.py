@@ -22,7 +22,7 @@ from nodulebench.workbench.drafts import Drafts
 from nodulebench.workbench.finding import Finding
 from nodulebench.workbench.measured import sizes_of
 from nodulebench.workbench.original import grid_of, on_original
-from nodulebench.workbench.room import CACHE, Room
+from nodulebench.workbench.room import Room
 from nodulebench.workbench.tiles import Tiles, tiles_of
 
 NODULES, CASE_TABLE, READINGS = "nodules.csv", "cases.csv", "readings"
@@ -35,9 +35,9 @@ def write_readings(room: Room, drafts: Drafts) -> None:
     finding with all that was said of it, points and non-nodules too; ``cases.csv`` the scans.
     """
     scans = [one for one in room.scans if drafts.of(one.case_id).is_handed_in]
-    tiles = {one.case_id: tiles_of(one, room.folder / CACHE) for one in scans}
+    tiles = {one.case_id: tiles_of(one, room.cache) for one in scans}
     found = [
-        (case_id, name, _placed(finding, tiles[case_id]))
+        (case_id, name, placed(finding, tiles[case_id]))
         for case_id in tiles
         for name, finding in drafts.of(case_id).present.items()
     ]
@@ -47,7 +47,7 @@ def write_readings(room: Room, drafts: Drafts) -> None:
     submission = Submission(
         room.reader,
         _table(MARKS, [_mark(*one, tiles[one[0]]) for one in nodules]),
-        _table(MARK_SLICES, [row for one in nodules for row in _slices(*one, tiles[one[0]])]),
+        _table(MARK_SLICES, [row for one in nodules for row in slice_rows(*one, tiles[one[0]])]),
     )
     readings = Readings(
         room.reader,
@@ -61,7 +61,8 @@ def write_readings(room: Room, drafts: Drafts) -> None:
     write_findings(readings, room.folder / READINGS)
 
 
-def _placed(finding: Finding, tiles: Tiles) -> Finding:
+def placed(finding: Finding, tiles: Tiles) -> Finding:
+    """A finding with its outlines on the slices of the image as it was acquired."""
     if not finding.slices:
         return finding
     return finding.model_copy(update={"slices": on_original(finding.slices, tiles)})
@@ -85,7 +86,8 @@ def _mark(case_id: str, name: str, finding: Finding, tiles: Tiles) -> dict[str, 
     }
 
 
-def _slices(case_id: str, name: str, finding: Finding, tiles: Tiles) -> Iterator[dict[str, Any]]:
+def slice_rows(case_id: str, name: str, finding: Finding, tiles: Tiles) -> Iterator[dict[str, Any]]:
+    """Box, axes, height and outline of a finding on each slice of the image."""
     for drawn, one in zip(finding.slices, sizes_of(finding, grid_of(tiles))["slices"], strict=True):
         sizes = {key: value for key, value in one.items() if key != "area_mm2"}
         x, y = one["center_x_mm"], one["center_y_mm"]

@@ -16,6 +16,7 @@ Millimetre = Annotated[FiniteFloat, Field(ge=-FARTHEST_MM, le=FARTHEST_MM)]
 Point = tuple[Millimetre, Millimetre]
 Place = tuple[Millimetre, Millimetre, Millimetre]
 Rating = Annotated[int, Field(ge=1, le=5)]
+Colleague = Annotated[str, Field(min_length=1, max_length=64)]
 MOST_CORNERS = 2_000
 LONGEST_COMMENT = 2_000
 
@@ -67,6 +68,9 @@ class Finding(Written):
     is_near_vessel: bool | None = None
     is_near_cavity: bool | None = None
     comment: Annotated[str, Field(max_length=LONGEST_COMMENT)] = ""
+    answer: Literal["yes", "no"] | None = None
+    """What a reviewer or an arbitrator says of a candidate: whether to agree, or that it is one."""
+    discussed_with: Annotated[tuple[Colleague, ...], Field(max_length=20)] = ()
 
     @model_validator(mode="after")
     def _one_outline_a_slice(self) -> Self:

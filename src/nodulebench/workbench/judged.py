@@ -4,7 +4,7 @@ Everything has the form of a finding, so that the viewer draws it like what read
 where there are some, boxes as they are, else circles of the ball that a diameter stands for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -167,6 +167,14 @@ def _drawn(
     if slices is None:
         yield from _circles(row, tiles)
         return
+    yield from outlined(slices, tiles)
+
+
+def outlined(slices: Iterable[dict[str, Any]], tiles: Tiles) -> Iterator[dict[str, Any]]:
+    """Rows of slices with boxes, and contours where there are some -> outlines where shown.
+
+    Of two on one slice the first is taken.
+    """
     seen: set[int] = set()
     for one in slices:
         outline = (
@@ -174,7 +182,7 @@ def _drawn(
             if one["contour"]
             else box_outline(*(one[name] for name in _BOX))
         )
-        number = _number(one, tiles)
+        number = shown_number(one, tiles)
         if number not in seen and 0 <= number < tiles.volume.shape[0]:
             seen.add(number)
             yield {"slice_index": number, "outline": outline.round(DIGITS).tolist()}
@@ -183,7 +191,7 @@ def _drawn(
 _BOX = ("center_x_mm", "center_y_mm", "length_mm", "width_mm")
 
 
-def _number(one: dict[str, Any], tiles: Tiles) -> int:
+def shown_number(one: dict[str, Any], tiles: Tiles) -> int:
     """The slice shown that is nearest to the middle of a box."""
     middle = np.array([[one["center_x_mm"], one["center_y_mm"]]])
     height = one["z_mm"]

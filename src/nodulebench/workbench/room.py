@@ -1,5 +1,7 @@
 """A folder of scans and its one reader -> what the routes ask for: scans, voxels, readings.
 
+A room of an annotation project (``work/``) is a room, too, in which scans are tasks.
+
 Scans are read by a thread of their own, the one that is looked at first and the next one after it,
 so that opening a scan never stops the others.
 """
@@ -8,11 +10,14 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from nodulebench.errors import InputError, Problem, refuse_any
-from nodulebench.workbench.drafts import Drafts, open_drafts
+from nodulebench.workbench.drafts import Draft, Drafts, open_drafts
+from nodulebench.workbench.finding import Finding
 from nodulebench.workbench.scans import Scan, scans_in
 from nodulebench.workbench.tiles import Tiles, tiles_of
 
@@ -21,11 +26,28 @@ KEPT_BESIDE = "-reading"
 CACHE = "voxels"
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What a scan is opened with, beside what its reader drew."""
+
+    mode: str = "read"
+    """What is asked; look: nothing."""
+    given: dict[str, Finding] = field(default_factory=dict)
+    """Candidates by name, as they stand before the reader says something of them."""
+    told: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What is known of each candidate."""
+
+
 class Room:
     """The scans of a folder, and what its reader made of them."""
 
     def __init__(
-        self, folder: Path, scans: Sequence[Scan], drafts: Drafts | None, reader: str
+        self,
+        folder: Path,
+        scans: Sequence[Scan],
+        drafts: Drafts | None,
+        reader: str,
+        cache: Path | None = None,
     ) -> None:
         self.folder = folder
         """Where readings are kept."""
@@ -36,6 +58,8 @@ class Room:
         where = str(folder.resolve()).encode("utf-8", "surrogatepass")
         self.name = hashlib.sha256(where).hexdigest()[:16]
         """By which a browser knows what it still has to send here."""
+        self.cache = cache or folder / CACHE
+        """Where voxels are kept."""
         self._lock = Lock()
         self._importing = ThreadPoolExecutor(1, thread_name_prefix="scans")
         self._tiles: dict[int, Future[Tiles]] = {}
@@ -55,16 +79,66 @@ class Room:
             with self._lock:
                 self._tiles.pop(number, None)  # mended files are read when it is asked for again
             raise
-        if number + 1 < len(self.scans):
-            self._ask(number + 1)
+        after = self.after(number)
+        if after is not None:
+            self._ask(after)
         return found
 
     def _ask(self, number: int) -> Future[Tiles]:
         with self._lock:
             if number not in self._tiles:
-                scan, cache = self.scans[number], self.folder / CACHE
-                self._tiles[number] = self._importing.submit(tiles_of, scan, cache)
+                scan = self.scan(number)
+                self._tiles[number] = self._importing.submit(tiles_of, scan, self.cache)
             return self._tiles[number]
+
+    def scan(self, number: int) -> Scan:
+        """The scan that a number stands for."""
+        return self.scans[number]
+
+    def title(self, number: int) -> str:
+        """What a scan is called in the room."""
+        return self.scans[number].case_id
+
+    def is_open(self, number: int) -> bool:
+        """Whether there is a scan of that number for the reader."""
+        return 0 <= number < len(self.scans)
+
+    def after(self, number: int) -> int | None:
+        """The scan that is looked at next."""
+        return number + 1 if number + 1 < len(self.scans) else None
+
+    def draft_key(self, number: int) -> str:
+        """By what drafts know a scan."""
+        return self.scans[number].case_id
+
+    def is_closed(self, number: int) -> bool:  # noqa: ARG002 - of other rooms
+        """Whether nothing can be drawn in a scan, whatever its draft says."""
+        return False
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Every scan, how far its reading is, and the time spent on it."""
+        return [self._listed(number) for number in range(len(self.scans))]
+
+    def _listed(self, number: int) -> dict[str, Any]:
+        draft = self.drafts.of(self.draft_key(number)) if self.drafts else Draft()
+        return {
+            "number": number,
+            "case_id": self.title(number),
+            "findings": len(draft.present),
+            "seconds": draft.seconds,
+            "is_handed_in": draft.is_handed_in,
+        }
+
+    def beside(self, number: int, tiles: Tiles) -> Beside:  # noqa: ARG002 - of other rooms
+        """What a scan is opened with."""
+        return Beside()
+
+    def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
+        """Freeze the reading of a scan, and write what was handed in so far for others."""
+        from nodulebench.workbench.export import write_readings
+
+        drafts.hand_in(self.draft_key(number))
+        write_readings(self, drafts)
 
     def close(self) -> None:
         """End the thread that reads scans; one that is being read is left."""

@@ -41,6 +41,8 @@ class SeenCandidate:
     boxes: tuple[Box, ...]
     inconsistent_slices: tuple[int, ...] = ()
     """Highlighted for senior experts; readers are shown none."""
+    is_whole: bool = False
+    """Whether all that was drawn of it is shown, and what became of it; else the own part."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +139,11 @@ class Workflow:
         A reader sees the own ones until the batch is released; the reviewer sees all from the
         review on, an arbitrator who has not read from the arbitration on.
         """
+        return self.seen_readings(known_batch(self.batches(events), batch_id), actor_id)
+
+    def seen_readings(self, batch: Batch, actor_id: str) -> list[Reading]:
+        """The readings of a batch that someone may see now; see ``visible_readings``."""
         self.roster.person(actor_id)
-        batch = known_batch(self.batches(events), batch_id)
         sees_all = batch.state == "released" or (
             actor_id not in batch.reader_ids and self._is_senior(batch, actor_id)
         )
@@ -157,8 +162,11 @@ class Workflow:
         see all in their states, with the slices that are not consistent; an arbitrator who has
         read sees of the others' only what is in dispute.
         """
+        return self.seen_candidates(known_batch(self.batches(events), batch_id), actor_id)
+
+    def seen_candidates(self, batch: Batch, actor_id: str) -> list[SeenCandidate]:
+        """The candidates of a batch that someone may see now; see ``visible_candidates``."""
         self.roster.person(actor_id)
-        batch = known_batch(self.batches(events), batch_id)
         is_senior = self._is_senior(batch, actor_id)
         is_reader = actor_id in batch.reader_ids
         seen = []
@@ -167,16 +175,20 @@ class Workflow:
                 is_senior and (not is_reader or bool(batch.dispute(key)))
             )
             if sees_all:
-                seen.append(SeenCandidate(*key, one.boxes, one.inconsistent_slices))
+                seen.append(SeenCandidate(*key, one.boxes, one.inconsistent_slices, True))
             elif actor_id in one.reader_ids:
                 seen.append(SeenCandidate(*key, _own_boxes(batch, key[0], one, actor_id)))
         return seen
+
+    def may_arbitrate(self, batch: Batch, actor_id: str) -> bool:
+        """Whether someone can settle disputes of a batch."""
+        return self._permissions.may_arbitrate(batch, actor_id)
 
     def _is_senior(self, batch: Batch, actor_id: str) -> bool:
         """Whether someone reviews or arbitrates the batch in its present state."""
         if actor_id == batch.order.reviewer_id and batch.state in ("review", "arbitration"):
             return True
-        return batch.state == "arbitration" and self._permissions.may_arbitrate(batch, actor_id)
+        return batch.state == "arbitration" and self.may_arbitrate(batch, actor_id)
 
 
 def _own_boxes(batch: Batch, case_id: str, one: Candidate, reader_id: str) -> tuple[Box, ...]:

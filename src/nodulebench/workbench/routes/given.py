@@ -14,7 +14,7 @@ WAITS_S = 20.0
 
 
 def _room(request: Request) -> Room:
-    room: Room = request.app.state.room
+    room: Room = getattr(request.state, "room", None) or request.app.state.room
     return room
 
 
@@ -22,9 +22,9 @@ GivenRoom = Annotated[Room, Depends(_room)]
 
 
 def _scan(room: GivenRoom, number: int) -> Scan:
-    if not 0 <= number < len(room.scans):
+    if not room.is_open(number):
         raise HTTPException(404, "no such scan")
-    return room.scans[number]
+    return room.scan(number)
 
 
 GivenScan = Annotated[Scan, Depends(_scan)]

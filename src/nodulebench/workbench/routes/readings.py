@@ -5,14 +5,13 @@ from typing import Any
 from fastapi import APIRouter, HTTPException, Request
 
 from nodulebench.errors import InputError
+from nodulebench.language import Language
 from nodulebench.workbench.drafts import ConflictError, Edit, Kept
-from nodulebench.workbench.export import write_readings
 from nodulebench.workbench.finding import Finding
 from nodulebench.workbench.measured import measured
 from nodulebench.workbench.routes.given import (
     GivenDrafts,
     GivenRoom,
-    GivenScan,
     GivenTiles,
     sat_exam,
 )
@@ -22,27 +21,38 @@ router = APIRouter()
 
 
 @router.get("/scans/{number}/reading")
-def reading(drafts: GivenDrafts, scan: GivenScan, tiles: GivenTiles) -> dict[str, Any]:
-    """All findings of a scan with their versions and sizes."""
-    draft = drafts.of(scan.case_id)
+def reading(
+    request: Request, room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int
+) -> dict[str, Any]:
+    """All findings of a scan with their versions and sizes, and what is asked there."""
+    say: Language = request.app.state.say
+    draft, beside = drafts.of(room.draft_key(number)), room.beside(number, tiles)
+    stands = {name: Kept(0, finding) for name, finding in beside.given.items()}
+    for name, kept in draft.findings.items():
+        if kept.finding is not None or name in stands:
+            stands[name] = Kept(kept.version, kept.finding or beside.given[name])
     return {
-        "is_handed_in": draft.is_handed_in,
+        "mode": beside.mode,
+        "is_handed_in": draft.is_handed_in or beside.mode == "look",
         "seconds": draft.seconds,
         "findings": [
-            {"id": name, **_told(kept, tiles)}
-            for name, kept in draft.findings.items()
-            if kept.finding is not None
+            {"id": name, **_told(kept, tiles), "told": _worded(beside.told.get(name), say)}
+            for name, kept in stands.items()
         ],
     }
 
 
 @router.post("/scans/{number}/edits")
-def edited(drafts: GivenDrafts, scan: GivenScan, tiles: GivenTiles, edit: Edit) -> dict[str, Any]:
+def edited(
+    room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int, edit: Edit
+) -> dict[str, Any]:
     """Make an edit; 409 with what stands where it cannot be made on that."""
+    if room.is_closed(number):
+        raise HTTPException(409, {"code": "handed_in", "stands": None})
     if edit.finding is not None:
-        _refuse_outside(edit.finding, tiles, scan.case_id)
+        _refuse_outside(edit.finding, tiles, room.title(number))
     try:
-        kept = drafts.edit(scan.case_id, edit)
+        kept = drafts.edit(room.draft_key(number), edit)
     except ConflictError as error:
         stands = None if error.kept is None else _told(error.kept, tiles)
         raise HTTPException(409, {"code": error.code, "stands": stands}) from error
@@ -51,15 +61,21 @@ def edited(drafts: GivenDrafts, scan: GivenScan, tiles: GivenTiles, edit: Edit) 
 
 @router.post("/scans/{number}/hand-in")
 def handed_in(
-    request: Request, room: GivenRoom, drafts: GivenDrafts, scan: GivenScan
+    request: Request, room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int
 ) -> dict[str, bool]:
-    """Freeze the reading of a scan, and write what was handed in so far for others.
+    """Hand in what was said of a scan; nothing of it can be changed afterwards.
 
     ``is_over`` says whether that was the last scan of an exam, which is judged then.
     """
-    drafts.hand_in(scan.case_id)
-    write_readings(room, drafts)
+    try:
+        room.hand_in(number, tiles, drafts)
+    except ConflictError as error:
+        raise HTTPException(409, {"code": error.code, "stands": None}) from error
     return {"is_handed_in": True, "is_over": sat_exam(request, room) is not None}
+
+
+def _worded(told: dict[str, Any] | None, say: Language) -> dict[str, Any] | None:
+    return None if told is None else {**told, "why": [say.message(one) for one in told["why"]]}
 
 
 def _told(kept: Kept, tiles: Tiles) -> dict[str, Any]:

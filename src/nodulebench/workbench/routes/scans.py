@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from fastapi import APIRouter, HTTPException, Response
 
-from nodulebench.workbench.drafts import Draft
 from nodulebench.workbench.routes.given import GivenRoom, GivenScan, GivenTiles
 from nodulebench.workbench.tiles import Tiles
 
@@ -18,16 +17,7 @@ SOON_S = 0.2
 @router.get("/scans")
 def listed(room: GivenRoom) -> list[dict[str, Any]]:
     """Every scan, how far its reading is, and the time spent on it."""
-    drafts = [room.drafts.of(scan.case_id) if room.drafts else Draft() for scan in room.scans]
-    return [
-        {
-            "case_id": scan.case_id,
-            "findings": len(draft.present),
-            "seconds": draft.seconds,
-            "is_handed_in": draft.is_handed_in,
-        }
-        for scan, draft in zip(room.scans, drafts, strict=True)
-    ]
+    return room.listed()
 
 
 @router.get("/scans/{number}")
@@ -36,8 +26,8 @@ def placed(room: GivenRoom, scan: GivenScan, number: int, response: Response) ->
     tiles = room.tiles(number, waits_s=SOON_S)
     if tiles is None:
         response.status_code = 202
-        return {"case_id": scan.case_id, "files": len(scan.files)}
-    return {"case_id": scan.case_id, **_grid(tiles)}
+        return {"case_id": room.title(number), "files": len(scan.files)}
+    return {"case_id": room.title(number), **_grid(tiles)}
 
 
 def _grid(tiles: Tiles) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A folder that holds an annotation project: who takes part, the cases, and every step taken."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -171,7 +171,13 @@ def hand_in(desk: Desk, batch_id: str, reader_id: str, path: Path) -> Event:
 
     With the last reading the program checks the consistency by itself.
     """
-    readings = _drawn(desk, batch_id, reader_id, path)
+    return hand_in_readings(desk, batch_id, reader_id, _drawn(desk, batch_id, reader_id, path))
+
+
+def hand_in_readings(
+    desk: Desk, batch_id: str, reader_id: str, readings: Sequence[Reading]
+) -> Event:
+    """Hand in what a reader drew in cases of a batch, as one event; see ``hand_in``."""
 
     def steps(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, batch_id)

@@ -98,13 +98,14 @@ def released_reference(desk: Desk, batch_ids: Iterable[str] = ()) -> Reference:
     """
     chosen = list(released(desk, batch_ids).values())
     accepted = [
-        _accepted(one, key) for one in chosen for key in one.nodules if key[0] not in desk.repeats
+        accepted_of(one, key) for one in chosen for key in one.nodules if key[0] not in desk.repeats
     ]
     drawn = [reading for one in chosen for reading in one.drawn]
     return unite(desk.folder.resolve().name, _listed(desk, chosen), drawn, accepted)
 
 
-def _accepted(batch: Batch, key: Key) -> Accepted:
+def accepted_of(batch: Batch, key: Key) -> Accepted:
+    """A candidate as it enters a reference, if it is a nodule."""
     anew = batch.corrected(key)
     return Accepted(
         key[0],

@@ -1,0 +1,152 @@
+"""A batch and a person -> the candidates of a case as they may see them, with outlines.
+
+Who drew what is told to nobody: readers are letters, in an order that follows from the batch.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from nodulebench.annotate.process.batch import Batch, Key
+from nodulebench.annotate.process.workflow import SeenCandidate, Workflow
+from nodulebench.annotate.readings.consistency import Box
+from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
+from nodulebench.model.notice import Notice
+from nodulebench.workflows.annotate.released_batches import accepted_of
+from nodulebench.workflows.annotate.unite_readings import unite
+from nodulebench.workflows.annotate.work.worklist import waiting
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A candidate as somebody is shown it."""
+
+    candidate_id: str
+    slices: tuple[DrawnSlice, ...]
+    """As it stands: the union of readers, or how it was drawn anew; to a reader the own."""
+    readers: Mapping[str, tuple[DrawnSlice, ...]]
+    """Letter -> what that reader drew; nothing where these may not be seen."""
+    inconsistent_slices: tuple[int, ...]
+    type: str | None
+    """As it stands; to a reader as they said when they drew it."""
+    types: tuple[str, ...]
+    """All that were said, where they differ."""
+    why: tuple[Notice, ...]
+    """Why it is in dispute."""
+    comment: str
+    """What the reviewer said of it."""
+    is_asked: bool
+    """Whether the person has something to say of it now."""
+
+
+def shown_candidates(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> list[Shown]:
+    """The candidates of a case that somebody may see now; see ``Workflow.seen_candidates``.
+
+    Before readings were compared there are none, and a reader sees what they handed in.
+    """
+    if batch.checks is None:
+        own = batch.readings.get((case_id, actor_id))
+        return [_as_drawn(one) for one in ([] if own is None else own.findings)]
+    seen = [one for one in workflow.seen_candidates(batch, actor_id) if one.case_id == case_id]
+    drawn = {
+        one.reader_id: one
+        for one in workflow.seen_readings(batch, actor_id)
+        if one.case_id == case_id
+    }
+    asked = set(waiting(workflow, batch, actor_id, case_id))
+    return [_shown(workflow, batch, actor_id, one, drawn, asked) for one in seen]
+
+
+def _as_drawn(one: DrawnFinding) -> Shown:
+    return Shown(one.finding_id, one.slices, {}, (), one.type, (), (), "", is_asked=False)
+
+
+def letter_of(batch: Batch, reader_id: str) -> str:
+    """By which letter a reader of a batch is shown."""
+    order = sorted(batch.reader_ids, key=lambda one: _hidden(batch.order.batch_id, one))
+    return LETTERS[order.index(reader_id)]
+
+
+def _hidden(batch_id: str, reader_id: str) -> bytes:
+    return hashlib.sha256(f"{batch_id} {reader_id}".encode()).digest()
+
+
+def _shown(
+    workflow: Workflow,
+    batch: Batch,
+    actor_id: str,
+    seen: SeenCandidate,
+    drawn: Mapping[str, Reading],
+    asked: set[Key],
+) -> Shown:
+    key = (seen.case_id, seen.candidate_id)
+    members = batch.candidates[key].findings
+    if not seen.is_whole:
+        own = [_finding(drawn[actor_id], name) for who, name in members if who == actor_id]
+        slices = tuple(one for each in own for one in each.slices)
+        told = next((one.type for one in own if one.type), None)
+        return Shown(seen.candidate_id, slices, {}, (), told, (), (), "", key in asked)
+    review = batch.reviews.get(key)
+    types = sorted(set(batch.typings.get(key, {}).values()))
+    sees_readers = {who for who, _ in members if who in batch.reader_ids} <= drawn.keys()
+    return Shown(
+        seen.candidate_id,
+        _united(workflow, batch, key) if sees_readers else _boxed(seen.boxes),
+        _by_letter(batch, members, drawn) if sees_readers else {},
+        seen.inconsistent_slices,
+        batch.nodule_type(key),
+        tuple(types) if len(types) > 1 else (),
+        batch.dispute(key),
+        "" if review is None else review.comment,
+        key in asked,
+    )
+
+
+def _by_letter(
+    batch: Batch, members: Sequence[tuple[str, str]], drawn: Mapping[str, Reading]
+) -> dict[str, tuple[DrawnSlice, ...]]:
+    found: dict[str, tuple[DrawnSlice, ...]] = {}
+    for who, name in members:
+        if who in batch.reader_ids:
+            letter = letter_of(batch, who)
+            found[letter] = (*found.get(letter, ()), *_finding(drawn[who], name).slices)
+    return dict(sorted(found.items()))
+
+
+def _finding(reading: Reading, name: str) -> DrawnFinding:
+    return next(one for one in reading.findings if one.finding_id == name)
+
+
+def _boxed(boxes: tuple[Box, ...]) -> tuple[DrawnSlice, ...]:
+    """Boxes alone, one a slice: what an arbitrator sees who has read the batch."""
+    largest: dict[int, Box] = {}
+    for box in sorted(boxes, key=lambda one: one.length_mm * one.width_mm):
+        largest[box.slice_index] = box
+    return tuple(
+        DrawnSlice(
+            slice_index=number,
+            center_x_mm=box.center_x_mm,
+            center_y_mm=box.center_y_mm,
+            length_mm=box.length_mm,
+            width_mm=box.width_mm,
+        )
+        for number, box in sorted(largest.items())
+    )
+
+
+def _united(workflow: Workflow, batch: Batch, key: Key) -> tuple[DrawnSlice, ...]:
+    """What a candidate would be in the reference as it stands."""
+    cases = workflow.cases.filter(pl.col("case_id") == key[0])
+    drawn = [one for one in batch.drawn if one.case_id == key[0]]
+    slices = unite("", cases, drawn, [accepted_of(batch, key)]).slices
+    if slices is None:
+        return ()
+    columns = [name for name in DrawnSlice.model_fields if name in slices.columns]
+    return tuple(
+        DrawnSlice(**{**row, "contour": row["contour"] or ""})
+        for row in slices.select(columns).sort("slice_index").iter_rows(named=True)
+    )

@@ -1,0 +1,145 @@
+"""An annotation project on small scans of a ball, and rooms of the people who take part in it."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import polars as pl
+from starlette.testclient import TestClient
+
+from builders.annotation import two_teams
+from builders.reading import BALL_MM, ball, write_scans
+from nodulebench.annotate.people import Roster
+from nodulebench.annotate.process.batch import NIFDC, WorkflowRules
+from nodulebench.annotate.readings.repeats import with_repeats
+from nodulebench.imaging.geometry import geometry_columns
+from nodulebench.model.tables import CASES as CASE_TABLE
+from nodulebench.storage.json_text import write_json
+from nodulebench.workbench.app import workbench_app
+from nodulebench.workbench.door import Door
+from nodulebench.workbench.work.room import WorkRoom, open_work_room
+from nodulebench.workflows.annotate.desk import CASES, PROJECT, Desk, Project, open_project
+from nodulebench.workflows.annotate.reviewer_draw import open_batch
+
+OWN = {"X-Requested-With": "nodulebench"}
+PLACE = BALL_MM.tolist()
+BESIDE = [PLACE[0] + 14, PLACE[1] - 12, PLACE[2]]
+"""A place with nothing in it."""
+
+
+def ball_project(
+    folder: Path,
+    *cases: str,
+    rules: WorkflowRules = NIFDC,
+    repeats: dict[str, str] | None = None,
+    reviewer: str | None = "lead2",
+    experts: tuple[str, ...] = (),
+) -> Path:
+    """A project on scans of a ball, in which team one reads batch b1 of all cases."""
+    write_scans(folder / "scans", *cases)
+    grid = geometry_columns(ball().geometry)
+    table = CASE_TABLE.conform(pl.DataFrame([{"case_id": one, **grid} for one in cases]), "cases")
+    table = with_repeats(table, repeats or {})
+    project = folder / "panel"
+    project.mkdir()
+    table.write_csv(project / CASES)
+    told = Project(roster=_roster(experts), rules=rules, repeats=repeats or {}, log_version=2)
+    write_json(told.model_dump(mode="json"), project / PROJECT)
+    names = table["case_id"].to_list()
+    open_batch(desk_of(folder), "office", "b1", "one", names, reviewer_id=reviewer)
+    return folder
+
+
+def _roster(experts: tuple[str, ...]) -> Roster:
+    """Two teams, of whose readers some are arbitrators, too."""
+    roster = two_teams()
+    people = tuple(
+        one.model_copy(update={"roles": (*one.roles, "arbitrator")})
+        if one.person_id in experts
+        else one
+        for one in roster.people
+    )
+    return roster.model_copy(update={"people": people})
+
+
+def desk_of(folder: Path) -> Desk:
+    """The project as the command line opens it."""
+    return open_project(folder / "panel")
+
+
+class Person:
+    """Somebody at work in the project, by what their page asks the server."""
+
+    def __init__(self, room: WorkRoom, port: int = 8040) -> None:
+        self.room = room
+        door = Door(port)
+        self.app = workbench_app(room, door)
+        self.client = TestClient(self.app, base_url=f"http://127.0.0.1:{port}")
+        self.client.get(door.address)
+        self._tab = token_hex(4)
+        self._sent = 0
+
+    def ask(self, path: str) -> Any:
+        """What is answered."""
+        answer = self.client.get(path)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def post(self, path: str, body: Any = None, code: int = 200) -> Any:
+        """What is answered to something that changes."""
+        answer = self.client.post(path, json=body or {}, headers=OWN)
+        assert answer.status_code == code, answer.text
+        return answer.json()
+
+    def draw(self, number: int, name: str, place: list[float], half: float = 4, **said: Any) -> Any:
+        """A square on three slices around a place."""
+        x, y, z = place
+        middle = round((z - float(ball().geometry.origin_mm[2])) / 2)
+        outline = [
+            [x - half, y - half],
+            [x + half, y - half],
+            [x + half, y + half],
+            [x - half, y + half],
+        ]
+        slices = [
+            {"slice_index": at, "outline": outline} for at in (middle - 1, middle, middle + 1)
+        ]
+        return self.say(number, name, {"place_mm": place, "slices": slices, **said})
+
+    def say(self, number: int, name: str, finding: dict[str, Any], based_on: int = 0) -> Any:
+        """An edit of a finding."""
+        self._sent += 1
+        edit = {"client": self._tab, "number": self._sent, "finding_id": name, "based_on": based_on}
+        return self.post(f"/scans/{number}/edits", {**edit, "finding": finding, "seconds": 2})
+
+    def answer(self, number: int, name: str, **said: Any) -> Any:
+        """Say something of a candidate as it stands."""
+        one = next(
+            one for one in self.ask(f"/scans/{number}/reading")["findings"] if one["id"] == name
+        )
+        return self.say(number, name, {**one["finding"], **said}, one["version"])
+
+    def hand_in(self, number: int, code: int = 200) -> Any:
+        """Hand in a case."""
+        return self.post(f"/scans/{number}/hand-in", code=code)
+
+
+@contextmanager
+def people_of(folder: Path, *names: str) -> Iterator[dict[str, Person]]:
+    """Some people of a project, each in their own room."""
+    with ExitStack() as stack:
+        yield {
+            name: Person(
+                stack.enter_context(open_work_room(folder / "panel", folder / "scans", name)),
+                8040 + number,
+            )
+            for number, name in enumerate(names)
+        }
+
+
+def without_slices(rules: WorkflowRules) -> WorkflowRules:
+    """Rules by which a slice more or less is no dispute."""
+    rule = rules.consistency.model_copy(update={"disputes_slices": False})
+    return rules.model_copy(update={"consistency": rule})

@@ -1,0 +1,186 @@
+"""The rooms of a project by their routes: three readers, a disagreement, review, arbitration."""
+
+from pathlib import Path
+
+import pytest
+
+from builders.working import BESIDE, PLACE, Person, ball_project, desk_of, people_of
+from nodulebench.errors import InputError
+from nodulebench.formats import read_reference
+from nodulebench.workbench.work.room import open_work_room
+from nodulebench.workflows.annotate.project_log import audit_project
+from nodulebench.workflows.annotate.released_batches import export_released
+
+EVERYBODY = ("r1", "r2", "r3", "lead2", "judge1")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return ball_project(tmp_path, "a", "b")
+
+
+def reads(person: Person, half: float, *, lone: bool = False) -> None:
+    """Draws the ball in case a, and perhaps something else; nothing in case b."""
+    person.draw(0, "f1", PLACE, half, type="solid")
+    if lone:
+        person.draw(0, "f2", BESIDE, 3)
+    person.hand_in(0)
+    person.hand_in(1)
+
+
+def all_read(people: dict[str, Person]) -> None:
+    reads(people["r1"], 4, lone=True)
+    reads(people["r2"], 5)
+    reads(people["r3"], 6)
+
+
+def types(people: dict[str, Person]) -> None:
+    for name in ("candidate-1", "candidate-2"):
+        people["r1"].answer(0, name, type="solid")
+    people["r1"].hand_in(0)
+
+
+def modes(person: Person) -> list[tuple[int, str]]:
+    return [(one["number"], one["mode"]) for one in person.ask("/scans")]
+
+
+def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
+    folder: Path, tmp_path: Path
+) -> None:
+    with people_of(folder, *EVERYBODY) as people:
+        reader, leader, judge = people["r1"], people["lead2"], people["judge1"]
+        assert modes(reader) == [(0, "read"), (1, "read")]
+        assert modes(leader) == modes(judge) == []
+        assert leader.client.get("/scans/0").status_code == 404
+        all_read(people)
+        assert modes(reader) == [(0, "type"), (1, "look")]
+        asked = reader.ask("/scans/0/reading")
+        assert asked["mode"] == "type"
+        assert [one["finding"]["type"] for one in asked["findings"]] == ["solid", None]
+        told = reader.hand_in(0, 422)["problem"]
+        assert told == "case 'a' 'candidate-2': has no type yet. Say it, then hand in."
+        reader.answer(0, "candidate-2", type="calcified")
+        reader.hand_in(0)
+        assert modes(people["r2"]) == [(0, "look"), (1, "look")]
+
+        assert modes(leader) == [(0, "review"), (1, "review")]
+        first, second = leader.ask("/scans/0/reading")["findings"]
+        assert [one["letter"] for one in first["told"]["readers"]] == ["A", "B", "C"]
+        assert len(second["told"]["readers"]) == 1
+        assert first["measured"]["slices"][1]["length_mm"] == pytest.approx(12, abs=0.9)
+        assert second["told"]["inconsistent"] == [10, 11, 12]
+        assert leader.hand_in(0, 422)["problem"].count("neither agreed with nor objected to") == 2
+        smaller = [
+            {**one, "outline": [[x * 0.9 + PLACE[0] * 0.1, y] for x, y in one["outline"]]}
+            for one in first["finding"]["slices"]
+        ]
+        leader.answer(0, "candidate-1", answer="yes", slices=smaller, comment="too wide")
+        leader.answer(0, "candidate-2", answer="no", comment="a vessel")
+        leader.hand_in(0)
+        assert modes(leader) == [(0, "look"), (1, "review")]
+        leader.draw(1, "new", PLACE, 5, type="part_solid")
+        leader.hand_in(1)
+
+        assert modes(judge) == [(0, "arbitrate"), (1, "arbitrate")]
+        asked = judge.ask("/scans/0/reading")["findings"]
+        assert [one["told"]["is_asked"] for one in asked] == [False, True]
+        assert asked[1]["told"]["why"] == ["the readers are not consistent", "the reviewer objects"]
+        assert asked[1]["told"]["comment"] == "a vessel"
+        judge.answer(0, "candidate-2", answer="no", discussed_with=["judge2"])
+        judge.hand_in(0)
+        assert not judge.ask("/work")[0]["may_release"]
+        judge.answer(1, "candidate-1", answer="yes", type="part_solid")
+        judge.hand_in(1)
+        assert judge.ask("/work")[0]["may_release"]
+        judge.post("/work/b1/release")
+        assert {one["state"] for one in judge.ask("/work")} == {"released"}
+    desk = desk_of(folder)
+    assert not audit_project(desk).problems
+    made = export_released(desk, tmp_path / "bundle")
+    assert made.nodules.select(
+        "case_id", "type", "agreement", "corrected_by", "added_by"
+    ).rows() == [
+        ("a", "solid", 3, "lead2", None),
+        ("b", "part_solid", 0, None, "lead2"),
+    ]
+    slices = read_reference(tmp_path / "bundle").slices
+    assert slices is not None
+    before = first["measured"]["slices"][1]["length_mm"]
+    assert slices.filter(case_id="a")["length_mm"].to_list() == pytest.approx([0.9 * before] * 3)
+
+
+def test_handing_in_is_one_event_and_freezes_the_case(folder: Path) -> None:
+    with people_of(folder, *EVERYBODY) as people:
+        reader = people["r1"]
+        reader.draw(0, "f1", PLACE)
+        reader.hand_in(0)
+        assert [one.step for one in desk_of(folder).log.read()] == ["open", "read"]
+        refused = reader.client.post(
+            "/scans/0/edits",
+            json={"client": "tab", "number": 99, "finding_id": "f1", "based_on": 1},
+            headers={"X-Requested-With": "nodulebench"},
+        )
+        assert (refused.status_code, refused.json()["detail"]["code"]) == (409, "handed_in")
+        reader.hand_in(0, 409)
+        (shown,) = reader.ask("/scans/0/reading")["findings"]
+        assert shown["id"] == "f1"
+
+
+def test_what_was_said_is_there_after_the_room_was_closed(folder: Path) -> None:
+    with people_of(folder, *EVERYBODY) as people:
+        all_read(people)
+        people["r1"].answer(0, "candidate-1", type="calcified")
+    with people_of(folder, "r1") as people:
+        first, _ = people["r1"].ask("/scans/0/reading")["findings"]
+        assert (first["finding"]["type"], first["version"]) == ("calcified", 1)
+        people["r1"].say(0, "candidate-1", None, 1)  # taken back: as it was given
+        first, _ = people["r1"].ask("/scans/0/reading")["findings"]
+        assert first["finding"]["type"] == "solid"
+
+
+def test_a_nodule_needs_an_outline_and_points_are_no_nodules(folder: Path) -> None:
+    with people_of(folder, "r1") as people:
+        reader = people["r1"]
+        reader.say(0, "f1", {"place_mm": PLACE})
+        assert "a nodule without an outline" in reader.hand_in(0, 422)["problem"]
+        assert len(desk_of(folder).log.read()) == 1
+        reader.say(0, "f1", {"place_mm": PLACE, "kind": "small_nodule"}, 1)
+        reader.hand_in(0)
+        assert desk_of(folder).batch("b1").readings["a", "r1"].findings == ()
+
+
+def test_the_time_that_is_left_follows_from_cases_that_were_read(folder: Path) -> None:
+    with people_of(folder, "r1") as people:
+        reader = people["r1"]
+        assert reader.ask("/work")[0]["seconds_left"] is None
+        reader.draw(0, "f1", PLACE)
+        reader.hand_in(0)
+        (stand,) = reader.ask("/work")
+        assert (stand["done"], stand["total"], stand["seconds_left"]) == (1, 2, 2.0)
+
+
+def test_a_case_that_is_shown_twice_has_no_name_of_its_own(tmp_path: Path) -> None:
+    folder = ball_project(tmp_path, "a", "b", repeats={"case-0123456789ab": "a"})
+    with people_of(folder, "r1") as people:
+        told = people["r1"].ask("/scans")
+        assert [one["case_id"] for one in told] == ["1", "2", "3"]
+        assert "case-0123456789ab" not in people["r1"].client.get("/scans/2").text
+        for number in range(3):
+            people["r1"].hand_in(number)
+    readings = desk_of(folder).batch("b1").readings
+    assert sorted(case_id for case_id, _ in readings) == ["a", "b", "case-0123456789ab"]
+
+
+def test_strangers_and_missing_images_are_refused(folder: Path) -> None:
+    with (
+        pytest.raises(InputError, match="person 'nobody': is not known"),
+        open_work_room(folder / "panel", folder / "scans", "nobody"),
+    ):
+        pass
+    (folder / "scans" / "b.mhd").unlink()
+    (folder / "scans" / "b.raw").unlink(missing_ok=True)
+    with (
+        pytest.raises(InputError, match="holds no scan of 'b'"),
+        open_work_room(folder / "panel", folder / "scans", "r1"),
+    ):
+        pass
