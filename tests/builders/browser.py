@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nodulebench.language import LanguageName
 from nodulebench.workbench.app import LOOPBACK, workbench_app
 from nodulebench.workbench.door import Door
 from nodulebench.workbench.judged import Judged
@@ -31,7 +32,12 @@ class Served:
     """A reading room on a port of its own."""
 
     def __init__(
-        self, room: Room, port: int = 0, secret: str = "", judged: Judged | None = None
+        self,
+        room: Room,
+        port: int = 0,
+        secret: str = "",
+        judged: Judged | None = None,
+        speaks: LanguageName = "en",
     ) -> None:
         import uvicorn
 
@@ -39,7 +45,7 @@ class Served:
         listening = socket.create_server((LOOPBACK, port))
         port = listening.getsockname()[1]
         self.door = Door(port, secret) if secret else Door(port)
-        app = workbench_app(room, self.door, judged=judged)
+        app = workbench_app(room, self.door, speaks, judged=judged)
         settings = uvicorn.Config(app, log_level="error", ws="none", lifespan="off")
         self.server = uvicorn.Server(settings)
         self.thread = threading.Thread(target=self.server.run, args=([listening],), daemon=True)

@@ -170,4 +170,67 @@ TEXTS = {
         "{found} of {nodules} nodules found, {false_marks} marks on none; each "
         "figure must exceed {mark}. Red: missed."
     ),
+    "workbench.work": "Your work",
+    "workbench.work.cases": "Cases",
+    "workbench.work.nothing": "Nothing waits for you now. The list looks again by itself.",
+    "workbench.work.done": "{done} of {total} done",
+    "workbench.work.left": "about {minutes} min left",
+    "workbench.work.release": "Release the batch",
+    "workbench.work.released": "Batch {batch} is released: nothing of it changes any more.",
+    "workbench.work.state.reading": "reading",
+    "workbench.work.state.checking": "comparison",
+    "workbench.work.state.typing": "typing",
+    "workbench.work.state.review": "review",
+    "workbench.work.state.arbitration": "arbitration",
+    "workbench.work.state.released": "released",
+    "workbench.work.mode.read": "to read",
+    "workbench.work.mode.type": "types to say",
+    "workbench.work.mode.review": "to review",
+    "workbench.work.mode.arbitrate": "to settle",
+    "workbench.work.mode.look": "done",
+    "workbench.work.asks.read": (
+        "Mark and outline every nodule, without knowing what others mark, then hand in."
+    ),
+    "workbench.work.asks.type": "Say the type of every nodule that you drew, then hand in.",
+    "workbench.work.asks.review": (
+        "Agree with each candidate or object to it. Correct an outline where it is wrong, draw "
+        "what all readers missed, then hand in."
+    ),
+    "workbench.work.asks.arbitrate": (
+        "Settle each candidate that is in dispute, with a note why, then hand in."
+    ),
+    "workbench.work.asks.look": "Nothing is asked of you in this case now.",
+    "workbench.work.sure.read": (
+        "Hand in the reading of this case? Nothing of it can be changed afterwards."
+    ),
+    "workbench.work.sure.type": (
+        "Hand in the types of this case? They cannot be changed afterwards."
+    ),
+    "workbench.work.sure.review": (
+        "Hand in the review of this case? It cannot be changed, and nothing added, afterwards."
+    ),
+    "workbench.work.sure.arbitrate": (
+        "Hand in your rulings on this case? They cannot be changed afterwards."
+    ),
+    "workbench.work.sure.look": "Nothing is asked of you in this case now.",
+    "workbench.work.open.type": "Candidates without a type: {count}.",
+    "workbench.work.open.review": "Candidates neither agreed with nor objected to: {count}.",
+    "workbench.work.open.arbitrate": "Candidates that are not settled: {count}.",
+    "workbench.work.no_new": "Nothing new can be drawn in this step.",
+    "workbench.work.not_asked": "This candidate is not in question now.",
+    "workbench.work.waits": "open",
+    "workbench.work.answer": "Answer",
+    "workbench.work.review.yes": "Agree",
+    "workbench.work.review.no": "Object",
+    "workbench.work.arbitrate.yes": "Nodule",
+    "workbench.work.arbitrate.no": "No nodule",
+    "workbench.work.discussed_with": "Discussed with",
+    "workbench.work.reset": "Outline as it was",
+    "workbench.work.reviewer_said": "The reviewer: {comment}",
+    "workbench.work.types_said": "Types that were said: {types}",
+    "workbench.work.reader_drew": "Reader {letter}: {slices} slices",
+    "workbench.work.inconsistent": "Not drawn by all on",
+    "workbench.work.not_by_all": "not drawn by all readers on this slice",
+    "workbench.key.answer_yes": "agree; a nodule",
+    "workbench.key.answer_no": "object; no nodule",
 }

@@ -9,6 +9,7 @@ from nodulebench.language import Language
 from nodulebench.model.tables import DENSITIES, NODULE_TYPES
 from nodulebench.pages.templates import page
 from nodulebench.workbench.routes.given import GivenRoom, sat_exam
+from nodulebench.workbench.work.room import WorkRoom
 from nodulebench.workflows.annotate.exam import JUDGED
 
 router = APIRouter()
@@ -30,6 +31,7 @@ def viewer(request: Request, room: GivenRoom) -> str:
         sheet=None if sat is None else sat.sheet,
         figures=JUDGED,
         script="judging.js" if is_judged else "main.js",
+        is_work=isinstance(room, WorkRoom),
         reader=room.reader,
         room=room.name,
         types=NODULE_TYPES,

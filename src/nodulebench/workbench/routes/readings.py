@@ -9,6 +9,7 @@ from nodulebench.language import Language
 from nodulebench.workbench.drafts import ConflictError, Edit, Kept
 from nodulebench.workbench.finding import Finding
 from nodulebench.workbench.measured import measured
+from nodulebench.workbench.room import Beside
 from nodulebench.workbench.routes.given import (
     GivenDrafts,
     GivenRoom,
@@ -36,7 +37,7 @@ def reading(
         "is_handed_in": draft.is_handed_in or beside.mode == "look",
         "seconds": draft.seconds,
         "findings": [
-            {"id": name, **_told(kept, tiles), "told": _worded(beside.told.get(name), say)}
+            {"id": name, **_told(kept, tiles), **_candidate(beside, name, say)}
             for name, kept in stands.items()
         ],
     }
@@ -74,8 +75,13 @@ def handed_in(
     return {"is_handed_in": True, "is_over": sat_exam(request, room) is not None}
 
 
-def _worded(told: dict[str, Any] | None, say: Language) -> dict[str, Any] | None:
-    return None if told is None else {**told, "why": [say.message(one) for one in told["why"]]}
+def _candidate(beside: Beside, name: str, say: Language) -> dict[str, Any]:
+    """What is known of a candidate, and how it was given; nothing of what the reader began."""
+    if name not in beside.told:
+        return {}
+    told = beside.told[name]
+    words = {**told, "why": [say.message(one) for one in told["why"]]}
+    return {"told": words, "given": beside.given[name].model_dump(mode="json")}
 
 
 def _told(kept: Kept, tiles: Tiles) -> dict[str, Any]:

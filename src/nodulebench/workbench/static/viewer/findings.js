@@ -45,6 +45,7 @@ export class Findings {
     const { told } = await ask(`scans/${number}/reading`);
     if (state.number !== number) return;
     state.findings = told.findings;
+    state.mode = told.mode;
     state.isHandedIn = told.is_handed_in;
     state.changed();
     state.redraw();
@@ -199,6 +200,11 @@ export class Findings {
     if (is_over) location.reload(); // the page of the result
     this.state.isHandedIn = true;
     this.state.changed();
+  }
+
+  // Whether everything was said that has to be.
+  mayHandIn() {
+    return true;
   }
 
   fromForm() {

@@ -10,7 +10,7 @@ export function colourOf(state, id) {
 
 export function drawFindings(view, ink) {
   const { state } = view;
-  for (const one of state.findings) {
+  for (const one of [...state.beneath, ...state.findings]) {
     const isChosen = one.id === state.selected;
     ink.strokeStyle = ink.fillStyle = one.colour ?? colourOf(state, one.id);
     ink.lineWidth = isChosen ? 2 : 1.25;

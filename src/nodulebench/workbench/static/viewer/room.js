@@ -43,8 +43,10 @@ export class Room {
   }
 
   openAt(way) {
-    const number = (this.state.number ?? -1) + way;
-    if (number >= 0 && number < this.state.scans.length) this.scans.open(number);
+    const { scans } = this.state;
+    let number = (this.state.number ?? -1) + way;
+    while (number >= 0 && number < scans.length && !scans[number]) number += way;
+    if (scans[number]) this.scans.open(number);
   }
 
   // keys and actions: what this page has besides.
@@ -79,7 +81,7 @@ export class Room {
     });
     state.applyWindow();
     await scans.refresh();
-    if (state.scans.length) await scans.open(0);
+    if (scans.first >= 0) await scans.open(scans.first);
     globalThis.nodulebench = state; // for tests, and for whoever wants to measure
   }
 

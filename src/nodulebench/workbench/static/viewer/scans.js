@@ -16,12 +16,15 @@ export class Scans {
   }
 
   async refresh() {
-    this.state.scans = (await ask("scans")).told;
+    const scans = [];
+    for (const scan of (await ask("scans")).told) scans[scan.number] = scan; // some are others'
+    this.state.scans = scans;
     this.show();
   }
 
   show() {
-    this.list.replaceChildren(...this.state.scans.map((scan, number) => this.item(scan, number)));
+    const items = this.state.scans.map((scan, number) => this.item(scan, number));
+    this.list.replaceChildren(...items.filter(Boolean));
   }
 
   item(scan, number) {
@@ -37,6 +40,13 @@ export class Scans {
     button.addEventListener("click", () => this.open(number));
     item.append(button);
     return item;
+  }
+
+  // The scan to begin with: the first one, or the first in which something is asked.
+  get first() {
+    const { scans } = this.state;
+    const asked = scans.findIndex((scan) => scan?.mode && scan.mode !== "look");
+    return asked < 0 ? scans.findIndex(Boolean) : asked;
   }
 
   // What stands below the name of a scan.

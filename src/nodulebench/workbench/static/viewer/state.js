@@ -22,6 +22,7 @@ export class State {
     this.showsMarks = true;
     this.tool = "look";
     this.findings = []; // { id, version, finding, measured }
+    this.beneath = []; // { finding, colour }: what others drew, to be looked at alone
     this.selected = null;
     this.isHandedIn = false;
     this.views = [];

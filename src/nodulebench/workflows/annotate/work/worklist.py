@@ -1,7 +1,7 @@
 """A project and a person -> the cases that are theirs, and what is asked of them in each."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -64,12 +64,12 @@ def places(desk: Desk, batches: Mapping[str, Batch]) -> list[tuple[str, str]]:
     return [
         (batch_id, case_id)
         for batch_id, batch in batches.items()
-        for case_id in (
-            sorted(batch.order.case_ids, key=lambda one, of=batch_id: _shuffled(of, one))
-            if desk.repeats
-            else batch.order.case_ids
-        )
+        for case_id in _in_order(batch_id, batch.order.case_ids, is_hidden=bool(desk.repeats))
     ]
+
+
+def _in_order(batch_id: str, case_ids: Sequence[str], *, is_hidden: bool) -> Sequence[str]:
+    return sorted(case_ids, key=lambda one: _shuffled(batch_id, one)) if is_hidden else case_ids
 
 
 def tasks_of(desk: Desk, batches: Mapping[str, Batch], actor_id: str) -> list[Task]:
