@@ -122,7 +122,7 @@ def test_from_three_readers_to_a_score_in_the_browser(browser: Any, tmp_path: Pa
     with at_work(browser, folder, "lead2") as page:
         assert page.evaluate("() => nodulebench.mode") == "review"
         assert page.locator("#told .readers span").all_inner_texts() == [
-            f"Reader {letter}: {count} slices"
+            f"Reader {letter} · slices: {count}"
             for letter, count in zip("ABC", page.evaluate(COUNTS), strict=True)
         ]
         page.keyboard.press("y")

@@ -212,7 +212,6 @@ TEXTS = {
     "workbench.work.sure.arbitrate": (
         "Hand in your rulings on this case? They cannot be changed afterwards."
     ),
-    "workbench.work.sure.look": "Nothing is asked of you in this case now.",
     "workbench.work.open.type": "Candidates without a type: {count}.",
     "workbench.work.open.review": "Candidates neither agreed with nor objected to: {count}.",
     "workbench.work.open.arbitrate": "Candidates that are not settled: {count}.",
@@ -228,7 +227,9 @@ TEXTS = {
     "workbench.work.reset": "Outline as it was",
     "workbench.work.reviewer_said": "The reviewer: {comment}",
     "workbench.work.types_said": "Types that were said: {types}",
-    "workbench.work.reader_drew": "Reader {letter}: {slices} slices",
+    "workbench.work.reader_drew": "Reader {letter} · slices: {slices}",
+    "workbench.work.drawn_by": "Drawn by {count} of {of} readers",
+    "workbench.work.candidates": "Candidates",
     "workbench.work.inconsistent": "Not drawn by all on",
     "workbench.work.not_by_all": "not drawn by all readers on this slice",
     "workbench.key.answer_yes": "agree; a nodule",

@@ -32,6 +32,7 @@ def told_of(shown: Shown, tiles: Tiles) -> dict[str, Any]:
             {"letter": letter, "slices": list(outlined(_rows(slices), tiles))}
             for letter, slices in shown.readers.items()
         ],
+        "of_readers": shown.of_readers,
         "why": shown.why,
         "types": shown.types,
         "comment": shown.comment,

@@ -8,6 +8,19 @@ const find = (id) => document.getElementById(id);
 const READERS = { A: "#4cc9f0", B: "#ff85c2", C: "#b5e655", D: "#ffa45c" };
 const OTHER = "#c9b6ff", AS_IT_STANDS = "#f4f4f4", NOTE = "#e0b84f";
 const AGAIN_MS = 20000;
+// What each step of the work is called, asks, warns of and leaves open.
+const MODES = {
+  read: { name: "work.mode.read", asks: "work.asks.read", sure: "work.sure.read" },
+  type: { name: "work.mode.type", asks: "work.asks.type", sure: "work.sure.type", open: "work.open.type" },
+  review: { name: "work.mode.review", asks: "work.asks.review", sure: "work.sure.review",
+    open: "work.open.review", yes: "work.review.yes", no: "work.review.no" },
+  arbitrate: { name: "work.mode.arbitrate", asks: "work.asks.arbitrate", sure: "work.sure.arbitrate",
+    open: "work.open.arbitrate", yes: "work.arbitrate.yes", no: "work.arbitrate.no" },
+  look: { name: "work.mode.look", asks: "work.asks.look", sure: "work.asks.look" },
+};
+const STATES = { reading: "work.state.reading", checking: "work.state.checking",
+  typing: "work.state.typing", review: "work.state.review", arbitration: "work.state.arbitration",
+  released: "work.state.released" };
 
 export class Work extends Findings {
   constructor(state, notice, room) {
@@ -107,7 +120,7 @@ export class Work extends Findings {
     const open = this.unanswered;
     if (!open.length) return true;
     this.jump(open[0].id);
-    this.notice(say(`work.open.${this.mode}`, { count: open.length }), true);
+    this.notice(say(MODES[this.mode].open, { count: open.length }), true);
     return false;
   }
 
@@ -149,7 +162,7 @@ export class Work extends Findings {
   batch({ batch, state, done, total, may_release, seconds_left }) {
     const item = document.createElement("li"), name = document.createElement("span");
     const bar = document.createElement("progress"), told = document.createElement("small");
-    name.textContent = `${batch} · ${say(`work.state.${state}`)}`;
+    name.textContent = `${batch} · ${say(STATES[state])}`;
     Object.assign(bar, { max: Math.max(1, total), value: done });
     bar.setAttribute("aria-label", name.textContent);
     const left = seconds_left === null ? [] : [say("work.left", { minutes: Math.max(1, Math.round(seconds_left / 60)) })];
@@ -176,7 +189,7 @@ export class Work extends Findings {
   }
 
   tellScan({ batch, mode, findings }) {
-    const word = say(`work.mode.${mode}`);
+    const word = say(MODES[mode].name);
     return mode === "read" && findings ? `${batch} · ${word} · ${findings}` : `${batch} · ${word}`;
   }
 
@@ -187,8 +200,9 @@ export class Work extends Findings {
     for (const place of document.querySelectorAll("[data-for]")) {
       place.hidden = !place.dataset.for.split(" ").includes(mode);
     }
-    find("asks").textContent = state.number === null ? "" : say(`work.asks.${mode}`);
-    find("sure").querySelector("p").textContent = say(`work.sure.${mode}`);
+    find("asks").textContent = state.number === null ? "" : say(MODES[mode].asks);
+    find("sure").querySelector("p").textContent = say(MODES[mode].sure);
+    find("findings-title").textContent = say(mode === "read" ? "findings" : "work.candidates");
     find("hand-in").hidden = mode === "look";
     this.showNothing();
     find("none").hidden = state.findings.length > 0 || mode !== "read";
@@ -200,7 +214,7 @@ export class Work extends Findings {
     find("answers").hidden = !isAsked || !["review", "arbitrate"].includes(mode);
     for (const said of ["yes", "no"]) {
       const button = find("answers").querySelector(`[data-do="answer_${said}"]`);
-      button.textContent = say(`work.${mode === "review" ? "review" : "arbitrate"}.${said}`);
+      button.textContent = say(MODES[mode][said] ?? "");
       button.setAttribute("aria-pressed", String(one?.finding.answer === said));
     }
     find("reset").hidden = !this.isCorrected || !isAsked;
@@ -222,7 +236,8 @@ export class Work extends Findings {
     if (told?.types.length) {
       row(say("work.types_said", { types: told.types.map((name) => say(`name.${name}`)).join(", ") }));
     }
-    if (told?.readers.length) {
+    if (told?.of_readers) {
+      row(say("work.drawn_by", { count: told.readers.length, of: told.of_readers }));
       const line = row("", "readers");
       for (const { letter, slices } of told.readers) {
         const mark = document.createElement("i"), name = document.createElement("span");
@@ -251,10 +266,10 @@ export class Work extends Findings {
   item(one, at) {
     const item = super.item(one, at);
     if (one.told) {
+      if (one.colour) item.querySelector("i").style.background = one.colour;
       const told = item.querySelector("small"), { answer, type } = one.finding;
       const isOpen = one.told.is_asked && (this.mode === "type" ? !type : !answer);
-      const said = answer && this.mode !== "look"
-        ? [say(`work.${this.mode === "review" ? "review" : "arbitrate"}.${answer}`)] : [];
+      const word = MODES[this.mode][answer], said = word ? [say(word)] : [];
       told.textContent = [told.textContent, ...said, ...(isOpen ? [say("work.waits")] : [])].join(" · ");
       item.querySelector("button").classList.toggle("waits", isOpen);
     }

@@ -30,6 +30,8 @@ class Shown:
     """As it stands: the union of readers, or how it was drawn anew; to a reader the own."""
     readers: Mapping[str, tuple[DrawnSlice, ...]]
     """Letter -> what that reader drew; nothing where these may not be seen."""
+    of_readers: int
+    """How many could have drawn it; 0: that is not told."""
     inconsistent_slices: tuple[int, ...]
     type: str | None
     """As it stands; to a reader as they said when they drew it."""
@@ -62,7 +64,7 @@ def shown_candidates(workflow: Workflow, batch: Batch, actor_id: str, case_id: s
 
 
 def _as_drawn(one: DrawnFinding) -> Shown:
-    return Shown(one.finding_id, one.slices, {}, (), one.type, (), (), "", is_asked=False)
+    return Shown(one.finding_id, one.slices, {}, 0, (), one.type, (), (), "", is_asked=False)
 
 
 def letter_of(batch: Batch, reader_id: str) -> str:
@@ -89,7 +91,7 @@ def _shown(
         own = [_finding(drawn[actor_id], name) for who, name in members if who == actor_id]
         slices = tuple(one for each in own for one in each.slices)
         told = next((one.type for one in own if one.type), None)
-        return Shown(seen.candidate_id, slices, {}, (), told, (), (), "", key in asked)
+        return Shown(seen.candidate_id, slices, {}, 0, (), told, (), (), "", key in asked)
     review = batch.reviews.get(key)
     types = sorted(set(batch.typings.get(key, {}).values()))
     sees_readers = {who for who, _ in members if who in batch.reader_ids} <= drawn.keys()
@@ -97,6 +99,7 @@ def _shown(
         seen.candidate_id,
         _united(workflow, batch, key) if sees_readers else _boxed(seen.boxes),
         _by_letter(batch, members, drawn) if sees_readers else {},
+        len(batch.reader_ids) if sees_readers else 0,
         seen.inconsistent_slices,
         batch.nodule_type(key),
         tuple(types) if len(types) > 1 else (),
