@@ -130,13 +130,16 @@ class Person:
 def people_of(folder: Path, *names: str) -> Iterator[dict[str, Person]]:
     """Some people of a project, each in their own room."""
     with ExitStack() as stack:
-        yield {
+        found = {
             name: Person(
                 stack.enter_context(open_work_room(folder / "panel", folder / "scans", name)),
                 8040 + number,
             )
             for number, name in enumerate(names)
         }
+        for one in found.values():
+            stack.enter_context(one.client)  # one loop for all its requests
+        yield found
 
 
 def without_slices(rules: WorkflowRules) -> WorkflowRules:

@@ -1,11 +1,13 @@
 """An exam in the reading room: blind until the last scan is handed in, then the sheet."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
+from builders.attacked import OWN, TRIES, answers_of, routes_of
 from builders.reading import BALL_MM, write_scans
 from nodulebench.errors import InputError
 from nodulebench.workbench.app import workbench_app
@@ -14,7 +16,6 @@ from nodulebench.workbench.exam import Exam, exam_of
 from nodulebench.workbench.room import Room, open_room
 
 DOOR = Door(8040)
-OWN = {"X-Requested-With": "nodulebench"}
 CLICK = {"place_mm": BALL_MM.tolist()}
 COLUMNS = "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm,contour\n"
 PANEL = "panel-nodule-77"
@@ -46,26 +47,36 @@ def client(room: Room, exam: Exam) -> TestClient:
     return made
 
 
-def everything(client: TestClient) -> str:
-    chosen = {"rule": "center_hit", "algorithm": "anna"}
-    answers = [
-        client.get("/"),
-        client.get("/scans"),
-        client.get("/judged"),
-        client.get("/judged/errors", params=chosen),
-        *(client.get(f"/scans/{n}{tail}") for n in (0, 1) for tail in ("", "/reading")),
-        *(client.get(f"/scans/{n}/judged", params=chosen) for n in (0, 1)),
-    ]
-    return "\n".join(one.text for one in answers)
+def told(client: TestClient, room: Room) -> dict[str, str]:
+    """All that a candidate is answered by every route, without handing in."""
+    steps = [f"/scans/{number}/hand-in" for number in (-1, 0, 1)]
+    found = answers_of(client, but=steps)
+    return {place: text.replace(room.name, "ROOM") for place, text in found}
 
 
-def test_nothing_of_the_key_is_told_before_the_last_scan_is_handed_in(client: TestClient) -> None:
-    assert len(client.get("/scans").json()) == 2
-    assert PANEL not in everything(client)
-    told = client.post("/scans/0/hand-in", headers=OWN).json()
-    assert told == {"is_handed_in": True, "is_over": False}
-    assert PANEL not in everything(client)
-    assert client.get("/judged").status_code == 404
+def test_nothing_of_the_key_is_told_before_the_last_scan_is_handed_in(
+    client: TestClient, room: Room, tmp_path: Path
+) -> None:
+    """Every answer is the one that an exam without any nodule gives, on every route."""
+    (tmp_path / "empty.csv").write_text(COLUMNS + "".join(f"{one}{',' * 8}\n" for one in "ab"))
+    other = exam_of(tmp_path / "empty.csv")
+    with open_room(tmp_path / "scans", "anna", tmp_path / "other", other.case_ids) as easy:
+        app = workbench_app(easy, DOOR, exam=other)
+        assert sorted(routes_of(app)) == sorted(TRIES)
+        twin = TestClient(app, base_url="http://127.0.0.1:8040")
+        twin.get(DOOR.address)
+        before = told(client, room)
+        assert before == told(twin, easy)
+        assert len(json.loads(client.get("/scans").text)) == 2
+        for one in (client, twin):
+            answer = one.post("/scans/0/hand-in", headers=OWN).json()
+            assert answer == {"is_handed_in": True, "is_over": False}
+        after = told(client, room)
+        assert after == told(twin, easy)
+        assert PANEL not in "".join((*before.values(), *after.values()))
+        for one in (client, twin):
+            one.post("/scans/1/hand-in", headers=OWN)
+        assert PANEL in "".join(told(client, room).values())
 
 
 def test_nothing_marked_is_not_passed_and_shows_what_was_missed(

@@ -222,7 +222,7 @@ class Job(Base):
 
 
 class Result(Base):
-    """What a job found; there is one for an entry and a version, never two."""
+    """What a job found; one for an entry and a version, never two. A ``Certificate`` states it."""
 
     __tablename__ = "result"
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)

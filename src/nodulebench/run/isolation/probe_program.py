@@ -84,7 +84,7 @@ def _makes_spaces() -> bool:
 def _rights() -> "list[str]":
     """What the system says of the rights of a process, where that is more than none."""
     wanted = {"CapEff": "0000000000000000", "NoNewPrivs": "1", "Seccomp": "2"}
-    with open("/proc/self/status") as file:  # noqa: PTH123
+    with open("/proc/self/status", encoding="utf-8") as file:  # noqa: PTH123
         told = dict(line.split(":", 1) for line in file if ":" in line)
     return [name for name, value in wanted.items() if told.get(name, "").strip() != value]
 

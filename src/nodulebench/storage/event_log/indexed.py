@@ -8,7 +8,7 @@ bear out, is left aside and the whole log is read.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Generic, Literal
 
@@ -54,7 +54,8 @@ class View(Generic[E]):
     """The numbers of the events under each label, labels in the order of their first events."""
     indexed: int
     """How many events the index knew."""
-    _read: dict[int, E] = field(repr=False)
+    read: dict[int, E] = field(repr=False)
+    """Events that were read and checked, by number."""
 
     @property
     def next_number(self) -> int:
@@ -75,7 +76,7 @@ class View(Generic[E]):
         return [self._one(number) for number in self.labels.get(label, ())]
 
     def _one(self, number: int) -> E:
-        if number not in self._read:
+        if number not in self.read:
             stored = self.log.store.read_one(number)
             event = None if stored is None else self.log.parse(stored.content)
             link = None if stored is None else self.log.link(stored, event)
@@ -84,8 +85,8 @@ class View(Generic[E]):
                 raise InputError.at(self.log.store.where(number), what, RESTORE)
             if link.wrong:
                 raise InputError.at(link.where, link.wrong, RESTORE)
-            self._read[number] = event
-        return self._read[number]
+            self.read[number] = event
+        return self.read[number]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +104,21 @@ class IndexedLog(Generic[E]):
         """All events, each of them read and checked; see ``EventLog.read``."""
         return self.log.read()
 
-    def view(self) -> View[E]:
+    def view(self, known: View[E] | None = None) -> View[E]:
         """The log as it stands.
+
+        Args:
+            known: what was read and checked before; it is not read again.
 
         Raises:
             InputError: if anything was changed or cut off.
         """
+        if known is not None and known.digests:
+            found = self._after(known.digests, known.labels, known.read)
+            if found is not None:
+                return replace(found, indexed=known.indexed)
         index = self.index()
-        found = None if index is None else self._after(index)
+        found = None if index is None else self._after(index.digests, index.labels)
         return found or self._whole()
 
     def append(self, make: Callable[[View[E]], E]) -> E:
@@ -163,28 +171,37 @@ class IndexedLog(Generic[E]):
         read = {one.number: one for one in events}
         return View(self.log, [one.digest for one in events], labels, 0, read)
 
-    def _after(self, index: Index) -> View[E] | None:
-        """The log as far as the index knows it and what came since; None: they do not fit."""
-        log, known = self.log, len(index.digests)
+    def _after(
+        self,
+        known_digests: Sequence[str],
+        known_labels: Mapping[str, Sequence[int]],
+        known_events: Mapping[int, E] | None = None,
+    ) -> View[E] | None:
+        """The log as far as it is known and what came since; None: they do not fit."""
+        log, known = self.log, len(known_digests)
+        events = dict(known_events or {})
         head = log.store.read_head()
-        last = log.store.read_one(known)
-        event = None if last is None else log.parse(last.content)
-        if event is None or event.digest != index.digests[-1]:
+        if known not in events:
+            last = log.store.read_one(known)
+            event = None if last is None else log.parse(last.content)
+            if event is not None:
+                events[known] = event
+        if known not in events or events[known].digest != known_digests[-1]:
             return None
         read = [(one, log.parse(one.content)) for one in log.store.read(known + 1)]
         links = [log.link(one, event) for one, event in read]
-        problems = chain_problems(links, index.digests[-1], log.store.where(known), known + 1)
+        problems = chain_problems(links, known_digests[-1], log.store.where(known), known + 1)
         before = [
             Link("", number, number, "", digest)
-            for number, digest in enumerate(index.digests, start=1)
+            for number, digest in enumerate(known_digests, start=1)
         ]
         problems += log.head_problems(head, [*before, *links])
         if problems:
             return None
         new = {one.number: one for _, one in read if one is not None}
-        digests = [*index.digests, *(one.digest for one in new.values())]
-        labels = _labels(((number, self.label(one)) for number, one in new.items()), index.labels)
-        return View(log, digests, labels, known, {known: event, **new})
+        digests = [*known_digests, *(one.digest for one in new.values())]
+        labels = _labels(((number, self.label(one)) for number, one in new.items()), known_labels)
+        return View(log, digests, labels, known, events | new)
 
     def _keep(self, view: View[E], event: E) -> None:
         """Write the index again where it is far behind; what cannot be kept is read next time."""

@@ -140,8 +140,8 @@ class WorkRoom(Room):
             seen = shown_candidates(desk.workflow, batch, self.reader, task.case_id)
         return Beside(
             task.mode,
-            {one.candidate_id: finding_of(one, tiles) for one in seen},
-            {one.candidate_id: told_of(one, tiles) for one in seen},
+            {one.name: finding_of(one, tiles) for one in seen},
+            {one.name: told_of(one, tiles) for one in seen},
         )
 
     def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:

@@ -1,16 +1,19 @@
 """As a reader: no route of the room tells another's marks, before the batch is released.
 
-Every route that the application has is tried, with every number and name that could mean something.
+Every route that the application has is tried with whatever could mean something, and every answer
+is compared with the one in another world in which the other readers drew something else: what is
+the same in both worlds tells nothing of what they drew.
 """
 
-import re
-from itertools import product
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from starlette.routing import Mount, Route
+import pytest
 
+from builders.attacked import OWN, TRIES, answers_of, filled, of_route, routes_of
 from builders.working import BESIDE, PLACE, Person, ball_project, people_of
+from nodulebench.annotate.process import log as project_log
 from nodulebench.annotate.process.batch import ITU
 
 SECRET_MM = 3.7251
@@ -19,55 +22,23 @@ TELLS = tuple(
     f"{PLACE[axis] + way * SECRET_MM:.4f}".rstrip("0") for axis in (0, 1) for way in (-1, 1)
 )
 SAID, TYPE = "seen-by-nobody-else", '"type":"part_solid"'
-VALUES: dict[str, list[str]] = {
-    "number": [str(one) for one in range(-1, 4)],
-    "first": ["0", "11"],
-    "count": ["1", "2"],
-    "batch_id": ["b1", "b2", ".keys"],
-}
-OWN = {"X-Requested-With": "nodulebench"}
 
 
-def routes_of(app: Any) -> list[tuple[str, str]]:
-    """Method and path of all routes, mounts of files aside."""
-    found = []
-    for route in app.routes:
-        if isinstance(route, Mount):
-            assert route.path == "/static"
-        elif isinstance(route, Route):
-            found += [(method, route.path) for method in sorted(route.methods or ())]
-        else:
-            found += routes_of(route.original_router)
-    return found
+def answers(person: Person) -> dict[str, str]:
+    """All that a person is answered; what would be a step is left out, these are looks."""
+    steps = {f"/scans/{one['number']}/hand-in" for one in person.ask("/scans") if asked(one)}
+    return {
+        place: told.replace(person.room.name, "ROOM")
+        for place, told in answers_of(person.client, but=steps)
+    }
 
 
-def filled(path: str) -> list[str]:
-    names = re.findall(r"{(\w+)}", path)
-    chosen = product(*(VALUES[name] for name in names))
-    return [path.format(**dict(zip(names, one, strict=True))) for one in chosen]
-
-
-def everything(person: Person) -> str:
-    """All that a person is answered, by every route with every value and body."""
-    told = []
-    click = {"place_mm": BESIDE}
-    edit = {"client": "spy", "number": 1, "finding_id": "candidate-1", "based_on": 0}
-    bodies: list[Any] = [{}, click, edit, {**edit, "based_on": 1}, {**edit, "finding": click}]
-    for method, path in routes_of(person.app):
-        if path.endswith(("hand-in", "release")):
-            continue  # what they answer is tested where they are allowed
-        for place in filled(path):
-            if method in ("GET", "HEAD"):
-                query = {"rule": "center_hit", "algorithm": "r2"} if "judged" in path else {}
-                told.append(person.client.request(method, place, params=query))
-            else:
-                told += [person.client.post(place, json=one, headers=OWN) for one in bodies]
-    assert all(one.headers["cache-control"] == "no-store" for one in told)
-    return "\n".join(f"{one.headers} {one.text}" for one in told)
+def asked(scan: dict[str, Any]) -> bool:
+    return scan["mode"] != "look"
 
 
 def tells(person: Person) -> list[str]:
-    answered = everything(person)
+    answered = "\n".join(answers(person).values())
     return [one for one in (*TELLS, SAID, TYPE) if one in answered]
 
 
@@ -76,12 +47,41 @@ def draws_secretly(person: Person) -> None:
     person.hand_in(0)
 
 
-def test_the_enumeration_finds_what_is_there(tmp_path: Path) -> None:
-    """Whoever drew it sees it, so that the search below could find it."""
+def test_every_route_is_tried_and_whoever_drew_it_is_told(tmp_path: Path) -> None:
+    """So that the search below could find it."""
     with people_of(ball_project(tmp_path, "a"), "r2") as people:
-        assert len(routes_of(people["r2"].app)) > 12
+        assert sorted(routes_of(people["r2"].app)) == sorted(TRIES)
+        before = answers(people["r2"])
+        unreached = {one for one in TRIES if one not in NOT_HERE} - {
+            f"{place.split()[0]} {of_route(place.split()[1])}"
+            for place, answer in before.items()
+            if answer.startswith("200")
+        }
+        assert unreached == set()
         draws_secretly(people["r2"])
         assert set(TELLS) <= set(tells(people["r2"]))
+
+
+NOT_HERE = {
+    "GET /judged",
+    "GET /judged/errors",
+    "GET /scans/{number}/judged",
+    "POST /scans/{number}/hand-in",
+    "POST /work/{batch_id}/release",
+}
+"""Routes that answer nothing to a reader who is at work."""
+
+
+def test_other_methods_are_not_answered(tmp_path: Path) -> None:
+    with people_of(ball_project(tmp_path, "a"), "r1", "r2") as people:
+        draws_secretly(people["r2"])
+        for route in TRIES:
+            own, _, path = route.partition(" ")
+            for method in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}:
+                if f"{method} {path}" not in TRIES:
+                    place = filled(path)[-1]
+                    one = people["r1"].client.request(method, place, headers=OWN)
+                    assert one.status_code == 405, (method, place, own)
 
 
 def test_no_route_tells_a_reader_what_another_drew_or_said(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_no_route_tells_a_reader_what_another_drew_or_said(tmp_path: Path) -> No
         for other in ("r4", "lead1", "judge1"):
             assert tells(people[other]) == []
             assert people[other].client.get("/scans/0").status_code == 404
-        spy.answer(0, "candidate-1", type="calcified")
+        spy.answer(0, "own-1", type="calcified")
         spy.hand_in(0)
         people["lead2"].answer(0, "candidate-1", answer="no", comment=SAID)
         assert tells(spy) == []  # review
@@ -112,6 +112,100 @@ def test_no_route_tells_a_reader_what_another_drew_or_said(tmp_path: Path) -> No
         assert set(TELLS) <= set(tells(spy))
 
 
+ELSEWHERE = [PLACE[0] - 14, PLACE[1] + 9, PLACE[2]]
+
+
+def draws_many(person: Person) -> None:
+    """What the spy drew last of all, and two things besides."""
+    for name, place in (("f1", ELSEWHERE), ("f2", BESIDE), ("f3", PLACE)):
+        person.draw(0, name, place, 3, type="part_solid")
+    person.hand_in(0)
+
+
+def draws_nothing(person: Person) -> None:
+    person.hand_in(0)
+
+
+def types_all(person: Person) -> None:
+    if person.ask("/scans")[0]["mode"] == "type":
+        for one in person.ask("/scans/0/reading")["findings"]:
+            if one["told"]["is_asked"]:
+                person.answer(0, one["id"], type="solid")
+        person.hand_in(0)
+
+
+def reviews_all(person: Person) -> None:
+    for one in person.ask("/scans/0/reading")["findings"]:
+        person.answer(0, one["id"], answer="no" if one["id"] == "candidate-1" else "yes")
+    person.hand_in(0)
+
+
+def test_a_reader_is_answered_the_same_whatever_the_others_drew(tmp_path: Path) -> None:
+    """In every state: counts, names and order of candidates tell nothing of theirs, too."""
+    everybody = ("r1", "r2", "r3", "lead2", "judge1")
+    with ExitStack() as stack:
+        worlds = []
+        for name in ("full", "empty"):
+            folder = tmp_path / name
+            folder.mkdir()
+            ball_project(folder, "a")
+            worlds.append(stack.enter_context(people_of(folder, *everybody)))
+
+        def same() -> None:
+            full, empty = (answers(one["r1"]) for one in worlds)
+            assert [place for place in full if full[place] != empty[place]] == []
+
+        for full in (True, False):
+            others = worlds[0 if full else 1]
+            (draws_many if full else draws_nothing)(others["r2"])
+        same()  # the spy still reads
+        for world in worlds:
+            world["r1"]._tab = "tab"
+            world["r1"].draw(0, "mine-1", PLACE, 4)
+            world["r1"].draw(0, "mine-2", [PLACE[0], PLACE[1] + 20, PLACE[2]], 2)
+            world["r1"].hand_in(0)
+        same()
+        draws_many(worlds[0]["r3"])
+        draws_nothing(worlds[1]["r3"])
+        assert [one["r1"].ask("/scans")[0]["mode"] for one in worlds] == ["type", "type"]
+        same()
+        for world in worlds:
+            for name in ("own-2", "own-1"):
+                world["r1"].answer(0, name, type="solid")
+            world["r1"].hand_in(0)
+            for name in ("r2", "r3"):
+                types_all(world[name])
+        same()  # review
+        for world in worlds:
+            reviews_all(world["lead2"])
+        assert [one["r1"].ask("/work")[0]["state"] for one in worlds] == ["arbitration"] * 2
+        same()
+
+
+def test_what_others_handed_in_takes_no_time_of_later_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else how much they drew could be measured, again and again."""
+    read: list[int] = []
+    parse = project_log.parse_event
+
+    def counted(content: bytes) -> Any:
+        read.append(len(content))
+        return parse(content)
+
+    monkeypatch.setattr(project_log, "parse_event", counted)
+    with people_of(ball_project(tmp_path, "a"), "r1", "r2") as people:
+        draws_many(people["r2"])
+        people["r1"].ask("/work")
+        read.clear()
+        alone = []
+        for path in ("/work", "/scans", "/scans/0/reading"):
+            people["r1"].ask(path)
+            alone.append(sum(read))
+            read.clear()
+        assert alone == [0, 0, 0]
+
+
 def test_an_expert_who_has_read_and_decides_sees_disputes_but_no_outline(tmp_path: Path) -> None:
     rules = ITU.model_copy(
         update={"requires_training": False, "least_years": 0, "requires_approval": False}
@@ -121,8 +215,8 @@ def test_an_expert_who_has_read_and_decides_sees_disputes_but_no_outline(tmp_pat
         draws_secretly(people["r2"])
         for other in ("r1", "r3"):
             people[other].hand_in(0)
-        people["r2"].answer(0, "candidate-1", type="solid")
+        people["r2"].answer(0, "own-1", type="solid")
         people["r2"].hand_in(0)
         (shown,) = people["r1"].ask("/scans/0/reading")["findings"]
         assert shown["told"]["readers"] == []
-        assert SAID not in everything(people["r1"])
+        assert SAID not in "\n".join(answers(people["r1"]).values())

@@ -35,7 +35,7 @@ def all_read(people: dict[str, Person]) -> None:
 
 
 def types(people: dict[str, Person]) -> None:
-    for name in ("candidate-1", "candidate-2"):
+    for name in ("own-1", "own-2"):
         people["r1"].answer(0, name, type="solid")
     people["r1"].hand_in(0)
 
@@ -58,8 +58,8 @@ def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
         assert asked["mode"] == "type"
         assert [one["finding"]["type"] for one in asked["findings"]] == ["solid", None]
         told = reader.hand_in(0, 422)["problem"]
-        assert told == "case 'a' 'candidate-2': has no type yet. Say it, then hand in."
-        reader.answer(0, "candidate-2", type="calcified")
+        assert told == "case 'a' 'own-2': has no type yet. Say it, then hand in."
+        reader.answer(0, "own-2", type="calcified")
         reader.hand_in(0)
         assert modes(people["r2"]) == [(0, "look"), (1, "look")]
 
@@ -129,11 +129,11 @@ def test_handing_in_is_one_event_and_freezes_the_case(folder: Path) -> None:
 def test_what_was_said_is_there_after_the_room_was_closed(folder: Path) -> None:
     with people_of(folder, *EVERYBODY) as people:
         all_read(people)
-        people["r1"].answer(0, "candidate-1", type="calcified")
+        people["r1"].answer(0, "own-1", type="calcified")
     with people_of(folder, "r1") as people:
         first, _ = people["r1"].ask("/scans/0/reading")["findings"]
         assert (first["finding"]["type"], first["version"]) == ("calcified", 1)
-        people["r1"].say(0, "candidate-1", None, 1)  # taken back: as it was given
+        people["r1"].say(0, "own-1", None, 1)  # taken back: as it was given
         first, _ = people["r1"].ask("/scans/0/reading")["findings"]
         assert first["finding"]["type"] == "solid"
 

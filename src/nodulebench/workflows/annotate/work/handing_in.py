@@ -3,7 +3,7 @@
 These are the steps of the command line; what they may be, the workflow alone decides.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nodulebench.annotate.process.actions import (
@@ -22,6 +22,7 @@ from nodulebench.annotate.process.events import Event
 from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.workflows.annotate.desk import Desk, hand_in_readings, known_batch
+from nodulebench.workflows.annotate.work.shown import shown_names
 from nodulebench.workflows.annotate.work.worklist import Mode, Task, waiting
 
 
@@ -30,7 +31,7 @@ class Answer:
     """What somebody says of a candidate, or of a nodule that they add."""
 
     name: str
-    """Of the candidate; any other: of what is added."""
+    """By which a candidate is shown; any other: of what is added."""
     type: str | None = None
     says_yes: bool | None = None
     """A reviewer agrees; an arbitrator takes it for a nodule. None: nothing was said."""
@@ -67,23 +68,24 @@ def _steps(
     desk: Desk, batch: Batch, actor_id: str, task: Task, answers: Sequence[Answer]
 ) -> Iterator[OneStep]:
     said = {one.name: one for one in answers}
-    names = [name for _, name in waiting(desk.workflow, batch, actor_id, task.case_id)]
-    refuse_any(_missing(task, names, said))
-    for name in names:
-        yield from _steps_of(task, said[name])
+    asked = {name for _, name in waiting(desk.workflow, batch, actor_id, task.case_id)}
+    shown = shown_names(desk.workflow, batch, actor_id, task.case_id)
+    names = {one: name for one, name in shown.items() if one in asked}
+    refuse_any(_missing(task, names.values(), said))
+    for candidate_id, name in names.items():
+        yield from _steps_of(task, candidate_id, said[name])
     if task.mode != "review":
         return
-    own = {name for case_id, name in batch.candidates if case_id == task.case_id}
     fields = {"batch_id": task.batch_id, "case_id": task.case_id}
     for one in answers:
-        if one.name not in own:
+        if one.name not in shown.values():
             finding = DrawnFinding(finding_id=one.name, slices=one.anew, type=one.type)
             yield AddNodule(**fields, finding=finding, comment=one.comment)
     yield FinishCase(**fields)
 
 
-def _steps_of(task: Task, one: Answer) -> Iterator[OneStep]:
-    fields = {"batch_id": task.batch_id, "case_id": task.case_id, "candidate_id": one.name}
+def _steps_of(task: Task, candidate_id: str, one: Answer) -> Iterator[OneStep]:
+    fields = {"batch_id": task.batch_id, "case_id": task.case_id, "candidate_id": candidate_id}
     if one.anew and task.mode in ("review", "arbitrate"):
         yield CorrectOutline(**fields, slices=one.anew, comment=one.comment)
     if task.mode == "type":
@@ -107,7 +109,7 @@ _WANTED: dict[Mode, str] = {
 }
 
 
-def _missing(task: Task, names: Sequence[str], said: Mapping[str, Answer]) -> Iterator[Problem]:
+def _missing(task: Task, names: Iterable[str], said: Mapping[str, Answer]) -> Iterator[Problem]:
     for name in names:
         one = said.get(name)
         answer = None if one is None else one.type if task.mode == "type" else one.says_yes

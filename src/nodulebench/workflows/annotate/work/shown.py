@@ -25,7 +25,8 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 class Shown:
     """A candidate as somebody is shown it."""
 
-    candidate_id: str
+    name: str
+    """To who sees all of it that of the candidate; to a reader one that tells of no others."""
     slices: tuple[DrawnSlice, ...]
     """As it stands: the union of readers, or how it was drawn anew; to a reader the own."""
     readers: Mapping[str, tuple[DrawnSlice, ...]]
@@ -60,7 +61,35 @@ def shown_candidates(workflow: Workflow, batch: Batch, actor_id: str, case_id: s
         if one.case_id == case_id
     }
     asked = set(waiting(workflow, batch, actor_id, case_id))
-    return [_shown(workflow, batch, actor_id, one, drawn, asked) for one in seen]
+    names = shown_names(workflow, batch, actor_id, case_id)
+    found = {one.candidate_id: one for one in seen}
+    return [
+        _shown(workflow, batch, actor_id, found[candidate_id], name, drawn, asked)
+        for candidate_id, name in names.items()
+    ]
+
+
+def shown_names(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> dict[str, str]:
+    """Candidate -> by what name somebody is shown it, in the order in which they are.
+
+    Numbers of candidates, and gaps between them, tell how many others drew what. What a reader sees
+    as the own is numbered by what they drew themselves.
+    """
+    seen = [one for one in workflow.seen_candidates(batch, actor_id) if one.case_id == case_id]
+    whole = {one.candidate_id: one.candidate_id for one in seen if one.is_whole}
+    reading = batch.readings.get((case_id, actor_id))
+    place = {one.finding_id: at for at, one in enumerate(reading.findings if reading else ())}
+    firsts = {
+        one.candidate_id: min(
+            place[name]
+            for who, name in batch.candidates[case_id, one.candidate_id].findings
+            if who == actor_id
+        )
+        for one in seen
+        if not one.is_whole
+    }
+    own = sorted(firsts, key=firsts.__getitem__)
+    return whole | {one: f"own-{number}" for number, one in enumerate(own, start=1)}
 
 
 def _as_drawn(one: DrawnFinding) -> Shown:
@@ -82,21 +111,22 @@ def _shown(
     batch: Batch,
     actor_id: str,
     seen: SeenCandidate,
+    name: str,
     drawn: Mapping[str, Reading],
     asked: set[Key],
 ) -> Shown:
     key = (seen.case_id, seen.candidate_id)
     members = batch.candidates[key].findings
     if not seen.is_whole:
-        own = [_finding(drawn[actor_id], name) for who, name in members if who == actor_id]
+        own = [_finding(drawn[actor_id], one) for who, one in members if who == actor_id]
         slices = tuple(one for each in own for one in each.slices)
         told = next((one.type for one in own if one.type), None)
-        return Shown(seen.candidate_id, slices, {}, 0, (), told, (), (), "", key in asked)
+        return Shown(name, slices, {}, 0, (), told, (), (), "", key in asked)
     review = batch.reviews.get(key)
     types = sorted(set(batch.typings.get(key, {}).values()))
     sees_readers = {who for who, _ in members if who in batch.reader_ids} <= drawn.keys()
     return Shown(
-        seen.candidate_id,
+        name,
         _united(workflow, batch, key) if sees_readers else _boxed(seen.boxes),
         _by_letter(batch, members, drawn) if sees_readers else {},
         len(batch.reader_ids) if sees_readers else 0,

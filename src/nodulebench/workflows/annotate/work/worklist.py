@@ -3,12 +3,16 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from nodulebench.annotate.process.batch import Batch, Key, State
 from nodulebench.annotate.process.log import Batches
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.workflows.annotate.desk import Desk
+
+if TYPE_CHECKING:
+    from nodulebench.annotate.process.events import Event
+    from nodulebench.storage.event_log.indexed import View
 
 Mode = Literal["read", "type", "review", "arbitrate", "look"]
 """What is asked of somebody in a case; look: nothing now."""
@@ -40,19 +44,26 @@ class BatchStand:
 
 
 class KnownBatches:
-    """Batches as the log has them; one that got no event since is not made again."""
+    """Batches as the log has them; what was read of it once is not read again.
+
+    So an answer takes no time by which somebody could tell how much others handed in.
+    """
 
     def __init__(self) -> None:
+        self._view: View[Event] | None = None
         self._made: dict[str, tuple[int, Batch]] = {}
 
     def of(self, desk: Desk) -> dict[str, Batch]:
         """All batches of a project, in the order in which they were opened."""
-        view = desk.log.view()
+        self._view = view = desk.log.view(self._view)
         batches = Batches(desk.workflow, view)
         for batch_id in batches:
             count = len(view.labels[batch_id])
             if self._made.get(batch_id, (0,))[0] != count:
                 self._made[batch_id] = (count, batches[batch_id])
+            if self._made[batch_id][1].is_released:  # it gets no event any more
+                for number in view.labels[batch_id][:-1]:
+                    view.read.pop(number, None)
         return {batch_id: self._made[batch_id][1] for batch_id in batches}
 
 

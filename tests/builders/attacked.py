@@ -1,0 +1,89 @@
+"""Every route of a reading room, and what is tried on each by somebody who wants to know more."""
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+from starlette.routing import Mount, Route
+from starlette.testclient import TestClient
+
+from builders.reading import BALL_MM
+
+OWN = {"X-Requested-With": "nodulebench"}
+VALUES: dict[str, list[str]] = {
+    "number": ["-1", "0", "1"],
+    "first": ["11"],
+    "count": ["1"],
+    "batch_id": ["b1", ".keys"],
+}
+CLICK = {"place_mm": [float(at) for at in BALL_MM - np.array([-14, 12, 0])]}
+SQUARE = [[x, y] for x, y in ((0, -20), (20, -20), (20, 0), (0, 0))]
+SLICES = [{"slice_index": at, "outline": SQUARE} for at in (10, 12)]
+EDIT = {"client": "spy", "number": 1, "finding_id": "candidate-2", "based_on": 0}
+JUDGED = {"rule": "center_hit", "algorithm": "anna"}
+TRIES: dict[str, list[dict[str, Any]]] = {
+    "GET /": [{}],
+    "GET /scans": [{}],
+    "GET /scans/{number}": [{}],
+    "GET /scans/{number}/slices/{first}/{count}": [{}],
+    "GET /scans/{number}/reading": [{}],
+    "POST /scans/{number}/edits": [
+        {"json": one}
+        for one in ({}, EDIT, {**EDIT, "based_on": 1}, {**EDIT, "finding": {**CLICK, "slices": []}})
+    ],
+    "POST /scans/{number}/hand-in": [{"json": {}}],
+    "POST /scans/{number}/proposal": [{"json": {}}, {"json": CLICK}],
+    "POST /scans/{number}/joined": [{"json": {"slice_index": 11, "stroke": SQUARE}}],
+    "POST /scans/{number}/filled": [{"json": {"slices": SLICES}}],
+    "GET /judged": [{}],
+    "GET /judged/errors": [{"params": JUDGED}],
+    "GET /scans/{number}/judged": [{"params": JUDGED}],
+    "GET /work": [{}],
+    "POST /work/{batch_id}/release": [{"json": {}}],
+}
+"""What is asked of each route. A route that stands here not is one that nobody has attacked."""
+
+
+def routes_of(app: Any) -> list[str]:
+    """Method and path of all routes, mounts of files aside."""
+    found = []
+    for route in app.routes:
+        if isinstance(route, Mount):
+            assert route.path == "/static"
+        elif isinstance(route, Route):
+            found += [f"{method} {route.path}" for method in sorted(route.methods or ())]
+        else:
+            found += routes_of(route.original_router)
+    return found
+
+
+def filled(path: str) -> list[str]:
+    names = re.findall(r"{(\w+)}", path)
+    chosen = product(*(VALUES[name] for name in names))
+    return [path.format(**dict(zip(names, one, strict=True))) for one in chosen]
+
+
+def answers_of(client: TestClient, but: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """What was asked, and all that was answered, by every route with every value and body.
+
+    Args:
+        client: who asks.
+        but: places that are left out.
+    """
+    for route, tries in TRIES.items():
+        method, _, path = route.partition(" ")
+        for place, (number, given) in product(filled(path), enumerate(tries)):
+            if place in but:
+                continue
+            one = client.request(method, place, headers=OWN, **given)
+            assert one.headers["cache-control"] == "no-store", place
+            assert one.status_code < 500, place
+            yield f"{method} {place} {number}", f"{one.status_code} {one.headers} {one.text}"
+
+
+def of_route(place: str) -> str:
+    """The path of the route that a place is one of."""
+    paths = (one.partition(" ")[2] for one in TRIES)
+    return next(path for path in paths if place in filled(path))
