@@ -67,6 +67,7 @@ GROUPS = {
     },
     "Host": {
         "portal": "A site for submissions and leaderboards, with its workers.",
+        "platform": "Let grand-challenge.org, Codabench or MedPerf call this scorer.",
     },
     "Read": {
         "read": "Open a folder of scans in the browser and mark nodules.",

@@ -15,7 +15,6 @@ from sqlalchemy.orm import Session as Transaction
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.progress import Progress
-from nodulebench.model.results import Estimate
 from nodulebench.portal.benchmarks import rules_of
 from nodulebench.portal.entries import ALGORITHM, marks_of
 from nodulebench.portal.jobs import Claimed, Scored
@@ -27,6 +26,7 @@ from nodulebench.storage.digest import file_digest
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 from nodulebench.workflows.evaluate.files import evaluate_files
+from nodulebench.workflows.evaluate.readings import reading, readings
 from nodulebench.workflows.evaluate.result_folder import EVALUATION, FEEDBACK, read_document
 from nodulebench.workflows.run.named import named_algorithm
 from nodulebench.workflows.run.run import RunChoice, run_algorithm
@@ -108,20 +108,12 @@ def summary(document: Document) -> dict[str, Any]:
     sound = document.soundly
     (algorithm,) = sound.algorithms
     return {
-        "readings": list(_readings(sound)),
+        "readings": list(readings(sound)),
         "strata": list(_strata(sound)),
         "counts": {rule: dict(one.counts) for rule, one in algorithm.rules.items()},
         "digests": dict(document.digests),
         "verdict": None if document.plan is None else document.plan.verdict,
     }
-
-
-def _readings(document: Document) -> Iterator[dict[str, Any]]:
-    for _, rule, result in document.results:
-        for figure, found in result.figures.items():
-            points = {"": found} if isinstance(found, Estimate) else found
-            for point, one in points.items():
-                yield reading(rule, figure, point, one.value, one.low, one.high)
 
 
 def _strata(document: Document) -> Iterator[dict[str, Any]]:
@@ -134,14 +126,6 @@ def _strata(document: Document) -> Iterator[dict[str, Any]]:
                         shown, _, point = figure.partition("@")
                         told = reading(rule, shown, point, one.value, one.low, one.high)
                         yield {**told, "stratum": f"{division}={name}"}
-
-
-def reading(
-    rule: str, figure: str, point: str, value: float | None, low: float | None, high: float | None
-) -> dict[str, Any]:
-    """One figure under one rule, at a point where it is read at several."""
-    named = {"rule": rule, "figure": figure, "point": point}
-    return {**named, "value": value, "low": low, "high": high}
 
 
 def _order(site: Site, session: Transaction, claimed: Claimed) -> _Order:

@@ -12,8 +12,7 @@ NAMES = ("luna16", "nifdc-2022", "fg-ai4h", "fg-ai4h-2", "fotin-2008")
 def load_protocol(name_or_file: str) -> TestProtocol:
     """A published protocol by its name, or one's own from a TOML file."""
     if name_or_file in NAMES:
-        text = files(__name__).joinpath(f"{name_or_file}.toml").read_text(encoding="utf-8")
-        return parse_protocol(text, f"protocol {name_or_file}")
+        return parse_protocol(_published(name_or_file), f"protocol {name_or_file}")
     if name_or_file.endswith(".toml") or Path(name_or_file).exists():
         return read_protocol(Path(name_or_file))
     hint = did_you_mean(name_or_file, NAMES)
@@ -21,3 +20,15 @@ def load_protocol(name_or_file: str) -> TestProtocol:
         f"there is no protocol '{name_or_file}'.{hint} Published protocols: {', '.join(NAMES)}; "
         "or name a TOML file."
     )
+
+
+def protocol_text(name_or_file: str) -> str:
+    """The TOML text of a protocol that can be loaded."""
+    load_protocol(name_or_file)
+    if name_or_file in NAMES:
+        return _published(name_or_file)
+    return Path(name_or_file).read_text(encoding="utf-8")
+
+
+def _published(name: str) -> str:
+    return files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8")

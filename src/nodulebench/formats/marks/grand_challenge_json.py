@@ -9,6 +9,7 @@ import polars as pl
 from nodulebench.errors import InputError, Problems, refuse_any
 from nodulebench.formats.case_names import algorithm_name, file_of_case
 from nodulebench.formats.format import Format
+from nodulebench.formats.marks.grand_challenge_jobs import Job, holds_jobs, read_jobs, runs_of
 from nodulebench.formats.marks.slice_boxes import gather
 from nodulebench.formats.marks.slice_places import placed
 from nodulebench.formats.sniff import Glimpse
@@ -44,10 +45,14 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     In a folder, the case is the file's name without ``.json``, or the sub-folder's name where each
     case has its own; in a list of documents, it is their ``case_id``. Boxes need the geometry of
     the cases, and are linked across slices unless their names say ``mark ID``.
+
+    A folder with ``predictions.json``, as the platform gives it to an evaluation, holds jobs: the
+    case is what the job's input image is called, and a job that did not succeed a failed run.
     """
     problems = Problems()
     rows: list[dict[str, Any]] = []
-    for case_id, place, document in _documents(path, problems):
+    jobs = read_jobs(path, problems) if holds_jobs(path) else None
+    for case_id, place, document in _documents(path, jobs, problems):
         rows.extend(_rows(case_id, place, document, problems))
     refuse_any(problems)
     table = pl.DataFrame(
@@ -60,6 +65,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
         name=algorithm_name(path),
         marks=pl.concat([points, marks]),
         slices=slices,
+        runs=None if jobs is None else runs_of(jobs),
         digest=file_digest(path),
         notices=notices,
     )
@@ -98,8 +104,15 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
             write_json(document, stage / file_of_case(case_id, ".json"))
 
 
-def _documents(path: Path, problems: Problems) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The documents of a file or folder with their cases and places."""
+def _documents(
+    path: Path, jobs: list[Job] | None, problems: Problems
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The documents of a file, a folder or jobs, with their cases and places."""
+    if jobs is not None:
+        for job in jobs:
+            if job.document is not None:
+                yield job.case_id, job.place, job.document
+        return
     for case_id, file in _files(path):
         content = read_json(file)
         is_list = isinstance(content, list)
@@ -241,6 +254,8 @@ def _written_box(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse(glimpse: Glimpse) -> str:
+    if glimpse.kind == "folder" and holds_jobs(glimpse.path):
+        return ""
     if glimpse.kind == "folder":
         files = _files(glimpse.path)
         if not files:
@@ -258,7 +273,7 @@ def _refuse(glimpse: Glimpse) -> str:
 
 FORMAT = Format(
     name="grand_challenge_json",
-    meaning="grand-challenge.org JSON: points or 2-D boxes in mm (LPS), a file per case or a list",
+    meaning="grand-challenge.org JSON: points or 2-D boxes in mm (LPS), by case, as a list or jobs",
     suffixes=(".json", "/"),
     example=(
         '{"type": "Multiple points", "version": {"major": 1, "minor": 0}, "points": [\n'

@@ -1,0 +1,73 @@
+"""nodulebench platform: our scorer on grand-challenge.org, Codabench and MedPerf."""
+
+from pathlib import Path
+
+import click
+
+from nodulebench.cli.options import FILE, print_next, print_written
+
+PLATFORMS = click.Choice(["grand-challenge", "codabench", "medperf"])
+
+
+@click.group("platform")
+def command() -> None:
+    """Let grand-challenge.org, Codabench or MedPerf call this scorer."""
+
+
+@command.command("pack")
+@click.argument("platform", type=PLATFORMS)
+@click.option("--reference", required=True, type=FILE, help="Open test set: bundle, LUNA16 folder.")
+@click.option("--protocol", default="luna16", show_default=True, help="Name or TOML file.")
+@click.option("--image", default="nodulebench-scorer:latest", show_default=True, help="Its name.")
+@click.option("--out", required=True, type=FILE, help="New folder.")
+def pack(platform: str, reference: Path, protocol: str, image: str, out: Path) -> None:
+    r"""Write the folder that an organiser brings to PLATFORM, with a README of what to do there.
+
+    It holds the reference and the protocol, no pictures, and a recipe for an image with this
+    version of the scorer. A submission without marks is scored on the way.
+
+    \b
+    nodulebench platform pack codabench --reference luna16/ --out bundle/
+    """
+    from nodulebench.workflows.platforms import PLATFORMS as KNOWN
+    from nodulebench.workflows.platforms.pack import pack_for
+
+    chosen = KNOWN[platform]
+    written, columns = pack_for(chosen, reference, protocol, out, image)
+    print_written(*written)
+    click.echo(f"the leaderboard is ordered by {columns[0].key}")
+    print_next(
+        f"nodulebench platform score {platform} --marks … --reference {out / chosen.packed} "
+        f"--protocol {out / chosen.packed_protocol} --out {chosen.answer.name}"
+    )
+
+
+@command.command("score")
+@click.argument("platform", type=PLATFORMS)
+@click.option("--marks", type=FILE, help="Instead of where the platform lays them.")
+@click.option("--reference", type=FILE, help="Instead of where the platform lays it.")
+@click.option("--protocol", type=FILE, help="Instead of the one in the image.")
+@click.option("--out", "answer", type=FILE, help="File of figures, instead of the platform's.")
+def score(
+    platform: str,
+    marks: Path | None,
+    reference: Path | None,
+    protocol: Path | None,
+    answer: Path | None,
+) -> None:
+    r"""Score as PLATFORM calls it, inside its container; with options, anywhere else.
+
+    What is said tells of the marks alone, since participants read it.
+
+    \b
+    nodulebench platform score codabench --marks marks.zip/ --reference bundle/reference_data \
+        --protocol bundle/scoring_program/protocol.toml --out scores.json
+    """
+    from nodulebench.workflows.platforms import PLATFORMS as KNOWN
+    from nodulebench.workflows.platforms.score import score_as
+
+    print_written(
+        score_as(
+            KNOWN[platform], marks=marks, reference=reference, protocol=protocol, answer=answer
+        )
+    )
