@@ -20,6 +20,7 @@ PARTS = {
     "show",
     "vault_options",
     "engine_options",
+    "page_options",
     "evaluate_sealed",
     "kept",
 }
