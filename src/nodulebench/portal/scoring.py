@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.readings import reading, readings
 from nodulebench.model.progress import Progress
 from nodulebench.portal.benchmarks import rules_of
 from nodulebench.portal.entries import ALGORITHM, marks_of
@@ -26,7 +27,6 @@ from nodulebench.storage.digest import file_digest
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 from nodulebench.workflows.evaluate.files import evaluate_files
-from nodulebench.workflows.evaluate.readings import reading, readings
 from nodulebench.workflows.evaluate.result_folder import EVALUATION, FEEDBACK, read_document
 from nodulebench.workflows.run.named import named_algorithm
 from nodulebench.workflows.run.run import RunChoice, run_algorithm

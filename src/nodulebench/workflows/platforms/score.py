@@ -12,11 +12,11 @@ from typing import Any
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats import fitting, read_reference
 from nodulebench.model.documents.evaluation import evaluation_document
+from nodulebench.model.documents.readings import readings
 from nodulebench.model.results import Evaluation
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.check.check import check_alone
 from nodulebench.workflows.evaluate.files import evaluate_files
-from nodulebench.workflows.evaluate.readings import readings
 from nodulebench.workflows.platforms.platform import Platform
 
 PRIMARY = "cpm"
