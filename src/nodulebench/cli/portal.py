@@ -32,10 +32,12 @@ def places(command: Any) -> Any:
 @option("--port", click.IntRange(1, 65535), 8000, "Port to listen on.")
 @click.option("--address", help="How people reach it, as https://bench.example.  [default: host]")
 @click.option("--test-sets", type=FILE, help="Folder of test sets.  [default: in the storage]")
+@option("--processes", click.IntRange(1, 64), 1, "Processes that answer, at the same port.")
 @option("--workers", click.IntRange(0, 64), 1, "Worker processes to start beside.")
 @option("--largest-upload", click.IntRange(1, 1 << 20), 512, "Of a submission, in MiB.")
 @option("--most-kept", click.IntRange(1, 1 << 20), 8, "Of one account, all it sent, in GiB.")
 @click.option("--demo", is_flag=True, help="Fill it with a made-up benchmark, entries and people.")
+@click.option("--until-parent-ends", is_flag=True, hidden=True)
 @click.pass_context
 def command(
     context: click.Context,
@@ -45,10 +47,12 @@ def command(
     port: int,
     address: str | None,
     test_sets: Path | None,
+    processes: int,
     workers: int,
     largest_upload: int,
     most_kept: int,
     demo: bool,
+    until_parent_ends: bool,
 ) -> None:
     r"""Serve a site where people submit marks and see where they stand.
 
@@ -62,7 +66,7 @@ def command(
     """
     if context.invoked_subcommand is not None:
         return
-    from nodulebench.portal.serve import serve
+    from nodulebench.portal.serve import serve, serve_beside
 
     settings = _settings(
         storage,
@@ -72,9 +76,12 @@ def command(
         largest_upload=largest_upload * MIB,
         most_kept=most_kept * 1024 * MIB,
     )
+    if until_parent_ends:
+        serve_beside(settings, host, port, _parent_ended())
+        return
     if demo:
         _fill(settings)
-    serve(settings, host, port, workers, click.echo)
+    serve(settings, host, port, click.echo, processes=processes, workers=workers)
 
 
 @command.command("worker")
@@ -102,11 +109,9 @@ def worker(
 
     secret = opening.secret()
     opened = None if secret is None else Opened(secret, opening.person)
-    stop = threading.Event()
+    stop = _parent_ended() if until_parent_ends else threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, lambda *_: stop.set())
-    if until_parent_ends:
-        threading.Thread(target=_wait_for_parent, args=(stop,), daemon=True).start()
     work(Site.open(_settings(storage, database)), opened, stop, until_empty=until_empty)
 
 
@@ -145,10 +150,16 @@ def restore(storage: Path, database: str | None, archive: Path) -> None:
     click.echo(f"restored to {storage}: the log holds, {count:,} events")
 
 
-def _wait_for_parent(stop: threading.Event) -> None:
-    """Stop when whoever started this process has gone: its end of the pipe is closed."""
-    sys.stdin.read()
-    stop.set()
+def _parent_ended() -> threading.Event:
+    """Set when whoever started this process has gone: its end of the pipe is closed."""
+    ended = threading.Event()
+
+    def wait() -> None:
+        sys.stdin.read()
+        ended.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    return ended
 
 
 def _settings(storage: Path, database: str | None, **more: Any) -> "Settings":

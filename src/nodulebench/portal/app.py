@@ -1,22 +1,27 @@
 """A site -> the application that a web server runs: its routes, each behind the guard."""
 
+import logging
+
 from fastapi import Depends, FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from nodulebench import __version__
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, first_line
 from nodulebench.language import portal_language
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.counter import Counter
 from nodulebench.portal.access.guard import SignInError, guard
 from nodulebench.portal.access.headers import Headers, Sizes
 from nodulebench.portal.access.visitor import NOBODY, Visitor
+from nodulebench.portal.kept_pages import KeptPages
 from nodulebench.portal.page import rendered, see
 from nodulebench.portal.routes import ROUTERS
 from nodulebench.portal.site import Site
+from nodulebench.portal.store.database import UNREACHED
 
 API = "/api/"
+LOG = logging.getLogger("nodulebench.portal")
 MOST_PATH = 100
 WRITTEN_DOWN = frozenset(
     {"not_allowed", "form_old", "token_needed", "too_large", "busy", "disk_full", "kept_full"}
@@ -42,12 +47,15 @@ def make_app(site: Site) -> FastAPI:
     app.add_exception_handler(SignInError, _sign_in)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(InputError, _wrong_input)
+    for away in UNREACHED:
+        app.add_exception_handler(away, _away)
     app.add_middleware(
         Sizes,
         largest_upload=site.settings.largest_upload,
         tell=lambda path: site.refuse("", "too_large", at=path[:MOST_PATH]),
     )
     app.add_middleware(Headers, is_secure=site.settings.is_secure)
+    app.add_middleware(KeptPages, site=site)
     return app
 
 
@@ -78,6 +86,11 @@ def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     known = {404: "not_found", 405: "not_found", 400: "field_long", 413: "too_large"}
     return _told(request, known.get(status, "not_possible"), status)
+
+
+def _away(request: Request, error: Exception) -> Response:
+    LOG.error("%s %s: %s", request.method, request.url.path, first_line(error))
+    return _told(request, "away", 503)
 
 
 def _wrong_input(request: Request, error: Exception) -> Response:

@@ -19,6 +19,7 @@ from nodulebench.portal.archive import CHUNK, MOST_BYTES, inside_of, is_archive,
 from nodulebench.portal.benchmarks import rules_of, state_of
 from nodulebench.portal.jobs import enqueue
 from nodulebench.portal.site import Site
+from nodulebench.portal.store.database import UNREACHED
 from nodulebench.portal.store.tables import Benchmark, Entry, Result, new_id, now
 from nodulebench.portal.terms.taken import Terms
 from nodulebench.storage.digest import file_digest
@@ -60,11 +61,19 @@ def received(site: Site, name: str, content: BinaryIO, by: str = "") -> Iterator
         if path.stat().st_size > site.settings.largest_upload:
             raise DeniedError("too_large", 413)
         yield Received(entry, path, file_digest(path), path.stat().st_size, by)
-    finally:
-        with site.database.reading() as session:
-            is_entry = session.get(Entry, entry) is not None
-        if not is_entry:
-            shutil.rmtree(folder, ignore_errors=True)
+    except UNREACHED:  # it may be an entry all the same; if not, it is swept
+        raise
+    except BaseException:
+        _forget_unless_entry(site, entry)
+        raise
+    _forget_unless_entry(site, entry)
+
+
+def _forget_unless_entry(site: Site, entry: str) -> None:
+    with site.database.reading() as session:
+        is_entry = session.get(Entry, entry) is not None
+    if not is_entry:
+        shutil.rmtree(site.upload(entry), ignore_errors=True)
 
 
 def file_name(given: str) -> str:

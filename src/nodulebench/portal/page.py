@@ -1,6 +1,7 @@
 """What a route found -> a page in the visitor's language, with its forms and its cookies."""
 
 import hashlib
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,7 @@ from nodulebench.portal.access.guard import FIELD, FORM_COOKIE
 from nodulebench.portal.access.roles import may
 from nodulebench.portal.access.visitor import NOBODY, Visitor
 from nodulebench.portal.site import Site
+from nodulebench.portal.store.database import UNREACHED
 from nodulebench.portal.store.tables import Announcement
 
 LANGUAGE_COOKIE = "nodulebench-language"
@@ -88,8 +90,9 @@ def see(path: str) -> Response:
 
 
 def _announcements(site: Site) -> list[Announcement]:
-    with site.database.reading() as session:
+    with suppress(*UNREACHED), site.database.reading() as session:
         told = select(Announcement).where(
             Announcement.ended_at.is_(None), Announcement.benchmark_id.is_(None)
         )
         return list(session.scalars(told.order_by(Announcement.created_at.desc()).limit(3)))
+    return []

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.errors import InputError, NoduleBenchError
@@ -17,10 +18,10 @@ from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.documents.readings import reading, readings
 from nodulebench.model.progress import Progress
 from nodulebench.portal.benchmarks import rules_of
-from nodulebench.portal.entries import ALGORITHM, marks_of
+from nodulebench.portal.entries import ALGORITHM, LEFT_S, marks_of
 from nodulebench.portal.jobs import Claimed, Scored
 from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Benchmark, Entry
+from nodulebench.portal.store.tables import Benchmark, Entry, Job, Result, now
 from nodulebench.portal.terms.laid import Kind, Laid, laid_path
 from nodulebench.portal.terms.taken import terms_of
 from nodulebench.storage.digest import file_digest
@@ -30,6 +31,9 @@ from nodulebench.workflows.evaluate.files import evaluate_files
 from nodulebench.workflows.evaluate.result_folder import EVALUATION, FEEDBACK, read_document
 from nodulebench.workflows.run.named import named_algorithm
 from nodulebench.workflows.run.run import RunChoice, run_algorithm
+
+RUN = "-run"
+"""How the folder of an algorithm's run ends, which goes on where it was stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ def score(site: Site, claimed: Claimed, opening: Opening | None, progress: Progr
     results = site.results / claimed.entry
     marks = marks_of(order.sent)
     if order.is_algorithm:
-        marks = _run(order, opening, marks, results / f"{claimed.version}-run", progress)
+        marks = _run(order, opening, marks, results / f"{claimed.version}{RUN}", progress)
     out = results / f"{claimed.version}-{claimed.claim}"
     try:
         if order.is_sealed:
@@ -101,6 +105,19 @@ def told_digests(figures: dict[str, Any]) -> dict[str, str]:
 def drop(site: Site, found: Scored) -> None:
     """Remove what was found under a claim that counts no more."""
     shutil.rmtree(site.results / found.folder, ignore_errors=True)
+
+
+def sweep_results(site: Site) -> int:
+    """Remove folders of claims that came to nothing, for their workers were killed; how many."""
+    before = now().timestamp() - LEFT_S
+    old = [one for one in site.results.glob("*/*-*") if one.stat().st_mtime < before]
+    with site.database.reading() as session:
+        kept = {site.results / one for one in session.scalars(select(Result.folder))}
+        running = tuple(session.scalars(select(Job.claim).where(Job.state == "running")))
+    left = [one for one in old if one not in kept and not one.name.endswith((RUN, *running))]
+    for one in left:
+        shutil.rmtree(one, ignore_errors=True)
+    return len(left)
 
 
 def summary(document: Document) -> dict[str, Any]:

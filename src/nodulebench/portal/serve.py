@@ -1,25 +1,34 @@
-"""Settings -> a site that answers: web server and workers, until somebody stops them."""
+"""Settings -> a site that answers: web servers and workers, until somebody stops them."""
 
 import signal
-import subprocess
-import sys
+import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import uvicorn
 from sqlalchemy import select, update
 
+from nodulebench.errors import InputError
 from nodulebench.portal.access.accounts import make_link
 from nodulebench.portal.app import make_app
-from nodulebench.portal.site import Settings, Site
+from nodulebench.portal.beside import beside
+from nodulebench.portal.site import MIB, Settings, Site
 from nodulebench.portal.store.tables import Account, Invitation, now
 
 PROXY = "127.0.0.1"
 """Only a reverse proxy on this machine is believed when it says who asks."""
+BACKLOG = 2048
 
 
 def serve(
-    settings: Settings, host: str, port: int, workers: int, tell: Callable[[str], object]
+    settings: Settings,
+    host: str,
+    port: int,
+    tell: Callable[[str], object],
+    *,
+    processes: int = 1,
+    workers: int = 1,
 ) -> None:
     """Serve a site until it is stopped.
 
@@ -27,27 +36,73 @@ def serve(
         settings: where it keeps what.
         host: address to listen on.
         port: port to listen on.
-        workers: worker processes that are started beside; 0: they run elsewhere.
         tell: told the address, and the organiser's link where nobody is organiser yet.
+        processes: processes that answer, this one among them.
+        workers: worker processes that are started beside; 0: they run elsewhere.
     """
+    _listening(host, port, is_shared=False).close()  # somebody else's port is not shared
     site = Site.open(settings)
     tell(f"{settings.address}/")
     link = organiser_link(site)
     if link:
         tell(f"organiser, once: {link}")
+    commands = [_web(settings, host, port)] * (processes - 1) + [_worker(settings)] * workers
+    with beside(commands, {"NODULEBENCH_DATABASE": settings.database_url}):
+        _answer(site, _listening(host, port, is_shared=processes > 1), threading.Event())
+
+
+def serve_beside(settings: Settings, host: str, port: int, stop: threading.Event) -> None:
+    """Answer beside another process, at the same port, until told to stop."""
+    _answer(Site.open(settings), _listening(host, port, is_shared=True), stop)
+
+
+def _answer(site: Site, listening: socket.socket, stop: threading.Event) -> None:
     config = uvicorn.Config(
         make_app(site),
-        host=host,
-        port=port,
         log_level="warning",
         forwarded_allow_ips=PROXY,
         server_header=False,
         timeout_graceful_shutdown=3,
     )
-    signal.signal(signal.SIGTERM, _end)  # the server passes the signal on when it has ended
-    with suppress(KeyboardInterrupt, _EndedError), _workers(settings, workers):
-        uvicorn.Server(config).run()
+    server = uvicorn.Server(config)
+
+    def end_with_parent() -> None:
+        stop.wait()
+        server.should_exit = True
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    with suppress(KeyboardInterrupt, _EndedError), _ended_by_signal():
+        server.run(sockets=[listening])
     site.database.close()
+
+
+def _listening(host: str, port: int, *, is_shared: bool) -> socket.socket:
+    """A socket that listens; shared ones are dealt their connections by the system."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server(
+            (host, port), family=family, backlog=BACKLOG, reuse_port=is_shared
+        )
+    except (OSError, ValueError) as error:
+        what = f"cannot be listened on: {error}"
+        raise InputError.at(f"{host}:{port}", what, "Choose another --port or --host.") from error
+
+
+def _web(settings: Settings, host: str, port: int) -> list[str]:
+    given = {
+        "storage": settings.storage,
+        "host": host,
+        "port": port,
+        "address": settings.address,
+        "test-sets": settings.sets,
+        "largest-upload": settings.largest_upload // MIB,
+        "most-kept": settings.most_kept // (1024 * MIB),
+    }
+    return ["portal", *(f"--{name}={value}" for name, value in given.items())]
+
+
+def _worker(settings: Settings) -> list[str]:
+    return ["portal", "worker", "--storage", str(settings.storage)]
 
 
 def organiser_link(site: Site) -> str:
@@ -60,28 +115,16 @@ def organiser_link(site: Site) -> str:
     return f"{site.settings.address}/link/{make_link(site, ('organiser',), '')}"
 
 
-@contextmanager
-def _workers(settings: Settings, count: int) -> Iterator[None]:
-    """Worker processes on the same database and storage, ended with the server.
-
-    They end after the job at hand, also where the server was killed: its end of the pipe closes.
-    """
-    command = [sys.executable, "-m", "nodulebench", "portal", "worker"]
-    places = ["--storage", str(settings.storage), "--database", settings.database_url]
-    whole = [*command, *places, "--until-parent-ends"]
-    started = [subprocess.Popen(whole, stdin=subprocess.PIPE) for _ in range(count)]  # noqa: S603
-    try:
-        yield
-    finally:
-        for one in started:
-            one.terminate()
-        for one in started:
-            one.wait()
-
-
 class _EndedError(Exception):
     """The server was told to end."""
 
 
-def _end(*_: object) -> None:
-    raise _EndedError
+@contextmanager
+def _ended_by_signal() -> Iterator[None]:
+    """End by an exception that is ours: the server passes the signal on when it has ended."""
+
+    def end(*_: object) -> None:
+        raise _EndedError
+
+    signal.signal(signal.SIGTERM, end)
+    yield

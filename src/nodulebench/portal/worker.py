@@ -15,8 +15,9 @@ from nodulebench.errors import InputError, first_line
 from nodulebench.portal.entries import forget_unpacked, sweep_uploads
 from nodulebench.portal.jobs import BEAT_S, Claimed, beat, claim, fail, finish, is_wanted
 from nodulebench.portal.rankings import refresh_rankings
-from nodulebench.portal.scoring import Opening, drop, score
+from nodulebench.portal.scoring import Opening, drop, score, sweep_results
 from nodulebench.portal.site import Site
+from nodulebench.portal.store.database import UNREACHED
 from nodulebench.portal.terms.releases import digest_releases
 
 IDLE_S, RANK_S, SWEEP_S, LOOK_S = 0.5, 5.0, 3600.0, 1.0
@@ -41,19 +42,23 @@ def work(
     name, done = f"{socket.gethostname()}:{os.getpid()}", 0
     ranked_at = swept_at = float("-inf")
     while not stop.is_set():
-        claimed = claim(site, name)
-        if claimed is not None:
-            _do(site, claimed, opening)
-            done += 1
-            continue
-        if until_empty or monotonic() - ranked_at > RANK_S:
-            _keep_up(site)
-            ranked_at = monotonic()
-        if until_empty:
-            break
-        if monotonic() - swept_at > SWEEP_S:
-            sweep_uploads(site)
-            swept_at = monotonic()
+        try:
+            claimed = claim(site, name)
+            if claimed is not None:
+                _do(site, claimed, opening)
+                done += 1
+                continue
+            if until_empty or monotonic() - ranked_at > RANK_S:
+                _keep_up(site)
+                ranked_at = monotonic()
+            if until_empty:
+                break
+            if monotonic() - swept_at > SWEEP_S:
+                sweep_uploads(site)
+                sweep_results(site)
+                swept_at = monotonic()
+        except UNREACHED as error:  # what was at hand is somebody's again when its claim ends
+            LOG.warning("the database is away: %s", first_line(error))
         stop.wait(IDLE_S)
     return done
 
@@ -80,6 +85,8 @@ def _do(site: Site, claimed: Claimed, opening: Opening | None) -> None:
     except InputError as error:
         told = [f"{one.what} {one.remedy}".strip() for one in error.problems]
         is_judged = fail(site, claimed, told, str(error))
+    except UNREACHED:  # the job is not to blame
+        raise
     except (PanicException, Exception) as error:
         LOG.exception("job %s", claimed.job)
         is_judged = fail(site, claimed, [], f"{type(error).__name__}: {first_line(error)}")
@@ -105,7 +112,11 @@ def _alive(site: Site, claimed: Claimed) -> Iterator[None]:
         beaten_at = monotonic()
         while not stop.wait(LOOK_S):
             is_due = monotonic() - beaten_at >= BEAT_S
-            if beat(site, claimed) if is_due else is_wanted(site, claimed):
+            try:
+                goes_on = beat(site, claimed) if is_due else is_wanted(site, claimed)
+            except UNREACHED:
+                continue
+            if goes_on:
                 beaten_at = monotonic() if is_due else beaten_at
                 continue
             if is_main and not stop.is_set():

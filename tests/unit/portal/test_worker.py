@@ -1,14 +1,18 @@
 """A worker scores what waits; what fails or is cancelled leaves nothing behind."""
 
+from datetime import timedelta
+from threading import Event
+
 import pytest
 from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
 
 from builders.portal import GOOD, Browser, work_off
 from nodulebench.model.progress import Progress
 from nodulebench.portal import jobs, worker
-from nodulebench.portal.scoring import score
+from nodulebench.portal.scoring import score, sweep_results
 from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Job, Result
+from nodulebench.portal.store.tables import Job, Result, now
 from nodulebench.workflows.evaluate.result_folder import read_document
 
 
@@ -56,3 +60,63 @@ def test_whatever_breaks_down_is_written_down(
         job = session.scalars(select(Job)).one()
     assert (job.state, job.problems["told"]) == ("failed", [])
     assert job.problems["kept"] == "ZeroDivisionError: a secret of the reference"
+
+
+def test_what_a_killed_worker_left_is_swept_and_nothing_else(
+    site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_ada.send(benchmark, "submit", GOOD)
+    work_off(site)
+    as_ada.send(benchmark, "submit", GOOD)
+    claimed = jobs.claim(site, "elsewhere")
+    assert claimed is not None
+    (scored,) = site.results.glob("*/*")
+    running = site.results / claimed.entry / f"1-{claimed.claim}"
+    run = site.results / claimed.entry / "1-run"
+    left = site.results / claimed.entry / "1-0123456789abcdef"
+    for one in (running, run, left):
+        one.mkdir(parents=True)
+    assert sweep_results(site) == 0  # all of them are young
+    monkeypatch.setattr("nodulebench.portal.scoring.now", lambda: now() + timedelta(hours=25))
+    assert sweep_results(site) == 1
+    assert [one.exists() for one in (scored, running, run, left)] == [True, True, True, False]
+
+
+def away(*_: object, **__: object) -> None:
+    raise OperationalError("SELECT", {}, Exception("server closed the connection"))
+
+
+def test_a_job_is_not_to_blame_for_a_database_that_went_away(
+    site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker lives on; the job is claimed again when its claim has ended, and scored once."""
+    as_ada.send(benchmark, "submit", GOOD)
+    monkeypatch.setattr(jobs, "LEASE", timedelta(0))
+    monkeypatch.setattr(worker, "IDLE_S", 0.01)
+    tried = []
+
+    def once_away(*given: object):
+        tried.append(1)
+        return away() if len(tried) == 1 else score(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(worker, "score", once_away)
+    assert work_off(site) == 1
+    with site.database.reading() as session:
+        job = session.scalars(select(Job)).one()
+        assert (job.state, job.attempts) == ("done", 2)
+        assert len(list(session.scalars(select(Result.id)))) == 1
+
+
+def test_a_worker_waits_for_its_database(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, tried = Event(), []
+
+    def gone(*_: object) -> None:
+        tried.append(1)
+        if len(tried) == 3:
+            stop.set()
+        away()
+
+    monkeypatch.setattr(worker, "claim", gone)
+    monkeypatch.setattr(worker, "IDLE_S", 0.01)
+    assert worker.work(site, None, stop) == 0
+    assert len(tried) == 3

@@ -14,11 +14,13 @@ from alembic.runtime.environment import EnvironmentContext
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.errors import InputError
 
+UNREACHED = (OperationalError, InterfaceError)
+"""The database is away, or went away; what was not answered may have happened, or not."""
 MIGRATIONS = Path(__file__).parent / "migrations"
 WRITES = "nodulebench_writes"
 _UNBOUND_ROWS = "PRAGMA foreign_key_check"

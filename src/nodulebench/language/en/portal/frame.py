@@ -25,6 +25,10 @@ TEXTS = {
     ),
     "portal.refused.field_long": "A field holds more than is taken.",
     "portal.refused.field_form": "A field does not have the right form.",
+    "portal.refused.away": (
+        "The site cannot reach its database. Try again in a minute, and look at your entries "
+        "before you send anything again."
+    ),
     "portal.refused.busy": "Too many files are being looked through. Try again in a minute.",
     "portal.refused.disk_full": "The site has no room for this file. Tell an organiser.",
     "portal.refused.kept_full": (

@@ -23,6 +23,9 @@ TEXTS = {
     "portal.refused.form_old": "表单已过期或来自其他网站。请重新加载页面后再提交。",
     "portal.refused.field_long": "某个字段内容过长。",
     "portal.refused.field_form": "某个字段格式不正确。",
+    "portal.refused.away": (
+        "本站暂时无法连接数据库，请一分钟后再试。重新提交之前，请先查看您已有的提交。"
+    ),
     "portal.refused.busy": "正在检查的文件过多，请一分钟后再试。",
     "portal.refused.disk_full": "本站没有空间存放此文件，请告知组织者。",
     "portal.refused.kept_full": "您的参赛条目总大小超过本站上限，请联系组织者。",
