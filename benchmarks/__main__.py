@@ -41,6 +41,9 @@ LONG = (
     "network_lists",
     "network_scans",
     "network_folds",
+    "portal_fuzzed",
+    "portal_kills",
+    "portal_load",
 )
 
 chosen = sys.argv[1:] or NAMES

@@ -1,0 +1,80 @@
+"""Kills of a portal's server, workers or database while people send in -> what is left."""
+
+import random
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import select
+
+from builders.running_portal import PATIENCE_S, RunningPortal
+from nodulebench.portal.store.tables import Job
+
+PAUSE_S = 0.05
+TARGETS = ("web", "worker", "database")
+
+
+@dataclass
+class Left:
+    """What a trial left."""
+
+    kills: Counter[str] = field(default_factory=Counter)
+    receipts: int = 0
+    """Submissions that were answered by a receipt."""
+    unanswered: int = 0
+    """Tries that got no answer, or were told that the database is away."""
+    repeated: int = 0
+    """Jobs that a kill hit, so that somebody else claimed them."""
+    wrong: list[str] = field(default_factory=list)
+    """Whatever is lost, not scored, scored twice, or was answered in another way."""
+
+
+def trial(
+    portal: RunningPortal, seed: int, submissions: int = 8, targets: tuple[str, ...] = TARGETS
+) -> Left:
+    """Send in while processes are killed at moments of a seed; what is left in the end."""
+    chance, left = random.Random(seed), Left()
+    receipts: dict[str, dict[str, Any]] = {}
+    is_sending = threading.Event()
+
+    def send_all() -> None:
+        number, until = 0, time.monotonic() + PATIENCE_S
+        while len(receipts) < submissions and time.monotonic() < until:
+            is_sending.set()
+            status, told = portal.send(number)
+            is_sending.clear()
+            if status == 201:
+                receipts[told["id"]] = told["receipt"]["receipt"]
+                number += 1
+            elif status in (0, 503):
+                left.unanswered += 1
+            else:
+                left.wrong.append(f"answered {status}: {told}")
+                return
+            time.sleep(PAUSE_S)
+
+    def is_over() -> bool:
+        return not sender.is_alive() and portal.is_judged()
+
+    with portal.up():
+        sender = threading.Thread(target=send_all)
+        sender.start()
+        for target in targets:
+            is_of_sending = target == "web" or (target == "database" and chance.random() < 0.5)
+            at_work = is_sending.is_set if is_of_sending else portal.is_scoring
+            portal.until(portal.is_up)
+            portal.until(lambda: at_work() or is_over())  # noqa: B023
+            time.sleep(chance.random() ** 2 * 0.3)
+            portal.kill(target, chance)
+            left.kills[target] += 1
+        sender.join()
+        portal.until(portal.is_judged)
+    left.receipts = len(receipts)
+    if left.receipts < submissions:
+        left.wrong.append(f"{submissions - left.receipts} could not be sent in")
+    left.wrong += list(portal.wrong(receipts))
+    with portal.site.database.reading() as session:
+        left.repeated = sum(one > 1 for one in session.scalars(select(Job.attempts)))
+    return left
