@@ -179,6 +179,7 @@ def make_observers(folder: Path) -> None:
     said = [f"scan3,3,r{reader},nodule,{4 + reader}" for reader in range(4)]
     header = "case_id,mark_id,reader_id,call,diameter_mm"
     (folder / "calls.csv").write_text("\n".join([header, *said]) + "\n")
+    (folder / "own.csv").write_text("case_id,mark_id,call,diameter_mm\nscan3,3,nodule,4\n")
     rows = ["treatment,reader_id,case_id,rating,is_abnormal"]
     rows += [
         f"way {way},reader {reader},case {number},{(7 * number + reader + way) % 5},{number % 2}"

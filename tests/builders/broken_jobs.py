@@ -253,6 +253,7 @@ REFERENCE = {
     ),
 }
 SELECT = "annotate observer select mine.csv --reference luna16 --rate 1 --out study"
+GIVE = "annotate observer open study --reader r0 --reader r1"
 READERS = {
     "annotate exam": Job(
         "annotate exam key.csv lee.csv kim.csv --sequences 0 --out sheets",
@@ -268,6 +269,15 @@ READERS = {
         *("agreement", (), "", make_observers),
     ),
     "annotate observer select": Job(SELECT, "study", (), "", make_observers),
+    "annotate observer open": Job(GIVE, "study", (SELECT,), "", make_observers),
+    "annotate observer ask": Job(
+        "annotate observer ask study asked.csv --by r0",
+        *("asked.csv", (SELECT, GIVE), "", make_observers),
+    ),
+    "annotate observer answer": Job(
+        "annotate observer answer study own.csv --by r0",
+        *("study", (SELECT, GIVE), "annotate observer status study", make_observers),
+    ),
     "annotate observer conclude": Job(
         "annotate observer conclude study calls.csv --reference luna16 --marks mine.csv --out both",
         *("both", (SELECT,), "", make_observers),
@@ -379,7 +389,7 @@ WRITES_NOTHING = (
     *("custody keys", "custody restore-check", "algorithm check"),
     *("weights list", "weights show", "weights verify"),
     *("annotate review audit", "annotate review log", "annotate review show"),
-    *("annotate review status", "annotate review warnings"),
+    *("annotate review status", "annotate review warnings", "annotate observer status"),
 )
 """Commands that need not be broken off."""
 MADE_OF_OTHERS = {

@@ -262,7 +262,7 @@ def test_an_observer_study_adds_nodules_and_shows_the_effect(tmp_path: Path, cap
     )
     study = tmp_path / "study"
     assert run("observer", "select", marks, "--reference", luna16, "--rate", 1, "--out", study) == 0
-    assert capsys.readouterr().out.splitlines()[-2].split() == ["to", "read", "2"]
+    assert capsys.readouterr().out.splitlines()[-3].split() == ["to", "read", "2"]
     listed = pl.read_csv(study / "to_read.csv", schema_overrides={"mark_id": pl.String})
     assert listed["case_id"].to_list() == ["s1", "s2"]
     calls = [

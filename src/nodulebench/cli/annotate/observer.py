@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, POSITIVE, option, print_written
+from nodulebench.cli.annotate.observers import answer, ask, open_for, status
+from nodulebench.cli.options import COUNT, FILE, POSITIVE, option, print_next, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.language import english
 
-REFERENCE = click.option("--reference", type=FILE, required=True, help="The test set.")
 PROTOCOL = option("--protocol", str, "luna16", "Test protocol.")
 
 
@@ -18,48 +18,60 @@ def command() -> None:
     """Have readers judge an algorithm's false positives; analyse studies of readers."""
 
 
+for part in (open_for, ask, answer, status):
+    command.add_command(part)
+
+
 @command.command("select")
 @click.argument("marks", type=FILE)
-@REFERENCE
-@PROTOCOL
+@click.option("--reference", type=FILE, help="The test set, unless MARKS is an evaluation.")
+@click.option("--protocol", help="Test protocol; default: the evaluation's, else luna16.")
+@click.option("--algorithm", help="Whose marks, if MARKS is an evaluation of several.")
 @option("--rate", POSITIVE, 0.25, "False positives per case, the highest-scored ones.")
 @click.option("--prescreen", type=FILE, help="Table: case_id, mark_id, is_obvious.")
 @click.option("--annotated", type=FILE, help="Reference of all lesions in the source data.")
 @click.option("--earlier", type=FILE, help="Earlier readings: place, reader_id, call.")
 @click.option("--out", type=FILE, required=True, help="Folder of the study.")
-def select(marks: Path, reference: Path, out: Path, **chosen: Any) -> None:
+def select(marks: Path, reference: Path | None, out: Path, **chosen: Any) -> None:
     r"""Choose the false positives of MARKS that readers shall judge.
+
+    MARKS is a submission, or the folder of an evaluation.
 
     \b
     nodulebench annotate observer select marks.csv --reference luna16/ --out study/
+    nodulebench annotate observer select result/ --out study/
     """
-    from nodulebench.workflows.annotate.observer_files import select_files
+    from nodulebench.workflows.annotate.observer.files import select_files
 
     with ProgressLine("selecting"):
         found = select_files(marks, reference, out, **chosen)
     for name, count in found.flow.items():
         click.echo(f"{name.replace('_', ' '):<18} {count:>6}")
     click.echo(f"wrote {out}")
+    print_next(f"nodulebench annotate observer open {out} --reader … --reader …")
 
 
 @command.command("conclude")
 @click.argument("study", type=FILE)
-@click.argument("calls", metavar="CALLS...", type=FILE, nargs=-1, required=True)
-@REFERENCE
+@click.argument("calls", metavar="[CALLS]...", type=FILE, nargs=-1)
+@click.option("--reference", type=FILE, required=True, help="The test set.")
 @PROTOCOL
 @click.option("--marks", type=FILE, multiple=True, help="Score this submission before and after.")
-@option("--readers", COUNT, 4)
+@click.option("--readers", type=COUNT, help="Default: those of the study, else 4.")
 @option("--agreement", COUNT, 3, "How many readers make it a nodule.", to="minimum_agreement")
 @click.option("--out", type=FILE, required=True, help="Folder for both references.")
 def conclude(
     study: Path, calls: tuple[Path, ...], reference: Path, out: Path, **chosen: Any
 ) -> None:
-    r"""Count the readers' CALLS by agreement, and add what enough of them call a nodule.
+    r"""Count readers' calls by agreement, and add what enough of them call a nodule.
+
+    What was called in the STUDY itself counts; CALLS are tables of readers who worked elsewhere.
 
     \b
+    nodulebench annotate observer conclude study/ --reference luna16/ --out both/
     nodulebench annotate observer conclude study/ ann.csv bo.csv --reference luna16/ --out both/
     """
-    from nodulebench.workflows.annotate.observer_files import conclude_files
+    from nodulebench.workflows.annotate.observer.files import conclude_files
 
     with ProgressLine("scoring"):
         found, scored = conclude_files(study, calls, reference, out, **chosen)
@@ -71,6 +83,9 @@ def conclude(
         shown = ["–" if value is None else f"{value:.4f}" for value in (before, after)]
         click.echo(f"{algorithm} {figure}: {shown[0]} before, {shown[1]} after")
     click.echo(f"wrote {out}: {found.added} nodules added")
+    print_next(
+        f"nodulebench evaluate … --reference {out / 'after'} --protocol {chosen['protocol']}"
+    )
 
 
 @command.command("analyse")

@@ -5,7 +5,8 @@ from builders.tables import case, ignored, mark, nodule, protocol, reference, su
 from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.protocols import load_protocol
-from nodulebench.workflows.annotate.observer_selection import (
+from nodulebench.workflows.annotate.observer.conclusion import conclude, effect
+from nodulebench.workflows.annotate.observer.selection import (
     EARLIER_CALLS,
     PRESCREEN,
     READER_CALLS,
@@ -13,7 +14,6 @@ from nodulebench.workflows.annotate.observer_selection import (
     false_positives,
     select,
 )
-from nodulebench.workflows.annotate.observer_study import conclude, effect
 from nodulebench.workflows.evaluate.files import with_options
 
 FOUR = ("r1", "r2", "r3", "r4")

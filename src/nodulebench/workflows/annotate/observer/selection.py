@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from nodulebench.annotate.observers import CALLS
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.match import label_marks
 from nodulebench.match.pairs import pairs_within
@@ -16,8 +17,6 @@ from nodulebench.model.schema import Column, TableSchema
 from nodulebench.model.tables import MARKS, Reference, Submission
 from nodulebench.workflows.check.listed import keep_listed
 
-CALLS = ("nodule", "small_nodule", "non_nodule")
-"""Nodule of at least 3 mm, nodule below 3 mm, false positive."""
 UNMEASURED_MM = 10.0
 """The diameter of annotated lesions without one, as under the luna16 rule."""
 

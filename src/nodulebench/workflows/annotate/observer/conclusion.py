@@ -12,16 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import Problem, refuse_any
+from nodulebench.annotate.observers import CALLS, SMALLEST_MM, call_flaw
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate
 from nodulebench.model.tables import NODULES, Reference, Submission
-from nodulebench.workflows.annotate.observer_selection import CALLS, refuse_strangers
+from nodulebench.workflows.annotate.observer.selection import refuse_strangers
 from nodulebench.workflows.evaluate.evaluate import evaluate
-
-SMALLEST_MM = 3.0
-"""The smallest nodule that counts."""
 
 
 def check_calls(suspects: pl.DataFrame, calls: pl.DataFrame, *, readers: int = 4) -> None:
@@ -47,19 +45,16 @@ def check_calls(suspects: pl.DataFrame, calls: pl.DataFrame, *, readers: int = 4
         for case_id, mark_id, count in counts.with_columns(pl.col("len").fill_null(0)).rows()
         if count != readers
     ]
-    measured = pl.col("diameter_mm")
-    for case_id, mark_id, reader, call, diameter in calls.filter(
-        ((pl.col("call") == "nodule") & (measured.is_null() | (measured < SMALLEST_MM)))
-        | ((pl.col("call") == "small_nodule") & (measured >= SMALLEST_MM))
-    ).rows():
-        found = "is not measured" if diameter is None else f"measures {diameter:g} mm"
-        problems.append(
-            Problem(
-                f"case '{case_id}' mark '{mark_id}' reader '{reader}'",
-                f"is called '{call}' and {found}.",
-                f"A nodule measures at least {SMALLEST_MM:g} mm, a small nodule less.",
+    for case_id, mark_id, reader, call, diameter in calls.rows():
+        found = call_flaw(call, diameter)
+        if found:
+            problems.append(
+                Problem(
+                    f"case '{case_id}' mark '{mark_id}' reader '{reader}'",
+                    f"is called '{call}' and {found}.",
+                    f"A nodule measures at least {SMALLEST_MM:g} mm, a small nodule less.",
+                )
             )
-        )
     refuse_any(problems)
 
 
@@ -79,6 +74,14 @@ class Conclusion:
     before: Reference
     after: Reference
     added: int
+
+    @property
+    def additional(self) -> pl.DataFrame:
+        """The nodules that were added, to be released: place, diameter, how many called them so."""
+        names = ("case_id", "nodule_id", "x_mm", "y_mm", "z_mm", "diameter_mm", "agreement")
+        known = self.before.nodules.select("case_id", "nodule_id")
+        new = self.after.nodules.join(known, on=["case_id", "nodule_id"], how="anti")
+        return new.filter(~pl.col("is_ignored")).select(names)
 
 
 def conclude(
@@ -100,7 +103,13 @@ def conclude(
         minimum_agreement: how many make it a nodule.
         ignores_others: whether what fewer call a nodule, or a small one, is ignored from now on;
             else it stays a false positive.
+
+    Raises:
+        InputError: if calls are incomplete or contradict themselves, or nothing could be added.
     """
+    if minimum_agreement > readers:
+        what = f"{minimum_agreement} of {readers} readers cannot agree."
+        raise InputError.at("agreement", what, "Ask for at most as many as judged.")
     check_calls(suspects, calls, readers=readers)
     is_nodule = pl.col("call") == "nodule"
     counted = calls.group_by("case_id", "mark_id").agg(
