@@ -214,6 +214,7 @@ def make_panel(folder: Path, *, has_keys: bool = False) -> None:
     (folder / "roster.toml").write_text("\n".join(lines))
     for person, boxes in {"r1": [SHARED, LONE], "r2": [SHARED], "r3": [SHARED]}.items():
         panel.file(person, {"a": boxes[:1], "b": boxes})
+    panel.file("anew", {"a": [SHARED]})
     typed = panel.file("lead2", {"a": [MISSED], "b": [MISSED]})
     pl.read_csv(typed).with_columns(type=pl.lit("solid")).write_csv(typed)
     names = "case_id,candidate_id"

@@ -301,6 +301,7 @@ STEPS = (
     ("judge", "judge panel b1 a candidate-1 --agree", "lead2"),
     ("", "judge panel b1 b candidate-1 --object", "lead2"),
     ("", "judge panel b1 b candidate-2 --agree", "lead2"),
+    ("correct", "correct panel b1 a candidate-1 anew.csv", "lead2"),
     ("add", "add panel b1 lead2.csv", "lead2"),
     ("finish", "finish panel b1 a b", "lead2"),
     ("settle", "settle panel b1 b candidate-1 --no-nodule", "judge1"),

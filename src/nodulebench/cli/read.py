@@ -1,4 +1,4 @@
-"""nodulebench read: scans in the browser, for one person: a folder, an exam, a project."""
+"""nodulebench read: scans in the browser, for one person: a folder, an exam, a project, a study."""
 
 import getpass
 from pathlib import Path
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--images",
     type=click.Path(path_type=Path, exists=True),
-    help="Scans of an annotation project, if FOLDER is one.",
+    help="Scans of an annotation project or an observer study, if FOLDER is one.",
 )
 @click.option("--key", "own_key", type=FILE, help="Your OpenSSH key, if the project names keys.")
 @click.option("--key-passphrase-file", type=FILE, help="File whose first line opens that key.")
@@ -59,23 +59,26 @@ def command(
 
     FOLDER may be an annotation project, too, that 'annotate review start' made: the page then shows
     the cases in which you have a part and what is asked there: to read, to say types, to review and
-    correct, to arbitrate. What you hand in are steps of the project.
+    correct, to arbitrate. What you hand in are steps of the project. Or it is an observer study
+    that 'annotate observer open' gave you: places that you judge one by one.
 
     \b
     nodulebench read scans/
     nodulebench read scans/ --reader anna --port 8040 --no-browser
     nodulebench read exam/ --reader anna --exam key.csv
     nodulebench read panel/ --images scans/ --as anna
+    nodulebench read study/ --images scans/ --as anna
     """
-    from nodulebench.workbench.app import serve, serve_project
+    from nodulebench.workbench.app import serve, serve_project, serve_study
     from nodulebench.workbench.exam import exam_of
     from nodulebench.workflows.annotate.desk import PROJECT
+    from nodulebench.workflows.annotate.observer.study import STUDY
 
-    is_project = (folder / PROJECT).is_file()
-    if is_project != (images is not None):
-        told = "needs --images, the folder of its scans" if is_project else "is no project"
+    is_project, is_study = (folder / PROJECT).is_file(), (folder / STUDY).is_file()
+    if (is_project or is_study) != (images is not None):
+        told = "needs --images, the folder of its scans" if images is None else "is no project"
         raise click.UsageError(f"{folder} {told}.")
-    if (is_project and key is not None) or (not is_project and own_key is not None):
+    if (images is not None and key is not None) or (not is_project and own_key is not None):
         raise click.UsageError("--exam goes with a folder of scans, --key with a project.")
     chosen: dict[str, Any] = {
         "reader": reader or getpass.getuser(),
@@ -88,6 +91,9 @@ def command(
     }
     if images is None:
         serve(folder, **chosen, exam=None if key is None else exam_of(key))
+        return
+    if is_study:
+        serve_study(folder, images, **chosen)
         return
     from nodulebench.cli.vault_options import first_line
 

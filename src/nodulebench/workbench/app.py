@@ -12,6 +12,7 @@ from nodulebench.optional_package import needs
 from nodulebench.workbench.exam import Exam
 from nodulebench.workbench.judged import Judged
 from nodulebench.workbench.room import Room, open_gallery, open_room
+from nodulebench.workbench.study import open_study_room
 from nodulebench.workbench.work.room import open_work_room
 from nodulebench.workflows.evaluate.recompute import load_evaluated
 
@@ -110,6 +111,25 @@ def serve_project(
         InputError: if the person has no part in it, an image is missing, or the port is taken.
     """
     with open_work_room(project, images, reader, folder, key, passphrase) as room:
+        _serve(port, opened, lambda door: workbench_app(room, door, speaks))
+
+
+def serve_study(
+    study: Path,
+    images: Path,
+    *,
+    reader: str,
+    folder: Path | None,
+    port: int,
+    speaks: LanguageName,
+    opened: Callable[[str], object],
+) -> None:
+    """Serve the places of an observer study to a reader until it is stopped.
+
+    Raises:
+        InputError: if the person has no part in it, an image is missing, or the port is taken.
+    """
+    with open_study_room(study, images, reader, folder) as room:
         _serve(port, opened, lambda door: workbench_app(room, door, speaks))
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
+from nodulebench.annotate.observers import Call
 from nodulebench.imaging.geometry import FARTHEST_MM
 from nodulebench.imaging.outline_pixels import DrawnOutline
 from nodulebench.model.written import Written
@@ -46,7 +47,7 @@ class Ruler(Written):
 class Finding(Written):
     """One finding, as it stands now."""
 
-    kind: Literal["nodule", "small_nodule", "non_nodule"] = "nodule"
+    kind: Call = "nodule"
     place_mm: Place
     """Where the reader pointed at; a finding without outlines lies there."""
     slices: tuple[OutlinedSlice, ...] = ()
@@ -70,6 +71,8 @@ class Finding(Written):
     comment: Annotated[str, Field(max_length=LONGEST_COMMENT)] = ""
     answer: Literal["yes", "no"] | None = None
     """What a reviewer or an arbitrator says of a candidate: whether to agree, or that it is one."""
+    call: Call | None = None
+    """What a reader of an observer study calls a place."""
     discussed_with: Annotated[tuple[Colleague, ...], Field(max_length=20)] = ()
 
     @model_validator(mode="after")

@@ -41,6 +41,9 @@ class Beside:
 class Room:
     """The scans of a folder, and what its reader made of them."""
 
+    script = "main.js"
+    """What runs in its page."""
+
     def __init__(
         self,
         folder: Path,
@@ -87,9 +90,11 @@ class Room:
     def _ask(self, number: int) -> Future[Tiles]:
         with self._lock:
             if number not in self._tiles:
-                scan = self.scan(number)
-                self._tiles[number] = self._importing.submit(tiles_of, scan, self.cache)
+                self._tiles[number] = self._importing.submit(self._read, number)
             return self._tiles[number]
+
+    def _read(self, number: int) -> Tiles:
+        return tiles_of(self.scan(number), self.cache)
 
     def scan(self, number: int) -> Scan:
         """The scan that a number stands for."""

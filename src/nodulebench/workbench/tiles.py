@@ -5,7 +5,7 @@ and times of the scan's files: one that was exchanged is read anew.
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.upright import upright
 from nodulebench.imaging.volume import Volume
+from nodulebench.model.arrays import FloatArray
 from nodulebench.storage.json_text import read_json, write_json
 from nodulebench.storage.staging import staged_folder
 from nodulebench.workbench.scans import Scan
@@ -41,6 +42,19 @@ class Tiles:
     def grid(self) -> Geometry:
         """Where the voxels shown are."""
         return self.volume.geometry
+
+
+def patch_of(tiles: Tiles, middle_mm: FloatArray, width_mm: float) -> Tiles:
+    """What lies around a place, as far as the image goes; every voxel stays where it is."""
+    grid, shape = tiles.grid, np.array(tiles.volume.shape[::-1])
+    middle = grid.to_index(middle_mm[None])[0].round()
+    reach = np.floor(width_mm / 2 / grid.spacing_mm)
+    low = np.clip(middle - reach, 0, shape - 1).astype(np.int64)
+    high = np.clip(middle + reach + 1, low + 1, shape).astype(np.int64)
+    (i, j, k), (columns, rows, slices) = low, high
+    origin = grid.to_world(low[None].astype(np.float64))[0]
+    cut = replace(grid, origin_mm=origin, size=high - low)
+    return replace(tiles, volume=Volume(tiles.volume.hu[k:slices, j:rows, i:columns], cut))
 
 
 def tiles_of(scan: Scan, cache: Path) -> Tiles:

@@ -162,6 +162,9 @@ class Permissions:
             return _not_arbitrator(batch, actor_id)
         elif key not in batch.open_disputes:
             return Problem(where, "is not in dispute, or settled.")
+        last = batch.corrected(key)
+        if last is not None and last.step.slices == action.slices:
+            return Problem(where, "is drawn like this already.")
         anew = DrawnFinding(finding_id=action.candidate_id, slices=action.slices)
         check_reading(
             Reading(case_id=action.case_id, reader_id=actor_id, findings=(anew,)), self.cases

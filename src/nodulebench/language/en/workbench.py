@@ -234,4 +234,26 @@ TEXTS = {
     "workbench.work.not_by_all": "not drawn by all readers on this slice",
     "workbench.key.answer_yes": "agree; a nodule",
     "workbench.key.answer_no": "object; no nodule",
+    "workbench.study": "Observer study",
+    "workbench.study.places": "Places",
+    "workbench.study.asks": (
+        "What is in the ring? Measure a nodule with the axes: long, then short."
+    ),
+    "workbench.study.judged": "This place is judged.",
+    "workbench.study.open": "open",
+    "workbench.study.next": "Next place (Enter)",
+    "workbench.study.say_first": "Say what it is first: 7, 8 or 9.",
+    "workbench.study.measure_first": "Measure it first: Axes (r) and drag, or v at both ends.",
+    "workbench.study.first_end": (
+        "First end of the axis. Move the cross-hair with Shift and the arrows, then press v again."
+    ),
+    "workbench.study.all_done": "Every place is judged. Thank you.",
+    "workbench.study.unmeasure": "Measure anew",
+    "workbench.key.call_nodule": "a nodule of at least 3 mm",
+    "workbench.key.call_small_nodule": "a nodule below 3 mm",
+    "workbench.key.call_non_nodule": "no nodule",
+    "workbench.key.next_place": "keep the answer, next place",
+    "workbench.key.back_to_place": "back to the place",
+    "workbench.key.lay_end": "an end of an axis at the cross-hair",
+    "workbench.key.unmeasure": "take the axes away",
 }

@@ -5,10 +5,12 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from nodulebench.annotate.observers import CALLS
 from nodulebench.language import Language
 from nodulebench.model.tables import DENSITIES, NODULE_TYPES
 from nodulebench.pages.templates import page
 from nodulebench.workbench.routes.given import GivenRoom, sat_exam
+from nodulebench.workbench.study import StudyRoom
 from nodulebench.workbench.work.room import WorkRoom
 from nodulebench.workflows.annotate.exam import JUDGED
 
@@ -30,10 +32,12 @@ def viewer(request: Request, room: GivenRoom) -> str:
         is_judged=is_judged,
         sheet=None if sat is None else sat.sheet,
         figures=JUDGED,
-        script="judging.js" if is_judged else "main.js",
+        script="judging.js" if is_judged else room.script,
+        is_study=isinstance(room, StudyRoom),
         is_work=isinstance(room, WorkRoom),
         reader=room.reader,
         room=room.name,
+        calls=CALLS,
         types=NODULE_TYPES,
         densities=DENSITIES,
     )

@@ -238,6 +238,8 @@ def test_the_reviewer_corrects_an_outline_and_every_version_is_kept(desk: Desk) 
     assert desk.batch.corrected(key) is None
     corrects(desk, "lead2", slices=SHARED.slices, comment="")
     corrects(desk, "lead2")
+    with pytest.raises(InputError, match="is drawn like this already"):
+        corrects(desk, "lead2")
     assert [one.by for one in desk.batch.corrections[key]] == ["lead2", "lead2"]
     last = desk.batch.corrected(key)
     assert last is not None

@@ -2,7 +2,7 @@
 import { Findings } from "./findings.js";
 import { find, notice, Room } from "./room.js";
 import { State } from "./state.js";
-import { drawingKeys, Tools } from "./tools.js";
+import { drawingKeys, listenToButtons, Tools } from "./tools.js";
 import { Work } from "./work.js";
 
 const state = new State();
@@ -15,14 +15,7 @@ findings.onShown = () => room.scans.show();
 room.scans.onOpened.push((number) => findings.opened(number));
 room.scans.onLeaving.push(() => findings.leaving());
 
-for (const button of document.querySelectorAll("[data-tool]")) {
-  button.addEventListener("click", () => tools.use(button.dataset.tool));
-}
-state.listeners.push(() => {
-  for (const button of document.querySelectorAll("[data-tool]")) {
-    button.setAttribute("aria-pressed", String(button.dataset.tool === state.tool));
-  }
-});
+listenToButtons(tools);
 find("sure").addEventListener("close", async () => {
   if (find("sure").returnValue !== "yes") return;
   await findings.handIn();

@@ -240,6 +240,17 @@ export class Tools {
   }
 }
 
+// The buttons that choose a tool, and which of them is chosen.
+export function listenToButtons(tools) {
+  const buttons = document.querySelectorAll("[data-tool]");
+  for (const button of buttons) button.addEventListener("click", () => tools.use(button.dataset.tool));
+  tools.state.listeners.push(() => {
+    for (const button of buttons) {
+      button.setAttribute("aria-pressed", String(button.dataset.tool === tools.state.tool));
+    }
+  });
+}
+
 function rounded(place) {
   return place.map((value) => Math.round(value * 1e4) / 1e4);
 }
