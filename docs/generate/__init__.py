@@ -10,7 +10,7 @@ from generate.evaluation_json import evaluation_json_page, evaluation_schema_tex
 from generate.figures import figures_page
 from generate.formats import formats_page
 from generate.mark_rules import mark_rules_page
-from generate.notebooks import notebook_page
+from generate.notebooks import notebook_page, portal_page
 from generate.policy import policy_page
 from generate.protocols import protocol_fields_page, published_protocols_page
 from generate.public_names import public_names_page
@@ -30,6 +30,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "evaluation.schema.json": evaluation_schema_text,
     "curation-codes.md": curation_page,
     "score-from-python.md": partial(notebook_page, "score-from-python"),
+    "submit-from-a-notebook.md": partial(portal_page, "submit-from-a-notebook"),
 }
 
 

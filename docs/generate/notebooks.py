@@ -3,14 +3,23 @@
 import ast
 import json
 import os
+import socket
+import sys
 from collections.abc import Iterator
-from contextlib import chdir
+from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
+from subprocess import PIPE, Popen
 from tempfile import TemporaryDirectory
-from typing import Any
+from time import monotonic, sleep
+from typing import Any, cast
+from unittest.mock import patch
 
 from generate.markdown import fence
+from nodulebench.client import Client
+from nodulebench.errors import InputError
 
+_ENTRIES, _LONGEST_S = 5, 300.0
+"""What the demonstration of a portal has on its leaderboard, and how long that may take."""
 TUTORIALS = Path(__file__).parents[1] / "tutorials"
 
 
@@ -22,6 +31,44 @@ def notebook_page(name: str) -> str:
         shown = list(_shown(cells))
     head, *rest = shown
     return "\n\n".join([head, f"{{download}}`Notebook </{place}>`", *rest, ""])
+
+
+def portal_page(name: str) -> str:
+    """The page of a notebook that speaks to a portal: one is served while it runs."""
+    with demo_portal() as known, patch.dict(os.environ, known):
+        return notebook_page(name)
+
+
+@contextmanager
+def demo_portal() -> Iterator[dict[str, str]]:
+    """A portal with its demonstration; its address and a token, as the environment names them."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with TemporaryDirectory() as storage:
+        options = ["--demo", "--storage", storage, "--port", str(port)]
+        portal = Popen(  # noqa: S603 - our own program
+            [sys.executable, "-u", "-m", "nodulebench", "portal", *options], stdout=PIPE, text=True
+        )
+        try:
+            told = cast("Iterator[str]", portal.stdout)
+            token = next(line for line in told if " for programs: " in line).split()[-1]
+            _until_scored(Client(f"http://127.0.0.1:{port}"))
+            yield {"PORTAL": f"http://127.0.0.1:{port}", "TOKEN": token}
+        finally:
+            portal.terminate()
+            portal.communicate(timeout=60)
+
+
+def _until_scored(portal: Client) -> None:
+    """Wait until a portal answers and has scored what its demonstration sent."""
+    until = monotonic() + _LONGEST_S
+    while monotonic() < until:
+        with suppress(InputError):  # it does not answer yet
+            (benchmark,) = portal.benchmarks()
+            if len(portal.leaderboard(benchmark.id).lines) == _ENTRIES:
+                return
+        sleep(0.2)
+    raise TimeoutError(portal.address)
 
 
 def _shown(cells: list[dict[str, Any]]) -> Iterator[str]:

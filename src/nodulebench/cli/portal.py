@@ -169,9 +169,11 @@ def _settings(storage: Path, database: str | None, **more: Any) -> "Settings":
 
 
 def _fill(settings: "Settings") -> None:
-    from nodulebench.portal.demo import PASSWORD, fill
+    from nodulebench.portal.demo import PASSWORD, fill, token_for_programs
     from nodulebench.portal.site import Site
 
-    logins = fill(Site.open(settings))
+    site = Site.open(settings)
+    logins = fill(site)
     if logins:
         click.echo(f"people: {', '.join(logins)}; the password of each: {PASSWORD}")
+        click.echo(f"token of {logins[1]} for programs: {token_for_programs(site)}")

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from sqlalchemy import func, select
 
-from nodulebench.portal.access.accounts import make_link, use_link
+from nodulebench.portal.access.accounts import make_link, new_token, use_link
 from nodulebench.portal.access.roles import Role
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.benchmarks import make_benchmark
@@ -73,6 +73,11 @@ def fill(site: Site) -> list[str]:
             submit(site, by, benchmark, kept, name=skill.name, is_baseline=is_baseline)
         marks.unlink()
     return [login for login, _, _ in PEOPLE]
+
+
+def token_for_programs(site: Site) -> str:
+    """A token of the first participant."""
+    return new_token(site, _visitor(site, PEOPLE[1][0]).account, "programs")
 
 
 def _write_test_set(folder: Path, random: np.random.Generator) -> pl.DataFrame:

@@ -172,6 +172,14 @@ def set_password(site: Site, account: str, old: str, new: str, keep: str) -> Non
         session.execute(delete(Session).where(others))
 
 
+def new_token(site: Site, account: str, name: str) -> str:
+    """A token by which programs act for an account; it is kept nowhere but with whom it is for."""
+    secret = new_secret()
+    with site.acting(account, "token_made", token=digest_of(secret)[:16]) as session:
+        session.add(Token(digest=digest_of(secret), account_id=account, name=name))
+    return secret
+
+
 def close_account(site: Site, account: str, by: str) -> None:
     """End an account: its name and password go, its entries are shown as withdrawn by nobody."""
     with site.acting(by, "account_closed", of=account) as session:

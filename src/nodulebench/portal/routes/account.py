@@ -8,10 +8,9 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from nodulebench.portal.access import accounts
-from nodulebench.portal.access.accounts import WHOLE, DeniedError, Signed, find_link
+from nodulebench.portal.access.accounts import WHOLE, DeniedError, Signed, find_link, new_token
 from nodulebench.portal.access.factor import address_of, new_factor, used_step
 from nodulebench.portal.access.guard import AtSite, By, Sent, field
-from nodulebench.portal.access.secrets import digest_of, new_secret
 from nodulebench.portal.access.visitor import Visitor, cookie_name
 from nodulebench.portal.page import rendered, see
 from nodulebench.portal.site import Site
@@ -177,10 +176,7 @@ def remove_factor(request: Request, site: AtSite, by: By, form: Sent) -> Respons
 def make_token(request: Request, site: AtSite, by: By, form: Sent) -> Response:
     """A token for programs, shown once."""
     name = field(form, "name", 80) or "token"
-    secret = new_secret()
-    with site.acting(by.account, "token_made", token=digest_of(secret)[:16]) as session:
-        session.add(Token(digest=digest_of(secret), account_id=by.account, name=name))
-    return _account_page(request, site, by, token=secret)
+    return _account_page(request, site, by, token=new_token(site, by.account, name))
 
 
 @router.post("/account/tokens/{token_id}/end", name="end_token")
