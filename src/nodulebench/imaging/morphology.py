@@ -9,32 +9,48 @@ Spacing = FloatArray
 Factors = IntArray
 
 
-def block_mean(values: npt.NDArray[np.generic], factors: Factors) -> Float32Array:
-    """Means over blocks of voxels; blocks at the end are filled up with the last voxel."""
+def block_mean(
+    values: npt.NDArray[np.generic], factors: Factors, lead: Factors | None = None
+) -> Float32Array:
+    """Means over blocks of voxels; blocks at the ends are the means of what they have.
+
+    Args:
+        values: the voxels.
+        factors: how many voxels of each axis are a block.
+        lead: so many voxels of the first block lie before the image, fewer than a block has.
+    """
     result = values
-    for axis, factor in enumerate(factors.tolist()):
+    ahead = [0] * len(factors) if lead is None else lead.tolist()
+    for axis, (factor, before) in enumerate(zip(factors.tolist(), ahead, strict=True)):
         if factor == 1:
             continue
-        missing = -result.shape[axis] % factor
-        if missing:
-            widths = [(0, missing if other == axis else 0) for other in range(result.ndim)]
-            result = np.pad(result, widths, mode="edge")
-        lead = (slice(None),) * axis
-        total = result[(*lead, slice(0, None, factor))].astype(np.float32)
-        for one in range(1, factor):
-            total += result[(*lead, slice(one, None, factor))].astype(np.float32, copy=False)
-        total /= np.float32(factor)
+        length = result.shape[axis]
+        count = -(-(before + length) // factor)
+        other = (slice(None),) * axis
+        total = np.zeros((*result.shape[:axis], count, *result.shape[axis + 1 :]), np.float32)
+        for one in range(factor):
+            first = (one - before) % factor
+            at = (first + before) // factor
+            part = result[(*other, slice(first, None, factor))]
+            total[(*other, slice(at, at + part.shape[axis]))] += part
+        ends = np.clip(np.arange(count + 1) * factor - before, 0, length)
+        members = np.diff(ends).astype(np.float32)
+        total /= members.reshape(-1, *[1] * (result.ndim - axis - 1))
         result = total
     return result.astype(np.float32, copy=False)
 
 
-def repeated(mask: BoolArray, factors: Factors, shape: tuple[int, ...]) -> BoolArray:
+def repeated(
+    mask: BoolArray, factors: Factors, shape: tuple[int, ...], lead: Factors | None = None
+) -> BoolArray:
     """The inverse of :func:`block_mean` for a mask: each voxel becomes its block."""
     fine = mask
+    ahead = [0] * len(factors) if lead is None else lead.tolist()
     for axis, (factor, length) in enumerate(zip(factors.tolist(), shape, strict=True)):
         if factor > 1:
             fine = np.repeat(fine, factor, axis=axis)
-        fine = fine[(slice(None),) * axis + (slice(0, length),)]
+        seen = slice(ahead[axis], ahead[axis] + length)
+        fine = fine[(slice(None),) * axis + (seen,)]
     return fine
 
 

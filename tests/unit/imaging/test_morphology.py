@@ -75,6 +75,34 @@ def test_block_means_fill_up_the_last_block_and_repetition_undoes_them():
     assert fine.ravel().tolist() == [False, False, True, True, True]
 
 
+def test_blocks_may_begin_before_the_image():
+    # two before it: the first block has one voxel, the next 1 2 3, the last 4
+    values = np.arange(5, dtype=np.int16).reshape(5, 1, 1)
+    factors, lead = np.array([3, 1, 1]), np.array([2, 0, 0])
+    coarse = block_mean(values, factors, lead)
+    assert coarse.ravel().tolist() == [0.0, 2.0, 4.0]
+    fine = repeated(coarse > 1, factors, values.shape, lead)
+    assert fine.ravel().tolist() == [False, True, True, True, True]
+
+
+@given(
+    shape=st.tuples(*[st.integers(1, 7)] * 3),
+    factors=st.tuples(*[st.integers(1, 4)] * 3),
+    seed=st.integers(0, 99),
+)
+def test_blocks_are_means_of_the_voxels_that_say_so(shape, factors, seed):
+    random = np.random.default_rng(seed)
+    values = random.integers(-1000, 1000, shape).astype(np.int16)
+    lead = random.integers(0, factors)
+    coarse = block_mean(values, np.array(factors), lead)
+    block = (np.indices(shape).reshape(3, -1).T + lead) // factors
+    for at in np.unique(block, axis=0):
+        inside = values.ravel()[(block == at).all(axis=1)]
+        # of an axis after the other, so a block at two ends is a mean of means: the same
+        assert coarse[tuple(at)] == pytest.approx(inside.mean(), abs=1e-3)
+    assert coarse.shape == tuple(block.max(axis=0) + 1)
+
+
 def test_growing_stays_in_its_room():
     seed = np.zeros((1, 3, 3), dtype=np.bool_)
     seed[0, 1, 1] = True

@@ -1,8 +1,9 @@
 """Chest CT volume -> the two lungs: air in the body, what of it is lung, sides apart, closing.
 
 Which air is lung is decided on voxels of about 3 mm, its form on voxels of about 1.5 mm; only the
-border is decided on the image's own grid. Vessels, and nodules up to the closing's width that touch
-the pleura, belong to the lungs.
+border is decided on the image's own grid. Wider voxels are counted from the middle of the lungs, so
+that a scan cut elsewhere has the same lungs. Vessels, and nodules up to the closing's width that
+touch the pleura, belong to the lungs.
 """
 
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ from nodulebench.errors import InputError
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.lungs.airways import find_airways
 from nodulebench.imaging.lungs.body import AIR_THRESHOLD_HU as AIR_THRESHOLD_HU
-from nodulebench.imaging.lungs.body import Air, see_air
+from nodulebench.imaging.lungs.body import Air, Labels, see_air
 from nodulebench.imaging.lungs.plausible import MAY_BE, doubts_about, measure_lungs
-from nodulebench.imaging.lungs.regions import SMALLER_LUNG_SHARE, judge_regions
+from nodulebench.imaging.lungs.regions import SMALLER_LUNG_SHARE, Judged, judge_regions
 from nodulebench.imaging.lungs.sides import part_sides
 from nodulebench.imaging.morphology import (
     block_mean,
@@ -90,8 +91,10 @@ def segment_lungs(
     upright = to_patient_axes(volume, where)
     factors = _factors(upright.spacing_mm, COARSE_MM)
     step = upright.spacing_mm * factors
-    coarse = block_mean(upright.hu, factors)
-    body = _see_body(coarse, step)
+    lead = _lead(upright, factors * _factors(step, BODY_MM))
+    ahead = lead % factors
+    coarse = block_mean(upright.hu, factors, ahead)
+    body = _see_body(coarse, step, lead // factors)
     lungs, doubts = _lungs_in_body(coarse, step, body, where)
     airways = find_airways(coarse, step)
     lungs &= ~dilated(airways, AIRWAY_WALL_MM, step)
@@ -100,8 +103,20 @@ def segment_lungs(
         grown = closing(lung, closing_mm, step) & ~airways
         closed[grown & ((closed == 0) | lung)] = side
     measures = measure_lungs(body.hu, body.picked(closed), body.air, body.step_mm)
-    label = _refined(upright.hu, closed, factors, step)
+    label = _refined(upright.hu, closed, _Blocks(factors, ahead), step)
     return Lungs(label, upright.geometry, (*doubts, *doubts_about(measures)))
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Wider voxels: each of so many along an axis, and so many of the first before the image."""
+
+    factors: IntArray
+    lead: IntArray
+
+    def spread(self, mask: BoolArray, shape: tuple[int, ...]) -> BoolArray:
+        """A mask of blocks on the voxels of the image."""
+        return repeated(mask, self.factors, shape, self.lead)
 
 
 @dataclass(frozen=True)
@@ -110,18 +125,40 @@ class _Body:
 
     hu: Float32Array
     step_mm: FloatArray
-    factors: IntArray
+    blocks: _Blocks
     air: Air
 
     def picked(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """One coarse voxel of every wide one."""
-        return values[tuple(slice(None, None, factor) for factor in self.factors)]
+        first = (
+            np.maximum(0, np.arange(count) * factor - before)
+            for count, factor, before in zip(
+                self.hu.shape, self.blocks.factors, self.blocks.lead, strict=True
+            )
+        )
+        return values[np.ix_(*first)]
 
 
-def _see_body(hu: Float32Array, step: FloatArray) -> _Body:
+def _see_body(hu: Float32Array, step: FloatArray, lead: IntArray) -> _Body:
     factors = _factors(step, BODY_MM)
-    wide, wide_step = block_mean(hu, factors), step * factors
-    return _Body(wide, wide_step, factors, see_air(wide, wide_step))
+    wide, wide_step = block_mean(hu, factors, lead), step * factors
+    return _Body(wide, wide_step, _Blocks(factors, lead), see_air(wide, wide_step))
+
+
+def _lead(upright: Volume, factors: IntArray) -> IntArray:
+    """How many voxels of the first block lie before the image, if blocks meet amid the lungs."""
+    hu, step = block_mean(upright.hu, factors), upright.spacing_mm * factors
+    nothing = np.zeros(3, dtype=np.int64)
+    body = _Body(hu, step, _Blocks(np.ones(3, dtype=np.int64), nothing), see_air(hu, step))
+    regions = _regions_in_body(hu, step, body)
+    cores = regions.judged.is_lung[regions.cores]
+    if not cores.any():
+        return nothing
+    near = dilated(cores, 2 * float(step.max()), step) & regions.inside
+    # air by weight: what a voxel holds of it changes little where blocks begin elsewhere
+    place, weight = np.argwhere(near), AIR_THRESHOLD_HU - hu[near]
+    middle = factors * (np.average(place, axis=0, weights=weight) + 0.5)
+    return -np.rint(middle).astype(np.int64) % factors
 
 
 def _factors(spacing_mm: FloatArray, wanted_mm: float) -> IntArray:
@@ -132,6 +169,27 @@ def _middle(hu: Float32Array) -> float:
     """The middle column of what is denser than air, so that the field of view does not matter."""
     columns = (hu > AIR_THRESHOLD_HU).sum(axis=(0, 1))
     return float(np.average(np.arange(len(columns)), weights=columns))
+
+
+@dataclass(frozen=True)
+class _Regions:
+    """Air in the body, and what is said of its parts."""
+
+    inside: BoolArray
+    cores: Labels
+    """Numbers of what is left where air is parted at thin places."""
+    judged: Judged
+
+
+def _regions_in_body(hu: Float32Array, step: FloatArray, body: _Body) -> _Regions:
+    from scipy import ndimage
+
+    outside = body.air.outside
+    inside = hu < AIR_THRESHOLD_HU
+    inside &= ~body.blocks.spread(grown_into(outside, np.ones_like(outside)), hu.shape)
+    cores, count = ndimage.label(eroded(inside, float(step.max()), step))
+    judged = judge_regions(body.hu, body.picked(cores), count, outside, body.step_mm)
+    return _Regions(inside, cores, judged)
 
 
 def _lungs_in_body(
@@ -145,11 +203,8 @@ def _lungs_in_body(
     """
     from scipy import ndimage
 
-    outside = body.air.outside
-    inside = hu < AIR_THRESHOLD_HU
-    inside &= ~repeated(grown_into(outside, np.ones_like(outside)), body.factors, hu.shape)
-    cores, count = ndimage.label(eroded(inside, float(step.max()), step))
-    judged = judge_regions(body.hu, body.picked(cores), count, outside, body.step_mm)
+    regions = _regions_in_body(hu, step, body)
+    inside, cores, judged = regions.inside, regions.cores, regions.judged
     if judged.is_lung.any():
         inside &= ~dilated(judged.is_other[cores], 2 * float(step.max()), step)
     labels, count = ndimage.label(inside)
@@ -176,14 +231,14 @@ def _refuse_little(largest: float, where: str) -> None:
         )
 
 
-def _refined(hu: VoxelArray, closed: LabelArray, factors: IntArray, step: FloatArray) -> LabelArray:
+def _refined(hu: VoxelArray, closed: LabelArray, blocks: _Blocks, step: FloatArray) -> LabelArray:
     """Decide the border voxel by voxel: of the rim only what is air belongs to the lung."""
     reach = float(step.max()) + 1e-6
     _, box = boxed(closed > 0, np.ceil(reach / step).astype(np.int64) + 1)
-    near = tuple(
-        slice(along.start * factor, along.stop * factor)
-        for along, factor in zip(box, factors.tolist(), strict=True)
-    )
+    first = np.array([along.start for along in box]) * blocks.factors - blocks.lead
+    last = np.array([along.stop for along in box]) * blocks.factors - blocks.lead
+    near = tuple(slice(max(0, low), high) for low, high in zip(first, last, strict=True))
+    part_of = _Blocks(blocks.factors, np.maximum(0, -first))
     fine = np.zeros(hu.shape, dtype=np.uint8)
     part, coarse = fine[near], closed[box]
     air = hu[near] < AIR_THRESHOLD_HU
@@ -191,9 +246,9 @@ def _refined(hu: VoxelArray, closed: LabelArray, factors: IntArray, step: FloatA
         lung = coarse == side
         if not lung.any():
             continue
-        rim = repeated(
-            dilated(lung, reach, step) & ~(coarse == RIGHT + LEFT - side), factors, part.shape
+        rim = part_of.spread(
+            dilated(lung, reach, step) & ~(coarse == RIGHT + LEFT - side), part.shape
         )
-        core = repeated(eroded(lung, reach, step), factors, part.shape)
+        core = part_of.spread(eroded(lung, reach, step), part.shape)
         part[core | (rim & air)] = side
     return fine
