@@ -250,6 +250,23 @@ def test_errors_of_an_evaluation_are_stepped_through_by_key(browser: Any, tmp_pa
                           nodulebench.number + nodulebench.selected]"""
                     )
                 )
+            page.keyboard.press("Home")
+            rule = page.locator("#judged [name=threshold]")
+            rule.fill("0.85")
+            rule.press("Tab")
+            page.wait_for_function(
+                "() => document.getElementById('at').textContent.includes('0.85')"
+            )
+            assert "Found 0 of 3" in page.locator("#stands").inner_text()
+            assert page.locator("#judged [name=point]").input_value() == "own"
+            page.locator("main canvas").first.focus()
+            page.keyboard.press("[")
+            page.wait_for_function(
+                "() => document.getElementById('at').textContent.includes('0.8')"
+            )
+            page.wait_for_function(
+                "() => document.getElementById('stands').textContent.includes('Found 1 of 3')"
+            )
         served.stop()
     assert [one[:2] for one in seen] == [
         ["a", "missed"],

@@ -35,8 +35,8 @@ def command(
 ) -> None:
     r"""Look at the cases of the evaluation DIR: reference and marks over the image.
 
-    Nodules and marks are coloured by what a rule made of them, at the operating point; rule and
-    algorithm are chosen in the page. Keys step through misses and false positives, all of them or
+    Nodules and marks are coloured by what a rule made of them; rule, algorithm and threshold are
+    chosen in the page. Keys step through misses and false positives, all of them or
     those that another rule judges differently. Cases without a scan are left out. The page shows
     the reference: keep it from whoever must not see it.
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from nodulebench.imaging.outlines import box_outline, read_outline
+from nodulebench.metrics.score_order import threshold_at
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.tables import PLACE
 from nodulebench.workbench.drawn import DIGITS
@@ -46,38 +47,72 @@ class Judged:
         """What one algorithm did under one rule, at its operating point; None: there is no such."""
         return self.evaluated.cohorts.get(rule, {}).get(algorithm)
 
-    def errors(self, rule: str, algorithm: str) -> list[dict[str, str | bool]]:
-        """Every miss and false positive: case, name and label, case by case.
+    def points(self, rule: str, algorithm: str) -> list[dict[str, float | str]]:
+        """Thresholds to choose from beside the one that was evaluated; none without scores."""
+        cohort = self.evaluated.cohorts[rule][algorithm]
+        scores = cohort.submission.marks["score"]
+        if not cohort.has_scores or not len(scores):
+            return []
+        told: list[dict[str, float | str]] = [
+            {"name": "evaluated"},
+            {"name": "every", "threshold": float(scores.to_numpy().min())},
+        ]
+        for rate in self.evaluated.protocol.operating_points if cohort.nodule_count else ():
+            threshold = threshold_at(cohort, rate)
+            if np.isfinite(threshold):
+                told.append({"name": "rate", "rate": rate, "threshold": threshold})
+        return told
 
-        ``flips`` says of each whether another rule judges it differently.
+    def stands(self, rule: str, algorithm: str, threshold: float | None = None) -> dict[str, Any]:
+        """Every miss and false positive at a threshold, case by case, and how many there are.
+
+        ``flips`` says of each error whether another rule judges it differently. None: the
+        operating point, which every rule has for itself.
         """
-        table = self._table(rule, algorithm)
-        others = [one for one in self.choices() if one != rule]
+        cohort = self.evaluated.cohorts[rule][algorithm]
+        if threshold is not None and cohort.has_scores:
+            cohort = cohort.over(threshold)
+        others = [
+            one for one, names in self.choices().items() if one != rule and algorithm in names
+        ]
         elsewhere = {
-            (row["case_id"], row["id"]): row["label"]
+            (row["case_id"], row["id"])
             for other in others
-            if self.cohort(other, algorithm) is not None
-            for row in self._table(other, algorithm).iter_rows(named=True)
+            for row in self._table(other, algorithm, threshold).iter_rows(named=True)
             if row["label"] not in ERRORS
         }
         order = {case_id: number for number, case_id in enumerate(self.case_ids)}
-        rows = table.filter(pl.col("label").is_in(ERRORS)).iter_rows(named=True)
-        told: list[dict[str, str | bool]] = [
+        table = self._table(rule, algorithm, threshold)
+        told = [
             {
                 "case_id": row["case_id"],
                 "id": row["id"],
                 "label": row["label"],
                 "flips": (row["case_id"], row["id"]) in elsewhere,
             }
-            for row in rows
+            for row in table.filter(pl.col("label").is_in(ERRORS)).iter_rows(named=True)
         ]
-        return sorted(
-            told, key=lambda one: (order[str(one["case_id"])], ERRORS.index(str(one["label"])))
-        )
+        return {
+            "threshold": _finite(cohort.threshold),
+            "nodules": cohort.nodule_count,
+            "found": cohort.nodule_count - cohort.missed_count,
+            "false_positives": len(cohort.false_mark),
+            "cases": cohort.case_count,
+            "errors": sorted(
+                told, key=lambda one: (order[one["case_id"]], ERRORS.index(one["label"]))
+            ),
+        }
 
-    def shown(self, case_id: str, rule: str, algorithm: str, tiles: Tiles) -> list[dict[str, Any]]:
-        """Every nodule and mark of a case, as findings with their labels and scores."""
-        rows = self._table(rule, algorithm).filter(case_id=case_id)
+    def shown(
+        self,
+        case_id: str,
+        rule: str,
+        algorithm: str,
+        tiles: Tiles,
+        threshold: float | None = None,
+    ) -> list[dict[str, Any]]:
+        """Every nodule and mark of a case at a threshold, as findings with labels and scores."""
+        rows = self._table(rule, algorithm, threshold).filter(case_id=case_id)
         slices = {
             "nodule": _by_owner(self.evaluated.reference.slices, case_id, "nodule_id"),
             "mark": _by_owner(self.evaluated.submissions[algorithm].slices, case_id, "mark_id"),
@@ -98,56 +133,72 @@ class Judged:
             for row in rows.iter_rows(named=True)
         ]
 
-    def _table(self, rule: str, algorithm: str) -> pl.DataFrame:
-        return self._tables[rule, algorithm]
+    def _table(self, rule: str, algorithm: str, threshold: float | None) -> pl.DataFrame:
+        """Nodules and marks as they are at a threshold; marks below it are left out."""
+        if threshold is None:
+            threshold = self.evaluated.cohorts[rule][algorithm].threshold
+        every = self._tables[rule, algorithm]
+        if threshold is None or not self.evaluated.cohorts[rule][algorithm].has_scores:
+            return every
+        is_missed = (pl.col("label") == FOUND) & (pl.col("hit_score") < threshold)
+        label = pl.when(is_missed).then(pl.lit(MISSED)).otherwise("label")
+        is_shown = (pl.col("what") == "nodule") | (pl.col("score") >= threshold)
+        return every.filter(is_shown).with_columns(label=label)
 
     @cached_property
     def _tables(self) -> dict[tuple[str, str], pl.DataFrame]:
         labels = self.evaluated.labels.with_columns(pl.col("label").cast(pl.String))
         return {
-            (rule, name): _table_of(cohort, labels.filter(rule=rule, algorithm=name))
+            (rule, name): _table_of(cohort.at_every_score, labels.filter(rule=rule, algorithm=name))
             for rule, of_rule in self.evaluated.cohorts.items()
             for name, cohort in of_rule.items()
         }
 
 
-def _table_of(cohort: LabelledCohort, labels: pl.DataFrame) -> pl.DataFrame:
-    """Nodules and marks of a cohort: what, name, id, case_id, place, diameter_mm, score, label.
+def _finite(threshold: float | None) -> float | None:
+    """A threshold as JSON can have it; None: every mark counts, or none does."""
+    return threshold if threshold is not None and np.isfinite(threshold) else None
 
-    Marks below the operating point are left out.
+
+def _table_of(cohort: LabelledCohort, labels: pl.DataFrame) -> pl.DataFrame:
+    """Nodules and marks: what, name, id, case_id, place, diameter_mm, score, hit_score, label.
+
+    ``hit_score`` is that of the mark which found a nodule: above it the nodule is missed.
     """
     nodules, marks = cohort.reference.nodules, cohort.submission.marks
     of_nodule = np.full(nodules.height, IGNORED, dtype=object)
     of_nodule[cohort.nodule_row] = np.where(cohort.is_hit, FOUND, MISSED)
-    of_mark = _aside(cohort, labels)
+    hit_score = np.full(nodules.height, np.nan)
+    hit_score[cohort.nodule_row] = cohort.hit_score
+    of_mark = _aside(marks, labels)
     of_mark[cohort.hit_mark[cohort.is_hit]] = "hit"
     of_mark[cohort.false_mark] = "false_positive"
     parts = [
         nodules.select("case_id", *PLACE, "diameter_mm", name="nodule_id").with_columns(
             score=pl.lit(None, pl.Float64),
+            hit_score=pl.Series(hit_score).fill_nan(None),
             label=pl.Series(of_nodule.tolist(), dtype=pl.String),
             what=pl.lit("nodule"),
         ),
         marks.select("case_id", *PLACE, "diameter_mm", "score", name="mark_id").with_columns(
-            label=pl.Series(of_mark.tolist(), dtype=pl.String), what=pl.lit("mark")
+            hit_score=pl.lit(None, pl.Float64),
+            label=pl.Series(of_mark.tolist(), dtype=pl.String),
+            what=pl.lit("mark"),
         ),
     ]
-    columns = ["case_id", *PLACE, "diameter_mm", "name", "score", "label", "what"]
+    columns = ["case_id", *PLACE, "diameter_mm", "name", "score", "hit_score", "label", "what"]
     both = pl.concat([part.select(columns) for part in parts]).filter(pl.col("label") != "")
     return both.with_columns(id=pl.col("what") + ":" + pl.col("name"))
 
 
-def _aside(cohort: LabelledCohort, labels: pl.DataFrame) -> npt.NDArray[np.object_]:
+def _aside(marks: pl.DataFrame, labels: pl.DataFrame) -> npt.NDArray[np.object_]:
     """The labels of marks that are neither hits nor false positives; nothing for all others."""
-    marks = cohort.submission.marks
     key = ["case_id", "mark_id"]
     first = labels.filter(~pl.col("label").is_in(["hit", "false_positive"])).unique(key)
     joined = marks.select(key).join(
         first.select(*key, "label"), on=key, how="left", maintain_order="left"
     )
     told: npt.NDArray[np.object_] = joined["label"].fill_null("").to_numpy().astype(object)
-    if cohort.threshold is not None:
-        told[~(marks["score"].to_numpy() >= cohort.threshold)] = ""
     return told
 
 

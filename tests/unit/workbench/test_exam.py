@@ -88,7 +88,7 @@ def test_nothing_marked_is_not_passed_and_shows_what_was_missed(
     assert "Not passed" in page
     assert "judging.js" in page
     chosen = {"rule": "center_hit", "algorithm": "anna"}
-    (missed,) = client.get("/judged/errors", params=chosen).json()
+    (missed,) = client.get("/judged/errors", params=chosen).json()["errors"]
     assert (missed["label"], missed["id"]) == ("missed", f"nodule:{PANEL}")
     assert (room.folder / "exam" / "exam.json").is_file()
 

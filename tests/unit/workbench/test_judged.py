@@ -109,9 +109,9 @@ def test_boxes_lie_on_the_slices_that_they_were_given_for(room: Room) -> None:
 
 
 def test_errors_are_listed_case_by_case_misses_first(judged: Judged) -> None:
-    told = [(one["case_id"], one["label"]) for one in judged.errors("luna16", "cad")]
+    told = [(one["case_id"], one["label"]) for one in judged.stands("luna16", "cad")["errors"]]
     assert told == [("a", "missed"), ("a", "false_positive"), ("b", "missed"), ("c", "missed")]
-    assert not any(one["flips"] for one in judged.errors("luna16", "cad"))
+    assert not any(one["flips"] for one in judged.stands("luna16", "cad")["errors"])
 
 
 def test_what_another_rule_judges_differently_is_told() -> None:
@@ -121,8 +121,56 @@ def test_what_another_rule_judges_differently_is_told() -> None:
     farther = RuleChoice(name="center_distance", parameters=space)
     rules = protocol().model_copy(update={"rules": (*protocol().rules, farther)})
     judged = Judged(evaluated_of(evaluate(truth, [said], rules)))
-    flips = {one["label"]: one["flips"] for one in judged.errors("luna16", "cad")}
+    flips = {one["label"]: one["flips"] for one in judged.stands("luna16", "cad")["errors"]}
     assert flips == {"missed": True, "false_positive": True}
+
+
+def test_a_threshold_misses_what_its_marks_no_longer_find(judged: Judged, room: Room) -> None:
+    """At 0.85 the mark of 0.9 is left, at 0.95 none: by hand."""
+    tiles = room.tiles(0, waits_s=60)
+    assert tiles is not None
+
+    def labels(threshold: float | None) -> list[str]:
+        return [one["label"] for one in judged.shown("a", "luna16", "cad", tiles, threshold)]
+
+    def counts(threshold: float | None) -> list[float]:
+        told = judged.stands("luna16", "cad", threshold)
+        return [told[name] for name in ("found", "nodules", "false_positives", "cases")]
+
+    assert labels(0.9) == labels(0.85) == ["found", "missed", "ignored_finding", "hit"]
+    assert labels(0.95) == ["missed", "missed", "ignored_finding"]
+    assert labels(0.7) == labels(None)
+    assert [counts(one) for one in (None, 0.85, 0.95)] == [[1, 4, 1, 3], [1, 4, 0, 3], [0, 4, 0, 3]]
+    missed = [one["case_id"] for one in judged.stands("luna16", "cad", 0.95)["errors"]]
+    assert missed == ["a", "a", "b", "c"]
+
+
+def test_thresholds_to_choose_from_are_those_of_the_curve(judged: Judged) -> None:
+    """One false positive, at 0.8, in three cases: a third a case."""
+    points = judged.points("luna16", "cad")
+    assert points[:2] == [{"name": "evaluated"}, {"name": "every", "threshold": 0.7}]
+    at = {one["rate"]: one["threshold"] for one in points[2:]}
+    assert at == {0.125: 0.9, 0.25: 0.9, 0.5: 0.8, 1: 0.8, 2: 0.8, 4: 0.8, 8: 0.8}
+    for rate, threshold in at.items():
+        told = judged.stands("luna16", "cad", float(threshold))
+        assert told["false_positives"] / told["cases"] <= float(rate)
+
+
+def test_an_operating_point_is_what_is_shown_first_and_can_be_left() -> None:
+    truth, said = reference(*CASES), submission(*CASES, name="cad")
+    at_a_rate = protocol("luna16").model_copy(update={"operating_point": 0.125})
+    judged = Judged(evaluated_of(evaluate(truth, [said], at_a_rate)))
+    assert judged.stands("luna16", "cad")["threshold"] == 0.9
+    assert judged.stands("luna16", "cad")["false_positives"] == 0
+    assert judged.stands("luna16", "cad", 0.7)["false_positives"] == 1
+
+
+def test_marks_without_scores_have_no_threshold() -> None:
+    cases = (case("a", nodule(12, at=(X, Y, Z)), mark(None, at=(X, Y, Z))),)
+    truth, said = reference(*cases), submission(*cases, name="cad")
+    judged = Judged(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
+    assert judged.points("luna16", "cad") == []
+    assert judged.stands("luna16", "cad", 0.5)["found"] == 1
 
 
 def test_routes_answer_with_what_was_judged_and_nothing_can_be_drawn(
@@ -131,9 +179,14 @@ def test_routes_answer_with_what_was_judged_and_nothing_can_be_drawn(
     client = TestClient(workbench_app(room, DOOR, judged=judged), base_url="http://127.0.0.1:8040")
     assert client.get("/judged").status_code == 403
     client.get(DOOR.address)
-    assert client.get("/judged").json() == {"luna16": ["cad"]}
+    assert list(client.get("/judged").json()["luna16"]) == ["cad"]
     chosen = {"rule": "luna16", "algorithm": "cad"}
-    assert len(client.get("/judged/errors", params=chosen).json()) == 4
+    assert len(client.get("/judged/errors", params=chosen).json()["errors"]) == 4
+    high = client.get("/scans/0/judged", params={**chosen, "threshold": 0.95})
+    assert [one["label"] for one in high.json()] == ["missed", "missed", "ignored_finding"]
+    for wrong in ("nan", "inf", "much"):
+        told = client.get("/judged/errors", params={**chosen, "threshold": wrong})
+        assert told.status_code == 422
     assert len(client.get("/scans/0/judged", params=chosen).json()) == 6
     assert client.get("/scans/0/judged", params={**chosen, "rule": "x"}).status_code == 404
     assert client.get("/scans/0/reading").status_code == 404

@@ -2,8 +2,10 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, Depends, HTTPException, Query, Request
+from pydantic import FiniteFloat
 
+from nodulebench.model.written import Written
 from nodulebench.workbench.judged import Judged
 from nodulebench.workbench.routes.given import GivenRoom, GivenScan, GivenTiles, sat_exam
 
@@ -21,28 +23,42 @@ def _judged(request: Request, room: GivenRoom) -> Judged:
 GivenJudged = Annotated[Judged, Depends(_judged)]
 
 
-def _refuse_unknown(judged: Judged, rule: str, algorithm: str) -> None:
-    if judged.cohort(rule, algorithm) is None:
+class Chosen(Written):
+    """How it shall be judged."""
+
+    rule: str
+    algorithm: str
+    threshold: FiniteFloat | None = None
+    """The lowest score that counts; None: the operating point."""
+
+
+def _chosen(judged: GivenJudged, chosen: Annotated[Chosen, Query()]) -> Chosen:
+    if judged.cohort(chosen.rule, chosen.algorithm) is None:
         raise HTTPException(404, "no such rule or algorithm")
+    return chosen
+
+
+GivenChoice = Annotated[Chosen, Depends(_chosen)]
 
 
 @router.get("/judged")
-def choices(judged: GivenJudged) -> dict[str, list[str]]:
-    """For each rule the algorithms that it judged."""
-    return judged.choices()
+def choices(judged: GivenJudged) -> dict[str, dict[str, Any]]:
+    """For each rule the algorithms that it judged, and thresholds to choose from."""
+    return {
+        rule: {name: judged.points(rule, name) for name in names}
+        for rule, names in judged.choices().items()
+    }
 
 
 @router.get("/judged/errors")
-def errors(judged: GivenJudged, rule: str, algorithm: str) -> list[dict[str, str | bool]]:
-    """Every miss and false positive, case by case."""
-    _refuse_unknown(judged, rule, algorithm)
-    return judged.errors(rule, algorithm)
+def errors(judged: GivenJudged, chosen: GivenChoice) -> dict[str, Any]:
+    """Every miss and false positive, case by case, and how many there are."""
+    return judged.stands(chosen.rule, chosen.algorithm, chosen.threshold)
 
 
 @router.get("/scans/{number}/judged")
 def shown(
-    judged: GivenJudged, scan: GivenScan, tiles: GivenTiles, rule: str, algorithm: str
+    judged: GivenJudged, scan: GivenScan, tiles: GivenTiles, chosen: GivenChoice
 ) -> list[dict[str, Any]]:
     """Nodules and marks of a scan with their labels."""
-    _refuse_unknown(judged, rule, algorithm)
-    return judged.shown(scan.case_id, rule, algorithm, tiles)
+    return judged.shown(scan.case_id, chosen.rule, chosen.algorithm, tiles, chosen.threshold)

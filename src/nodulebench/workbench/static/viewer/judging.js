@@ -16,6 +16,9 @@ const LABELS = {
   ignored_finding: { word: "label.ignored_finding", colour: "#9aa3ad" },
 };
 
+const POINTS = { evaluated: "point.evaluated", every: "point.every", rate: "point.rate" };
+const EVALUATED = "0", OWN = "own"; // of the thresholds to choose from
+
 // The pointer only looks.
 class Looking {
   constructor(state) {
@@ -45,50 +48,97 @@ class Judgements {
   constructor(state, room) {
     this.state = state;
     this.room = room;
-    this.errors = [];
+    this.told = { errors: [], found: 0, nodules: 0, false_positives: 0, cases: 1, threshold: null };
     this.wanted = null; // what to jump to when its scan is open
     this.form = find("judged");
   }
 
   get query() {
+    const { rule, algorithm, point, threshold } = this.form.elements;
+    const query = new URLSearchParams({ rule: rule.value, algorithm: algorithm.value });
+    const isChosen = point.value !== EVALUATED && threshold.value !== "" && this.points.length;
+    if (isChosen) query.set("threshold", threshold.value);
+    return String(query);
+  }
+
+  get points() {
     const { rule, algorithm } = this.form.elements;
-    return `rule=${encodeURIComponent(rule.value)}&algorithm=${encodeURIComponent(algorithm.value)}`;
+    return this.choices[rule.value]?.[algorithm.value] ?? [];
   }
 
   async begin() {
     this.choices = (await ask("judged")).told;
     fill(this.form.elements.rule, Object.keys(this.choices));
     this.fillAlgorithms();
-    this.form.addEventListener("change", async (event) => {
-      if (event.target.name === "rule") this.fillAlgorithms();
-      await this.listErrors();
-      if (this.state.number !== null) await this.opened(this.state.number);
-    });
+    this.form.addEventListener("submit", (event) => event.preventDefault());
+    this.form.addEventListener("change", (event) => this.chosen(event.target.name));
     await this.listErrors();
   }
 
+  async chosen(what) {
+    const { point, threshold } = this.form.elements;
+    if (what === "rule") this.fillAlgorithms();
+    if (what === "algorithm") this.fillPoints();
+    if (what === "threshold") point.value = threshold.value === "" ? EVALUATED : OWN;
+    if (what === "point" && point.value !== OWN) {
+      threshold.value = this.points[Number(point.value)].threshold ?? "";
+    }
+    await this.listErrors();
+    if (this.state.number !== null) await this.opened(this.state.number);
+  }
+
+  // Another threshold of the list: upwards fewer marks.
+  turn(way) {
+    const { point } = this.form.elements;
+    const order = this.points.map(({ threshold }, at) => [threshold ?? this.told.threshold, at])
+      .filter(([threshold]) => threshold !== null).sort((a, b) => a[0] - b[0]);
+    const here = this.told.threshold ?? order[0]?.[0];
+    const next = way > 0 ? order.find(([one]) => one > here) : order.findLast(([one]) => one < here);
+    if (!next) return;
+    point.value = String(next[1]);
+    this.chosen("point");
+  }
+
   fillAlgorithms() {
-    fill(this.form.elements.algorithm, this.choices[this.form.elements.rule.value] ?? []);
+    const { rule, algorithm } = this.form.elements, before = algorithm.value;
+    fill(algorithm, Object.keys(this.choices[rule.value] ?? {}));
+    if ([...algorithm.options].some((one) => one.value === before)) algorithm.value = before;
+    this.fillPoints();
+  }
+
+  // A threshold that was typed in stays when the rule changes; one of a list is read anew.
+  fillPoints() {
+    const { point, threshold } = this.form.elements, before = point.value;
+    const named = this.points.map(({ name, rate }, at) => new Option(say(POINTS[name], { rate }), at));
+    point.replaceChildren(...named, new Option(say("point.own"), OWN));
+    point.value = [...point.options].some((one) => one.value === before) ? before : EVALUATED;
+    if (point.value !== OWN) threshold.value = this.points[Number(point.value)]?.threshold ?? "";
+    for (const row of this.form.querySelectorAll(".scored")) row.hidden = !this.points.length;
   }
 
   async listErrors() {
-    this.all = (await ask(`judged/errors?${this.query}`)).told;
+    const { query } = this, { told } = await ask(`judged/errors?${query}`);
+    if (query !== this.query) return; // something else was chosen meanwhile
+    this.told = told;
     this.show();
   }
 
   get shown() {
     const only = this.form.elements.only.value;
     const names = new Set(this.state.scans.map((scan) => scan.case_id));
-    return this.all.filter((one) => names.has(one.case_id)
+    return this.told.errors.filter((one) => names.has(one.case_id)
       && (!only || one.label === only || (only === "flips" && one.flips)));
   }
 
   async opened(number) {
-    const { state } = this;
-    const { told } = await ask(`scans/${number}/judged?${this.query}`);
-    if (state.number !== number) return;
+    const { state, query } = this;
+    const { told } = await ask(`scans/${number}/judged?${query}`);
+    if (state.number !== number || query !== this.query) return;
     state.findings = told.map((one) => ({
       ...one, colour: LABELS[one.label].colour, isDashed: one.is_mark }));
+    const order = Object.keys(LABELS); // errors first
+    state.findings.sort((a, b) => order.indexOf(a.label) - order.indexOf(b.label));
+    if (!state.findings.some((one) => one.id === state.selected)) state.selected = null;
     if (this.wanted) this.jump(this.wanted);
     this.wanted = null;
     state.changed();
@@ -127,6 +177,10 @@ class Judgements {
     const { state } = this, list = this.shown;
     const at = list.findIndex((one) => one.id === state.selected
       && one.case_id === state.scans[state.number]?.case_id);
+    const { found, nodules, false_positives, cases, threshold } = this.told;
+    find("stands").textContent = say("stands", {
+      found, nodules, rate: (false_positives / cases).toFixed(2) });
+    find("at").textContent = threshold === null ? "" : say("at_score", { score: threshold.toPrecision(4) });
     find("count").textContent = say("errors.count", { at: at < 0 ? "–" : at + 1, count: list.length });
     this.room.scans.tell = ({ case_id }) => say("scan.errors", {
       count: list.filter((one) => one.case_id === case_id).length });
@@ -172,4 +226,6 @@ const on = (keys, word, run) => ({ keys, word, run });
 await room.start([
   on(["n", "ArrowRight"], "key.next_error", () => judged.step(1)),
   on(["N", "ArrowLeft"], "key.last_error", () => judged.step(-1)),
+  on(["]"], "key.fewer_marks", () => judged.turn(1)),
+  on(["["], "key.more_marks", () => judged.turn(-1)),
 ], { next: () => judged.step(1), last: () => judged.step(-1) });
