@@ -23,8 +23,19 @@ SQUARE = [[x, y] for x, y in ((0, -20), (20, -20), (20, 0), (0, 0))]
 SLICES = [{"slice_index": at, "outline": SQUARE} for at in (10, 12)]
 EDIT = {"client": "spy", "number": 1, "finding_id": "candidate-2", "based_on": 0}
 JUDGED = {"rule": "center_hit", "algorithm": "anna"}
+HANGING = {
+    "layout": "one",
+    "preset": "bone",
+    "window": {"level": 400, "width": 1800},
+    "is_inverted": False,
+    "slab_mm": 10,
+    "shows_cross": True,
+    "zoom": {"axial": 1.5, "coronal": 1, "sagittal": 1},
+}
 TRIES: dict[str, list[dict[str, Any]]] = {
     "GET /": [{}],
+    "GET /hanging": [{}],
+    "POST /hanging": [{"json": {}}, {"json": HANGING}],
     "GET /scans": [{}],
     "GET /scans/{number}": [{}],
     "GET /scans/{number}/slices/{first}/{count}": [{}],

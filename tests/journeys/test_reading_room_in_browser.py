@@ -1,6 +1,7 @@
 """The reading room in a real browser, by real mouse and keyboard: what is seen is where it is."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -274,3 +275,86 @@ def test_errors_of_an_evaluation_are_stepped_through_by_key(browser: Any, tmp_pa
         ["c", "missed"],
         ["a", "missed"],
     ]
+
+
+MOVED_MM = np.array([7.0, -4.0, 310.0])
+"""Between the tables of two scans of one person."""
+
+
+def test_a_prior_lies_beside_as_large_and_moves_along_once_it_was_put_right(
+    browser: Any, tmp_path: Path
+) -> None:
+    folder = write_scans(tmp_path / "scans", "now")
+    then = ball(size=(60, 56, 40), spacing_mm=(1.0, 1.0, 1.25))
+    moved = replace(
+        then, geometry=replace(then.geometry, origin_mm=then.geometry.origin_mm + MOVED_MM)
+    )
+    write_scans(folder, "then", volume=moved)
+
+    def seen(page: Any) -> list[list[float]]:
+        """Where the middle of the ball is drawn on either canvas, and the slices shown."""
+        return page.evaluate(
+            """([ball, moved]) => {
+              const [beside] = nodulebench.others, { view } = nodulebench;
+              const there = ball.map((value, axis) => value + moved[axis]);
+              return [view.toCanvas(view.grid.toIndex(ball)),
+                beside.toCanvas(beside.grid.toIndex(there)),
+                [view.grid.toWorld(nodulebench.cursor)[2],
+                 beside.grid.toWorld(beside.state.cursor)[2] - moved[2]]];
+            }""",
+            [BALL_MM.tolist(), MOVED_MM.tolist()],
+        )
+
+    with served_room(folder) as served, opened_page(browser, served) as page:
+        page.keyboard.press("v")
+        page.keyboard.press("v")
+        page.select_option("#prior-scan", label="then")
+        page.wait_for_function("() => nodulebench.others[0].state.volume?.isComplete")
+        painted(page)
+        page.keyboard.press("u")
+        box = page.locator("#prior").bounding_box()
+        assert box is not None
+        here, there, _ = seen(page)
+        at = [box["x"] + there[0], box["y"] + there[1]]
+        page.mouse.move(*at)
+        page.mouse.down()
+        page.mouse.move(at[0] + here[0] - there[0], at[1] + here[1] - there[1], steps=4)
+        page.mouse.up()
+        before = seen(page)[2]
+        for _ in range(3):
+            page.mouse.wheel(0, 100)
+        painted(page)
+        after = seen(page)[2]
+        assert after[0] == before[0]
+        assert after[1] == pytest.approx(before[1] - 3 * 1.25, abs=0.63)  # on whole slices
+        page.evaluate("([z]) => nodulebench.moveTo([30, 30, nodulebench.cursor[2]])", [0])
+        page.keyboard.press("u")
+        page.keyboard.press("+")
+        painted(page)
+        here, there, (now, then_mm) = seen(page)
+        assert np.abs(np.subtract(here, there)).max() < 1.0  # a pixel of the screen
+        for _ in range(2):
+            page.mouse.wheel(0, -100)
+        painted(page)
+        linked = seen(page)[2]
+        assert linked[1] - then_mm == pytest.approx(2 * 1.25)
+        assert linked[0] - now == pytest.approx(2 * 1.25)
+        page.screenshot(path=str(tmp_path / "prior.png"))
+
+
+def test_scans_open_as_their_reader_hung_the_last(browser: Any, tmp_path: Path) -> None:
+    folder = write_scans(tmp_path / "scans", "a", "b")
+    with served_room(folder) as served:
+        with opened_page(browser, served) as page:
+            for key in ("v", "3", "m", "+", "+"):
+                page.keyboard.press(key)
+            page.get_by_text("Keep view").click()
+            page.get_by_text("Every scan opens like this").wait_for()
+        with opened_page(browser, served) as page:
+            hung = """() => [document.querySelector("main").dataset.layout, nodulebench.preset,
+              nodulebench.slabMm, nodulebench.view.zoom]"""
+            assert page.evaluate(hung) == ["one", "bone", 5, pytest.approx(1.5625)]
+            page.keyboard.press("0")
+            page.keyboard.press("j")
+            wait_until_loaded(page, 1)
+            assert page.evaluate(hung)[3] == pytest.approx(1.5625)

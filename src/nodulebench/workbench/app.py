@@ -23,8 +23,8 @@ with needs("workbench", "the reading room"):
     from starlette.staticfiles import StaticFiles
 
 from nodulebench.workbench.door import Door, Entrance
+from nodulebench.workbench.routes import hanging, outlines, page, readings, scans, work
 from nodulebench.workbench.routes import judged as judgements
-from nodulebench.workbench.routes import outlines, page, readings, scans, work
 
 STATIC = Path(__file__).parent / "static"
 LOOPBACK = "127.0.0.1"
@@ -50,7 +50,7 @@ def workbench_app(
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.room, app.state.say = room, say
     app.state.judged, app.state.exam = judged, exam
-    for one in (page, scans, readings, outlines, judgements, work):
+    for one in (page, scans, hanging, readings, outlines, judgements, work):
         app.include_router(one.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(InputError, _told)

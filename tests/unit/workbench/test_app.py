@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from builders.attacked import HANGING
 from builders.reading import ball, write_scans
 from nodulebench.workbench.app import workbench_app
 from nodulebench.workbench.door import Door
@@ -208,3 +209,21 @@ def test_an_outline_that_became_too_long_is_refused_not_broken(
     answer = reader.post("/scans/0/joined", json=body, headers=OWN)
     assert answer.status_code == 422
     assert "at most 2000 items" in answer.json()["problem"]
+
+
+def test_how_scans_are_hung_is_kept_with_the_readings(reader: TestClient, room: Room) -> None:
+    assert reader.get("/hanging").json() is None
+    assert reader.post("/hanging", json=HANGING, headers=OWN).json() == {"is_kept": True}
+    assert reader.get("/hanging").json() == HANGING
+    assert (room.folder / "hanging.json").is_file()
+    for wrong in ({"layout": "four"}, {"slab_mm": 7}, {"more": 1}, {"zoom": {"axial": 0}}):
+        told = reader.post("/hanging", json={**HANGING, **wrong}, headers=OWN)
+        assert told.status_code == 422
+    assert reader.get("/hanging").json() == HANGING
+
+
+def test_a_broken_hanging_says_where(reader: TestClient, room: Room) -> None:
+    (room.folder / "hanging.json").write_text('{"layout": "one"}', encoding="utf-8")
+    told = reader.get("/hanging")
+    assert told.status_code == 422
+    assert "hanging.json" in told.json()["problem"]

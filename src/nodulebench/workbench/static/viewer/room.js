@@ -1,12 +1,15 @@
 // What every page of the room has: three linked views of a scan, the list of scans, windows, keys.
 import { Cine } from "./cine.js";
 import { fillHelp, fitAll, listen, lookingKeys, nextSlab } from "./keys.js";
+import { Hanging } from "./hanging.js";
 import { attach } from "./mouse.js";
+import { Prior } from "./prior.js";
 import { Scans } from "./scans.js";
 import { State } from "./state.js";
 import { View } from "./view.js";
 import { say } from "./words.js";
 
+const SHORTLY_MS = 2500;
 const CLOSES = { text: say("close"), run: () => {} };
 export const find = (id) => document.getElementById(id);
 
@@ -39,6 +42,11 @@ export class Room {
     }
     state.tools = tools;
     this.scans = new Scans(state, find("scans"), notice);
+    this.hanging = new Hanging(state, document.querySelector("main"));
+    this.prior = new Prior(state, {
+      canvas: find("prior"), select: find("prior-scan"), link: find("linked") });
+    this.scans.onOpened.push(() => this.hanging.hang());
+    this.scans.onLeaving.push(() => this.prior.left());
     state.listeners.push(() => this.show());
   }
 
@@ -55,6 +63,8 @@ export class Room {
     const table = [
       ...lookingKeys(state, cine),
       ...keys,
+      { keys: ["v"], word: "key.layout", run: () => this.hanging.next() },
+      { keys: ["u"], word: "key.link", run: () => this.prior.toggle() },
       { keys: ["j"], word: "key.next_scan", run: () => this.openAt(1), isAlways: true },
       { keys: ["k"], word: "key.last_scan", run: () => this.openAt(-1), isAlways: true },
       { keys: ["?"], word: "key.help", run: () => help.showModal(), isAlways: true },
@@ -66,6 +76,8 @@ export class Room {
       slab: () => nextSlab(state),
       cine: () => cine.toggle(),
       fit: () => fitAll(state),
+      layout: () => this.hanging.next(),
+      keep: () => this.keep(),
       help: () => help.showModal(),
       ...actions,
     };
@@ -79,10 +91,30 @@ export class Room {
     document.querySelector("header").addEventListener("click", (event) => {
       if (event.detail) event.target.closest("button")?.blur();
     });
+    this.freeSelects();
     state.applyWindow();
+    await this.hanging.begin().catch((error) => notice(error.message, true));
     await scans.refresh();
     if (scans.first >= 0) await scans.open(scans.first);
     globalThis.nodulebench = state; // for tests, and for whoever wants to measure
+  }
+
+  // A list that was chosen from by mouse gives the keys back; whoever works by keyboard stays in it.
+  freeSelects() {
+    let isByMouse = false;
+    addEventListener("pointerdown", () => { isByMouse = true; }, true);
+    addEventListener("keydown", () => { isByMouse = false; }, true);
+    addEventListener("change", ({ target }) => isByMouse && target.matches("select") && target.blur());
+  }
+
+  async keep() {
+    try {
+      await this.hanging.keep();
+      notice(say("hanging.kept"));
+      setTimeout(() => notice(""), SHORTLY_MS);
+    } catch (error) {
+      notice(error.message, true);
+    }
   }
 
   show() {
@@ -99,6 +131,7 @@ export class Room {
     for (const view of state.views) {
       view.canvas.classList.toggle("active", view.plane === state.active);
     }
+    find("layout").textContent = this.hanging.name;
     find("resampled").hidden = !state.isResampled;
   }
 }

@@ -26,6 +26,7 @@ export class State {
     this.selected = null;
     this.isHandedIn = false;
     this.views = [];
+    this.others = []; // views of something else beside them
     this.timings = []; // ms from an event to its pixels
     this.eventAt = null;
     this.frame = 0;
@@ -40,7 +41,7 @@ export class State {
   redraw() {
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
-      for (const view of this.views) view.draw();
+      for (const view of [...this.views, ...this.others]) view.draw();
       if (this.eventAt !== null) this.timings.push(performance.now() - this.eventAt);
       if (this.timings.length > 2000) this.timings.splice(0, 1000);
       this.eventAt = null;
