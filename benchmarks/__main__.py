@@ -29,6 +29,8 @@ NAMES = (
     "run_isolated",
 )
 LONG = (
+    "reading_faults",
+    "viewer_speed",
     "broken_runs",
     "engines",
     "intervals",

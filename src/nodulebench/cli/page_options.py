@@ -8,7 +8,12 @@ import click
 from nodulebench.cli.options import option
 
 _OPTIONS = (
-    option("--port", click.IntRange(0, 65535), 0, "On this machine alone; 0: any that is free."),
+    option(
+        "--port",
+        click.IntRange(0, 65535),
+        0,
+        "On this machine alone; 0: the last one, or any that is free.",
+    ),
     option("--language", ["en", "zh"], "en", "Language of the page."),
     click.option("--browser/--no-browser", default=True, help="Open the page at once."),
 )

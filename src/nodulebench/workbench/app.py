@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -9,6 +10,7 @@ from pydantic import ValidationError
 from nodulebench.errors import InputError
 from nodulebench.language import LanguageName, language
 from nodulebench.optional_package import needs
+from nodulebench.storage.durable import make_folder
 from nodulebench.workbench.exam import Exam
 from nodulebench.workbench.judged import Judged
 from nodulebench.workbench.room import Room, open_gallery, open_room
@@ -28,6 +30,8 @@ from nodulebench.workbench.routes import judged as judgements
 
 STATIC = Path(__file__).parent / "static"
 LOOPBACK = "127.0.0.1"
+PORT = ".port"
+"""Where a room was last, in its folder."""
 
 
 def workbench_app(
@@ -90,7 +94,7 @@ def serve(
     """
     wanted = None if exam is None else exam.case_ids
     with open_room(place, reader, folder, wanted) as room:
-        _serve(port, opened, lambda door: workbench_app(room, door, speaks, exam=exam))
+        _serve(room, port, opened, lambda door: workbench_app(room, door, speaks, exam=exam))
 
 
 def serve_project(
@@ -111,7 +115,7 @@ def serve_project(
         InputError: if the person has no part in it, an image is missing, or the port is taken.
     """
     with open_work_room(project, images, reader, folder, key, passphrase) as room:
-        _serve(port, opened, lambda door: workbench_app(room, door, speaks))
+        _serve(room, port, opened, lambda door: workbench_app(room, door, speaks))
 
 
 def serve_study(
@@ -130,7 +134,7 @@ def serve_study(
         InputError: if the person has no part in it, an image is missing, or the port is taken.
     """
     with open_study_room(study, images, reader, folder) as room:
-        _serve(port, opened, lambda door: workbench_app(room, door, speaks))
+        _serve(room, port, opened, lambda door: workbench_app(room, door, speaks))
 
 
 def serve_evaluation(
@@ -157,11 +161,13 @@ def serve_evaluation(
     """
     judged = Judged(load_evaluated(result))
     with open_gallery(images, judged.case_ids, folder) as room:
-        _serve(port, opened, lambda door: workbench_app(room, door, speaks, judged))
+        _serve(room, port, opened, lambda door: workbench_app(room, door, speaks, judged))
 
 
-def _serve(port: int, opened: Callable[[str], object], app_of: Callable[[Door], FastAPI]) -> None:
-    with _listening(port) as listening:
+def _serve(
+    room: Room, port: int, opened: Callable[[str], object], app_of: Callable[[Door], FastAPI]
+) -> None:
+    with _listening_as_before(room.folder, port) as listening:
         door = Door(listening.getsockname()[1])
         settings = uvicorn.Config(
             app_of(door),
@@ -173,6 +179,23 @@ def _serve(port: int, opened: Callable[[str], object], app_of: Callable[[Door], 
         )
         opened(door.address)
         uvicorn.Server(settings).run(sockets=[listening])
+
+
+def _listening_as_before(folder: Path, port: int) -> socket.socket:
+    """Listen on a port; where any will do, on the last one, if nobody else has it.
+
+    A browser keeps edits that wait for a connection by the address of the page: on another port
+    they would wait for ever.
+    """
+    kept = folder / PORT
+    last = kept.read_text(encoding="utf-8").strip() if kept.is_file() else ""
+    if not port and last.isdecimal() and int(last) < 65_536:
+        with suppress(InputError):
+            return _listening(int(last))
+    listening = _listening(port)
+    make_folder(folder)
+    kept.write_text(str(listening.getsockname()[1]), encoding="utf-8")
+    return listening
 
 
 def _listening(port: int) -> socket.socket:

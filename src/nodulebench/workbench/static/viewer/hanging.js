@@ -21,9 +21,9 @@ export class Hanging {
     return say(LAYOUTS[this.layout]);
   }
 
-  // In a project cases may be shown twice, and nobody shall see which: none lies beside another.
+  // In projects and studies nobody shall see which case is which: none lies beside another.
   get hasPriors() {
-    return document.body.dataset.work === undefined;
+    return document.body.dataset.alone === undefined;
   }
 
   use(layout) {

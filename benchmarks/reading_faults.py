@@ -1,0 +1,263 @@
+"""Whether marks are lost or doubled: servers killed, connections cut, two tabs, many readers.
+
+``python -m benchmarks.reading_faults [--edits 200] [--kills 20] [--readers 20] [--cut 60]``
+
+A tab here does what the page's ``drafts.js`` does: it numbers its edits, keeps each until it is
+answered, and sends it again, with nothing known of whether it came through before. At the end a
+fresh server is asked what stands, and every mark is looked for.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from http.cookiejar import CookieJar
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from nodulebench.formats.images.metaimage import write_volume
+from nodulebench.imaging.volume import make_volume
+from nodulebench.workbench.drafts import Draft, open_drafts
+
+CASE, READER = "scan", "anna"
+AGAIN_S = 0.05
+
+
+@dataclass(frozen=True)
+class Told:
+    """What became of the marks of one trial."""
+
+    what: str
+    made: int
+    lost: int
+    doubled: int
+    faults: str
+    ms: list[float]
+
+    @property
+    def row(self) -> str:
+        """One row of the table."""
+        slow = f"{np.median(self.ms):.0f} ms (95 %: {np.percentile(self.ms, 95):.0f})"
+        cells = [self.what, self.faults, str(self.made), str(self.lost), str(self.doubled), slow]
+        return "| " + " | ".join(cells) + " |"
+
+
+class Server:
+    """``nodulebench read`` as a process of its own, which can be killed and started again."""
+
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        command = [sys.executable, "-m", "nodulebench", "read", str(folder), "--reader", READER]
+        self._process = subprocess.Popen(
+            [*command, "--no-browser", "--port", str(port)], stdout=subprocess.PIPE, text=True
+        )
+        if self._process.stdout is None:
+            raise AssertionError("its output is read")
+        self.address = self._process.stdout.readline().removeprefix("open ").strip()
+        self.port = urlsplit(self.address).port or 0
+
+    def kill(self) -> None:
+        """End it as a lost power supply does."""
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+@dataclass
+class Tab:
+    """Sends edits until they are answered, however often that takes."""
+
+    name: str
+    address: str = ""
+    sent: int = 0
+    ms: list[float] = field(default_factory=list)
+    _number: int = 0
+
+    def opened(self, address: str) -> None:
+        """Come in by an address with its secret."""
+        self.address = address
+        cookies = urllib.request.HTTPCookieProcessor(CookieJar())
+        self._web = urllib.request.build_opener(cookies)
+        with self._web.open(address, timeout=30):
+            pass
+
+    def put(self, finding_id: str, x: float, based_on: int = 0, *, twice: bool = False) -> int:
+        """Put a point; its version, or 0 where another tab came first."""
+        self._number += 1
+        edit = {
+            "client": self.name,
+            "number": self._number,
+            "finding_id": finding_id,
+            "based_on": based_on,
+            "finding": {"kind": "small_nodule", "place_mm": [x, 1.0, 1.0]},
+        }
+        began = time.perf_counter()
+        version = self._until_answered(edit)
+        if twice:
+            version = self._until_answered(edit)
+        self.ms.append(1000 * (time.perf_counter() - began))
+        return version
+
+    def _until_answered(self, edit: dict[str, Any]) -> int:
+        while True:
+            parts = urlsplit(self.address)
+            request = urllib.request.Request(
+                f"http://{parts.netloc}/scans/0/edits",
+                json.dumps(edit).encode(),
+                {"Content-Type": "application/json", "X-Requested-With": "nodulebench"},
+            )
+            self.sent += 1
+            try:
+                with self._web.open(request, timeout=30) as answer:
+                    return int(json.load(answer)["version"])
+            except urllib.error.HTTPError as error:
+                if error.code == 409:
+                    return 0
+                if error.code not in (403, 500, 503):
+                    raise
+            except (OSError, HTTPException):
+                pass
+            time.sleep(AGAIN_S)
+            with suppress(OSError, HTTPException):
+                self.opened(self.address)
+
+
+@contextmanager
+def reading_folder() -> Iterator[Path]:
+    """A folder with one small scan."""
+    with tempfile.TemporaryDirectory() as folder:
+        scans = Path(folder) / "scans"
+        scans.mkdir()
+        hu = np.full((4, 8, 8), -800, dtype=np.int16)
+        write_volume(make_volume(hu, spacing_mm=(1, 1, 1)), scans / f"{CASE}.mhd")
+        yield scans
+
+
+def stands(scans: Path) -> Draft:
+    """What a server that is started now would know."""
+    with open_drafts(scans.with_name(f"{scans.name}-reading"), READER) as drafts:
+        return drafts.of(CASE)
+
+
+def judged(what: str, faults: str, wanted: dict[str, float], scans: Path, ms: list[float]) -> Told:
+    """Marks that are not there, or not as they were put; and those that nobody put."""
+    there = {name: one.place_mm[0] for name, one in stands(scans).present.items()}
+    lost = sum(there.get(name) != x for name, x in wanted.items())
+    return Told(what, len(wanted), lost, len(set(there) - set(wanted)), faults, ms)
+
+
+def interrupted(what: str, edits: int, pauses_s: Sequence[float], seed: int = 1) -> Told:
+    """One reader who draws on while the server is killed at any moment and comes back later."""
+    random = np.random.default_rng(seed)
+    with reading_folder() as scans:
+        server, tab, wanted = Server(scans), Tab("tab"), {}
+        tab.opened(server.address)
+
+        def draw() -> None:
+            for number in range(edits):
+                name = f"mark-{number}"
+                version = tab.put(name, float(number))
+                tab.put(name, number + 0.5, version)
+                wanted[name] = number + 0.5
+
+        drawing = threading.Thread(target=draw)
+        drawing.start()
+        kills = 0
+        for pause_s in pauses_s:
+            drawing.join(float(random.uniform(0.02, 0.2)))
+            if not drawing.is_alive():
+                break
+            server.kill()
+            kills += 1
+            time.sleep(pause_s)
+            server = Server(scans, server.port)
+            tab.address = server.address
+        drawing.join()
+        server.kill()
+        faults = f"{kills} kills, away for {sum(pauses_s[:kills]):g} s besides"
+        return judged(what, faults, wanted, scans, tab.ms)
+
+
+def two_tabs(edits: int) -> Told:
+    """Two tabs that change the same marks at once: the later one is told, and puts its own in."""
+    with reading_folder() as scans:
+        server, tabs, wanted = Server(scans), [Tab("one"), Tab("two")], {}
+        for tab in tabs:
+            tab.opened(server.address)
+        refused = 0
+        for number in range(edits):
+            name = f"mark-{number}"
+            with ThreadPoolExecutor(2) as both:
+                asked = [
+                    both.submit(tab.put, name, number + at / 4, twice=True)
+                    for at, tab in enumerate(tabs)
+                ]
+            versions = [one.result() for one in asked]
+            refused += versions.count(0)
+            (first,) = (at for at in (0, 1) if versions[at])
+            wanted[name] = number + first / 4
+        server.kill()
+        faults = f"{refused} conflicts, all told"
+        return judged("two tabs on the same marks", faults, wanted, scans, tabs[0].ms)
+
+
+def many_readers(readers: int, edits: int) -> list[Told]:
+    """Readers with a room each, all at once on this machine; every edit is sent twice."""
+    with ThreadPoolExecutor(readers) as pool:
+        return list(pool.map(lambda _: _one_of_many(edits), range(readers)))
+
+
+def _one_of_many(edits: int) -> Told:
+    with reading_folder() as scans:
+        server, tab, wanted = Server(scans), Tab("tab"), {}
+        tab.opened(server.address)
+        for number in range(edits):
+            tab.put(f"mark-{number}", float(number), twice=True)
+            wanted[f"mark-{number}"] = float(number)
+        server.kill()
+        return judged("", "", wanted, scans, tab.ms)
+
+
+def all_of(found: list[Told], what: str) -> Told:
+    """Readers taken together."""
+    ms = [one for each in found for one in each.ms]
+    made, lost, doubled = (
+        sum(getattr(one, name) for one in found) for name in ("made", "lost", "doubled")
+    )
+    return Told(what, made, lost, doubled, "every edit sent twice", ms)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--edits", type=int, default=200)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--readers", type=int, default=20)
+    parser.add_argument("--cut", type=float, default=60)
+    given = parser.parse_args()
+    print("| trial | faults | marks made | lost | doubled | an edit |\n|---|---|---|---|---|---|")
+    kills = [0.0] * given.kills
+    print(interrupted("server killed between edits", given.edits, kills).row, flush=True)
+    print(interrupted("connection cut", given.edits, [given.cut]).row, flush=True)
+    print(two_tabs(given.edits).row, flush=True)
+    many = many_readers(given.readers, given.edits // 4)
+    print(all_of(many, f"{given.readers} readers at once on {os.cpu_count()} cores").row)
+
+
+if __name__ == "__main__":
+    main()

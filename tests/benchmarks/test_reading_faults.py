@@ -1,0 +1,27 @@
+"""Marks are neither lost nor doubled: a small part of what the campaign does."""
+
+import pytest
+from benchmarks.reading_faults import interrupted, judged, reading_folder, stands
+
+from nodulebench.workbench.drafts import Edit, open_drafts
+from nodulebench.workbench.finding import Finding
+
+pytest.importorskip("fastapi", reason="needs the reading room")
+
+
+def test_a_server_that_goes_and_comes_back_loses_and_doubles_nothing() -> None:
+    told = interrupted("", edits=15, pauses_s=[0.3])
+    assert (told.made, told.lost, told.doubled) == (15, 0, 0)
+    assert told.faults == "1 kills, away for 0.3 s besides"
+
+
+def test_the_campaign_sees_what_is_lost_and_doubled() -> None:
+    with reading_folder() as scans:
+        with open_drafts(scans.with_name("scans-reading"), "anna") as drafts:
+            for number, name in enumerate(("kept", "doubled"), 1):
+                finding = Finding(kind="small_nodule", place_mm=(1.0, 1.0, 1.0))
+                edit = Edit(client="tab", number=number, finding_id=name, finding=finding)
+                drafts.edit("scan", edit)
+        assert len(stands(scans).present) == 2
+        told = judged("", "", {"kept": 1.0, "lost": 2.0}, scans, [1.0])
+    assert (told.made, told.lost, told.doubled) == (2, 1, 1)
