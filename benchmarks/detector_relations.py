@@ -1,0 +1,138 @@
+"""All detectors on variants of one scan -> a table of the relations that their marks keep.
+
+Detectors see every variant together, and balls lie where none of them has a mark.
+
+``python -m benchmarks.detector_relations scan.mhd --test crop --test noise``
+"""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nodulebench.algorithms.candidates import NAMES
+from nodulebench.algorithms.chest import see_chest
+from nodulebench.algorithms.detectors import candidates_of
+from nodulebench.formats.images.case_images import read_case
+from nodulebench.imaging.volume import Volume
+from nodulebench.model.notice import Notice
+from nodulebench.robustness.insertion import InsertedNodule, place_nodules
+from nodulebench.robustness.relations import Marks, RelationVerdict
+from nodulebench.workflows.detect.robustness import TESTS
+from nodulebench.workflows.detect.robustness_bench import (
+    AS_IT_IS,
+    DEFAULT_CHOICE,
+    Bench,
+    RobustnessChoice,
+)
+
+BALLS_HU = {"subsolidcad": -600.0}
+"""Ground glass for the detector that is made for it; the others have solid balls."""
+
+
+Detect = Callable[[Sequence[str], Volume], dict[str, Marks]]
+"""Detectors by name and a scan -> what each says of it."""
+
+
+def built_in(names: Sequence[str], volume: Volume) -> dict[str, Marks]:
+    """What built-in detectors say, who see the same chest."""
+    chest = see_chest(volume)
+    found = {name: candidates_of(name, chest) for name in names}
+    return {name: Marks(one.center_mm, one.score) for name, one in found.items()}
+
+
+class Together(Bench):
+    """One scan and some detectors: a run is of all of them, and tells what one says."""
+
+    def __init__(
+        self, volume: Volume, names: Sequence[str], choice: RobustnessChoice, detect: Detect
+    ) -> None:
+        """Look at the lungs of the case."""
+        super().__init__(lambda one: detect([self.name], one)[self.name], volume, choice)
+        self.names, self.name, self.detect = names, names[0], detect
+        self.said: dict[Notice, dict[str, Marks]] = {}
+
+    def run(self, name: Notice, volume: Volume) -> Marks:
+        """Marks of the detector in turn; all are run once for each name."""
+        if name not in self.said:
+            self.said[name] = self.detect(self.names, volume)
+        return self.said[name][self.name]
+
+    @cached_property
+    def nodules(self) -> tuple[InsertedNodule, ...]:
+        """What is inserted: where the lungs are free of all marks."""
+        self.run(AS_IT_IS, self.volume)
+        marks = np.concatenate([one.center_mm for one in self.said[AS_IT_IS].values()])
+        sizes, random = self.choice.diameters_mm, self.random(0)
+        return place_nodules(self.volume, self.lungs.mask, sizes, marks, random)
+
+
+def _steps(counted: Sequence[Notice]) -> str:
+    return ", ".join(str(one.values["count"]) for one in counted)
+
+
+IN_SHORT: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "marks_agree": lambda said: f"{said['share']:.2f}",
+    "highest_stay": lambda said: f"{said['kept']} of {said['top']}; {said['all']:.2f}",
+    "inserted_found": lambda said: (
+        f"{said['large_found']} of {said['large']}; {in_short(said['elsewhere'])}"
+    ),
+    "about_as_many": lambda said: f"{said['kept']} of {said['total']}; {_steps(said['counts'])}",
+    "found_by_step": lambda said: _steps(said["steps"]),
+    "large_stay": lambda said: f"{said['kept']} of {said['total']}",
+}
+"""What was measured, in a few figures."""
+
+
+def in_short(measured: Notice) -> str:
+    """The figures of a verdict; where nothing can be said, that."""
+    known = IN_SHORT.get(measured.code)
+    return "not tested" if known is None else known(measured.values)
+
+
+def cell(verdict: RelationVerdict) -> str:
+    """The figures of a verdict, bold where the relation does not hold."""
+    told = in_short(verdict.measured)
+    return f"**{told}**" if verdict.is_passed is False else told
+
+
+def rows(
+    volume: Volume, tests: Sequence[str], detect: Detect = built_in
+) -> dict[str, dict[str, str]]:
+    """Test and detector -> what was measured."""
+    solid = [name for name in NAMES if name not in BALLS_HU]
+    benches = [Together(volume, solid, DEFAULT_CHOICE, detect)]
+    benches += [
+        Together(volume, [name], RobustnessChoice(nodule_hu=hu), detect)
+        for name, hu in BALLS_HU.items()
+    ]
+    table: dict[str, dict[str, str]] = {test: {} for test in tests}
+    for bench in benches:
+        for test in tests:
+            for name in bench.names:
+                bench.name = name
+                table[test][name] = cell(TESTS[test][1](bench))
+    return table
+
+
+def main() -> None:
+    """Print the table of one scan."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("case", type=Path, help="the image of a scan in any form")
+    parser.add_argument("--test", action="append", choices=list(TESTS), help="some, not all")
+    options = parser.parse_args()
+    tests = options.test or list(TESTS)
+    table = rows(read_case(options.case), tests)
+    print("| test | " + " | ".join(NAMES) + " |")
+    print("|---|" + "---|" * len(NAMES))
+    for test, cells in table.items():
+        print(f"| `{test}` | " + " | ".join(cells[name] for name in NAMES) + " |")
+    held = [sum("**" not in cells[name] for cells in table.values()) for name in NAMES]
+    print("| hold | " + " | ".join(f"{count} of {len(tests)}" for count in held) + " |")
+
+
+if __name__ == "__main__":
+    main()

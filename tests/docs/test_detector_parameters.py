@@ -1,0 +1,49 @@
+"""The page on detectors names the parameters that they have."""
+
+import re
+
+import pytest
+
+from builders.places import ROOT
+from nodulebench.algorithms.candidates import (
+    etrocad,
+    isicad,
+    largecad,
+    lungcam,
+    m5l,
+    mot_m5lv1,
+    subsolidcad,
+    vbna,
+)
+
+PAGE = ROOT / "docs" / "explanation" / "candidate-detectors.md"
+MODULES = {
+    "ISICAD": (isicad,),
+    "SubsolidCAD": (subsolidcad,),
+    "LargeCAD": (largecad,),
+    "ETROCAD": (etrocad,),
+    "M5L": (m5l, lungcam, vbna),
+    "MOT_M5Lv1": (mot_m5lv1,),
+}
+
+
+def numbers(value):
+    """Every number of a setting."""
+    if isinstance(value, tuple):
+        return [number for one in value for number in numbers(one)]
+    return [float(value)]
+
+
+@pytest.mark.parametrize("detector", MODULES)
+def test_values_on_the_page_are_those_of_the_program(detector):
+    section = re.search(rf"^## {detector}\n(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.M | re.S)
+    checked = 0
+    for row in re.findall(r"^\| (`.*?`) \| (.*?) \|", section[1], re.M):
+        told = re.findall(r"-?\d+(?:\.\d+)?", row[1].replace("−", "-"))
+        written = {float(number) for number in told}
+        for name in re.findall(r"`(\w+)`", row[0]):
+            settings = [one.DEFAULT for one in MODULES[detector] if hasattr(one.DEFAULT, name)]
+            wanted = [set(numbers(getattr(one, name))) for one in settings]
+            assert not wanted or any(each <= written for each in wanted), (name, row[1])
+            checked += bool(wanted)
+    assert checked >= 4
