@@ -6,8 +6,8 @@ from pathlib import Path
 from builders.annotation import small_cases, two_teams
 from builders.tables import Slice, case, mark, submission
 from nodulebench.annotate.people import Roster
-from nodulebench.annotate.process.batch import NIFDC
 from nodulebench.annotate.process.events import Event
+from nodulebench.annotate.process.rules import NIFDC
 from nodulebench.formats.marks.nifdc_csv import write_marks
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.keys.person_key import new_person_key

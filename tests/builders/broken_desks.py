@@ -212,6 +212,7 @@ def make_panel(folder: Path, *, has_keys: bool = False) -> None:
             lines.append(f"[[{kind}]]")
             lines += [f"{name} = {json.dumps(value)}" for name, value in row.items() if value]
     (folder / "roster.toml").write_text("\n".join(lines))
+    (folder / "lidc.toml").write_text("\n".join([*lines, "[rules]", "readers = 3"]))
     for person, boxes in {"r1": [SHARED, LONE], "r2": [SHARED], "r3": [SHARED]}.items():
         panel.file(person, {"a": boxes[:1], "b": boxes})
     panel.file("anew", {"a": [SHARED]})

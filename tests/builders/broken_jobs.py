@@ -361,7 +361,16 @@ def of_a_draw(command: str, *before: str) -> Job:
     )
 
 
+UNBLINDED = (
+    "annotate review start panel --roster lidc.toml --cases cases.csv --workflow lidc-idri",
+    "annotate review open panel b1 a b --team one --by office",
+    *READ,
+)
 DRAWS = {
+    "annotate review revise": Job(
+        *("annotate review revise panel b1 r1.csv --by r1", "panel", UNBLINDED),
+        *("annotate review audit panel", make_panel),
+    ),
     "annotate review open --reviewer": of_a_draw(
         "open panel b1 a b --team one --reviewer lead2 --by office"
     ),

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from builders.annotation import two_teams
 from builders.reading import BALL_MM, ball, write_scans
 from nodulebench.annotate.people import Roster
-from nodulebench.annotate.process.batch import NIFDC, WorkflowRules
+from nodulebench.annotate.process.rules import NIFDC, WorkflowRules
 from nodulebench.annotate.readings.repeats import with_repeats
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.model.tables import CASES as CASE_TABLE

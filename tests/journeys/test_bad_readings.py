@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.annotation import small_cases, two_teams
-from nodulebench.annotate.process.batch import NIFDC
+from nodulebench.annotate.process.rules import NIFDC
 from nodulebench.cli import main
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.annotate.desk import Project

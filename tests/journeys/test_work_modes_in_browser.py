@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from builders.browser import Served, opened_page, painted, place_on, started_browser
-from builders.working import BESIDE, PLACE, ball_project, desk_of
+from builders.working import BESIDE, PLACE, ball_project, desk_of, people_of
+from nodulebench.annotate.process.rules import LIDC
 from nodulebench.cli import main
 from nodulebench.formats import read_reference
 from nodulebench.workbench.work.room import open_work_room
@@ -193,3 +194,33 @@ def test_words_of_every_mode_are_there_in_chinese(browser: Any, tmp_path: Path) 
                 assert "待阅片" in page.locator("#scans").inner_text()
         finally:
             served.stop()
+
+
+def test_a_second_reading_shows_what_others_drew(browser: Any, tmp_path: Path) -> None:
+    rules = LIDC.model_copy(update={"readers": 3})
+    folder = ball_project(tmp_path, "a", rules=rules, reviewer=None)
+    with people_of(folder, "r1", "r2", "r3") as people:
+        people["r1"].draw(0, "mine", BESIDE)
+        for name in ("r2", "r3"):
+            people[name].draw(0, "ball", PLACE)
+        for person in people.values():
+            person.hand_in(0)
+    with at_work(browser, folder, "r1") as page:
+        assert page.evaluate("() => nodulebench.mode") == "revise"
+        assert page.locator("#others li").count() == 2
+        page.locator("#others button.one").first.click()
+        kept(page, "revise")
+        page.locator("#others li button", has_text="Take").first.click()
+        page.wait_for_function("() => nodulebench.findings[1]?.measured?.diameter_mm")
+        page.locator("#findings button").first.click()
+        page.keyboard.press("Shift+Delete")
+        page.wait_for_function("() => nodulebench.findings.length === 1")
+        kept(page, "revise-taken")
+        hands_in(page)
+    batch = desk_of(folder).batch("b1")
+    ((mine,), (taken,)) = (one["a", "r1"].findings for one in (batch.readings, batch.last_readings))
+    assert mine.finding_id == "mine"
+    (ball,) = batch.readings["a", "r2"].findings
+    assert [one.center_x_mm for one in taken.slices] == pytest.approx(
+        [one.center_x_mm for one in ball.slices]
+    )

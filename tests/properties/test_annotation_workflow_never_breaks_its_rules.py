@@ -21,8 +21,9 @@ from nodulebench.annotate.process.actions import (
     SubmitReading,
     TypeNodule,
 )
-from nodulebench.annotate.process.batch import NIFDC, State, WorkflowRules
+from nodulebench.annotate.process.batch import State
 from nodulebench.annotate.process.log import act
+from nodulebench.annotate.process.rules import NIFDC, WorkflowRules
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.annotate.readings.reading import DrawnFinding, Reading
 from nodulebench.annotate.teams import promise_of

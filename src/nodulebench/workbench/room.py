@@ -35,7 +35,9 @@ class Beside:
     given: dict[str, Finding] = field(default_factory=dict)
     """Candidates by name, as they stand before the reader says something of them."""
     told: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What is known of each candidate."""
+    """What is known of each candidate; what is given without is the reader's own, to be changed."""
+    others: dict[str, list[Finding]] = field(default_factory=dict)
+    """Letter -> what another reader drew, to be looked at."""
 
 
 class Room:

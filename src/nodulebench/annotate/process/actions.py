@@ -44,6 +44,15 @@ class SubmitReading(Written):
     """What the reader adds to the draw of the reviewer."""
 
 
+class ReviseReading(Written):
+    """Hand in a case once more, after having seen what others drew there; both are kept."""
+
+    step: Literal["revise"] = "revise"
+    batch_id: Name
+    reading: Reading
+    """The whole of it as it shall be, not its changes."""
+
+
 class CheckBatch(Written):
     """Compare the readings; the program's own step."""
 
@@ -172,6 +181,7 @@ class ChangeKey(Written):
 
 OneStep = Annotated[
     SubmitReading
+    | ReviseReading
     | CheckBatch
     | TypeNodule
     | ReviewNodule
@@ -202,6 +212,7 @@ class Several(Written):
 Action = (
     OpenBatch
     | SubmitReading
+    | ReviseReading
     | CheckBatch
     | DrawReviewer
     | TypeNodule

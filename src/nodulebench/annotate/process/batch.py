@@ -5,63 +5,23 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from pydantic import Field
-
 from nodulebench.annotate.process import actions
 from nodulebench.annotate.process.events import Event
 from nodulebench.annotate.process.record import taken_by
+from nodulebench.annotate.process.rules import WorkflowRules
 from nodulebench.annotate.readings.consistency import (
     Candidate,
     CaseCheck,
-    ConsistencyRule,
     lone_candidate,
 )
 from nodulebench.annotate.readings.reading import Reading
 from nodulebench.model.notice import Notice
-from nodulebench.model.written import Written
 
-State = Literal["reading", "checking", "typing", "review", "arbitration", "released"]
+State = Literal["reading", "revision", "checking", "typing", "review", "arbitration", "released"]
 """In the order in which a batch passes through them; it never goes back."""
 
 Key = tuple[str, str]
 """Case and candidate."""
-
-
-class WorkflowRules(Written):
-    """What differs between published workflows."""
-
-    name: str = "nifdc-2022"
-    readers: int = Field(default=3, ge=2)
-    """Readers in a team."""
-    typings: int = Field(default=1, ge=0)
-    """How many of those who drew a nodule say its type; 0: the step is left out."""
-    has_review: bool = True
-    """Whether the leader of another team reviews every case, with or without candidates."""
-    arbitrator_may_have_read: bool = False
-    requires_seniority: bool = True
-    """Whether titles and years of reading are checked."""
-    least_years: float = Field(default=0, ge=0)
-    """Years of reading that everybody who reads, reviews or arbitrates has at least."""
-    requires_training: bool = False
-    """Whether everybody who reads, reviews or arbitrates has a training on record."""
-    requires_approval: bool = False
-    """Whether a commission approves a batch before it is released."""
-    consistency: ConsistencyRule = ConsistencyRule()
-
-
-NIFDC = WorkflowRules()
-ITU = WorkflowRules(
-    name="fg-ai4h",
-    has_review=False,
-    arbitrator_may_have_read=True,
-    requires_seniority=False,
-    least_years=10,
-    requires_training=True,
-    requires_approval=True,
-)
-"""At least three experts of ten years, trained beforehand, one of whom decides disputed marks; a
-commission inspects what was labelled (ITU FG-AI4H)."""
-WORKFLOWS = {rules.name: rules for rules in (NIFDC, ITU)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +41,8 @@ class Batch:
     rules: WorkflowRules
     readings: Mapping[Key, Reading] = field(default_factory=dict)
     """By case and reader."""
+    revised: Mapping[Key, Reading] = field(default_factory=dict)
+    """By case and reader: as they stand after a look at what others drew."""
     seeds: tuple[str, ...] = ()
     """What readers added to the draw of the reviewer, in the order in which they handed in."""
     checks: Mapping[str, CaseCheck] | None = None
@@ -111,9 +73,14 @@ class Batch:
         return found
 
     @cached_property
+    def last_readings(self) -> dict[Key, Reading]:
+        """By case and reader what counts: as it was revised, else as it was read."""
+        return {**self.readings, **self.revised}
+
+    @cached_property
     def drawn(self) -> list[Reading]:
         """Everything that was drawn: by the readers, then by the reviewer."""
-        return [*self.readings.values(), *(self._reading(one) for one in self.added.values())]
+        return [*self.last_readings.values(), *(self._reading(one) for one in self.added.values())]
 
     @cached_property
     def typed(self) -> list[Reading]:
@@ -145,6 +112,8 @@ class Batch:
             return "released"
         if self.missing_readings:
             return "reading"
+        if self.unrevised:
+            return "revision"
         if self.checks is None:
             return "checking"
         if self.untyped:
@@ -160,6 +129,21 @@ class Batch:
             for reader in self.reader_ids
             if (case_id, reader) not in self.readings
         ]
+
+    @cached_property
+    def unrevised(self) -> list[Key]:
+        """Case and reader of every second reading that is not in yet; none where there is none."""
+        if self.rules.revision == "none":
+            return []
+        every = [(case, reader) for case in self.order.case_ids for reader in self.reader_ids]
+        return [key for key in every if key not in self.revised]
+
+    def is_unblinded(self, case_id: str) -> bool:
+        """Whether readers see what others drew in a case, because all have read it."""
+        if self.rules.revision == "none":
+            return False
+        waits = [case for case, _ in self.missing_readings]
+        return case_id not in waits if self.rules.revision == "case" else not waits
 
     @cached_property
     def untyped(self) -> list[Key]:
@@ -192,6 +176,8 @@ class Batch:
 
     def dispute(self, key: Key) -> tuple[Notice, ...]:
         """Why a candidate is in dispute, settled or not; empty: it is not."""
+        if not self.rules.has_arbitration:
+            return ()
         reasons = []
         if key in self.added:
             reasons.append(Notice("added_in_review", {"reader": self.order.reviewer_id}))
@@ -271,6 +257,9 @@ def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
             key = (reading.case_id, reading.reader_id)
             seeds = batch.seeds if action.seed is None else (*batch.seeds, action.seed)
             return replace(batch, readings={**batch.readings, key: reading}, seeds=seeds)
+        case actions.ReviseReading(reading=reading):
+            key = (reading.case_id, reading.reader_id)
+            return replace(batch, revised={**batch.revised, key: reading})
         case actions.CheckBatch(checks=checks, reviewer_id=drawn):
             order = batch.order
             if drawn is not None:

@@ -7,15 +7,18 @@ import polars as pl
 
 from nodulebench.annotate.people import PROGRAM, Roster
 from nodulebench.annotate.process import actions
-from nodulebench.annotate.process.batch import Batch, State, WorkflowRules
+from nodulebench.annotate.process.batch import Batch, State
 from nodulebench.annotate.process.draws import draw_refusal, reviewer_problems
+from nodulebench.annotate.process.endings import approval_refusal, release_refusal
 from nodulebench.annotate.process.keys import key_refusal
+from nodulebench.annotate.process.rules import WorkflowRules
 from nodulebench.annotate.readings.consistency import check_consistency
 from nodulebench.annotate.readings.reading import DrawnFinding, Reading, check_reading
 from nodulebench.errors import InputError, Problem, refuse_any
 
 STATES_OF_STEP: dict[str, tuple[State, ...]] = {
     "read": ("reading",),
+    "revise": ("reading", "revision"),
     "check": ("checking",),
     "type": ("typing",),
     "review": ("review",),
@@ -68,6 +71,12 @@ class Permissions:
         team = self.roster.team(batch.order.team_id)
         return actor_id not in {*team.member_ids, batch.order.reviewer_id}
 
+    def may_release(self, batch: Batch, actor_id: str) -> bool:
+        """Whether someone can release a batch: an arbitrator; without such, an organiser."""
+        if self.rules.has_arbitration:
+            return self.may_arbitrate(batch, actor_id)
+        return actor_id != PROGRAM and self.roster.has_role(actor_id, "organiser")
+
     def _open_problems(
         self, action: actions.OpenBatch, actor_id: str, batches: Mapping[str, Batch]
     ) -> Iterator[Problem]:
@@ -108,10 +117,12 @@ class Permissions:
                 return draw_refusal(self.roster, batch, actor_id, action, is_judge=is_judge)
             case actions.AddNodule() | actions.FinishCase():
                 return self._case_review_refusal(batch, actor_id, action)
+            case actions.ReviseReading():
+                return self._revision_refusal(batch, actor_id, action.reading)
             case actions.ApproveBatch():
-                return self._approval_refusal(batch, actor_id, action)
+                return approval_refusal(self.roster, batch, actor_id, action)
             case actions.ReleaseBatch():
-                return self._release_refusal(batch, actor_id)
+                return release_refusal(batch, actor_id, may=self.may_release(batch, actor_id))
             case actions.CorrectOutline():
                 return self._correction_refusal(batch, actor_id, action)
             case actions.TypeNodule() | actions.ReviewNodule() | actions.ArbitrateNodule():
@@ -175,6 +186,32 @@ class Permissions:
         return None
 
     def _reading_refusal(self, batch: Batch, actor_id: str, reading: Reading) -> Problem | None:
+        if problem := self._reader_refusal(batch, actor_id, reading):
+            return problem
+        if (reading.case_id, actor_id) in batch.readings:
+            return Problem(
+                f"batch '{batch.order.batch_id}'",
+                f"'{actor_id}' has handed in case '{reading.case_id}' before.",
+                "A reading cannot be changed.",
+            )
+        check_reading(reading, self.cases)
+        return None
+
+    def _revision_refusal(self, batch: Batch, actor_id: str, reading: Reading) -> Problem | None:
+        if self.rules.revision == "none":
+            where = f"batch '{batch.order.batch_id}'"
+            return Problem(where, f"the workflow '{self.rules.name}' has no second reading.")
+        if problem := self._reader_refusal(batch, actor_id, reading):
+            return problem
+        where = _case(batch, reading.case_id)
+        if not batch.is_unblinded(reading.case_id):
+            return Problem(where, "is not read by all yet.", "Revise it when all have read.")
+        if (reading.case_id, actor_id) in batch.revised:
+            return Problem(where, f"'{actor_id}' has revised it before.", "That is final.")
+        check_reading(reading, self.cases)
+        return None
+
+    def _reader_refusal(self, batch: Batch, actor_id: str, reading: Reading) -> Problem | None:
         where = f"batch '{batch.order.batch_id}'"
         if actor_id != reading.reader_id:
             return Problem(where, f"'{actor_id}' hands in a reading of '{reading.reader_id}'.")
@@ -186,13 +223,6 @@ class Permissions:
                 f"case '{reading.case_id}' is not one of its {len(batch.order.case_ids)} cases.",
                 "Hand the reading in with the batch it was made for.",
             )
-        if (reading.case_id, actor_id) in batch.readings:
-            return Problem(
-                where,
-                f"'{actor_id}' has handed in case '{reading.case_id}' before.",
-                "A reading cannot be changed.",
-            )
-        check_reading(reading, self.cases)
         return None
 
     def _case_review_refusal(
@@ -247,36 +277,6 @@ class Permissions:
             self.roster.person(name)
         return None
 
-    def _release_refusal(self, batch: Batch, actor_id: str) -> Problem | None:
-        if not self.may_arbitrate(batch, actor_id):
-            return _not_arbitrator(batch, actor_id)
-        if not batch.is_approved:
-            return Problem(
-                f"batch '{batch.order.batch_id}'",
-                "is not approved by the commission.",
-                "It inspects the batch, and says so with 'approve'.",
-            )
-        return _dispute_refusal(batch)
-
-    def _approval_refusal(
-        self, batch: Batch, actor_id: str, action: actions.ApproveBatch
-    ) -> Problem | None:
-        where = f"batch '{batch.order.batch_id}'"
-        team = self.roster.team(batch.order.team_id)
-        has_part = actor_id in {*team.member_ids, batch.order.reviewer_id}
-        if actor_id == PROGRAM or not self.roster.has_role(actor_id, "commission") or has_part:
-            return _not(batch, actor_id, "of the commission, without a part in the batch")
-        if batch.approval is not None and batch.approval.approves:
-            return Problem(where, "was approved before.")
-        if not action.approves:
-            missing = "says no without a reason." if not action.comment else ""
-            return Problem(where, f"the commission {missing}", "Say why.") if missing else None
-        left = [one for one in actions.ASPECTS if one not in action.inspected]
-        if left:
-            told = f"was not inspected for {', '.join(left)}."
-            return Problem(where, told, "Inspect it for all four.")
-        return _dispute_refusal(batch)
-
 
 def same_candidates(batch: Batch, case_id: str, drawn: DrawnFinding) -> list[str]:
     """The candidates of a case that a drawing is the same as by the rule of consistency."""
@@ -306,18 +306,6 @@ def known_batch(batches: Mapping[str, Batch], batch_id: str) -> Batch:
         known = ", ".join(batches) or "none"
         raise InputError.at(f"batch '{batch_id}'", "is not open.", f"Open: {known}.")
     return batches[batch_id]
-
-
-def _dispute_refusal(batch: Batch) -> Problem | None:
-    """Why a batch with open disputes goes no further."""
-    if not batch.open_disputes:
-        return None
-    shown = ", ".join(f"{case_id} {name}" for case_id, name in batch.open_disputes[:5])
-    return Problem(
-        f"batch '{batch.order.batch_id}'",
-        f"has {len(batch.open_disputes)} open dispute(s): {shown}.",
-        "Settle them first.",
-    )
 
 
 def _require_state(batch: Batch, action: actions.Action) -> None:

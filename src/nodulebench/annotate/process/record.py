@@ -79,6 +79,8 @@ def _words(action: actions.Action) -> tuple[str | None, str]:
             return None, f"{len(action.case_ids)} cases for {action.team_id}"
         case actions.SubmitReading(reading=reading):
             return reading.case_id, f"{len(reading.findings)} findings"
+        case actions.ReviseReading(reading=reading):
+            return reading.case_id, f"{len(reading.findings)} findings after seeing all"
         case actions.CheckBatch(checks=checks):
             count = sum(len(one.inconsistent_slices) for one in checks)
             found = sum(len(one.candidates) for one in checks)

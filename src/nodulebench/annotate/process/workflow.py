@@ -1,8 +1,9 @@
 """Workflow: who may do what in which state, and who sees what.
 
-reading -> checking -> typing -> review -> arbitration -> released. An action is refused with a
-reason and changes nothing, or becomes one event. Nobody sees another's reading before all are in,
-and no reader of a batch before it is released.
+reading (-> revision) -> checking -> typing -> review -> arbitration -> released. An action is
+refused with a reason and changes nothing, or becomes one event. Nobody sees another's reading
+before all are in; no reader of a batch does before it is released, unless the workflow has them
+revise theirs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,10 +23,12 @@ from nodulebench.annotate.process.actions import (
     DrawReviewer,
     Several,
 )
-from nodulebench.annotate.process.batch import NIFDC, Batch, WorkflowRules, after, batches_of
+from nodulebench.annotate.process.batch import Batch, after, batches_of
 from nodulebench.annotate.process.events import Event
+from nodulebench.annotate.process.letters import letter_of
 from nodulebench.annotate.process.permissions import Permissions, known_batch
 from nodulebench.annotate.process.record import taken_by
+from nodulebench.annotate.process.rules import NIFDC, WorkflowRules
 from nodulebench.annotate.readings.consistency import Box, Candidate, CaseCheck, check_consistency
 from nodulebench.annotate.readings.reading import Reading
 from nodulebench.annotate.teams import random_reviewer
@@ -147,11 +150,23 @@ class Workflow:
         sees_all = batch.state == "released" or (
             actor_id not in batch.reader_ids and self._is_senior(batch, actor_id)
         )
-        return [
-            reading
-            for (_, reader), reading in sorted(batch.readings.items())
-            if sees_all or reader == actor_id
+        readings = sorted(batch.last_readings.items())
+        return [one for (_, reader), one in readings if sees_all or reader == actor_id]
+
+    def seen_of_others(self, batch: Batch, actor_id: str) -> list[Reading]:
+        """What others drew, blind, in cases that a reader revises or has revised: by letters.
+
+        How others revised them is not shown.
+        """
+        self.roster.person(actor_id)
+        if actor_id not in batch.reader_ids or batch.state not in ("reading", "revision"):
+            return []
+        found = [
+            one.model_copy(update={"reader_id": letter_of(batch, reader)})
+            for (case_id, reader), one in batch.readings.items()
+            if reader != actor_id and batch.is_unblinded(case_id)
         ]
+        return sorted(found, key=lambda one: (one.case_id, one.reader_id))
 
     def visible_candidates(
         self, events: Sequence[Event], actor_id: str, batch_id: str
@@ -184,6 +199,10 @@ class Workflow:
         """Whether someone can settle disputes of a batch."""
         return self._permissions.may_arbitrate(batch, actor_id)
 
+    def may_release(self, batch: Batch, actor_id: str) -> bool:
+        """Whether someone can release a batch."""
+        return self._permissions.may_release(batch, actor_id)
+
     def _is_senior(self, batch: Batch, actor_id: str) -> bool:
         """Whether someone reviews or arbitrates the batch in its present state."""
         if actor_id == batch.order.reviewer_id and batch.state in ("review", "arbitration"):
@@ -197,7 +216,7 @@ def _own_boxes(batch: Batch, case_id: str, one: Candidate, reader_id: str) -> tu
         Box(
             drawn.slice_index, drawn.center_x_mm, drawn.center_y_mm, drawn.length_mm, drawn.width_mm
         )
-        for finding in batch.readings[case_id, reader_id].findings
+        for finding in batch.last_readings[case_id, reader_id].findings
         if finding.finding_id in own
         for drawn in finding.slices
     )
@@ -206,7 +225,7 @@ def _own_boxes(batch: Batch, case_id: str, one: Candidate, reader_id: str) -> tu
 def _checks(batch: Batch) -> tuple[CaseCheck, ...]:
     return tuple(
         check_consistency(
-            [batch.readings[case_id, reader] for reader in batch.reader_ids],
+            [batch.last_readings[case_id, reader] for reader in batch.reader_ids],
             batch.rules.consistency,
         )
         for case_id in batch.order.case_ids

@@ -18,6 +18,7 @@ from nodulebench.cli.annotate.options import (
     signed,
 )
 from nodulebench.cli.annotate.questions import answer, ask
+from nodulebench.cli.annotate.revise import revise
 from nodulebench.cli.annotate.tell import tell_batch
 from nodulebench.cli.options import FILE, SHARE, option, print_next, print_written
 from nodulebench.language import english
@@ -29,7 +30,7 @@ def command() -> None:
     """Take batches of cases from blind readings to release, step by step."""
 
 
-for part in (log, audit, anchor, key, open_cases, draw, ask, answer):
+for part in (log, audit, anchor, key, open_cases, draw, revise, ask, answer):
     command.add_command(part)
 
 
@@ -38,7 +39,7 @@ for part in (log, audit, anchor, key, open_cases, draw, ask, answer):
 @click.option("--roster", type=FILE, required=True, help="TOML of people and teams.")
 @click.option("--cases", type=FILE, required=True, help="Cases: a table, or what 'curate' wrote.")
 @click.option("--series", type=FILE, help="List of cases, as 'draw' writes it: restricts them.")
-@option("--workflow", str, "nifdc-2022", "nifdc-2022 or fg-ai4h.")
+@option("--workflow", str, "nifdc-2022", "nifdc-2022, fg-ai4h or lidc-idri.")
 @click.option("--draw-teams", "seed", type=int, metavar="SEED", help="Draw the teams at random.")
 @option(
     "--repeat-share",
@@ -274,7 +275,8 @@ def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
 @click.option(
     "--findings", type=FILE, help="Folder for what each reader drew, for 'reference build'."
 )
-def export(folder: Path, target: Path, batches: tuple[str, ...], findings: Path | None) -> None:
+@click.option("--blind-findings", type=FILE, help="Folder for what each drew before a second look.")
+def export(folder: Path, target: Path, batches: tuple[str, ...], **parts: Path | None) -> None:
     r"""Write the nodules of released batches as a reference bundle, with its provenance.
 
     \b
@@ -283,11 +285,11 @@ def export(folder: Path, target: Path, batches: tuple[str, ...], findings: Path 
     from nodulebench.workflows.annotate.desk import open_project
     from nodulebench.workflows.annotate.released_batches import export_released
 
-    reference = export_released(open_project(folder), target, batches, findings=findings)
+    reference = export_released(open_project(folder), target, batches, **parts)
     click.echo(
         f"wrote {target}: {reference.nodules.height} nodules in {reference.cases.height} cases"
     )
-    print_written(findings)
+    print_written(*parts.values())
     print_next(f"nodulebench bundle {target} --curated … --out BUNDLE")
 
 

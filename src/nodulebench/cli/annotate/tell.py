@@ -29,6 +29,9 @@ def _open_things(batch: Any) -> Iterator[str]:
     reviewer = batch.order.reviewer_id
     for case_id, reader in batch.missing_readings:
         yield f"{case_id}: waits for the reading of {reader}"
+    for case_id, reader in batch.unrevised:
+        if batch.is_unblinded(case_id):
+            yield f"{case_id}: waits for the second reading of {reader}"
     for case_id, name in batch.untyped:
         yield f"{case_id} {name}: waits for its type"
     if batch.waits_for_draw:
@@ -52,6 +55,8 @@ def _next(batch: Any, folder: Any, batch_id: str) -> str:
     if batch.state == "reading":
         reader = next((one for _, one in batch.missing_readings), "READER")
         return f"read {place} FILE --by {reader}"
+    if batch.state == "revision":
+        return f"revise {place} FILE --by {batch.unrevised[0][1]}"
     if batch.waits_for_draw:
         return f"draw {place} --by ORGANISER"
     if batch.state == "review" and not batch.unreviewed:
@@ -59,7 +64,8 @@ def _next(batch: Any, folder: Any, batch_id: str) -> str:
     if batch.state == "arbitration" and not batch.open_disputes and not batch.is_approved:
         return f"approve {place} --inspected sufficiency ... --by COMMISSION"
     if batch.state == "arbitration" and not batch.open_disputes:
-        return f"release {place} --by ARBITRATOR"
+        who = "ARBITRATOR" if batch.rules.has_arbitration else "ORGANISER"
+        return f"release {place} --by {who}"
     if batch.state == "released":
         return f"export {folder} REFERENCE"
     who = {"typing": "READER", "review": batch.order.reviewer_id}.get(batch.state, "ARBITRATOR")

@@ -198,18 +198,24 @@ TEXTS = {
     "workbench.work.release": "Release the batch",
     "workbench.work.released": "Batch {batch} is released: nothing of it changes any more.",
     "workbench.work.state.reading": "reading",
+    "workbench.work.state.revision": "second reading",
     "workbench.work.state.checking": "comparison",
     "workbench.work.state.typing": "typing",
     "workbench.work.state.review": "review",
     "workbench.work.state.arbitration": "arbitration",
     "workbench.work.state.released": "released",
     "workbench.work.mode.read": "to read",
+    "workbench.work.mode.revise": "to read again",
     "workbench.work.mode.type": "types to say",
     "workbench.work.mode.review": "to review",
     "workbench.work.mode.arbitrate": "to settle",
     "workbench.work.mode.look": "done",
     "workbench.work.asks.read": (
         "Mark and outline every nodule, without knowing what others mark, then hand in."
+    ),
+    "workbench.work.asks.revise": (
+        "All have read this case. Look at what the others marked, change your own marks where you "
+        "want to, or leave them, then hand in. What you read before is kept."
     ),
     "workbench.work.asks.type": "Say the type of every nodule that you drew, then hand in.",
     "workbench.work.asks.review": (
@@ -222,6 +228,9 @@ TEXTS = {
     "workbench.work.asks.look": "Nothing is asked of you in this case now.",
     "workbench.work.sure.read": (
         "Hand in the reading of this case? Nothing of it can be changed afterwards."
+    ),
+    "workbench.work.sure.revise": (
+        "Hand in your second reading of this case? Nothing of it can be changed afterwards."
     ),
     "workbench.work.sure.type": (
         "Hand in the types of this case? They cannot be changed afterwards."
@@ -249,6 +258,9 @@ TEXTS = {
     "workbench.work.types_said": "Types that were said: {types}",
     "workbench.work.reader_drew": "Reader {letter} · slices: {slices}",
     "workbench.work.drawn_by": "Drawn by {count} of {of} readers",
+    "workbench.work.others": "Other readers",
+    "workbench.work.others.none": "Nobody else marked anything.",
+    "workbench.work.take": "Take",
     "workbench.work.candidates": "Candidates",
     "workbench.work.inconsistent": "Not drawn by all on",
     "workbench.work.not_by_all": "not drawn by all readers on this slice",

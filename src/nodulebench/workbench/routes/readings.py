@@ -30,7 +30,9 @@ def reading(
     draft, beside = drafts.of(room.draft_key(number)), room.beside(number, tiles)
     stands = {name: Kept(0, finding) for name, finding in beside.given.items()}
     for name, kept in draft.findings.items():
-        if kept.finding is not None or name in stands:
+        if kept.finding is None and name not in beside.told:
+            stands.pop(name, None)
+        else:
             stands[name] = Kept(kept.version, kept.finding or beside.given[name])
     return {
         "mode": beside.mode,
@@ -39,6 +41,10 @@ def reading(
         "findings": [
             {"id": name, **_told(kept, tiles), **_candidate(beside, name, say)}
             for name, kept in stands.items()
+        ],
+        "others": [
+            {"letter": letter, "findings": [one.model_dump(mode="json") for one in findings]}
+            for letter, findings in beside.others.items()
         ],
     }
 

@@ -12,9 +12,20 @@ from nodulebench.workflows.annotate.work.worklist import Task
 
 
 def reading_of(
-    task: Task, reader_id: str, findings: Mapping[str, Finding], tiles: Tiles
+    task: Task,
+    reader_id: str,
+    findings: Mapping[str, Finding],
+    tiles: Tiles,
+    kept: Mapping[str, DrawnFinding] | None = None,
 ) -> Reading:
     """What a reader drew in a case: its nodules; points below 3 mm and non-nodules are none.
+
+    Args:
+        task: the case.
+        reader_id: who drew it.
+        findings: what was drawn or changed.
+        tiles: the voxels of the scan.
+        kept: what was read before and left as it was, to the last digit.
 
     Raises:
         InputError: if a nodule has no outline.
@@ -24,7 +35,8 @@ def reading_of(
         DrawnFinding(finding_id=name, slices=drawn_slices(task, one, tiles), type=one.type)
         for name, one in nodules.items()
     )
-    return Reading(case_id=task.case_id, reader_id=reader_id, findings=drawn)
+    findings_now = (*(kept or {}).values(), *drawn)
+    return Reading(case_id=task.case_id, reader_id=reader_id, findings=findings_now)
 
 
 def answers_of(

@@ -21,7 +21,7 @@ from nodulebench.workbench.work.answers import answers_of, reading_of
 from nodulebench.workbench.work.shown import finding_of, told_of
 from nodulebench.workflows.annotate.desk import Desk, open_project
 from nodulebench.workflows.annotate.work.handing_in import hand_in_answers, hand_in_reading
-from nodulebench.workflows.annotate.work.shown import shown_candidates
+from nodulebench.workflows.annotate.work.shown import drawn_by_others, shown_candidates
 from nodulebench.workflows.annotate.work.worklist import KnownBatches, Task, stands_of, tasks_of
 
 Desks = Callable[[], AbstractContextManager[Desk]]
@@ -138,10 +138,13 @@ class WorkRoom(Room):
             task = self._tasks(desk, batches)[number]
             batch = batches[task.batch_id]
             seen = shown_candidates(desk.workflow, batch, self.reader, task.case_id)
+            others = drawn_by_others(desk.workflow, batch, self.reader, task.case_id)
+        is_own = task.mode == "revise"
         return Beside(
             task.mode,
             {one.name: finding_of(one, tiles) for one in seen},
-            {one.name: told_of(one, tiles) for one in seen},
+            {} if is_own else {one.name: told_of(one, tiles) for one in seen},
+            {name: [finding_of(one, tiles) for one in drawn] for name, drawn in others.items()},
         )
 
     def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:
@@ -150,8 +153,14 @@ class WorkRoom(Room):
         if task.mode == "look":
             raise ConflictError("handed_in")
         with drafts.handing_in(_key(task)) as draft, self._desks() as desk:
-            if task.mode == "read":
-                drawn = reading_of(task, self.reader, draft.present, tiles)
+            if task.mode in ("read", "revise"):
+                before = desk.batch(task.batch_id).readings.get((task.case_id, self.reader))
+                kept = {
+                    one.finding_id: one
+                    for one in (before.findings if before and task.mode == "revise" else ())
+                    if draft.findings.get(one.finding_id) is None
+                }
+                drawn = reading_of(task, self.reader, draft.present, tiles, kept)
                 hand_in_reading(desk, self.reader, task, drawn)
             else:
                 said = _standing(draft, beside)

@@ -18,15 +18,17 @@ from nodulebench.annotate.process.actions import (
     CorrectOutline,
     FinishCase,
     OneStep,
+    ReviseReading,
     SubmitReading,
     at_once,
 )
-from nodulebench.annotate.process.batch import Batch, Key, WorkflowRules
+from nodulebench.annotate.process.batch import Batch, Key
 from nodulebench.annotate.process.events import Event, json_digest
 from nodulebench.annotate.process.keys import key_change
 from nodulebench.annotate.process.log import Batches, act, annotation_log
 from nodulebench.annotate.process.permissions import known_batch as known_batch
 from nodulebench.annotate.process.record import steps_of as steps_of
+from nodulebench.annotate.process.rules import WorkflowRules
 from nodulebench.annotate.process.workflow import SeenCandidate, Workflow
 from nodulebench.annotate.readings.reading import Reading, readings_of
 from nodulebench.annotate.teams import new_seed
@@ -84,14 +86,11 @@ class Desk:
         return known_batch(self.batches(), batch_id)
 
     def visible(self, actor_id: str, batch_id: str) -> tuple[list[Reading], list[SeenCandidate]]:
-        """The readings and candidates of a batch that someone may see now."""
-        view = self.log.view()
-        known_batch(Batches(self.workflow, view), batch_id)
-        events = view.events(batch_id)
-        return (
-            self.workflow.visible_readings(events, actor_id, batch_id),
-            self.workflow.visible_candidates(events, actor_id, batch_id),
-        )
+        """The readings and candidates of a batch that someone may see now; others by letters."""
+        batch = self.batch(batch_id)
+        readings = self.workflow.seen_readings(batch, actor_id)
+        others = self.workflow.seen_of_others(batch, actor_id)
+        return [*readings, *others], self.workflow.seen_candidates(batch, actor_id)
 
     def batches(self) -> Mapping[str, Batch]:
         """All batches as they stand."""
@@ -184,11 +183,58 @@ def hand_in_readings(
         # a hand-in that version 0.1 was killed in is completed by the same once more
         new = [one for one in readings if batch.readings.get((one.case_id, reader_id)) != one]
         still = set(batch.missing_readings) - {(one.case_id, reader_id) for one in new}
-        is_last = not still and batch.checks is None
+        is_last = not still and batch.checks is None and batch.rules.revision == "none"
         taken: list[OneStep] = [
             SubmitReading(batch_id=batch_id, reading=one, seed=None if place else new_seed())
             for place, one in enumerate(new if new or is_last else readings)
         ]
+        return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
+
+    return desk.does(reader_id, steps)
+
+
+def revise(desk: Desk, batch_id: str, reader_id: str, path: Path | None = None) -> Event:
+    """Hand in a reader's file once more, for all cases that they can revise; see ``Batch``.
+
+    Args:
+        desk: the project.
+        batch_id: the batch.
+        reader_id: who revises.
+        path: the cases as they shall be, all of them; None: as they were read.
+
+    Raises:
+        InputError: if there is nothing to revise, or the file speaks of another case.
+    """
+    batch = desk.batch(batch_id)
+    open_cases = [
+        case_id
+        for case_id, reader in batch.unrevised
+        if reader == reader_id and batch.is_unblinded(case_id)
+    ]
+    if path is None:
+        drawn = [batch.readings[case_id, reader_id] for case_id in open_cases]
+    else:
+        drawn = [
+            one
+            for one in _drawn(desk, batch_id, reader_id, path)
+            if one.case_id in open_cases or one.findings
+        ]
+    if not drawn:
+        what = f"has no case that '{reader_id}' can revise now."
+        raise InputError.at(f"batch '{batch_id}'", what, "See 'annotate review status'.")
+    return revise_readings(desk, batch_id, reader_id, drawn)
+
+
+def revise_readings(
+    desk: Desk, batch_id: str, reader_id: str, readings: Sequence[Reading]
+) -> Event:
+    """Hand in cases once more, as one event; with the last of all the program compares them."""
+
+    def steps(batches: Mapping[str, Batch]) -> Action:
+        batch = known_batch(batches, batch_id)
+        still = set(batch.unrevised) - {(one.case_id, reader_id) for one in readings}
+        taken: list[OneStep] = [ReviseReading(batch_id=batch_id, reading=one) for one in readings]
+        is_last = not still and batch.checks is None and not batch.missing_readings
         return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
 
     return desk.does(reader_id, steps)

@@ -31,7 +31,12 @@ from nodulebench.workflows.annotate.unite_readings import Accepted, unite
 
 
 def export_released(
-    desk: Desk, target: Path, batch_ids: Iterable[str] = (), *, findings: Path | None = None
+    desk: Desk,
+    target: Path,
+    batch_ids: Iterable[str] = (),
+    *,
+    findings: Path | None = None,
+    blind_findings: Path | None = None,
 ) -> Reference:
     """Write the nodules of released batches as a bundle and, with ``findings``, what readers drew.
 
@@ -43,6 +48,7 @@ def export_released(
         target: folder of the bundle, with who did what and when in ``provenance.json``.
         batch_ids: the batches; empty: all that are released.
         findings: folder for the readers' own findings, as tables.
+        blind_findings: folder for those of the blind phase, where there was a second one.
 
     Raises:
         InputError: if a batch is not released, none is, or the log holds a step that was not
@@ -59,6 +65,8 @@ def export_released(
         write_json(_provenance(desk, list(batches)), stage / PROVENANCE)
     if findings is not None:
         write_findings(drawn, findings)
+    if blind_findings is not None:
+        write_findings(blind_readings(desk, batch_ids), blind_findings)
     return reference
 
 
@@ -118,8 +126,9 @@ def accepted_of(batch: Batch, key: Key) -> Accepted:
 
 
 def released_findings(desk: Desk, batch_ids: Iterable[str] = ()) -> Readings:
-    """What the readers of released batches drew, blind, with the types that they gave.
+    """What the readers of released batches drew in the end, with the types that they gave.
 
+    SESSIONS says whether that was ``blind`` or ``unblinded``, after a look at what others drew.
     FINDINGS gets two further columns: ``candidate_id``, and ``is_nodule``, what the workflow made
     of the candidate. What the reviewer added is no reader's finding and is in the bundle alone.
 
@@ -140,7 +149,21 @@ def released_findings(desk: Desk, batch_ids: Iterable[str] = ()) -> Readings:
     joined = readings.findings.join(
         decided, on=["case_id", "reader_id", "source_id"], how="left", maintain_order="left"
     )
-    return replace(readings, findings=FINDINGS.conform(joined, "FINDINGS"))
+    phase = "blind" if desk.workflow.rules.revision == "none" else "unblinded"
+    sessions = readings.sessions.with_columns(phase=pl.lit(phase))
+    return replace(readings, sessions=sessions, findings=FINDINGS.conform(joined, "FINDINGS"))
+
+
+def blind_readings(desk: Desk, batch_ids: Iterable[str] = ()) -> Readings:
+    """What the readers of released batches drew before they saw what others did.
+
+    Raises:
+        InputError: if a batch is not released, or none is.
+    """
+    chosen = list(released(desk, batch_ids).values())
+    drawn = [one for batch in chosen for one in batch.readings.values()]
+    found = findings_of(desk.folder.resolve().name, _listed(desk, chosen), drawn)
+    return replace(found, sessions=found.sessions.with_columns(phase=pl.lit("blind")))
 
 
 def _decisions(batch: Batch) -> Iterable[tuple[str, str, str, str, bool]]:

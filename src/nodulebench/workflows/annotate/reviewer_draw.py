@@ -8,7 +8,7 @@ the project that its owner alone can read.
 import base64
 import binascii
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from nodulebench.annotate.process.actions import Action, OpenBatch, Seed
 from nodulebench.annotate.process.batch import Batch
 from nodulebench.annotate.process.events import Event
 from nodulebench.annotate.teams import new_seed, promise_of
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.model.written import Written, checked
 from nodulebench.storage.durable import make_folder, replace_whole
 from nodulebench.storage.event_log.seal import PersonSeal
@@ -67,6 +67,7 @@ def open_batch(
         InputError: if it may not be, or the file holds something else.
     """
     fields = {"batch_id": batch_id, "team_id": team_id, "case_ids": tuple(case_ids)}
+    refuse_any(_apart(desk, batch_id, fields["case_ids"]))
 
     def order(**more: Any) -> OpenBatch:
         return checked(OpenBatch, {**fields, **more}, f"batch '{batch_id}'")
@@ -91,6 +92,20 @@ def open_batch(
     with locked(file.with_name(f".{file.name}.lock"), file):
         _keep(desk, file, batch_id, seed)
         return desk.does(actor_id, step)
+
+
+def _apart(desk: Desk, batch_id: str, case_ids: Iterable[str]) -> Iterator[Problem]:
+    """Cases that are shown twice, once of them after readers saw what others drew in it."""
+    if desk.workflow.rules.revision == "none":
+        return
+    given = set(case_ids)
+    for shown_as, case_id in desk.repeats.items():
+        if (shown_as in given) != (case_id in given):
+            what = f"'{case_id}' is shown twice, and only one of both is in the batch."
+            remedy = (
+                f"Readers see all marks after a batch: give them '{shown_as}' together with it."
+            )
+            yield Problem(f"batch '{batch_id}'", what, remedy)
 
 
 def promise_file(folder: Path, batch_id: str) -> Path:

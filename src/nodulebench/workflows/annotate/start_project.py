@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.annotate.people import Role, Roster
-from nodulebench.annotate.process.batch import WORKFLOWS, WorkflowRules
+from nodulebench.annotate.process.rules import WORKFLOWS, WorkflowRules
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.annotate.readings.repeats import draw_repeats, with_repeats
 from nodulebench.annotate.teams import random_teams
@@ -69,6 +69,12 @@ def start_project(
         if repeat_share
         else {}
     )
+    if repeats and rules.revision == "case":
+        raise InputError.at(
+            "rules",
+            "cases are shown twice, and readers would see what others drew before the second time.",
+            'Set revision = "batch" in [rules] of the roster.',
+        )
     table = with_repeats(table, repeats)
     Workflow(people, table, rules)
     with staged_folder(folder, last=PROJECT, is_new=True) as stage:

@@ -3,7 +3,7 @@
 import pytest
 
 from builders.annotation import Desk, small_cases, two_teams
-from nodulebench.annotate.process.batch import NIFDC
+from nodulebench.annotate.process.rules import NIFDC
 from nodulebench.annotate.process.workflow import Workflow
 
 

@@ -20,7 +20,7 @@ from nodulebench.annotate.process.actions import (
     ReviewNodule,
     SubmitReading,
 )
-from nodulebench.annotate.process.batch import ITU, NIFDC
+from nodulebench.annotate.process.rules import ITU, NIFDC
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.errors import InputError
 

@@ -15,7 +15,7 @@ from builders.annotation import (
 from builders.words import sentences
 from nodulebench.annotate.people import Person, Roster, Team, Training
 from nodulebench.annotate.process.actions import CorrectOutline
-from nodulebench.annotate.process.batch import ITU, NIFDC
+from nodulebench.annotate.process.rules import ITU, NIFDC
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.errors import InputError
 

@@ -4,7 +4,7 @@ import pytest
 
 from builders.annotation import small_cases, two_teams
 from builders.tables import Slice, case, mark, submission
-from nodulebench.annotate.process.batch import NIFDC
+from nodulebench.annotate.process.rules import NIFDC
 from nodulebench.formats.marks.nifdc_csv import write_marks
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.annotate.desk import (

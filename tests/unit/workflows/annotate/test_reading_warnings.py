@@ -11,7 +11,7 @@ import pytest
 from builders.annotation import drawn, reading, two_teams
 from builders.places import TEST_DATA
 from builders.tables import Slice, case, mark, submission
-from nodulebench.annotate.process.batch import NIFDC
+from nodulebench.annotate.process.rules import NIFDC
 from nodulebench.cli import main
 from nodulebench.errors import InputError
 from nodulebench.formats.images.metaimage import write_volume

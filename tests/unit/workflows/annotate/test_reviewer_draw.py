@@ -21,8 +21,8 @@ from nodulebench.annotate.process.actions import (
     Several,
     SubmitReading,
 )
-from nodulebench.annotate.process.batch import NIFDC
 from nodulebench.annotate.process.record import event_of
+from nodulebench.annotate.process.rules import NIFDC
 from nodulebench.annotate.readings.reading import readings_of
 from nodulebench.annotate.teams import new_seed, promise_of, random_reviewer
 from nodulebench.errors import InputError

@@ -11,6 +11,7 @@ const AGAIN_MS = 20000;
 // What each step of the work is called, asks, warns of and leaves open.
 const MODES = {
   read: { name: "work.mode.read", asks: "work.asks.read", sure: "work.sure.read" },
+  revise: { name: "work.mode.revise", asks: "work.asks.revise", sure: "work.sure.revise" },
   type: { name: "work.mode.type", asks: "work.asks.type", sure: "work.sure.type", open: "work.open.type" },
   review: { name: "work.mode.review", asks: "work.asks.review", sure: "work.sure.review",
     open: "work.open.review", yes: "work.review.yes", no: "work.review.no" },
@@ -18,7 +19,7 @@ const MODES = {
     open: "work.open.arbitrate", yes: "work.arbitrate.yes", no: "work.arbitrate.no" },
   look: { name: "work.mode.look", asks: "work.asks.look", sure: "work.asks.look" },
 };
-const STATES = { reading: "work.state.reading", checking: "work.state.checking",
+const STATES = { reading: "work.state.reading", revision: "work.state.revision", checking: "work.state.checking",
   typing: "work.state.typing", review: "work.state.review", arbitration: "work.state.arbitration",
   released: "work.state.released" };
 
@@ -50,7 +51,7 @@ export class Work extends Findings {
   }
 
   get mayAdd() {
-    return ["read", "review"].includes(this.mode);
+    return ["read", "revise", "review"].includes(this.mode);
   }
 
   get mayDraw() {
@@ -78,10 +79,45 @@ export class Work extends Findings {
         state.beneath.push({ finding: { slices }, colour: READERS[letter] ?? OTHER, isOther: true });
       }
     }
+    for (const { letter, findings } of state.others) {
+      for (const finding of findings) {
+        state.beneath.push({ finding, colour: READERS[letter] ?? OTHER, isOther: true });
+      }
+    }
+    this.showOthers();
     if (!this.mayDraw) state.tools.use("look");
     const first = this.unanswered[0] ?? this.asked[0];
     if (first) this.jump(first.id);
     else state.changed();
+  }
+
+  // What other readers drew in a case that is revised: to jump to, and to take over as one's own.
+  showOthers() {
+    const items = this.state.others.flatMap(({ letter, findings }) => findings.map((finding) => {
+      const item = document.createElement("li"), jump = document.createElement("button");
+      const mark = document.createElement("i"), name = document.createElement("span");
+      const take = document.createElement("button");
+      mark.style.background = READERS[letter] ?? OTHER;
+      name.textContent = say("work.reader_drew", { letter, slices: finding.slices.length });
+      jump.type = take.type = "button";
+      jump.className = "one";
+      jump.append(mark, name);
+      jump.addEventListener("click", () => {
+        const { grid } = this.state.volume;
+        this.state.moveTo(grid.toIndex(finding.place_mm), { reveals: true });
+      });
+      take.textContent = say("work.take");
+      take.hidden = this.mode !== "revise";
+      take.addEventListener("click", () => {
+        const { place_mm, slices, type } = finding;
+        this.begin({ place_mm, slices, type });
+      });
+      item.append(jump, take);
+      return item;
+    }));
+    find("others").replaceChildren(...items);
+    find("others-part").hidden = !this.state.others.length;
+    find("others-none").hidden = items.length > 0;
   }
 
   begin(finding) {
@@ -197,15 +233,16 @@ export class Work extends Findings {
     super.show();
     const { state, mode } = this, one = this.chosen, told = one?.told;
     document.body.dataset.mode = mode;
+    const like = mode === "revise" ? "read" : mode; // the same tools and fields
     for (const place of document.querySelectorAll("[data-for]")) {
-      place.hidden = !place.dataset.for.split(" ").includes(mode);
+      place.hidden = !place.dataset.for.split(" ").includes(like);
     }
     find("asks").textContent = state.number === null ? "" : say(MODES[mode].asks);
     find("sure").querySelector("p").textContent = say(MODES[mode].sure);
-    find("findings-title").textContent = say(mode === "read" ? "findings" : "work.candidates");
+    find("findings-title").textContent = say(like === "read" ? "findings" : "work.candidates");
     find("hand-in").hidden = mode === "look";
     this.showNothing();
-    find("none").hidden = state.findings.length > 0 || mode !== "read";
+    find("none").hidden = state.findings.length > 0 || like !== "read";
     const isAsked = Boolean(told?.is_asked), isMine = one && !told;
     for (const field of this.form.elements) {
       field.disabled = state.isHandedIn || Boolean(told && !isAsked);

@@ -21,7 +21,12 @@ from nodulebench.annotate.process.batch import Batch
 from nodulebench.annotate.process.events import Event
 from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.errors import InputError, Problem, refuse_any
-from nodulebench.workflows.annotate.desk import Desk, hand_in_readings, known_batch
+from nodulebench.workflows.annotate.desk import (
+    Desk,
+    hand_in_readings,
+    known_batch,
+    revise_readings,
+)
 from nodulebench.workflows.annotate.work.shown import shown_names
 from nodulebench.workflows.annotate.work.worklist import Mode, Task, waiting
 
@@ -42,8 +47,9 @@ class Answer:
 
 
 def hand_in_reading(desk: Desk, actor_id: str, task: Task, reading: Reading) -> Event:
-    """Hand in what a reader drew in a case; with the last one the program compares them."""
-    return hand_in_readings(desk, task.batch_id, actor_id, [reading])
+    """Hand in what a reader drew in a case, or revised; with the last the program compares them."""
+    hand_in = revise_readings if task.mode == "revise" else hand_in_readings
+    return hand_in(desk, task.batch_id, actor_id, [reading])
 
 
 def hand_in_answers(desk: Desk, actor_id: str, task: Task, answers: Sequence[Answer]) -> Event:

@@ -3,13 +3,13 @@
 Who drew what is told to nobody: readers are letters, in an order that follows from the batch.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from nodulebench.annotate.process.batch import Batch, Key
+from nodulebench.annotate.process.letters import letter_of
 from nodulebench.annotate.process.workflow import SeenCandidate, Workflow
 from nodulebench.annotate.readings.consistency import Box
 from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
@@ -17,8 +17,6 @@ from nodulebench.model.notice import Notice
 from nodulebench.workflows.annotate.released_batches import accepted_of
 from nodulebench.workflows.annotate.unite_readings import unite
 from nodulebench.workflows.annotate.work.worklist import waiting
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ def shown_candidates(workflow: Workflow, batch: Batch, actor_id: str, case_id: s
     Before readings were compared there are none, and a reader sees what they handed in.
     """
     if batch.checks is None:
-        own = batch.readings.get((case_id, actor_id))
+        own = batch.last_readings.get((case_id, actor_id))
         return [_as_drawn(one) for one in ([] if own is None else own.findings)]
     seen = [one for one in workflow.seen_candidates(batch, actor_id) if one.case_id == case_id]
     drawn = {
@@ -77,7 +75,7 @@ def shown_names(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -
     """
     seen = [one for one in workflow.seen_candidates(batch, actor_id) if one.case_id == case_id]
     whole = {one.candidate_id: one.candidate_id for one in seen if one.is_whole}
-    reading = batch.readings.get((case_id, actor_id))
+    reading = batch.last_readings.get((case_id, actor_id))
     place = {one.finding_id: at for at, one in enumerate(reading.findings if reading else ())}
     firsts = {
         one.candidate_id: min(
@@ -96,14 +94,15 @@ def _as_drawn(one: DrawnFinding) -> Shown:
     return Shown(one.finding_id, one.slices, {}, 0, (), one.type, (), (), "", is_asked=False)
 
 
-def letter_of(batch: Batch, reader_id: str) -> str:
-    """By which letter a reader of a batch is shown."""
-    order = sorted(batch.reader_ids, key=lambda one: _hidden(batch.order.batch_id, one))
-    return LETTERS[order.index(reader_id)]
-
-
-def _hidden(batch_id: str, reader_id: str) -> bytes:
-    return hashlib.sha256(f"{batch_id} {reader_id}".encode()).digest()
+def drawn_by_others(
+    workflow: Workflow, batch: Batch, actor_id: str, case_id: str
+) -> dict[str, list[Shown]]:
+    """Letter -> what that reader drew in a case, where who revises it may see that."""
+    return {
+        one.reader_id: [_as_drawn(finding) for finding in one.findings]
+        for one in workflow.seen_of_others(batch, actor_id)
+        if one.case_id == case_id
+    }
 
 
 def _shown(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nodulebench.annotate.process.events import Event
     from nodulebench.storage.event_log.indexed import View
 
-Mode = Literal["read", "type", "review", "arbitrate", "look"]
+Mode = Literal["read", "revise", "type", "review", "arbitrate", "look"]
 """What is asked of somebody in a case; look: nothing now."""
 
 
@@ -115,7 +115,7 @@ def _stands(
     for batch_id, batch in batches.items():
         own = [one for one in tasks if one.batch_id == batch_id]
         is_ready = batch.state == "arbitration" and not batch.open_disputes and batch.is_approved
-        may_release = is_ready and workflow.may_arbitrate(batch, actor_id)
+        may_release = is_ready and workflow.may_release(batch, actor_id)
         if own or may_release:
             done = sum(one.mode == "look" for one in own)
             yield BatchStand(batch_id, batch.state, done, len(own), may_release)
@@ -135,8 +135,11 @@ def has_part(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> b
 
 def mode_of(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> Mode:
     """What is asked of somebody in a case now."""
-    if batch.state == "reading":
-        return "read" if (case_id, actor_id) in batch.missing_readings else "look"
+    if batch.state in ("reading", "revision"):
+        if (case_id, actor_id) in batch.missing_readings:
+            return "read"
+        is_open = (case_id, actor_id) in batch.unrevised and batch.is_unblinded(case_id)
+        return "revise" if is_open else "look"
     asked: dict[State, Mode] = {"typing": "type", "review": "review", "arbitration": "arbitrate"}
     if batch.state == "review":
         is_asked = actor_id == batch.order.reviewer_id and case_id in batch.unfinished

@@ -1,0 +1,107 @@
+"""A second reading in the page: others' marks by letters, the own ones to be changed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders.working import BESIDE, PLACE, Person, ball_project, desk_of, people_of
+from nodulebench.annotate.process.rules import LIDC
+from nodulebench.formats.findings_tables import read_findings
+from nodulebench.workflows.annotate.released_batches import export_released
+
+RULES = LIDC.model_copy(update={"readers": 3})
+READERS = ("r1", "r2", "r3")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return ball_project(tmp_path, "a", "b", rules=RULES, reviewer=None)
+
+
+def reads(person: Person, number: int, *places: list[float]) -> None:
+    for at, place in enumerate(places):
+        person.draw(number, f"f{at}", place)
+    person.hand_in(number)
+
+
+def modes(person: Person) -> list[str]:
+    return [one["mode"] for one in person.ask("/scans")]
+
+
+def drawn(person: Person, number: int = 0) -> tuple[list[str], dict[str, int]]:
+    """The own findings, and how many each of the others drew."""
+    told: dict[str, Any] = person.ask(f"/scans/{number}/reading")
+    others = {one["letter"]: len(one["findings"]) for one in told["others"]}
+    return [one["id"] for one in told["findings"]], others
+
+
+def test_blind_before_and_open_after(folder: Path) -> None:
+    with people_of(folder, *READERS) as people:
+        first, second, third = (people[name] for name in READERS)
+        reads(first, 0, PLACE, BESIDE)
+        reads(second, 0, PLACE)
+        for person in (first, second, third):
+            assert drawn(person)[1] == {}
+        assert modes(first) == ["look", "read"]
+        reads(third, 0)
+        assert modes(first) == ["revise", "read"]
+        own, others = drawn(first)
+        assert own == ["f0", "f1"]
+        assert sorted(others.values()) == [0, 1]
+        assert sorted(drawn(third)[1].values()) == [1, 2]
+        assert drawn(first, 1)[1] == {}  # the other case stays blind
+        text = json.dumps(first.ask("/scans/0/reading"))
+        assert not [name for name in READERS if f'"{name}"' in text]
+
+
+def test_own_marks_are_changed_added_removed_and_left_to_the_last_digit(folder: Path) -> None:
+    with people_of(folder, *READERS) as people:
+        for name, places in zip(READERS, ((PLACE, BESIDE), (PLACE,), (PLACE,)), strict=True):
+            reads(people[name], 0, *places)
+        first, second, third = (people[name] for name in READERS)
+        first.post(
+            "/scans/0/edits",
+            {"client": "tab", "number": 1, "finding_id": "f1", "based_on": 0, "finding": None},
+        )
+        assert drawn(first)[0] == ["f0"]
+        first.hand_in(0)
+        second.draw(0, "mine", BESIDE)
+        assert drawn(second)[0] == ["f0", "mine"]
+        assert sorted(drawn(third)[1].values()) == [1, 2]  # what others revised is not shown
+        second.hand_in(0)
+        third.hand_in(0)
+        third.hand_in(0, code=409)
+        assert modes(third) == ["look", "read"]
+    batch = desk_of(folder).batch("b1")
+    blind, last = batch.readings, batch.last_readings
+    assert [one.finding_id for one in blind["a", "r1"].findings] == ["f0", "f1"]
+    assert last["a", "r1"].findings == blind["a", "r1"].findings[:1]
+    assert [one.finding_id for one in last["a", "r2"].findings] == ["f0", "mine"]
+    assert last["a", "r3"] == blind["a", "r3"]
+
+
+def test_both_phases_are_exported_and_say_which_they_are(folder: Path, tmp_path: Path) -> None:
+    with people_of(folder, *READERS, "office") as people:
+        for name in READERS:
+            for number in range(2):
+                reads(people[name], number, *([PLACE] if name == "r1" else []))
+        for name in READERS[1:]:
+            for number in range(2):
+                people[name].draw(number, "taken", PLACE)
+                people[name].hand_in(number)
+        for number in range(2):
+            people["r1"].hand_in(number)
+        (stand,) = people["office"].ask("/work")
+        assert (stand["state"], stand["may_release"]) == ("arbitration", True)
+        people["office"].post("/work/b1/release")
+    parts = {"findings": tmp_path / "last", "blind_findings": tmp_path / "blind"}
+    reference = export_released(desk_of(folder), tmp_path / "bundle", **parts)
+    assert reference.nodules["agreement"].to_list() == [3, 3]
+    last, blind = (read_findings(tmp_path / name) for name in ("last", "blind"))
+    assert (last.findings.height, blind.findings.height) == (6, 2)
+    assert set(last.sessions["phase"]) == {"unblinded"}
+    assert set(blind.sessions["phase"]) == {"blind"}
+    steps = json.loads((tmp_path / "bundle" / "provenance.json").read_text())["events"]
+    assert sum(one["step"] == "revise" for one in steps) == 6
