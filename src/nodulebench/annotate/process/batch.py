@@ -85,6 +85,14 @@ class Batch:
     @cached_property
     def typed(self) -> list[Reading]:
         """Everything that was drawn, with the types that were given when they were asked for."""
+        return self._typed(self.drawn)
+
+    @cached_property
+    def blind(self) -> list[Reading]:
+        """What readers drew before they saw anything of others, with types like ``typed``."""
+        return self._typed(self.readings.values())
+
+    def _typed(self, readings: Iterable[Reading]) -> list[Reading]:
         said = {
             (key[0], *finding): self.typings.get(key, {}).get(finding[0])
             for key, one in self.candidates.items()
@@ -97,7 +105,7 @@ class Batch:
                     for one in reading.findings
                 }
             )
-            for reading in self.drawn
+            for reading in readings
         ]
 
     def _reading(self, one: actions.AddNodule) -> Reading:

@@ -4,7 +4,7 @@ The name does not tell which case it is; whoever shows cases to readers should s
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -36,6 +36,35 @@ def draw_repeats(case_ids: Sequence[str], share: float, *, seed: int = 0) -> dic
 
 def _name(case_id: str, seed: int) -> str:
     return "case-" + hashlib.sha256(f"{seed} {case_id}".encode()).hexdigest()[:12]
+
+
+def in_turn(
+    case_ids: Sequence[str], repeats: Mapping[str, str], key: Callable[[str], bytes]
+) -> list[str]:
+    """Cases in the order in which a reader is shown them, which tells nothing of them.
+
+    Between a case and its repeat lie at least all others that are shown twice, once each, and about
+    half of those that are not; repeats lie among these, not at the end.
+
+    Args:
+        case_ids: what is to be read.
+        repeats: the name a case is shown by the second time -> the case.
+        key: at least eight bytes that look random, for each name.
+    """
+    given = set(case_ids)
+    again = {case: name for name, case in repeats.items() if name in given and case in given}
+    twice = sorted(again, key=key)
+    pairs = {*again, *again.values()}
+    once = sorted((name for name in case_ids if name not in pairs), key=key)
+
+    def part(rank: int, name: str, count: int) -> float:
+        return (rank + int.from_bytes(key(name)[:8]) / 2**64) / count
+
+    place = {name: 2 * part(rank, name, len(once)) for rank, name in enumerate(once)}
+    for rank, name in enumerate(twice):
+        place[name] = part(rank, name, len(twice))
+        place[again[name]] = place[name] + 1
+    return sorted(place, key=place.__getitem__)
 
 
 def with_repeats(cases: pl.DataFrame, repeats: Mapping[str, str]) -> pl.DataFrame:

@@ -17,6 +17,7 @@ from nodulebench.cli.annotate.options import (
     one_candidate,
     signed,
 )
+from nodulebench.cli.annotate.quality import quality
 from nodulebench.cli.annotate.questions import answer, ask
 from nodulebench.cli.annotate.revise import revise
 from nodulebench.cli.annotate.tell import tell_batch
@@ -30,7 +31,7 @@ def command() -> None:
     """Take batches of cases from blind readings to release, step by step."""
 
 
-for part in (log, audit, anchor, key, open_cases, draw, revise, ask, answer):
+for part in (log, audit, anchor, key, open_cases, draw, revise, ask, answer, quality):
     command.add_command(part)
 
 
@@ -47,6 +48,7 @@ for part in (log, audit, anchor, key, open_cases, draw, revise, ask, answer):
     0.0,
     "Share of the cases that readers are shown again under another name.",
 )
+@click.option("--repeat-seed", type=int, help="Draws these cases; default: a number nobody knows.")
 @click.option("--exam", type=FILE, help="exam.json: only who passed takes part.")
 def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
     r"""Make the FOLDER of an annotation project.
@@ -308,39 +310,6 @@ def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
     batches = desk.batches()
     for name in batch_ids or batches:
         tell_batch(desk, name, known_batch(batches, name))
-
-
-@command.command("quality")
-@FOLDER
-@option("--periods", click.IntRange(min=2), 4, "Parts of a reader's time, to look for drift.")
-@click.option("--out", type=FILE, help="JSON file for all numbers.")
-def quality(folder: Path, periods: int, out: Path | None) -> None:
-    r"""Say how readers agree with each other, with themselves and over time.
-
-    \b
-    nodulebench annotate review quality panel/ --out quality.json
-    """
-    from nodulebench.workflows.annotate.desk import open_project
-    from nodulebench.workflows.annotate.reader_quality import reader_quality, write_quality
-
-    found = reader_quality(open_project(folder), periods=periods)
-    for one in found["pairs"]:
-        click.echo(f"{one['first']} and {one['second']}: agreement {_shown(one['agreement'])}")
-    for one in found["readers"]:
-        trend = one["drift"].get("p_value")
-        click.echo(
-            f"{one['reader_id']}: sensitivity against the others {_shown(one['sensitivity'])}, "
-            f"{one['lone_per_case']:.2f} lone marks per case, p of drift {_shown(trend)}"
-        )
-    for one in found["repeats"]:
-        click.echo(f"{one['first']} and the own repeats: agreement {_shown(one['agreement'])}")
-    if out is not None:
-        write_quality(found, out)
-    print_written(out)
-
-
-def _shown(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.3f}"
 
 
 def _step(step: str, desk: Any, actor_id: str, **fields: Any) -> None:

@@ -149,9 +149,13 @@ class WorkRoom(Room):
 
     def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:
         """Take the steps that follow from what was drawn and said in a case, all or none."""
-        task, beside = self.tasks()[number], self.beside(number, tiles)
+        task = self.tasks()[number]
         if task.mode == "look":
             raise ConflictError("handed_in")
+        with _told_by_name(task):
+            self._hand_in(task, self.beside(number, tiles), tiles, drafts)
+
+    def _hand_in(self, task: Task, beside: Beside, tiles: Tiles, drafts: Drafts) -> None:
         with drafts.handing_in(_key(task)) as draft, self._desks() as desk:
             if task.mode in ("read", "revise"):
                 before = desk.batch(task.batch_id).readings.get((task.case_id, self.reader))
@@ -176,6 +180,21 @@ class WorkRoom(Room):
 def _standing(draft: Draft, beside: Beside) -> dict[str, Any]:
     """Candidates as they were given, with what was said of them since, and what was added."""
     return {**beside.given, **draft.present}
+
+
+@contextmanager
+def _told_by_name(task: Task) -> Iterator[None]:
+    """What is told of a case calls it as the room does: another name would tell a repeat."""
+    try:
+        yield
+    except InputError as error:
+        if task.name == task.case_id:
+            raise
+        named = (f"'{task.case_id}'", f"'{task.name}'")
+        raise InputError(
+            Problem(one.where.replace(*named), one.what.replace(*named), one.remedy)
+            for one in error.problems
+        ) from None
 
 
 def _key(task: Task, mode: str = "") -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nodulebench.annotate.process.record import Step, steps_of
-from nodulebench.annotate.readings.consistency import CaseCheck
+from nodulebench.annotate.readings.consistency import CaseCheck, check_consistency
 from nodulebench.annotate.readings.quality import (
     drift,
     group_agreement,
@@ -16,10 +16,14 @@ from nodulebench.annotate.readings.quality import (
     repeat_agreement,
     skills,
 )
+from nodulebench.annotate.readings.reading import Reading
 from nodulebench.annotate.readings.repeats import repeated_readings
+from nodulebench.errors import UndefinedError
+from nodulebench.model.notice import reason_of
 from nodulebench.storage.json_text import write_json
-from nodulebench.workflows.annotate.compare_readings import or_reason
+from nodulebench.workflows.annotate.compare_readings import ReadingComparison, or_reason
 from nodulebench.workflows.annotate.desk import Desk
+from nodulebench.workflows.annotate.reader_agreement import reader_agreement
 
 
 def reader_quality(desk: Desk, *, periods: int = 4) -> dict[str, Any]:
@@ -41,7 +45,7 @@ def reader_quality(desk: Desk, *, periods: int = 4) -> dict[str, Any]:
         for case_id, check in (one.checks or {}).items()
         if case_id not in repeats
     ]
-    readings = [reading for one in batches for reading in one.readings.values()]
+    readings = [reading for one in batches for reading in one.blind]
     return {
         "cases": len(checks),
         "group": or_reason(lambda: asdict(group_agreement(checks))),
@@ -57,9 +61,46 @@ def reader_quality(desk: Desk, *, periods: int = 4) -> dict[str, Any]:
         ],
         "repeats": [
             asdict(repeat_agreement(pairs, desk.workflow.rules.consistency))
-            for pairs in repeated_readings(readings, repeats).values()
+            | _with_itself(reader_id, pairs, desk)
+            | {"least_between": _least_between(reader_id, pairs, repeats, steps)}
+            for reader_id, pairs in repeated_readings(readings, repeats).items()
         ],
     }
+
+
+def _with_itself(
+    reader_id: str, pairs: Sequence[tuple[Reading, Reading]], desk: Desk
+) -> dict[str, Any]:
+    """How far a reader agrees with the own repeats on types and diameters, as two readers would."""
+    again = f"{reader_id} again"
+    drawn = [(first, second.model_copy(update={"reader_id": again})) for first, second in pairs]
+    rule = desk.workflow.rules.consistency
+    both = ReadingComparison(
+        desk.workflow.cases,
+        [one for pair in drawn for one in pair],
+        [check_consistency(list(pair), rule) for pair in drawn],
+        [],
+    )
+    try:
+        found = reader_agreement(both)
+    except UndefinedError as error:
+        return {"figures": [], "limits": [], "reason": reason_of(error).to_json()}
+    return {"figures": found.rows, "limits": found.limits.to_dicts()}
+
+
+def _least_between(
+    reader_id: str,
+    pairs: Sequence[tuple[Reading, Reading]],
+    repeats: Mapping[str, str],
+    steps: Sequence[Step],
+) -> int:
+    """The fewest cases that the reader handed in between a case and its repeat."""
+    read = [one.case_id for one in steps if one.step == "read" and one.actor_id == reader_id]
+    shown_as = {case_id: name for name, case_id in repeats.items()}
+    return min(
+        abs(read.index(shown_as[first.case_id]) - read.index(first.case_id)) - 1
+        for first, _ in pairs
+    )
 
 
 def write_quality(found: dict[str, Any], path: Path) -> None:

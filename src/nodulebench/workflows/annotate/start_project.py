@@ -2,6 +2,7 @@
 
 import tomllib
 from pathlib import Path
+from secrets import randbits
 from typing import Any
 
 from nodulebench.annotate.people import Role, Roster
@@ -30,6 +31,7 @@ def start_project(
     workflow: str = "nifdc-2022",
     seed: int | None = None,
     repeat_share: float = 0.0,
+    repeat_seed: int | None = None,
     exam: Path | None = None,
 ) -> Desk:
     """Make the folder of a project.
@@ -44,6 +46,7 @@ def start_project(
         seed: draw teams at random from all juniors and leaders with this seed.
         repeat_share: the share of the cases that readers are shown a second time under another
             name, to see how far they agree with themselves.
+        repeat_seed: of the draw of these cases and of their names; None: one that nobody knows.
         exam: ``exam.json`` of an exam: only who passed it can read, review and arbitrate.
     """
     written = _read_toml(roster)
@@ -65,7 +68,11 @@ def start_project(
         pool = Reference(cases.name, table, NODULES.empty())
         table = pool.restricted(read_case_list(series), series.name).cases
     repeats = (
-        draw_repeats(table["case_id"].to_list(), repeat_share, seed=seed or 0)
+        draw_repeats(
+            table["case_id"].to_list(),
+            repeat_share,
+            seed=randbits(64) if repeat_seed is None else repeat_seed,
+        )
         if repeat_share
         else {}
     )

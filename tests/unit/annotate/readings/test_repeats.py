@@ -1,7 +1,16 @@
+import hashlib
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from builders.annotation import drawn, reading, small_cases
-from nodulebench.annotate.readings.repeats import draw_repeats, repeated_readings, with_repeats
+from nodulebench.annotate.readings.repeats import (
+    draw_repeats,
+    in_turn,
+    repeated_readings,
+    with_repeats,
+)
 from nodulebench.errors import InputError
 
 
@@ -38,3 +47,38 @@ def test_pairs_are_the_cases_that_a_reader_has_read_twice() -> None:
     ]
     pairs = repeated_readings(readings, {"case-x": "a"})
     assert pairs == {"r1": [(readings[0], reading("r1", "a"))]}
+
+
+def digest(name: str) -> bytes:
+    return hashlib.sha256(name.encode()).digest()
+
+
+@given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 10**6))
+@settings(max_examples=150, deadline=None)
+def test_between_a_case_and_its_repeat_lie_many_others(count: int, again: int, seed: int) -> None:
+    names = [f"{seed}-{number}" for number in range(count)]
+    repeats = {f"again-{name}": name for name in names[: min(again, count)]}
+    every = [*names, *repeats]
+    order = in_turn(every, repeats, digest)
+    assert sorted(order) == sorted(every)
+    assert order == in_turn(every[::-1], repeats, digest)
+    least = len(repeats) - 1 + (count - len(repeats)) // 2 - 1
+    for name, case_id in repeats.items():
+        assert order.index(name) - order.index(case_id) - 1 >= max(0, least)
+
+
+def test_repeats_do_not_all_stand_at_the_end_and_orders_differ() -> None:
+    names = [f"s{number}" for number in range(100)]
+    repeats = draw_repeats(names, 0.1, seed=1)
+    first, second = (
+        in_turn([*names, *repeats], repeats, lambda name, who=who: digest(f"{who} {name}"))
+        for who in ("ann", "bo")
+    )
+    assert first != second
+    places = [first.index(name) for name in repeats]
+    assert min(places) < 70
+    assert max(first.index(name) for name in names) > 100  # cases that come once, among the last
+
+
+def test_a_repeat_without_its_case_is_a_case_like_others() -> None:
+    assert sorted(in_turn(["b", "x"], {"x": "a"}, digest)) == ["b", "x"]

@@ -171,6 +171,32 @@ def test_a_case_that_is_shown_twice_has_no_name_of_its_own(tmp_path: Path) -> No
     assert sorted(case_id for case_id, _ in readings) == ["a", "b", "case-0123456789ab"]
 
 
+def test_a_case_comes_back_long_after_and_nothing_tells_that_it_does(tmp_path: Path) -> None:
+    cases = ("first-a", "first-b", "first-c", "first-d")
+    repeats = {f"case-{number}23456789abc": name for number, name in enumerate(cases[:2])}
+    folder = ball_project(tmp_path, *cases, repeats=repeats)
+    orders = []
+    with people_of(folder, "r1", "r2") as people:
+        for name, person in people.items():
+            tasks = [one.case_id for one in person.room.tasks().values()]
+            for again, case_id in repeats.items():
+                assert tasks.index(again) - tasks.index(case_id) >= 2
+            orders.append(tasks)
+            told = [person.client.get("/").text, person.client.get("/scans").text]
+            for number in range(6):
+                person.say(number, "far", {"place_mm": PLACE, "slices": FAR})
+                answer = person.hand_in(number, code=422)["problem"]
+                assert f"case '{number + 1}'" in answer
+                told += [answer, person.client.get(f"/scans/{number}/reading").text]
+                told += [person.client.get(f"/scans/{number}").text]
+            assert not [one for one in (*cases, *repeats) if one in "".join(told)], name
+    assert orders[0] != orders[1]
+
+
+FAR = [{"slice_index": 3, "outline": [[900, 900], [910, 900], [910, 910]]}]
+"""An outline that lies outside the image."""
+
+
 def test_strangers_and_missing_images_are_refused(folder: Path) -> None:
     with (
         pytest.raises(InputError, match="person 'nobody': is not known"),

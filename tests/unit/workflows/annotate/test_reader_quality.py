@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.annotation import small_cases, two_teams
+from builders.annotation import drawn, reading, small_cases, two_teams
 from builders.tables import Slice, case, mark, submission
 from nodulebench.annotate.process.rules import NIFDC
 from nodulebench.formats.marks.nifdc_csv import write_marks
@@ -12,6 +12,7 @@ from nodulebench.workflows.annotate.desk import (
     PROJECT,
     Project,
     hand_in,
+    hand_in_readings,
     open_project,
 )
 from nodulebench.workflows.annotate.reader_quality import reader_quality
@@ -54,3 +55,39 @@ def test_a_project_tells_how_its_readers_agree(desk) -> None:
 def test_readers_are_compared_with_themselves_on_repeated_cases(desk) -> None:
     repeats = {one["first"]: one["agreement"] for one in reader_quality(desk)["repeats"]}
     assert repeats == {"r1": 1.0, "r2": 0.0, "r3": 0.0}
+
+
+def test_a_reader_agrees_with_the_own_repeats_on_types_and_sizes(tmp_path: Path) -> None:
+    """By hand: of four nodules three keep their type, and each is a millimetre larger again."""
+    names = ("a", "b", "c", "d")
+    repeats = {f"again-{name}": name for name in names}
+    small_cases(*names, *repeats).write_csv(tmp_path / CASES)
+    project = Project(roster=two_teams(), rules=NIFDC, repeats=repeats)
+    write_json(project.model_dump(mode="json"), tmp_path / PROJECT)
+    desk = open_project(tmp_path)
+    every = (*names, *repeats)
+    open_batch(desk, "office", "b1", "one", every, reviewer_id="lead2")
+    types = {
+        **dict(zip(names, ("solid", "solid", "part_solid", "part_solid"), strict=True)),
+        **dict(zip(repeats, ("solid", "part_solid", "part_solid", "part_solid"), strict=True)),
+    }
+    sizes = {**dict(zip(names, (4, 6, 8, 10), strict=True))}
+    sizes |= {again: sizes[name] + 1 for again, name in repeats.items()}
+    for reader in ("r1", "r2", "r3"):
+        drawn_cases = [
+            reading(reader, one, drawn("f", (3, 50, 50, sizes[one]), type=types[one]))
+            if reader == "r1"
+            else reading(reader, one)
+            for one in every
+        ]
+        hand_in_readings(desk, "b1", reader, drawn_cases)
+    ann, *others = reader_quality(desk)["repeats"]
+    assert (ann["agreement"], ann["cases"], ann["least_between"]) == (1.0, 4, 3)
+    figures = {row["name"]: row["value"] for row in ann["figures"]}
+    # kappa: 3 of 4 agree, by chance (2 x 1 + 2 x 3) / 16 = 1/2
+    assert figures["type: r1, r1 again"] == pytest.approx(0.5)
+    # Lin: means 7 and 8, variances and covariance of n 5, so 2 x 5 / (5 + 5 + 1)
+    assert figures["diameter: r1, r1 again"] == pytest.approx(10 / 11)
+    (limits,) = ann["limits"]
+    assert (limits["bias_mm"], limits["sd_mm"]) == (-1.0, 0.0)
+    assert [(one["figures"], one["limits"]) for one in others] == [([], []), ([], [])]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from nodulebench.annotate.process.batch import Batch, Key, State
 from nodulebench.annotate.process.log import Batches
 from nodulebench.annotate.process.workflow import Workflow
+from nodulebench.annotate.readings.repeats import in_turn
 from nodulebench.workflows.annotate.desk import Desk
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ class Task:
     """A case of a batch in which somebody has a part."""
 
     number: int
-    """Among the cases of all batches, in the order in which they were opened: it never changes."""
+    """Among the cases of all batches, in the order in which they were opened: it never changes for
+    the person."""
     batch_id: str
     case_id: str
     name: str
@@ -67,20 +69,28 @@ class KnownBatches:
         return {batch_id: self._made[batch_id][1] for batch_id in batches}
 
 
-def places(desk: Desk, batches: Mapping[str, Batch]) -> list[tuple[str, str]]:
-    """Batch and case of every number.
+def places(desk: Desk, batches: Mapping[str, Batch], actor_id: str) -> list[tuple[str, str]]:
+    """Batch and case of every number that somebody knows cases by.
 
-    Where cases are shown a second time, those of a batch stand in an order that tells nothing.
+    Where cases are shown a second time, those of a batch stand in an order of the person's own that
+    tells nothing, the second time long after the first.
     """
     return [
         (batch_id, case_id)
         for batch_id, batch in batches.items()
-        for case_id in _in_order(batch_id, batch.order.case_ids, is_hidden=bool(desk.repeats))
+        for case_id in _in_order(desk, batch, actor_id)
     ]
 
 
-def _in_order(batch_id: str, case_ids: Sequence[str], *, is_hidden: bool) -> Sequence[str]:
-    return sorted(case_ids, key=lambda one: _shuffled(batch_id, one)) if is_hidden else case_ids
+def _in_order(desk: Desk, batch: Batch, actor_id: str) -> Sequence[str]:
+    order = batch.order
+    if not desk.repeats:
+        return order.case_ids
+
+    def drawn(name: str) -> bytes:
+        return hashlib.sha256(f"{order.batch_id} {actor_id} {name}".encode()).digest()
+
+    return in_turn(order.case_ids, desk.repeats, drawn)
 
 
 def tasks_of(desk: Desk, batches: Mapping[str, Batch], actor_id: str) -> list[Task]:
@@ -92,7 +102,7 @@ def tasks_of(desk: Desk, batches: Mapping[str, Batch], actor_id: str) -> list[Ta
     desk.workflow.roster.person(actor_id)
     within: dict[str, int] = {}
     found = []
-    for number, (batch_id, case_id) in enumerate(places(desk, batches)):
+    for number, (batch_id, case_id) in enumerate(places(desk, batches, actor_id)):
         batch = batches[batch_id]
         within[batch_id] = within.get(batch_id, 0) + 1
         if has_part(desk.workflow, batch, actor_id, case_id):
@@ -163,7 +173,3 @@ def waiting(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> li
     elif batch.state == "arbitration" and workflow.may_arbitrate(batch, actor_id):
         keys = batch.open_disputes
     return [key for key in keys if key[0] == case_id]
-
-
-def _shuffled(batch_id: str, name: str) -> bytes:
-    return hashlib.sha256(f"{batch_id} {name}".encode()).digest()
