@@ -155,7 +155,7 @@ def _serve(work: Work, number: int, gpus: tuple[tuple[int, ...], ...]) -> None:
         with open_slot(
             work.algorithm, work.isolation, work.folder / f"slot-{number}", cards
         ) as slot:
-            slot.look = partial(_end_if, work.stopped)
+            slot.look = partial(end_if, work.stopped)
             while not work.stopped.is_set():
                 try:
                     case = work.waiting.get_nowait()
@@ -170,8 +170,12 @@ def _serve(work: Work, number: int, gpus: tuple[tuple[int, ...], ...]) -> None:
         work.done.put(None)
 
 
-def _end_if(stopped: threading.Event) -> None:
-    """Looked at while a program runs, which ends too when somebody stops the run."""
+def end_if(stopped: threading.Event) -> None:
+    """Looked at while a program runs, which ends too when somebody stops the run.
+
+    Raises:
+        _StoppedError: if so.
+    """
     if stopped.is_set():
         raise _StoppedError
 

@@ -1,7 +1,8 @@
 """An algorithm and cases -> what came of each, by an engine whose workers watch the programs.
 
 A worker tests the walls itself before its first case, unpacks an image itself, and reads the image
-of a case itself: what is sent is names and paths.
+of a case itself: what is sent is names and paths. It keeps its slot, and a program that stays, from
+case to case.
 """
 
 import multiprocessing.util
@@ -13,7 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from nodulebench.errors import NoduleBenchError
 from nodulebench.formats.images.case_images import read_case
@@ -22,27 +22,28 @@ from nodulebench.language import english
 from nodulebench.model.engine import Engine, Lost, Terms
 from nodulebench.model.notice import Notice
 from nodulebench.run.cases import MOST_ATTEMPTS, OpaqueCase, Work, read_case_run, while_it_starts
-from nodulebench.run.contract.algorithm import Algorithm, unpacked
+from nodulebench.run.contract.algorithm import Algorithm
+from nodulebench.run.desk import Desk, open_desk
 from nodulebench.run.engines.carrier import graphics_cards
-from nodulebench.run.isolation.choose import choose_isolation
-from nodulebench.run.isolation.sandbox import Isolation
-from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.run.slot import CaseRun, open_slot
+from nodulebench.run.slot import CaseRun, Slot
 
-CALLS_AT_ONCE = 8
-"""Cases that a worker gets together where the program stays from case to case."""
 PREPARING_S = 600.0
-"""To unpack an image, to test the walls and to read the images."""
+"""To unpack an image, to test the walls and to read the image."""
+
+_OPEN = ExitStack()
+_DESKS: dict[tuple[str, str], Desk] = {}
+"""Of this process, by the algorithm and the walls around it."""
 
 
 @dataclass(frozen=True)
 class CaseTask:
-    """Cases that one worker lets the algorithm read, one after another."""
+    """A case that a worker lets the algorithm read."""
 
     algorithm: Algorithm
     isolation: str
-    cases: tuple[tuple[OpaqueCase, Path], ...]
-    """With the image of each."""
+    case: OpaqueCase
+    image: Path | OSError | NoduleBenchError
+    """Where it is, or why it cannot be had."""
     repeats: int
 
 
@@ -52,16 +53,21 @@ class _Tasks(Sequence[CaseTask]):
 
     algorithm: Algorithm
     isolation: str
-    batches: Sequence[tuple[OpaqueCase, ...]]
+    cases: Sequence[OpaqueCase]
     take: Callable[[str], Path]
     repeats: int
 
     def __len__(self) -> int:
-        return len(self.batches)
+        return len(self.cases)
 
     def __getitem__(self, number: Any) -> Any:
-        cases = tuple((one, self.take(one.case_id)) for one in self.batches[number])
-        return CaseTask(self.algorithm, self.isolation, cases, self.repeats)
+        case = self.cases[number]
+        image: Path | OSError | NoduleBenchError
+        try:
+            image = self.take(case.case_id)
+        except (OSError, NoduleBenchError) as error:
+            image = error
+        return CaseTask(self.algorithm, self.isolation, case, image, self.repeats)
 
 
 def run_cases_by(
@@ -89,82 +95,62 @@ def run_cases_by(
         InputError: if the walls of a worker do not hold, or the program does not start, time after
             time.
     """
-    size = CALLS_AT_ONCE if algorithm.run.mode == "invoke" else 1
-    batches = [tuple(cases[first : first + size]) for first in range(0, len(cases), size)]
     resources = algorithm.run.resources
     each = (resources.timeout_s + resources.startup_timeout_s) * repeats * MOST_ATTEMPTS
-    terms = Terms(PREPARING_S + each * size, memory_bytes=None, gpus=resources.gpus)
-    tasks = _Tasks(algorithm, isolation, batches, take, repeats)
+    terms = Terms(PREPARING_S + each, memory_bytes=None, gpus=resources.gpus)
+    tasks = _Tasks(algorithm, isolation, cases, take, repeats)
 
     def found() -> Iterator[tuple[OpaqueCase, CaseRun]]:
-        for number, runs in engine.map(run_task, tasks, terms):
-            for case in batches[number]:
-                give_back(case.case_id)
-            if isinstance(runs, NoduleBenchError):
-                raise runs
-            if isinstance(runs, Lost):
-                why = Notice("run_infrastructure", {"problem": english(runs.why)})
-                lost = CaseRun("infrastructure", why, {"attempts": MOST_ATTEMPTS})
-                runs = [lost] * len(batches[number])
-            yield from zip(batches[number], runs, strict=True)
+        for number, run in engine.map(run_task, tasks, terms):
+            give_back(cases[number].case_id)
+            if isinstance(run, NoduleBenchError):
+                raise run
+            if isinstance(run, Lost):
+                why = Notice("run_infrastructure", {"problem": english(run.why)})
+                run = CaseRun("infrastructure", why, {"attempts": MOST_ATTEMPTS})
+            yield cases[number], run
 
     yield from while_it_starts(algorithm, found())
 
 
-def run_task(task: CaseTask) -> list[CaseRun] | NoduleBenchError:
-    """What came of some cases, in a process of an engine; or why none can be run there."""
+def run_task(task: CaseTask) -> CaseRun | NoduleBenchError:
+    """What came of a case, in a process of an engine; or why none can be run there."""
+    key = (task.algorithm.digest, task.isolation)
     try:
-        return in_own_thread(partial(_run_here, task))
+        if key not in _DESKS:
+            # a process that is ended while it is idle takes its desk away; of one that is killed
+            # the next run does
+            multiprocessing.util.Finalize(None, clear_desks, exitpriority=1)
+            cards = graphics_cards() if task.algorithm.run.resources.gpus else ()
+            desk = open_desk(task.algorithm, task.isolation, cards)
+            _DESKS[key] = _OPEN.enter_context(desk)
+        return _DESKS[key].do(partial(_read, task))
     except NoduleBenchError as error:
         return error
 
 
-def _run_here(task: CaseTask) -> list[CaseRun]:
-    desk = _desk(task)
-    images = {case.case_id: path for case, path in task.cases}
+def clear_desks() -> None:
+    """Take away what this process has prepared."""
+    _DESKS.clear()
+    _OPEN.close()
+
+
+def _read(task: CaseTask, slot: Slot) -> CaseRun:
     work = Work(
-        desk.algorithm,
-        desk.isolation,
-        partial(_image, images),
-        desk.folder,
+        slot.algorithm,
+        slot.isolation,
+        partial(_image, task.image),
+        slot.scratch.folder,
         task.repeats,
         queue.SimpleQueue(),
         queue.SimpleQueue(),
         threading.Event(),
     )
-    cards = graphics_cards() if desk.algorithm.run.resources.gpus else ()
-    place = desk.folder / f"slot-{uuid4().hex}"
-    with open_slot(desk.algorithm, desk.isolation, place, cards) as slot:
-        return [read_case_run(work, slot, case) for case, _ in task.cases]
-
-
-@dataclass(frozen=True)
-class _Desk:
-    """What a process has prepared for the cases of a run."""
-
-    algorithm: Algorithm
-    """With its image unpacked."""
-    isolation: Isolation
-    """Tested."""
-    folder: Path
-
-
-_DESKS: dict[tuple[str, str], _Desk] = {}
-
-
-def _desk(task: CaseTask) -> _Desk:
-    key = (task.algorithm.digest, task.isolation)
-    if key not in _DESKS:
-        stack = ExitStack()
-        folder = stack.enter_context(scratch_folder())
-        # a process that is ended while it is idle takes its folder away; of one that is killed the
-        # next run does
-        multiprocessing.util.Finalize(None, stack.close, exitpriority=1)
-        isolation, _ = choose_isolation(task.isolation, folder)
-        _DESKS[key] = _Desk(unpacked(task.algorithm, folder), isolation, folder)
-    return _DESKS[key]
+    return read_case_run(work, slot, task.case)
 
 
 @contextmanager
-def _image(images: dict[str, Path], case_id: str) -> Iterator[Volume]:
-    yield read_case(images[case_id])
+def _image(image: Path | OSError | NoduleBenchError, _: str) -> Iterator[Volume]:
+    if not isinstance(image, Path):
+        raise image
+    yield read_case(image)

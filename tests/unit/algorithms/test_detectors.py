@@ -19,7 +19,7 @@ from nodulebench.algorithms.detectors import (
     together,
 )
 from nodulebench.formats.images import metaimage
-from nodulebench.workflows.detect.any_algorithm import find_algorithm
+from nodulebench.workflows.detect.any_algorithm import open_algorithm
 from nodulebench.workflows.detect.detect import DetectionTask, detect_case
 from nodulebench.workflows.detect.system import System
 
@@ -36,7 +36,8 @@ def test_detect_and_robustness_mark_the_same_places_with_the_same_scores(
     volume = made_up_chest()
     metaimage.write_volume(volume, tmp_path / "scan.mhd")
     marks = detect_case(DetectionTask(System(tuple(name.split("+"))), tmp_path / "scan.mhd")).marks
-    again = find_algorithm(name)(metaimage.read_volume(tmp_path / "scan.mhd"))
+    with open_algorithm(name) as algorithm:
+        again = algorithm(metaimage.read_volume(tmp_path / "scan.mhd"))
     assert marks.height > 0
     assert np.array_equal(marks.select("x_mm", "y_mm", "z_mm").to_numpy(), again.center_mm)
     assert np.array_equal(marks["score"].to_numpy(), again.score)

@@ -9,18 +9,19 @@ import pytest
 from builders.algorithms import CALLS, MARKS, algorithm_folder, images_set
 from nodulebench.errors import InputError
 from nodulebench.model.engine import HERE, USUAL, Engine, Here, Lost, Terms
-from nodulebench.run import elsewhere
+from nodulebench.run import desk, elsewhere
 from nodulebench.run.cases import OpaqueCase
 from nodulebench.run.contract.algorithm import read_algorithm
-from nodulebench.run.elsewhere import CALLS_AT_ONCE, CaseTask, run_cases_by
+from nodulebench.run.elsewhere import clear_desks, run_cases_by
 from nodulebench.run.slot import CaseRun
 
 CASES = [OpaqueCase(f"scan-{number}", f"case-{number}") for number in range(3)]
 
 
 @pytest.fixture(autouse=True)
-def _own_desks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elsewhere, "_DESKS", {})
+def _own_desks() -> Iterator[None]:
+    yield
+    clear_desks()
 
 
 class Places:
@@ -38,14 +39,19 @@ class Places:
 
 
 def ran(
-    folder: Path, engine: Engine = HERE, program: str = MARKS, isolation: str = "none", **run: Any
+    folder: Path,
+    engine: Engine = HERE,
+    program: str = MARKS,
+    isolation: str = "none",
+    places: type[Places] = Places,
+    **run: Any,
 ) -> tuple[dict[str, CaseRun], Places]:
-    places = Places(folder / "set")
+    images = places(folder / "set")
     algorithm = read_algorithm(algorithm_folder(folder / "mine", program, **run))
     found = run_cases_by(
-        engine, algorithm, isolation, CASES, places.take, places.taken.remove, repeats=1
+        engine, algorithm, isolation, CASES, images.take, images.taken.remove, repeats=1
     )
-    return {case.case_id: one for case, one in found}, places
+    return {case.case_id: one for case, one in found}, images
 
 
 def test_every_case_is_read_and_its_image_given_back(tmp_path: Path) -> None:
@@ -58,19 +64,37 @@ def test_every_case_is_read_and_its_image_given_back(tmp_path: Path) -> None:
     assert (places.taken, places.most) == ([], 1)
 
 
-def test_a_program_that_stays_gets_several_cases_in_one_task(tmp_path: Path) -> None:
-    sizes: list[int] = []
-
-    class Counting(Here):
-        def map(self, function: Any, tasks: Any, *_: object) -> Iterator[Any]:
-            given: list[CaseTask] = list(tasks)
-            sizes.extend(len(one.cases) for one in given)
-            yield from ((number, function(one)) for number, one in enumerate(given))
-
-    found, _ = ran(tmp_path, Counting(), CALLS % MARKS, run='mode = "invoke"')
-    assert sizes == [len(CASES)]
-    assert len(CASES) <= CALLS_AT_ONCE
+def test_a_program_that_stays_is_started_once_and_gets_one_case_at_a_time(tmp_path: Path) -> None:
+    found, places = ran(tmp_path, program=CALLS % MARKS, run='mode = "invoke"')
     assert [run.state for run in found.values()] == ["ok"] * 3
+    started = [run.measured["startup_seconds"] is not None for run in found.values()]
+    assert started == [True, False, False]
+    assert (places.taken, places.most) == ([], 1)
+
+
+def test_an_image_that_cannot_be_had_costs_its_own_case_alone(tmp_path: Path) -> None:
+    class Damaged(Places):
+        def take(self, case_id: str) -> Path:
+            found = super().take(case_id)
+            if case_id == "scan-1":
+                raise InputError.at(case_id, "was changed.")
+            return found
+
+    found, places = ran(tmp_path, places=Damaged)
+    assert [run.state for run in found.values()] == ["ok", "infrastructure", "ok"]
+    why = found["scan-1"].why
+    assert why is not None
+    assert why.values["problem"] == "scan-1: was changed."
+    assert places.taken == []
+
+
+def test_what_was_prepared_goes_with_the_process(tmp_path: Path) -> None:
+    ran(tmp_path, program=CALLS % MARKS, run='mode = "invoke"')
+    (opened,) = elsewhere._DESKS.values()
+    place = opened.slot.scratch.folder.parent
+    assert place.is_dir()
+    clear_desks()
+    assert not place.exists()
 
 
 @pytest.mark.parametrize("lost", [Lost("died", -9), Lost("timed_out"), Lost("gone")])
@@ -96,7 +120,7 @@ def test_walls_that_do_not_hold_where_a_worker_is_end_the_run(
     def broken(name: str, _: Path) -> Any:
         raise InputError.at(f"isolation '{name}'", "does not hold: network.")
 
-    monkeypatch.setattr(elsewhere, "choose_isolation", broken)
+    monkeypatch.setattr(desk, "choose_isolation", broken)
     with pytest.raises(InputError, match=r"isolation 'bubblewrap': does not hold: network"):
         ran(tmp_path, isolation="bubblewrap")
 

@@ -26,8 +26,6 @@ class Address:
 
     text: str
     certificates: Certificates | None
-    is_here: bool
-    """Whether it is on this machine, which says nothing of its workers."""
 
 
 def address_of(choice: EngineChoice) -> Address:
@@ -46,8 +44,7 @@ def address_of(choice: EngineChoice) -> Address:
     if not host or parts.path or parts.query:
         raise InputError.at(where, "names no scheduler.", "Write dask://HOST:PORT.")
     certificates = _certificates(choice)
-    is_here = is_loopback(host)
-    if certificates is None and not is_here:
+    if certificates is None and not is_loopback(host):
         raise InputError.at(
             where,
             "is another machine, which is spoken to with certificates of both sides only.",
@@ -55,7 +52,7 @@ def address_of(choice: EngineChoice) -> Address:
         )
     shown = f"[{host}]" if ":" in host else host
     protocol = "tcp" if certificates is None else "tls"
-    return Address(f"{protocol}://{shown}:{port}", certificates, is_here)
+    return Address(f"{protocol}://{shown}:{port}", certificates)
 
 
 def _certificates(choice: EngineChoice) -> Certificates | None:

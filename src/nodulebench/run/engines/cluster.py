@@ -18,13 +18,12 @@ from functools import partial
 from multiprocessing import forkserver
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 from nodulebench.errors import InputError
 from nodulebench.model.engine import USUAL, EngineChoice, Lost, Terms
 from nodulebench.optional_package import needs
-from nodulebench.run.engines.address import Address, address_of, is_loopback
+from nodulebench.run.engines.address import Address, address_of
 from nodulebench.run.engines.carrier import (
     carry,
     clear_idle,
@@ -74,11 +73,14 @@ class DaskEngine:
     """The workers of a cluster, as a client sees them."""
 
     client: "Client"
-    is_here: bool
-    """Whether the workers are known to be on this machine."""
     ours: int = 0
     """How many are processes of our own, which read what lies in our memory and may still be on
     their way; 0: whoever is there."""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the workers are ours; an address of this machine may lead anywhere."""
+        return self.ours > 0
 
     @property
     def workers(self) -> int:
@@ -239,7 +241,7 @@ def _local_cluster(workers: int, gpus: int) -> Iterator[DaskEngine]:
         Client(cluster, security=security) as client,
     ):
         cluster.scale(workers)  # which come while the caller reads its files
-        yield DaskEngine(client, is_here=True, ours=workers)
+        yield DaskEngine(client, ours=workers)
 
 
 @contextmanager
@@ -261,9 +263,7 @@ def _connected(address: Address) -> Iterator[DaskEngine]:
         except TimeoutError as error:
             remedy = f"Start some: dask worker {address.text}"
             raise InputError.at(address.text, "has no workers.", remedy) from error
-        workers = client.scheduler_info(n_workers=-1)["workers"]
-        is_here = address.is_here and all(is_loopback(urlsplit(one).hostname) for one in workers)
-        engine = DaskEngine(client, is_here)
+        engine = DaskEngine(client)
         refuse_other_versions(engine)
         yield engine
 

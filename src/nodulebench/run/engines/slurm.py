@@ -64,7 +64,7 @@ def open_slurm(workers: int, gpus: int = 0) -> Iterator[DaskEngine]:
         ):
             cluster.scale(jobs=workers)
             client.wait_for_workers(1)
-            engine = DaskEngine(client, is_here=False)
+            engine = DaskEngine(client)
             refuse_other_versions(engine)
             yield engine
 

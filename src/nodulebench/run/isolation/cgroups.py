@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 
 from nodulebench.run.isolation.sandbox import Limits, Usage
+from nodulebench.storage.process_folder import is_alive, owner
 
 TREE = Path("/sys/fs/cgroup")
 CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
@@ -249,26 +250,6 @@ def _is_removed(folder: Path) -> bool:
     except OSError:  # others use it
         return False
     return True
-
-
-def owner() -> str:
-    """This process, in a name that no other will have."""
-    return f"{os.getpid()}-{_began(os.getpid())}"
-
-
-def is_alive(named: str) -> bool:
-    """Whether the process of such a name is still there."""
-    pid, _, began = named.partition("-")
-    return _began(int(pid)) == int(began)
-
-
-def _began(pid: int) -> int:
-    """When a process began, in ticks of the kernel; 0: there is none of that number."""
-    try:
-        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return 0
-    return int(told.rpartition(")")[2].split()[19])
 
 
 def _number(file: Path) -> int | None:

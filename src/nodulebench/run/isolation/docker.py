@@ -11,10 +11,10 @@ import tarfile
 import threading
 from pathlib import Path
 
-from nodulebench.run.isolation.cgroups import is_alive
 from nodulebench.run.isolation.engines import LABEL, Engine, Prepared, mounted
 from nodulebench.run.isolation.inside import machine_links, machine_parts
 from nodulebench.run.isolation.sandbox import Job
+from nodulebench.storage.process_folder import is_alive
 
 _IMAGE = "nodulebench-links"
 _COVERED = ("proc", "dev", "sys", "tmp")

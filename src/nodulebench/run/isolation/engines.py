@@ -22,11 +22,11 @@ from nodulebench.errors import InputError
 from nodulebench.run.isolation.cgroups import (
     Group,
     make_outer_group,
-    owner,
     remove_outer_group,
 )
 from nodulebench.run.isolation.inside import cards_of, environment_of
 from nodulebench.run.isolation.sandbox import MIB, SERVICE_ID, Job, Limits, Usage, close_streams
+from nodulebench.storage.process_folder import owner
 
 LABEL = "nodulebench"
 _MONITOR = "conmon"

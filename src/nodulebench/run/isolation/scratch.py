@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from nodulebench.run.isolation.sandbox import SERVICE_ID, Isolation, Mount
+from nodulebench.storage.process_folder import process_folder
 
 Result = TypeVar("Result")
 _NEW_MOUNTS = 0x00020000
@@ -24,8 +25,6 @@ _SLAVE, _ALL_BELOW = 1 << 19, 1 << 14
 _AGAIN = 1 << 12
 _NO_SUID, _NO_DEVICES = 2, 4
 _DETACH = 2
-_FOLDER = "nodulebench-"
-"""Short: podman takes no long path for its sockets."""
 _OPEN_TO_ALL = Path("/tmp")  # noqa: S108 - what lies there has a name that nobody knows
 _MOST_NAMES = 20_000
 """Files and folders that a program may write for one case."""
@@ -107,15 +106,9 @@ def scratch_folder() -> Iterator[Path]:
     is_open = all(one.stat().st_mode & 0o001 for one in (usual, *usual.parents))
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     above = _OPEN_TO_ALL if is_root and not is_open else usual
-    for old in above.glob(f"{_FOLDER}*-*"):
-        known = old.name.removeprefix(_FOLDER).partition("-")[0]
-        if known.isdigit() and not Path(f"/proc/{known}").exists():  # its process was killed
-            shutil.rmtree(old, ignore_errors=True)
-    with tempfile.TemporaryDirectory(
-        prefix=f"{_FOLDER}{os.getpid()}-", dir=above, ignore_cleanup_errors=True
-    ) as place:
-        Path(place).chmod(0o711)
-        yield Path(place)
+    with process_folder(above) as place:
+        place.chmod(0o711)
+        yield place
 
 
 def in_own_thread(work: Callable[[], Result]) -> Result:

@@ -6,7 +6,6 @@ it is first read without it, and only what passes that is read with the geometry
 """
 
 import shutil
-import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +22,7 @@ from nodulebench.storage.csv_dialect import spelt
 from nodulebench.storage.csv_text import read_header, read_strings
 from nodulebench.storage.digest import bytes_digest, file_digest, table_digest
 from nodulebench.storage.file_names import in_a_line, shown
+from nodulebench.storage.process_folder import process_folder
 from nodulebench.storage.table_file import read_table
 from nodulebench.workflows.run.record import RECORD
 
@@ -44,8 +44,8 @@ def held_copy(marks: Path) -> Iterator[Path]:
         InputError: if it cannot be copied, or holds links or what is no file: those would bring in
             what was not sent.
     """
-    with tempfile.TemporaryDirectory(prefix="nodulebench-look-") as place:
-        copy = Path(place) / (marks.name or marks.resolve().name)
+    with process_folder() as place:
+        copy = place / (marks.name or marks.resolve().name)
         try:
             _copy(marks, copy)
         except OSError as error:

@@ -1,7 +1,6 @@
 """Encrypted images of a sealed set -> one case after another in a private place, and gone again."""
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,10 +12,12 @@ from nodulebench.custody import layout
 from nodulebench.errors import InputError
 from nodulebench.formats.case_names import IMAGE_SUFFIXES, case_of_image
 from nodulebench.storage.manifest import read_manifest
+from nodulebench.storage.process_folder import process_folder
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.bundle_images import named_owner
 from nodulebench.workflows.custody.sealed_set import SealedSet, is_sealed, open_sealed
 
+NOT_FOR_OTHERS = "is sealed: its images go to no workers of others, who would see them."
 _START = f"{layout.IMAGES}/"
 
 
@@ -76,7 +77,7 @@ def sealed_images(folder: Path, secret: Secret, person: str) -> Iterator[SealedI
     """The encrypted images of a set, for those who score on it; it stands in the log.
 
     What is decrypted lies in a folder that its owner alone can enter, below the system's temporary
-    folder (``TMPDIR``), and is removed in the end.
+    folder (``TMPDIR``), and is removed in the end; of a killed process by the next.
 
     Raises:
         InputError: if the person may not, or anything was changed.
@@ -84,8 +85,8 @@ def sealed_images(folder: Path, secret: Secret, person: str) -> Iterator[SealedI
     opened = open_sealed(folder, secret, person, "evaluate")
     files = encrypted_images(opened)
     opened.record("viewed", {"cases": len(files)})
-    with tempfile.TemporaryDirectory(prefix="nodulebench-") as place:
-        yield SealedImages(opened, Path(place), files)
+    with process_folder() as place:
+        yield SealedImages(opened, place, files)
 
 
 def encrypted_images(opened: SealedSet) -> dict[str, list[str]]:

@@ -1,7 +1,9 @@
 """The names of built-in detectors, or a command -> a function from a CT volume to marks."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,33 +18,44 @@ from nodulebench.model.algorithm import InputFormat
 from nodulebench.model.tables import CASES
 from nodulebench.robustness.relations import Marks
 from nodulebench.run.command import check_command, run_command
-from nodulebench.run.contract.algorithm import read_algorithm, unpacked
+from nodulebench.run.contract.algorithm import read_algorithm
 from nodulebench.run.contract.case_folder import write_image
-from nodulebench.run.isolation.choose import choose_isolation
-from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.run.slot import CaseRun, open_slot
+from nodulebench.run.desk import Desk, open_desk
+from nodulebench.run.slot import Slot
 
 Algorithm = Callable[[Volume], Marks]
 CASE_ID = "case"
 
 
-def find_algorithm(name_or_command: str, image_format: InputFormat = "metaimage") -> Algorithm:
+@contextmanager
+def open_algorithm(
+    name_or_command: str, image_format: InputFormat = "metaimage"
+) -> Iterator[Algorithm]:
     """Built-in detectors by name (``a`` or ``a+b``), a folder, or any program by its command.
 
-    A folder with an ``algorithm.toml`` is run in its sandbox, as ``run`` does.
+    A folder with an ``algorithm.toml`` is run in its sandbox, as ``run`` does: made ready once, for
+    all scans that it is given.
 
     Raises:
         UnknownNameError: if it is no folder, no command with {case} and {out} and no detector.
         InputError: if the folder holds no algorithm that can be run.
     """
     if Path(name_or_command).is_dir():
-        return _folder(Path(name_or_command))
-    if "{" in name_or_command:
-        return _command(name_or_command, image_format)
+        chosen = read_algorithm(Path(name_or_command))
+        with open_desk(chosen, "auto") as desk:
+            yield partial(_at_desk, desk)
+    elif "{" in name_or_command:
+        check_command(name_or_command)
+        yield partial(_by_command, name_or_command, image_format)
+    else:
+        yield _detector(name_or_command)
+
+
+def _detector(name: str) -> Algorithm:
     from nodulebench.algorithms.chest import see_chest
     from nodulebench.workflows.detect.system import candidates_in, read_system
 
-    system = read_system(name_or_command)
+    system = read_system(name)
 
     def run(volume: Volume) -> Marks:
         candidates, _ = candidates_in(system, see_chest(volume), volume)
@@ -51,26 +64,12 @@ def find_algorithm(name_or_command: str, image_format: InputFormat = "metaimage"
     return run
 
 
-def _folder(folder: Path) -> Algorithm:
-    chosen = read_algorithm(folder)
-    with scratch_folder() as place:
-        isolation, _ = choose_isolation("auto", place)
-
-    def run(volume: Volume) -> Marks:
-        with scratch_folder() as place:
-            whole = unpacked(chosen, place)
-
-            def read() -> CaseRun:
-                with open_slot(whole, isolation, place / "slot") as slot:
-                    return slot.read(volume, CASE_ID)
-
-            found = in_own_thread(read)
-        if found.state != "ok":
-            why = "" if found.why is None else f": {english(found.why)}"
-            raise InputError.at(chosen.name, f"{found.state}{why}.")
-        return _places(found.marks)
-
-    return run
+def _at_desk(desk: Desk, volume: Volume) -> Marks:
+    found = desk.do(partial(Slot.read, volume=volume, name=CASE_ID))
+    if found.state != "ok":
+        why = "" if found.why is None else f": {english(found.why)}"
+        raise InputError.at(desk.slot.algorithm.name, f"{found.state}{why}.")
+    return _places(found.marks)
 
 
 def _places(marks: pl.DataFrame) -> Marks:
@@ -78,18 +77,13 @@ def _places(marks: pl.DataFrame) -> Marks:
     return Marks(center.reshape(-1, 3), marks["score"].to_numpy().astype(np.float64))
 
 
-def _command(template: str, image_format: InputFormat) -> Algorithm:
-    check_command(template)
-
-    def run(volume: Volume) -> Marks:
-        with tempfile.TemporaryDirectory() as folder:
-            image = write_image(volume, CASE_ID, Path(folder) / CASE_ID, image_format)
-            out = Path(folder) / "out"
-            out.mkdir()
-            run_command(template, image, out)
-            cases = CASES.conform(
-                pl.DataFrame([{"case_id": CASE_ID, **geometry_columns(volume.geometry)}]), "case"
-            )
-            return _places(read_submission(out, cases).marks)
-
-    return run
+def _by_command(template: str, image_format: InputFormat, volume: Volume) -> Marks:
+    with tempfile.TemporaryDirectory() as folder:
+        image = write_image(volume, CASE_ID, Path(folder) / CASE_ID, image_format)
+        out = Path(folder) / "out"
+        out.mkdir()
+        run_command(template, image, out)
+        cases = CASES.conform(
+            pl.DataFrame([{"case_id": CASE_ID, **geometry_columns(volume.geometry)}]), "case"
+        )
+        return _places(read_submission(out, cases).marks)

@@ -42,7 +42,7 @@ from nodulebench.robustness.variants import (
 )
 from nodulebench.storage.csv_dialect import marked
 from nodulebench.storage.staging import staged_file
-from nodulebench.workflows.detect.any_algorithm import Algorithm, find_algorithm
+from nodulebench.workflows.detect.any_algorithm import Algorithm, open_algorithm
 from nodulebench.workflows.detect.robustness_bench import (
     AS_IT_IS,
     DEFAULT_CHOICE,
@@ -225,8 +225,8 @@ def check_case(
     Raises:
         InputError: if the algorithm, the image or a test is unknown, or the case shows no lung.
     """
-    algorithm = find_algorithm(name_or_command, image_format)
-    return check_robustness(algorithm, read_case(case), choice, names)
+    with open_algorithm(name_or_command, image_format) as algorithm:
+        yield from check_robustness(algorithm, read_case(case), choice, names)
 
 
 def check_robustness(

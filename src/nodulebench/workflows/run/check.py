@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.phantom.test_set import ScanPlan, make_cases
-from nodulebench.run.contract.algorithm import Algorithm, unpacked
-from nodulebench.run.isolation.choose import choose_isolation
-from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.run.slot import CaseRun, open_slot
+from nodulebench.run.contract.algorithm import Algorithm
+from nodulebench.run.desk import open_desk
+from nodulebench.run.slot import CaseRun, Slot
 
 SEED, MATRIX, THICKNESS_MM = 1, 160, 3.0
 """Small chests: an algorithm is tried, not measured."""
@@ -57,27 +57,17 @@ def check_algorithm(
     Raises:
         InputError: if the isolation cannot be used.
     """
-    with scratch_folder() as folder:
-        walls, _ = choose_isolation(isolation, folder)
-        algorithm = unpacked(algorithm, folder)
-
-        def read() -> tuple[list[CheckedCase], bool | None]:
-            found = []
-            with open_slot(algorithm, walls, folder / "slot") as slot:
-                plan = ScanPlan(THICKNESS_MM, None, None)
-                made = make_cases(cases, SEED, matrix=MATRIX, scan_plan=plan)
-                is_same: bool | None = None
-                for number, case in enumerate(made):
-                    progress(case.case_id, number, cases)
-                    run = slot.read(case.scan.volume, case.case_id)
-                    found.append(CheckedCase(case.case_id, run, dict(_near(algorithm, run))))
-                    if number == 0 and run.state == "ok":
-                        again = slot.read(case.scan.volume, case.case_id)
-                        is_same = again.marks.equals(run.marks)
-            return found, is_same
-
-        found, is_same = in_own_thread(read)
-    return AlgorithmCheck(walls.name, tuple(found), is_same)
+    with open_desk(algorithm, isolation) as desk:
+        found, is_same = [], None
+        made = make_cases(cases, SEED, matrix=MATRIX, scan_plan=ScanPlan(THICKNESS_MM, None, None))
+        for number, case in enumerate(made):
+            progress(case.case_id, number, cases)
+            read = partial(Slot.read, volume=case.scan.volume, name=case.case_id)
+            run = desk.do(read)
+            found.append(CheckedCase(case.case_id, run, dict(_near(algorithm, run))))
+            if number == 0 and run.state == "ok":
+                is_same = desk.do(read).marks.equals(run.marks)
+    return AlgorithmCheck(desk.slot.isolation.name, tuple(found), is_same)
 
 
 def _near(algorithm: Algorithm, run: CaseRun) -> Iterator[tuple[str, float]]:

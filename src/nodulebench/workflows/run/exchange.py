@@ -8,7 +8,6 @@ import io
 import secrets
 import shutil
 import tarfile
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from nodulebench.run.contract.marks import CATEGORY
 from nodulebench.storage.json_text import read_json, write_json
 from nodulebench.storage.keys.age_file import encrypted_for
 from nodulebench.storage.keys.person_key import PublicKey, read_public_key
+from nodulebench.storage.process_folder import process_folder
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.sealed_set import is_sealed, refuse_inside
@@ -192,8 +192,8 @@ def read_recipient(path: Path) -> PublicKey:
 def _archive(volume: Volume, name: str, image_format: InputFormat) -> bytes:
     """The folder of a case as a tar archive, without owners and times."""
     content = io.BytesIO()
-    with tempfile.TemporaryDirectory(prefix="nodulebench-") as place:
-        folder = Path(place) / name
+    with process_folder() as place:
+        folder = place / name
         folder.mkdir()
         write_case(volume, name, folder, RunContract(command=("read",), input=image_format))
         with tarfile.open(fileobj=content, mode="w") as tar:

@@ -25,6 +25,7 @@ from nodulebench.run.journal import RunJournal, open_journal
 from nodulebench.run.slot import CaseRun
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.vault import Secret
+from nodulebench.workflows.custody.sealed_images import NOT_FOR_OTHERS
 from nodulebench.workflows.run.record import RECORD, graphics_cards, identity, run_record
 from nodulebench.workflows.run.test_set import RunSet, open_run_set
 
@@ -97,8 +98,7 @@ def run_algorithm(
                 test_set, "is sealed, and isolation 'none' keeps nothing apart.", "Leave it out."
             )
         if cases.is_sealed and engine is not None and not engine.is_here:
-            what = "is sealed: its images stay on this machine."
-            raise InputError.at(test_set, what, "--engine local")
+            raise InputError.at(test_set, NOT_FOR_OTHERS, "Use --engine local or --engine dask.")
         packed, gpus = algorithm, _cards(algorithm, choice.slots) if engine is None else ()
         algorithm = unpacked(algorithm, scratch)
         isolation, tested = choose_isolation(choice.isolation, scratch)

@@ -1,6 +1,5 @@
 """A test set on disk, open or sealed -> its cases, and their images one at a time."""
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from nodulebench.formats.images.case_images import read_case
 from nodulebench.formats.images.set_images import images_folder, images_of_set
 from nodulebench.imaging.volume import Volume
 from nodulebench.storage.digest import bytes_digest
+from nodulebench.storage.process_folder import process_folder
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.sealed_images import (
     SealedImages,
@@ -96,8 +96,8 @@ def open_run_set(folder: Path, secret: Secret | None, person: str) -> Iterator[R
         with _plain(folder, opened) as plain:
             yield plain
         return
-    with tempfile.TemporaryDirectory(prefix="nodulebench-") as place:
-        sealed = SealedImages(opened, Path(place), encrypted_images(opened))
+    with process_folder() as place:
+        sealed = SealedImages(opened, place, encrypted_images(opened))
         yield RunSet(opened.name, sealed.case_ids, sealed.take, sealed.give_back, opened)
 
 

@@ -28,7 +28,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 )
 def test_this_machine_needs_no_certificates(name: str, text: str) -> None:
     found = address_of(EngineChoice(name))
-    assert (found.text, found.certificates, found.is_here) == (text, None, True)
+    assert (found.text, found.certificates) == (text, None)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,6 @@ def test_any_other_machine_needs_them(host: str, files: dict[str, Path]) -> None
         address_of(EngineChoice(f"dask://{host}:8786"))
     found = address_of(EngineChoice(f"dask://{host}:8786", **files))
     assert found.text == f"tls://{host}:8786"
-    assert found.is_here is False
     assert found.certificates is not None
     assert found.certificates.key == files["tls_key"]
 

@@ -175,7 +175,7 @@ def test_a_scheduler_that_is_lost_between_two_questions_is_told_too(cluster: Das
     def unanswered() -> None:
         raise ConnectionResetError
 
-    silent: Any = DaskEngine(SimpleNamespace(nthreads=unanswered), is_here=True)  # type: ignore[arg-type]
+    silent: Any = DaskEngine(SimpleNamespace(nthreads=unanswered))  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"cluster: was lost.*same command goes on"):
         _ = silent.workers
     gone: Any = _Future("finished", ConnectionResetError())
@@ -201,7 +201,7 @@ def test_a_scheduler_is_spoken_to_by_whoever_has_its_certificates(
     address = cluster.client.scheduler_info()["address"].replace("tls", "dask")
     files = certificates(cluster.client.security, tmp_path / "own")
     with open_cluster(EngineChoice(address, **files), 1) as engine:
-        assert engine.is_here
+        assert not engine.is_here  # whoever they are
         assert dict(engine.map(double, [4])) == {0: 8}
     monkeypatch.setattr(module, "CONNECT_S", 2)
     strange = certificates(Security.temporary(), tmp_path / "strange")

@@ -9,12 +9,12 @@ import pytest
 from nodulebench.run.isolation import cgroups
 from nodulebench.run.isolation.cgroups import (
     Group,
-    _began,
     make_group,
     make_outer_group,
     remove_outer_group,
 )
 from nodulebench.run.isolation.sandbox import MIB, Limits
+from nodulebench.storage.process_folder import _began
 
 LIMITS = Limits(cpus=1.0, memory_bytes=64 * MIB, pids=8, output_bytes=MIB)
 

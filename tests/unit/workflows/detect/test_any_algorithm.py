@@ -4,19 +4,44 @@ from pathlib import Path
 
 import pytest
 
-from builders.algorithms import algorithm_folder, needs_bubblewrap, small_volume
+from builders.algorithms import CALLS, MARKS, algorithm_folder, needs_bubblewrap, small_volume
 from nodulebench.errors import InputError
-from nodulebench.workflows.detect.any_algorithm import find_algorithm
+from nodulebench.run import desk
+from nodulebench.run.contract.algorithm import Algorithm
+from nodulebench.workflows.detect.any_algorithm import open_algorithm
 
 pytestmark = needs_bubblewrap
 
 
 def test_a_folder_is_run_in_its_sandbox(tmp_path: Path) -> None:
-    found = find_algorithm(str(algorithm_folder(tmp_path / "mine")))(small_volume())
+    with open_algorithm(str(algorithm_folder(tmp_path / "mine"))) as algorithm:
+        found = algorithm(small_volume())
     assert (found.center_mm.tolist(), found.score.tolist()) == ([[1.0, 2.0, 3.0]], [0.9])
 
 
 def test_why_it_failed_is_told(tmp_path: Path) -> None:
-    algorithm = find_algorithm(str(algorithm_folder(tmp_path / "mine", "exit 3")))
-    with pytest.raises(InputError, match="tested: failed: it ended with exit code 3"):
+    folder = algorithm_folder(tmp_path / "mine", "exit 3")
+    with (
+        open_algorithm(str(folder)) as algorithm,
+        pytest.raises(InputError, match="tested: failed: it ended with exit code 3"),
+    ):
         algorithm(small_volume())
+
+
+def test_it_is_made_ready_once_for_all_scans(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Path] = []
+
+    def counted(chosen: Algorithm, place: Path) -> Algorithm:
+        calls.append(place)
+        return chosen
+
+    monkeypatch.setattr(desk, "unpacked", counted)
+    folder = algorithm_folder(tmp_path / "mine", CALLS % MARKS, run='mode = "invoke"')
+    with open_algorithm(str(folder)) as algorithm:
+        first, second = algorithm(small_volume()), algorithm(small_volume(1))
+        assert calls[0].exists()
+    assert first.center_mm.tolist() == second.center_mm.tolist()
+    assert len(calls) == 1
+    assert not calls[0].exists()

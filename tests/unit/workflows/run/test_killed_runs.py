@@ -7,6 +7,7 @@ import pytest
 
 from builders.algorithms import needs_bubblewrap
 from builders.killed_runs import CASES, KilledRuns
+from nodulebench.storage.process_folder import is_alive
 
 pytestmark = needs_bubblewrap
 SEEDS = (1, 2, 3)
@@ -28,10 +29,5 @@ def test_a_killed_run_ends_like_an_undisturbed_one(runs: KilledRuns, seed: int) 
     found, _ = runs.kill_and_go_on(seed)
     for name, table in runs.whole.items():
         assert found[name].equals(table), name
-    left = Path(tempfile.gettempdir()).glob("nodulebench-[0-9]*-*")
-    assert [path for path in left if not is_alive(path)] == []
-
-
-def is_alive(path: Path) -> bool:
-    """Whether the process whose folder it is still runs."""
-    return Path(f"/proc/{path.name.split('-')[1]}").exists()
+    left = Path(tempfile.gettempdir()).glob("nodulebench-*/.owner")
+    assert [path for path in left if not is_alive(path.read_text())] == []

@@ -1,8 +1,11 @@
 """On a sealed set a run is an action with its own event; no word of the algorithm comes out."""
 
+import pickle
 import shutil
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,10 +14,15 @@ from builders.keyed import KeyedDesk, make_keyed_desk
 from nodulebench.custody.budget import looks_of
 from nodulebench.errors import InputError
 from nodulebench.formats.images import metaimage
+from nodulebench.model.engine import Engine
 from nodulebench.run.contract.algorithm import Algorithm, read_algorithm
+from nodulebench.run.elsewhere import clear_desks
+from nodulebench.storage.keys.rooms import RoomVault
 from nodulebench.workflows.custody.audit_log import read_audit
 from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
 from nodulebench.workflows.custody.received import submission_digest
+from nodulebench.workflows.custody.sealed_images import has_encrypted_images
+from nodulebench.workflows.custody.sealed_set import open_sealed
 from nodulebench.workflows.run.run import RunChoice, run_algorithm
 
 pytest.importorskip("pyrage")
@@ -47,10 +55,16 @@ def algorithm(folder: Path, program: str = MARKS) -> Algorithm:
     return read_algorithm(algorithm_folder(folder, program))
 
 
-def run(desk: KeyedDesk, chosen: Algorithm, person: str = "Bo", isolation: str = "auto"):
+def run(
+    desk: KeyedDesk,
+    chosen: Algorithm,
+    person: str = "Bo",
+    isolation: str = "auto",
+    engine: Engine | None = None,
+):
     out = desk.folder.parent / "out"
-    secret = desk.secret(person)
-    return run_algorithm(chosen, desk.sealed, out, RunChoice(isolation), secret=secret)
+    choice, secret = RunChoice(isolation), desk.secret(person)
+    return run_algorithm(chosen, desk.sealed, out, choice, secret=secret, engine=engine)
 
 
 def test_a_run_stands_in_the_log_and_costs_no_look(desk: KeyedDesk, tmp_path: Path) -> None:
@@ -72,6 +86,53 @@ def test_who_may_not_run_is_refused_and_it_is_written_down(desk: KeyedDesk, tmp_
 def test_nothing_runs_there_without_walls(desk: KeyedDesk, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is sealed, and isolation 'none' keeps nothing apart"):
         run(desk, algorithm(tmp_path / "mine"), isolation="none")
+    assert [one.step for one in read_audit(desk.sealed).events] == ["sealed"]
+
+
+@dataclass
+class Watched:
+    """An engine that keeps what a worker would be sent, and sees which images lie open then."""
+
+    is_here: bool = True
+    workers: int = 1
+    sent: list[bytes] = field(default_factory=list)
+    open: list[int] = field(default_factory=list)
+
+    def map(self, function: Any, tasks: Any, *_: object) -> Iterator[Any]:
+        for number in range(len(tasks)):
+            task = tasks[number]
+            self.sent.append(pickle.dumps(task))
+            self.open.append(len(list(task.image.parents[2].rglob("*.mhd"))))
+            yield number, function(task)
+
+
+def test_workers_are_sent_paths_never_keys_and_see_one_case_at_a_time(
+    desk: KeyedDesk, tmp_path: Path
+) -> None:
+    chosen, workers = algorithm(tmp_path / "mine"), Watched()
+    try:
+        assert run(desk, chosen, engine=workers).states == {"ok": 4}
+    finally:
+        clear_desks()
+    secret = desk.secret("Bo")
+    assert secret.key is not None
+    vault = open_sealed(desk.sealed, secret, "", "run").vault
+    assert isinstance(vault, RoomVault)
+    assert vault.keys
+    for key in (*vault.keys.values(), secret.key.ed25519.private_bytes_raw()):
+        assert len(key) == 32
+        assert not [task for task in workers.sent if key in task]
+    is_encrypted = has_encrypted_images(desk.sealed)
+    assert workers.open == ([1] * 4 if is_encrypted else workers.open)
+    assert [one.step for one in read_audit(desk.sealed).events] == ["sealed", "ran"]
+    assert read_audit(desk.sealed).events[-1].facts["case_ids"] == " ".join(NAMES)
+
+
+def test_workers_of_others_get_nothing_of_it(desk: KeyedDesk, tmp_path: Path) -> None:
+    workers = Watched(is_here=False)
+    with pytest.raises(InputError, match="is sealed: its images go to no workers of others"):
+        run(desk, algorithm(tmp_path / "mine"), engine=workers)
+    assert workers.sent == []
     assert [one.step for one in read_audit(desk.sealed).events] == ["sealed"]
 
 

@@ -1,0 +1,32 @@
+"""An algorithm that is made ready once reads scans one after another, and ends with its desk."""
+
+import time
+from functools import partial
+from pathlib import Path
+
+from builders.algorithms import algorithm_folder, small_volume
+from nodulebench.run.contract.algorithm import read_algorithm
+from nodulebench.run.desk import open_desk
+from nodulebench.run.slot import Slot
+
+READ = partial(Slot.read, volume=small_volume(), name="case")
+
+
+def test_scans_are_read_in_one_slot(tmp_path: Path) -> None:
+    algorithm = read_algorithm(algorithm_folder(tmp_path / "mine"))
+    with open_desk(algorithm, "none") as desk:
+        assert [desk.do(READ).state for _ in range(2)] == ["ok", "ok"]
+        folder = desk.slot.scratch.folder
+        assert folder.is_dir()
+    assert not folder.parent.exists()
+
+
+def test_whoever_loses_patience_does_not_wait_for_the_program(tmp_path: Path) -> None:
+    hangs = read_algorithm(algorithm_folder(tmp_path / "mine", "sleep 500", timeout_s=400))
+    start = time.monotonic()
+    with open_desk(hangs, "none") as desk:
+        running = desk.thread.submit(READ, desk.slot)
+        while not running.running():
+            time.sleep(0.01)
+    assert time.monotonic() - start < 100
+    assert running.exception() is not None
