@@ -8,7 +8,8 @@ import os
 import re
 import signal
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -59,6 +60,10 @@ class Group:
             memory_kills=_fields(memory / "memory.oom_control").get("oom_kill", 0),
             refused_forks=_fields(pids / "pids.events").get("max", 0),
         )
+
+    def most_processes(self) -> int:
+        """How many processes were there at most, with those of groups below; 0: nobody tells."""
+        return _number(self.folders[0 if self.is_second else 1] / "pids.peak") or 0
 
     @property
     def place(self) -> str:
@@ -150,6 +155,35 @@ def make_outer_group(limits: Limits) -> Group:
     for tree in _trees(parents[0], is_second):
         _sweep(tree)
     return _made(parents, limits, is_second)
+
+
+@contextmanager
+def told_of_kills(group: Group) -> Iterator[Callable[[], int]]:
+    """How often memory ran out in a group or below it, even if what lay below is gone.
+
+    In version 2 a group counts that itself; in version 1 it counts its own processes alone, and
+    tells whoever asked before.
+
+    Raises:
+        OSError: if the system does not let us ask.
+    """
+    if group.is_second:
+        yield lambda: group.usage().memory_kills
+        return
+    memory, heard, total = group.folders[0], os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC), 0
+
+    def count() -> int:
+        nonlocal total
+        with suppress(BlockingIOError):
+            total += os.eventfd_read(heard)
+        return total
+
+    try:
+        with (memory / "memory.oom_control").open("rb") as asked:
+            (memory / "cgroup.event_control").write_text(f"{heard} {asked.fileno()}")
+        yield count
+    finally:
+        os.close(heard)
 
 
 def remove_outer_group(group: Group) -> None:

@@ -11,8 +11,8 @@ import shutil
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -23,20 +23,20 @@ from nodulebench.run.isolation.cgroups import (
     Group,
     make_outer_group,
     remove_outer_group,
+    told_of_kills,
 )
 from nodulebench.run.isolation.inside import cards_of, environment_of
 from nodulebench.run.isolation.sandbox import MIB, SERVICE_ID, Job, Limits, Usage, close_streams
 from nodulebench.storage.process_folder import owner
 
 LABEL = "nodulebench"
-_MONITOR = "conmon"
-"""The group of podman's own process beside a container."""
-_OWN_MEMORY, _OWN_PROCESSES = 64 * MIB, 16
-"""What the engine may use beside the container."""
+_MORE_MEMORY, _MORE_PROCESSES = 64 * MIB, 16
+"""The container's own limits lie above ours, which are met first: its group is gone with it, and
+whatever that counted."""
 _WITH_US = ("setpriv", "--pdeathsig=KILL", "--")
 """The client ends when we do; the container, when the next run sweeps."""
 _STARTS_S, _ENDS_S, _ANSWERS_S, _LOOKS_S = 300.0, 30.0, 120.0, 0.003
-_CANNOT_MAKE, _CANNOT_EXECUTE, _KILLED = 125, (126, 127), 137
+_CANNOT_MAKE, _CANNOT_EXECUTE = 125, (126, 127)
 _PERIOD_US = 100_000
 _RUNTIMES = (b"runc", b"crun", b"exe\n")
 
@@ -51,36 +51,28 @@ class Container:
     environment: dict[str, str]
     name: str
     group: Group
-    memory_bytes: int = 0
+    """With the limits, and the container's own group below it."""
+    kills: Callable[[], int]
+    """How often memory ran out."""
+    pids: int
     child: int = 0
     """The first process inside, by its number outside."""
-    _memory_kills: int = 0
     _refused_forks: int = 0
-    _is_ended_by_us: bool = False
     _state: dict[str, Any] | None = None
     _problem: str = ""
 
     def usage(self) -> Usage:
-        """What the container has used, with the engine's own process beside it."""
+        """What the container has used."""
         whole = self.group.usage()
-        for one in self._inside():  # in version 1 what is refused is counted there alone
-            used = one.usage()
-            self._memory_kills = max(self._memory_kills, used.memory_kills)
-            self._refused_forks = max(self._refused_forks, used.refused_forks)
+        for one in self._inside():  # kernels that do not tell the most count what is refused there
+            self._refused_forks = max(self._refused_forks, one.usage().refused_forks)
+        over = int(self.group.most_processes() > self.pids)
         return replace(
             whole,
-            memory_kills=max(whole.memory_kills, self._memory_kills, int(self._is_eaten(whole))),
-            refused_forks=max(whole.refused_forks, self._refused_forks),
+            memory_kills=self.kills(),
+            refused_forks=max(whole.refused_forks, self._refused_forks, over),
             seconds=None if self._state is None else _seconds(self._state),
         )
-
-    def _is_eaten(self, used: Usage) -> bool:
-        """Whether the kernel ended it for its memory, and its group was gone too soon."""
-        if self._state is None:
-            return False
-        is_killed = self._state.get("ExitCode") == _KILLED and not self._is_ended_by_us
-        is_full = (used.peak_bytes or 0) >= self.memory_bytes > 0
-        return bool(self._state.get("OOMKilled")) or (is_killed and is_full)
 
     def kill(self) -> None:
         """End the container, ask how it ended, and remove it.
@@ -92,7 +84,6 @@ class Container:
             return
         self.usage()
         for one in self._inside():
-            self._is_ended_by_us |= bool(one.pids())
             one.kill()
         try:
             self.process.wait(_ENDS_S)
@@ -137,7 +128,7 @@ class Container:
         raise OSError(f"{self.words[0]}: {self._problem}")
 
     def _inside(self) -> list[Group]:
-        return [one for name, one in self.group.inner().items() if name != _MONITOR]
+        return list(self.group.inner().values())
 
     def _inspected(self) -> dict[str, Any]:
         asked = [*self.words, "inspect", "--format", "{{json .State}}", self.name]
@@ -185,15 +176,11 @@ class Engine(ABC):
         """Start a program in a container."""
         ready, name = self.prepared(job), f"{LABEL}-{owner()}-{secrets.token_hex(4)}"
         limits = job.limits
-        outer = make_outer_group(
-            replace(
-                limits,
-                memory_bytes=limits.memory_bytes + _OWN_MEMORY,
-                pids=limits.pids + _OWN_PROCESSES,
-                cpus=limits.cpus + 1,
-            )
-        )
-        try:
+        # one process more, so that it is seen who had more than they may
+        outer = make_outer_group(replace(limits, pids=limits.pids + 1, cpus=limits.cpus + 1))
+        with ExitStack() as ending:
+            ending.callback(remove_outer_group, outer)
+            kills = ending.enter_context(told_of_kills(outer))
             words = [*_WITH_US, *ready.words, "run", "--name", name]
             words += run_words(job, outer.place)
             process = subprocess.Popen(  # noqa: S603 - in the container
@@ -206,7 +193,7 @@ class Engine(ABC):
                 bufsize=0,
             )
             running = Container(
-                process, ready.words, ready.environment, name, outer, job.limits.memory_bytes
+                process, ready.words, ready.environment, name, outer, kills, limits.pids
             )
             try:
                 running.wait_until_started()
@@ -214,8 +201,6 @@ class Engine(ABC):
             finally:
                 running.kill()
                 close_streams(process)
-        finally:
-            remove_outer_group(outer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +245,9 @@ def mounted(source: Path | str, target: str, *, is_writable: bool = False) -> li
 
 
 def _limits(limits: Limits) -> list[str]:
-    memory, quota = limits.memory_bytes, max(1000, int(limits.cpus * _PERIOD_US))
-    words = [f"--memory={memory}", f"--memory-swap={memory}", f"--pids-limit={limits.pids}"]
+    memory, quota = limits.memory_bytes + _MORE_MEMORY, max(1000, int(limits.cpus * _PERIOD_US))
+    words = [f"--memory={memory}", f"--memory-swap={memory}"]
+    words += [f"--pids-limit={limits.pids + _MORE_PROCESSES}"]
     words += [f"--cpu-period={_PERIOD_US}", f"--cpu-quota={quota}"]
     return [*words, "--ulimit=nofile=16384:16384", "--ulimit=core=0:0"]
 

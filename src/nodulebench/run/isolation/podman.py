@@ -45,7 +45,8 @@ class Podman(Engine):
             settings.write_text(_SETTINGS.format(space=space, runtime=runtime), encoding="utf-8")
         words = [self.name, "--root", f"{space}/store", "--runroot", f"{space}/r"]
         words += ["--storage-driver", "vfs"]
-        own = ["--read-only-tmpfs=false", "--passwd=false", "--no-hosts", _processes()]
+        own = ["--read-only-tmpfs=false", "--passwd=false", "--no-hosts", "--cgroups=no-conmon"]
+        own.append(_processes())
         profile = space / _PROFILE
         own += [f"--security-opt=seccomp={profile}"] if profile.exists() else []
         own += [] if os.geteuid() == 0 else ["--userns=keep-id"]

@@ -116,15 +116,10 @@ def _tried(isolation: Isolation, scratch: Scratch) -> dict[str, bool]:
         "kernel": not found["makes_spaces"] and not found["rights"],
         "output": bool(found["writes_output"]) and not found["fills_output"] and is_watched,
         "tmp": not found["fills_tmp"],
-        "memory": ate.usage.memory_kills > 0 or _is_stopped(ate.usage.peak_bytes),
+        "memory": ate.usage.memory_kills > 0,
         "pids": found["forks"] <= _LIMITS.pids,
         "time": hung.is_late and took < _ENDS_S,
     }
-
-
-def _is_stopped(peak_bytes: int | None) -> bool:
-    """Whether a program came to the limit and not beyond, where kills are not told in time."""
-    return _LIMITS.memory_bytes <= (peak_bytes or 0) < (_EATEN_MB - 32) * MIB
 
 
 def _is_seen(isolation: Isolation, scratch: Scratch) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from nodulebench.run.isolation.cgroups import (
     make_group,
     make_outer_group,
     remove_outer_group,
+    told_of_kills,
 )
 from nodulebench.run.isolation.sandbox import MIB, Limits
 from nodulebench.storage.process_folder import _began
@@ -168,3 +170,41 @@ def test_an_outer_group_lies_at_one_place_in_every_tree_and_leaves_none(group: G
     remove_outer_group(outer)
     assert not any(folder.exists() for folder in outer.folders)
     group.remove()
+
+
+EATS = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'bytearray(200 << 20)'])"
+FORKS = """
+import os, time
+try:
+    for _ in range(20):
+        if os.fork() == 0:
+            time.sleep(1)
+            os._exit(0)
+except OSError:
+    pass
+"""
+
+
+@pytest.mark.parametrize(("program", "kills", "is_over"), [(EATS, 1, False), (FORKS, 0, True)])
+def test_what_ran_out_is_known_when_the_group_below_is_gone(
+    group: Group, program: str, kills: int, is_over: bool
+) -> None:
+    group.remove()
+    outer = make_outer_group(LIMITS)
+    try:
+        with told_of_kills(outer) as told:
+            assert told() == 0
+            below = [folder / "below" for folder in outer.folders]
+            for folder in below:
+                folder.mkdir()
+            enter = "".join(f"echo 0 > {folder}/cgroup.procs; " for folder in below)
+            words = ["/bin/sh", "-c", f'{enter} exec "$0" -c "$1"', sys.executable, program]
+            subprocess.run(words, check=True)
+            for one in outer.inner().values():
+                one.kill()
+                one.remove()
+            assert not any(folder.exists() for folder in below)
+            assert (told() > 0) == (kills > 0)
+            assert (outer.most_processes() >= LIMITS.pids) is is_over
+    finally:
+        remove_outer_group(outer)
