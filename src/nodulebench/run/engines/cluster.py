@@ -74,8 +74,8 @@ class DaskEngine:
 
     client: "Client"
     ours: int = 0
-    """How many are processes of our own, which read what lies in our memory and may still be on
-    their way; 0: whoever is there."""
+    """How many tasks at a time a process of our own does, which reads what lies in our memory and
+    may still be on its way; 0: whoever is there."""
 
     @property
     def is_here(self) -> bool:
@@ -99,7 +99,7 @@ class DaskEngine:
         suspects: list[int] = []
         packed = packed_bytes(partial(in_folder, str(Path.cwd()), function))
         numbers = range(len(tasks))
-        _asked(self.client.wait_for_workers, self.workers, timeout=START_S)
+        _asked(self.client.wait_for_workers, 1, timeout=START_S)
         try:
             for number, result in self._given(packed, tasks, numbers, terms, self.workers + 1):
                 if result == Lost("gone"):
@@ -210,7 +210,11 @@ def open_cluster(choice: EngineChoice, workers: int, gpus: int = 0) -> Iterator[
 
 @contextmanager
 def _local_cluster(workers: int, gpus: int) -> Iterator[DaskEngine]:
-    """Workers on this machine, which nobody can speak to who has not the keys of this process."""
+    """A worker on this machine, which nobody can speak to who has not the keys of this process.
+
+    It is one process that carries as many tasks at a time: it computes nothing, and several of them
+    would import the same again and again.
+    """
     from distributed import Client, Nanny, Scheduler, Security, SpecCluster
 
     security = Security.temporary()
@@ -221,26 +225,20 @@ def _local_cluster(workers: int, gpus: int) -> Iterator[DaskEngine]:
         "dashboard": False,
         "dashboard_address": f"{LOOPBACK}:0",
     }
-    each = {**common, "nthreads": 1, "memory_limit": 0, "silence_logs": logging.CRITICAL}
-    cards = [
-        {
-            **each,
-            "resources": {"GPU": gpus},
-            "env": {CARDS: ",".join(map(str, graphics_cards()[at * gpus : (at + 1) * gpus]))},
-        }
-        for at in range(workers if gpus else 0)
-    ]
+    carries = {**common, "nthreads": workers, "memory_limit": 0, "silence_logs": logging.CRITICAL}
+    if gpus:
+        cards = ",".join(map(str, graphics_cards()[: workers * gpus]))
+        carries |= {"resources": {"GPU": workers * gpus}, "env": {CARDS: cards}}
     with (
         SpecCluster(
-            workers={place: {"cls": Nanny, "options": one} for place, one in enumerate(cards)},
-            worker={"cls": Nanny, "options": each},
+            worker={"cls": Nanny, "options": carries},
             scheduler={"cls": Scheduler, "options": {**common, "port": 0}},
             security=security,
             silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster, security=security) as client,
     ):
-        cluster.scale(workers)  # which come while the caller reads its files
+        cluster.scale(1)  # which comes while the caller reads its files
         yield DaskEngine(client, ours=workers)
 
 

@@ -39,7 +39,7 @@ def cluster() -> Iterator[DaskEngine]:
 def test_it_is_on_loopback_with_keys_of_its_own_and_without_a_dashboard(
     cluster: DaskEngine,
 ) -> None:
-    cluster.client.wait_for_workers(2)
+    cluster.client.wait_for_workers(1)
     known = cluster.client.scheduler_info()
     assert known["address"].startswith("tls://127.0.0.1:")
     assert all(one.startswith("tls://127.0.0.1:") for one in known["workers"])
