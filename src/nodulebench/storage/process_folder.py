@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_START, _OWNER = "nodulebench-", ".owner"
+_START, _OWNER, _INSIDE = "nodulebench-", ".owner", "t"
 """Short: podman takes no long path for its sockets."""
 
 
 @contextmanager
 def process_folder(above: Path | None = None) -> Iterator[Path]:
-    """A new folder that its owner alone can enter, and that is gone afterwards.
+    """A new, empty folder that its owner alone can enter, and that is gone afterwards.
 
     Args:
         above: where it lies; None: in the system's temporary folder (``TMPDIR``).
@@ -25,7 +25,9 @@ def process_folder(above: Path | None = None) -> Iterator[Path]:
                 shutil.rmtree(known.parent, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=_START, dir=place, ignore_cleanup_errors=True) as made:
         (Path(made) / _OWNER).write_text(owner(), encoding="utf-8")
-        yield Path(made)
+        folder = Path(made, _INSIDE)
+        folder.mkdir(mode=0o700)
+        yield folder
 
 
 def owner() -> str:

@@ -24,7 +24,8 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Li
 def test_its_owner_alone_can_enter_and_it_is_gone_afterwards(tmp_path: Path) -> None:
     with process_folder(tmp_path) as place:
         assert stat.S_IMODE(place.stat().st_mode) == 0o700
-        assert place.parent == tmp_path
+        assert place.parent.parent == tmp_path
+        assert list(place.iterdir()) == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -32,9 +33,9 @@ def test_its_owner_alone_can_enter_and_it_is_gone_afterwards(tmp_path: Path) -> 
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
     words = [sys.executable, "-c", KILLED, str(tmp_path)]
     assert subprocess.run(words, check=False).returncode == -9
-    assert len(list(tmp_path.glob("*/scan.raw"))) == 1
+    assert len(list(tmp_path.glob("*/*/scan.raw"))) == 1
     with process_folder(tmp_path) as mine, process_folder(tmp_path) as another:
-        assert sorted(tmp_path.iterdir()) == sorted([mine, another])
+        assert sorted(tmp_path.iterdir()) == sorted([mine.parent, another.parent])
 
 
 def test_what_is_not_ours_stays(tmp_path: Path) -> None:

@@ -189,6 +189,7 @@ class Engine(ABC):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=ready.environment,
+                cwd=job.space,  # conmon leaves a file where it is when memory runs out
                 start_new_session=True,
                 bufsize=0,
             )

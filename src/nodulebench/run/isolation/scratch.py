@@ -107,7 +107,8 @@ def scratch_folder() -> Iterator[Path]:
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     above = _OPEN_TO_ALL if is_root and not is_open else usual
     with process_folder(above) as place:
-        place.chmod(0o711)
+        for one in (place, place.parent):
+            one.chmod(0o711)
         yield place
 
 

@@ -40,8 +40,8 @@ def desk(made: KeyedDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ke
 
 
 def plain_files(desk: KeyedDesk) -> list[str]:
-    there = (desk.folder.parent / "temporary").rglob("*")
-    return [path.name for path in there if path.is_file() and path.name != ".owner"]
+    there = (desk.folder.parent / "temporary").glob("*/t/**/*")
+    return [path.name for path in there if path.is_file()]
 
 
 def test_no_image_is_readable_in_the_set(desk: KeyedDesk) -> None:
