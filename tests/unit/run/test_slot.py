@@ -1,5 +1,8 @@
 """What comes of a case in a sandbox: measured, named by its cause, and with nothing left behind."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -200,3 +203,30 @@ def test_a_sandbox_that_cannot_be_made_is_not_the_algorithm_s_fault(tmp_path: Pa
 
     with pytest.raises(OSError, match="bwrap: Can't chdir to /nowhere"):
         in_own_thread(work)
+
+
+WRITES_ELSEWHERE = """
+import os, sys
+from pathlib import Path
+import polars as pl
+from nodulebench.run.contract.algorithm import read_algorithm
+from nodulebench.run.desk import open_desk
+from nodulebench.run.slot import Slot
+from builders.algorithms import small_volume
+with open_desk(read_algorithm(Path(sys.argv[1])), "bubblewrap") as desk:
+    run = desk.do(lambda slot: slot.read(small_volume(), "case"))
+os.chdir(sys.argv[2])
+run.marks.write_csv("marks.csv")
+print(run.state)
+"""
+
+
+def test_mounts_and_folder_of_a_slot_stay_with_its_thread(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    folder = algorithm_folder(tmp_path / "mine")
+    words = [sys.executable, "-c", WRITES_ELSEWHERE, str(folder), str(there)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    told = subprocess.run(words, capture_output=True, text=True, check=True, env=env, cwd=tmp_path)
+    assert told.stdout == "ok\n"
+    assert [path.name for path in there.iterdir()] == ["marks.csv"]

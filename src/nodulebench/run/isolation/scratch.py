@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+import polars as pl
+
 from nodulebench.run.isolation.sandbox import SERVICE_ID, Isolation, Mount
 from nodulebench.storage.process_folder import process_folder
 
@@ -168,6 +170,8 @@ def _own_mounts() -> bool:
     """Give this thread mounts of its own; whether the system let us."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return False
+    # threads of polars that begin later would share our mounts and working folder for ever
+    pl.LazyFrame({"begun": [True]}).collect(engine="streaming")
     libc = _libc()
     if libc.unshare(_NEW_MOUNTS) != 0:
         return False
