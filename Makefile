@@ -31,7 +31,7 @@ benchmark: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
 # Wheel and source, checked; the versions they were tested with, by their hashes; a bill of materials.
-RELEASED := xlsx images dicom sign keys pacs pdf algorithms
+RELEASED := xlsx images dicom sign keys pacs pdf algorithms cluster slurm pandas workbench portal
 release: $(VENV)/.release
 	rm -rf dist build/released
 	$(BIN)/python -m build --outdir dist .
