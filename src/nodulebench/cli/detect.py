@@ -89,7 +89,11 @@ def command(
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
     from nodulebench.language import english
-    from nodulebench.workflows.custody.sealed_images import has_encrypted_images, sealed_images
+    from nodulebench.workflows.custody.sealed_images import (
+        has_encrypted_images,
+        refuse_others,
+        sealed_images,
+    )
     from nodulebench.workflows.detect import detect
     from nodulebench.workflows.engine import open_engine
 
@@ -106,6 +110,8 @@ def command(
     else:
         if case_id:
             raise click.UsageError("--case-id names one case; a test set has its own names.")
+        if is_encrypted:
+            refuse_others(case, is_ours=engine.is_ours)
         source = (
             sealed_images(case, opening.required(), opening.person)
             if is_encrypted

@@ -72,6 +72,7 @@ def command(
     nodulebench run my_cad/ sealed/ --out marks/ --key operator.key
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
+    from nodulebench.workflows.custody.sealed_images import refuse_others
     from nodulebench.workflows.engine import open_engine
     from nodulebench.workflows.run.named import named_algorithm
     from nodulebench.workflows.run.needs import needs_of
@@ -85,6 +86,7 @@ def command(
         for name, words in needs.lines:
             click.echo(f"  {name:<12} {words}")
         return 0 if needs.is_met else 1
+    refuse_others(test_set, is_ours=engine.is_ours)
     try:
         gpus = chosen.run.resources.gpus
         watching = nullcontext() if engine.is_local else open_engine(engine, 2, gpus=gpus)
@@ -113,5 +115,6 @@ def command(
     if repeated:
         click.echo(f"{same} of {repeated} cases gave the same marks {repeat} times")
     print_written(summary.folder)
-    print_next(f"nodulebench evaluate {out} --reference {test_set} --protocol …")
+    as_whom = " --key … --developer …" if summary.is_sealed else ""
+    print_next(f"nodulebench evaluate {out} --reference {test_set} --protocol …{as_whom}")
     return 0 if summary.is_complete else 1

@@ -116,6 +116,11 @@ class EngineChoice:
         """Whether nothing but this machine and its processes is asked for."""
         return self.name == "local"
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether the workers are processes of the command itself."""
+        return self.name in ("local", "dask")
+
 
 def in_order(found: Iterable[tuple[int, Result]]) -> Iterator[tuple[int, Result]]:
     """Numbered results in the order of their numbers, each as soon as it may."""

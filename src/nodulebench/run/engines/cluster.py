@@ -45,7 +45,12 @@ LOOPBACK = "127.0.0.1"
 CONNECT_S = 15
 START_S = 120
 """How long the first worker may take to come."""
-PRELOAD = [FIRST, "distributed.worker", "nodulebench.run.engines.carrier"]
+PRELOAD = [
+    FIRST,
+    "nodulebench.run.engines.undisturbed",
+    "distributed.worker",
+    "nodulebench.run.engines.carrier",
+]
 """What workers on this machine share."""
 SETTINGS: dict[str, Any] = {
     "distributed.admin.large-graph-warning-threshold": "4 GiB",

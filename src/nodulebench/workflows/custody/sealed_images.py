@@ -17,7 +17,6 @@ from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.bundle_images import named_owner
 from nodulebench.workflows.custody.sealed_set import SealedSet, is_sealed, open_sealed
 
-NOT_FOR_OTHERS = "is sealed: its images go to no workers of others, who would see them."
 _START = f"{layout.IMAGES}/"
 
 
@@ -62,6 +61,17 @@ class SealedImages:
 
     def _folder(self, case_id: str) -> Path:
         return self.place / str(self.case_ids.index(case_id))
+
+
+def refuse_others(folder: Path, *, is_ours: bool) -> None:
+    """Let no worker see images of a sealed set that is not a process of this command.
+
+    Raises:
+        InputError: if the set is sealed, and the workers are not ours.
+    """
+    if not is_ours and is_sealed(folder):
+        what = "is sealed: its images go to no workers of others, who would see them."
+        raise InputError.at(folder, what, "Use --engine local or --engine dask.")
 
 
 def has_encrypted_images(folder: Path) -> bool:

@@ -28,7 +28,7 @@ from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.run.engines.local import USUAL_ENGINE
 from nodulebench.storage.json_text import write_json
-from nodulebench.workflows.custody.sealed_images import NOT_FOR_OTHERS
+from nodulebench.workflows.custody.sealed_images import refuse_others
 from nodulebench.workflows.detect.system import System, candidates_in, read_system
 
 Fold = int | Literal["auto"] | None
@@ -219,8 +219,8 @@ def detect_set(
     Raises:
         InputError: if images that must not leave this machine would have to.
     """
-    if source is not None and not engine.is_here:
-        raise InputError.at(folder, NOT_FOR_OTHERS, "Use --engine local or --engine dask.")
+    if source is not None:
+        refuse_others(folder, is_ours=engine.is_here)
     tasks: Sequence[DetectionTask] = (
         _TakenTasks(system, source, most_marks, place, fold)
         if source is not None

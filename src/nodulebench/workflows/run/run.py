@@ -25,7 +25,7 @@ from nodulebench.run.journal import RunJournal, open_journal
 from nodulebench.run.slot import CaseRun
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.vault import Secret
-from nodulebench.workflows.custody.sealed_images import NOT_FOR_OTHERS
+from nodulebench.workflows.custody.sealed_images import refuse_others
 from nodulebench.workflows.run.record import RECORD, graphics_cards, identity, run_record
 from nodulebench.workflows.run.test_set import RunSet, open_run_set
 
@@ -59,6 +59,7 @@ class RunSummary:
     """Cases that were there from before."""
     reproduced: tuple[int, int] = (0, 0)
     """Cases that gave the same marks every time, of those that were read several times."""
+    is_sealed: bool = False
 
     @property
     def is_complete(self) -> bool:
@@ -97,8 +98,7 @@ def run_algorithm(
             raise InputError.at(
                 test_set, "is sealed, and isolation 'none' keeps nothing apart.", "Leave it out."
             )
-        if cases.is_sealed and engine is not None and not engine.is_here:
-            raise InputError.at(test_set, NOT_FOR_OTHERS, "Use --engine local or --engine dask.")
+        refuse_others(test_set, is_ours=engine is None or engine.is_here)
         packed, gpus = algorithm, _cards(algorithm, choice.slots) if engine is None else ()
         algorithm = unpacked(algorithm, scratch)
         isolation, tested = choose_isolation(choice.isolation, scratch)
@@ -146,8 +146,10 @@ def run_algorithm(
                 journal.add(case.case_id, kept)
                 shown = case.name if cases.is_sealed else case.case_id
                 left = (monotonic() - begin) / number * (len(wanted) - number)
-                told = f"{shown}: {run.state}, {duration(left)} left" if left else shown
-                progress(told, was_known + number, len(cases.case_ids))
+                left_told = f", {duration(left)} left" if left else ""
+                progress(
+                    f"{shown}: {run.state}{left_told}", was_known + number, len(cases.case_ids)
+                )
             return _written(algorithm, cases, journal, record, out, was_known)
 
 
@@ -220,7 +222,9 @@ def _written(
     same = [
         told for run in runs.values() if (told := run.measured.get("is_reproduced")) is not None
     ]
-    return RunSummary(out, counted, tuple(_problems(runs)), was_known, (sum(same), len(same)))
+    return RunSummary(
+        out, counted, tuple(_problems(runs)), was_known, (sum(same), len(same)), cases.is_sealed
+    )
 
 
 def submission_of(algorithm: Algorithm, runs: dict[str, CaseRun]) -> Submission:

@@ -105,7 +105,7 @@ def open_run_set(folder: Path, secret: Secret | None, person: str) -> Iterator[R
 def _plain(folder: Path, opened: SealedSet | None) -> Iterator[RunSet]:
     if images_folder(folder) is None:
         what = "has no images/, one image per case."
-        raise InputError.at(folder, what, "Bundle the set with its images: nodulebench bundle")
+        raise InputError.at(folder, what, "Bundle it with them: nodulebench bundle --images")
     places = dict(images_of_set(folder))
     name = folder.resolve().name if opened is None else opened.name
     yield RunSet(name, list(places), places.__getitem__, lambda _: None, opened)

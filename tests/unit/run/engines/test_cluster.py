@@ -101,6 +101,14 @@ def test_a_path_means_there_what_it_means_here(
     assert dict(cluster.map(folder_of, [0])) == {0: str(tmp_path.resolve())}
 
 
+def test_ctrl_c_is_for_the_command_alone(cluster: DaskEngine) -> None:
+    cluster.client.wait_for_workers(1)
+    (pid,) = cluster.client.run(os.getpid).values()
+    os.kill(pid, signal.SIGINT)
+    assert dict(cluster.map(double, [1, 2])) == {0: 2, 1: 4}
+    assert list(cluster.client.run(os.getpid).values()) == [pid]
+
+
 def test_a_worker_that_is_killed_loses_nothing(cluster: DaskEngine) -> None:
     (pid, *_) = cluster.client.run(os.getpid).values()
     found = {}

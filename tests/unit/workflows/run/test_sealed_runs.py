@@ -11,6 +11,7 @@ import pytest
 
 from builders.algorithms import MARKS, algorithm_folder, needs_bubblewrap, small_volume
 from builders.keyed import KeyedDesk, make_keyed_desk
+from nodulebench.cli import main
 from nodulebench.custody.budget import looks_of
 from nodulebench.errors import InputError
 from nodulebench.formats.images import metaimage
@@ -134,6 +135,18 @@ def test_workers_of_others_get_nothing_of_it(desk: KeyedDesk, tmp_path: Path) ->
         run(desk, algorithm(tmp_path / "mine"), engine=workers)
     assert workers.sent == []
     assert [one.step for one in read_audit(desk.sealed).events] == ["sealed"]
+
+
+@pytest.mark.parametrize("engine", ["dask://127.0.0.1:9", "slurm"])
+def test_nobody_waits_for_workers_that_may_not_see_it(
+    desk: KeyedDesk, tmp_path: Path, engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", algorithm_folder(tmp_path / "mine"), desk.sealed, "--out", tmp_path / "out"]
+    words += ["--key", desk.key_file("Bo"), "--engine", engine]
+    with pytest.raises(SystemExit) as ended:
+        main([str(word) for word in words])
+    assert ended.value.code == 1
+    assert "its images go to no workers of others" in capsys.readouterr().err
 
 
 def test_words_of_the_algorithm_stay_behind(desk: KeyedDesk, tmp_path: Path) -> None:
