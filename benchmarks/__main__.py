@@ -43,6 +43,7 @@ LONG = (
     "network_lists",
     "network_scans",
     "network_folds",
+    "network_phantoms",
     "portal_fuzzed",
     "portal_kills",
     "portal_load",

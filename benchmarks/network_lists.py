@@ -11,18 +11,18 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks.candidate_findings import FIVE, PLACE, Findings, read_findings
+from benchmarks.candidate_findings import FIVE, PLACE, Findings
+from benchmarks.proposals import findings_of, read_proposals
 from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.candidates import NAMES
 from nodulebench.algorithms.detectors import together
 from nodulebench.storage.csv_text import write_csv
 
 
 def found_in(folder: Path) -> Iterator[Findings]:
     """The findings in a folder, or in the folders below it."""
-    for one in sorted({path.parent for path in folder.rglob("cases.parquet")}):
-        found = read_findings(one)
-        if found is not None:
-            yield found
+    for done in sorted(folder.rglob("done")):
+        yield findings_of(read_proposals(done.parent), NAMES)
 
 
 def of_case(marks: pl.DataFrame) -> Candidates:
@@ -64,7 +64,6 @@ def main() -> None:
                 each = {
                     name: of_case(one.marks.filter(case_id=case_id))
                     for name, one in findings.submissions.items()
-                    if name != "centre"
                 }
                 chosen = {name: each[name] for name in given.detectors.split(",")}
                 judged.append(as_list(case_id, together(chosen), series))

@@ -22,18 +22,18 @@ from benchmarks.candidate_froc import _off_nodules as off_nodules
 from benchmarks.candidate_tables import combined
 from benchmarks.network_lists import found_in
 from nodulebench.algorithms.combine import MERGE_MM
+from nodulebench.formats.marks.luna16_csv import write_reference
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.tables import MARKS, Reference, Submission
 from nodulebench.protocols import load_protocol
+from nodulebench.storage.csv_text import write_csv
 from nodulebench.workflows.detect.system import NOT_SEEN, agreed
 
-TEN = ("twoscale", "znet", "cumedvis_b")
-"""Trained in ten folds."""
+TEN = ("twoscale", "cumedvis_b")
+"""Trained in ten folds, and joined with each other."""
 FINDERS = ("heatmap", "znet_unet")
 CHOSEN, HEADLINE = (0, 1), tuple(range(2, 10))
-OF_HEAT = (2, 3, 4)
-"""That heat maps were trained without, besides the two that served to choose."""
 CLASSICAL = (("mot_m5lv1",), ("isicad", "etrocad"), ("isicad", "m5l", "etrocad"), FIVE)
 BASELINE = "+".join(FIVE)
 
@@ -268,6 +268,7 @@ def main() -> None:
     parser.add_argument("--blocks", type=Path, nargs=2, required=True)
     parser.add_argument("--scans", type=Path, nargs=2, required=True)
     parser.add_argument("--series", type=Path, required=True, help="id and seriesuid of scans")
+    parser.add_argument("--write", type=Path, help="folder for the lists of the headline")
     given = parser.parse_args()
     ids = {series: name for name, series in pl.read_csv(given.series).iter_rows()}
     blocks = read_data(given.blocks[0], given.blocks[1], 0, ids)
@@ -293,33 +294,20 @@ def main() -> None:
     second = second_look(first, [blocks.findings, scans.findings])
     likely = {name: lists[name]["probability"].to_numpy() for name in TEN}
     heat = said_by(found["heatmap"], first)
-    names = ("five and twoscale", "five, twoscale and znet", "nodulebench")
-    with_networks, with_two, best = (
-        judged_together(name, first, opinions)
-        for name, opinions in zip(
-            names,
-            (
-                [second, likely["twoscale"]],
-                [second, likely["twoscale"], likely["znet"]],
-                [second, heat, likely["twoscale"]],
-            ),
-            strict=True,
-        )
-    )
-    chains = {names[0]: with_networks, names[1]: with_two}
-    ours = {**old, **{name: networks[name] for name in TEN}, **means, **chains}
-    of_heat = {
-        BASELINE: old[BASELINE],
-        "twoscale": networks["twoscale"],
-        "heatmap": finders["heatmap"],
-        **chains,
-        names[2]: best,
+    judges = {
+        "five and twoscale": [second, likely["twoscale"]],
+        "five and heatmap": [second, heat],
+        "nodulebench": [second, heat, likely["twoscale"]],
     }
-    for folds, systems in (
-        (CHOSEN, {**old, **networks, **finders, **chains, names[2]: best}),
-        (HEADLINE, ours),
-        (OF_HEAT, of_heat),
-    ):
+    joined = {name: judged_together(name, first, said) for name, said in judges.items()}
+    ours = {
+        **old,
+        **{name: networks[name] for name in TEN},
+        **means,
+        "heatmap": finders["heatmap"],
+        **joined,
+    }
+    for folds, systems in ((HEADLINE, ours), (CHOSEN, {**old, **networks, **finders, **joined})):
         chosen = blocks.of_folds(folds)
         print(f"\nBlocks of folds {folds}: {chosen.reference.cases.height}\n")
         print_froc(chosen, systems, BASELINE)
@@ -327,11 +315,18 @@ def main() -> None:
     print_mixed(blocks.of_folds(HEADLINE), scans.findings, ours)
     print("\nWhole scans\n")
     print_froc(scans.findings, ours, BASELINE)
-    few = scans.of_folds((-1, *CHOSEN, *OF_HEAT))
-    print(f"\nThose {few.reference.cases.height} that no heat map learnt from\n")
-    print_froc(few, of_heat, BASELINE)
-    print("\nNodules of the blocks of folds 2 to 4, false positives of these\n")
-    print_mixed(blocks.of_folds(OF_HEAT), few, of_heat)
+    if given.write:
+        write_headline(given.write, blocks.of_folds(HEADLINE).reference, ours)
+
+
+def write_headline(out: Path, reference: Reference, systems: Mapping[str, Submission]) -> None:
+    """The blocks of the headline as LUNA16 lists them, for ``nodulebench compare``."""
+    write_reference(reference, out / "reference")
+    for name, one in systems.items():
+        table = on_cases(one, reference).marks.select(
+            seriesuid="case_id", coordX="x_mm", coordY="y_mm", coordZ="z_mm", probability="score"
+        )
+        write_csv(table, out / f"{name.replace(' ', '-')}.csv")
 
 
 if __name__ == "__main__":

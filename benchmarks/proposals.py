@@ -82,6 +82,11 @@ def kept_proposals(
         for number, case in enumerate(make_cases()):
             (folder / f"{number:04d}.pickle").write_bytes(pickle.dumps(propose(case)))
         done.touch()
+    return read_proposals(folder)
+
+
+def read_proposals(folder: Path) -> list[Proposals]:
+    """What ``kept_proposals`` kept in a folder."""
     return [
         pickle.loads(path.read_bytes())  # noqa: S301 - written above
         for path in sorted(folder.glob("*.pickle"))

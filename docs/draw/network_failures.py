@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from benchmarks.measure import DATA
 from benchmarks.network_tables import (
-    OF_HEAT,
+    HEADLINE,
     found_lists,
     judged_lists,
     judged_together,
@@ -60,11 +60,11 @@ def main() -> None:
         said_by(found_lists(weights, "heatmap", blocks, {}), lists),
         lists["probability"].to_numpy(),
     ]
-    chosen = blocks.of_folds(OF_HEAT).reference
+    chosen = blocks.of_folds(HEADLINE).reference
     marks = judged_together("nodulebench", lists, opinions).marks
     own = marks.filter(pl.col("case_id").is_in(chosen.cases["case_id"].to_list()))
     wrong, low = mistakes(own, chosen.nodules)
-    volumes = {one.block_id: one.volume for one in read_blocks(DATA / "nodule_blocks", OF_HEAT)}
+    volumes = {one.block_id: one.volume for one in read_blocks(DATA / "nodule_blocks", HEADLINE)}
     width, step = GAP + TILES * (TILE + GAP), TITLE + TILE + CAPTION
     parts = []
     titles = ("No nodule, and thought the likeliest", "Nodules that were thought the unlikeliest")

@@ -35,7 +35,7 @@ def judge(
     module = laid_out(module, device).eval()
     found = []
     with torch.inference_mode():
-        for part in torch.split(chosen, JUDGED_AT_ONCE):
+        for part in torch.split(chosen, JUDGED_AT_ONCE) if len(chosen) else ():
             total = torch.zeros(len(part), device=part.device)
             for attempt in range(tries):
                 random = torch.Generator(device=part.device).manual_seed(attempt)

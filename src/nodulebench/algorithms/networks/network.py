@@ -52,11 +52,25 @@ class Recipe:
     """How much the distance of features to their class's mean counts (Wen 2016)."""
     average: float = 0.0
     """Share of the old in a moving average of the weights, which is what is kept; 0: none."""
+    longest_gradient: float = 0.0
+    """Longer ones are shortened, so that no batch leads it astray; 0: none are."""
     check_every: int = 100
     patience: int = 0
     """Checks without a better one before it stops; 0: it never stops early."""
     tries: int = 1
     """Patches of a candidate that are averaged when it is judged."""
+
+
+OWN = Recipe(
+    "adamw",
+    rate=2e-3,
+    decay=0.05,
+    schedule=((0.0, 0.02), (0.05, 1.0), (1.0, 0.0)),
+    is_smooth=True,
+    augment=Augment(zoom=(0.85, 1.2), is_turned_freely=True, is_flipped=True),
+    average=0.995,
+)
+"""What the two networks of our own have in common."""
 
 
 @dataclass(frozen=True)

@@ -209,6 +209,8 @@ def _learn(
     with mixed(device, is_learning=True):
         loss = lesson.loss(learner.module, batch)
     loss.backward()  # type: ignore[no-untyped-call]
+    if how.longest_gradient:
+        nn.utils.clip_grad_norm_(learner.module.parameters(), how.longest_gradient)
     learner.optimizer.step()
     _follow(learner, how)
     return loss.detach()

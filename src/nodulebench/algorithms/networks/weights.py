@@ -1,4 +1,7 @@
-"""Trained networks <-> files: half-precision weights in safetensors, with a card of their origin.
+"""Trained networks <-> files: weights in safetensors, with a card of their origin.
+
+Numbers have half precision, or those of convolutions and full layers eight bits: each output's
+weights are whole numbers from -127 to 127 times one step of its own.
 
 No pickle is ever read: a weight file can hold numbers and text, and nothing that runs.
 """
@@ -12,7 +15,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import nn
+from torch import Tensor, nn
 
 from nodulebench.algorithms.networks import network_named
 from nodulebench.algorithms.networks.checkpoint import plain
@@ -20,6 +23,9 @@ from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.storage.durable import replace_whole
 
 SCHEMA = "nodulebench/network-weights@1"
+STEP = "/step"
+"""Ends the name of the steps of a tensor of eight bits."""
+MOST = 127
 
 
 @dataclass(frozen=True)
@@ -45,9 +51,14 @@ class Card:
     """The digest of its own weights, once they are in a file."""
 
 
-def write_weights(path: Path, module: nn.Module, card: Card) -> None:
-    """Write a trained network; numbers of floating point are kept in half precision."""
-    tensors = {name: plain(one, is_half=True) for name, one in module.state_dict().items()}
+def write_weights(path: Path, module: nn.Module, card: Card, *, is_small: bool = False) -> None:
+    """Write a trained network, in half precision or, if it shall be small, in eight bits."""
+    tensors: dict[str, Tensor] = {}
+    for name, one in module.state_dict().items():
+        if is_small and one.dtype.is_floating_point and one.ndim > 1:
+            tensors[name], tensors[name + STEP] = _in_steps(plain(one))
+        else:
+            tensors[name] = plain(one, is_half=True)
     about = {**asdict(card), "schema": SCHEMA, "parameters": _digest(tensors)}
     card_text = json.dumps(about, sort_keys=True)
     replace_whole(path, save(tensors, metadata={"card": card_text}))
@@ -75,15 +86,34 @@ def read_weights(path: Path) -> tuple[nn.Module, Card]:
         if _digest(tensors) != card.parameters:
             raise InputError.at(path, "its numbers are not those of its card.", "Fetch it anew.")
         module = network_named(card.network).build()
-        module.load_state_dict(tensors)
+        module.load_state_dict(_whole(tensors))
     except UnknownNameError as error:
         raise InputError.at(path, str(error)) from error
-    except (OSError, SafetensorError, RuntimeError, ValueError) as error:
+    except (OSError, SafetensorError, RuntimeError, ValueError, KeyError) as error:
         what = str(error).partition("\n")[0]
         raise InputError.at(
             path, f"does not fit the network '{card.network}' ({what}).", "Fetch it anew."
         ) from error
     return module.float().eval(), card
+
+
+def _in_steps(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Whole numbers, and the step of each output."""
+    step = values.flatten(1).abs().amax(dim=1).clamp(min=1e-12) / MOST
+    return (values / _beside(step, values)).round().to(torch.int8), step
+
+
+def _whole(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The numbers of a file as a network takes them."""
+    found = {name: one for name, one in tensors.items() if not name.endswith(STEP)}
+    for name in tensors.keys() - found.keys():
+        whole = found[name.removesuffix(STEP)]
+        found[name.removesuffix(STEP)] = whole * _beside(tensors[name], whole)
+    return found
+
+
+def _beside(step: Tensor, values: Tensor) -> Tensor:
+    return step.reshape(-1, *[1] * (values.ndim - 1))
 
 
 def _about(path: Path) -> dict[str, Any]:
@@ -111,7 +141,7 @@ def _card(about: dict[str, Any], path: Path) -> Card:
         raise InputError.at(path, f"its card is damaged ({error}).", "Fetch it anew.") from error
 
 
-def _digest(tensors: dict[str, torch.Tensor]) -> str:
+def _digest(tensors: dict[str, Tensor]) -> str:
     whole = hashlib.sha256()
     for name in sorted(tensors):
         one = tensors[name]

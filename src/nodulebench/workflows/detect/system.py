@@ -149,8 +149,8 @@ def candidates_in(
     if system.detectors:
         candidates = _classical(system.detectors, chest, fold, place, stage)
         for places in seen:
-            candidates = _with_places_of(candidates, places)
-        opinions = [candidates.score, *(_said_by(places, candidates) for places in seen)]
+            candidates = with_places_of(candidates, places)
+        opinions = [candidates.score, *(said_by(places, candidates) for places in seen)]
     else:
         candidates = together(dict(zip(system.finders, seen, strict=True)), place)
         opinions = [] if system.judges else [candidates.score]
@@ -182,7 +182,7 @@ def _classical(
         return together(found, place)
 
 
-def _with_places_of(candidates: Candidates, others: Candidates) -> Candidates:
+def with_places_of(candidates: Candidates, others: Candidates) -> Candidates:
     """Candidates, and likely places of others where there is none; no detector proposed these."""
     likely = others.chosen(others.score >= LIKELY)
     nearest = _apart_mm(likely, candidates).min(axis=1, initial=np.inf)
@@ -190,7 +190,7 @@ def _with_places_of(candidates: Candidates, others: Candidates) -> Candidates:
     return Candidates.joined(candidates, replace(added, score=np.full(len(added), NOT_PROPOSED)))
 
 
-def _said_by(others: Candidates, candidates: Candidates) -> FloatArray:
+def said_by(others: Candidates, candidates: Candidates) -> FloatArray:
     """How likely a network that finds nodules by itself thinks each candidate."""
     near = _apart_mm(candidates, others) < MERGE_MM
     said: FloatArray = np.where(near, others.score[None], NOT_SEEN).max(axis=1, initial=NOT_SEEN)

@@ -291,3 +291,22 @@ def test_a_training_that_goes_astray_is_told(examples: Examples) -> None:
 
     with pytest.raises(InputError, match="'small': went astray before step 7"):
         train(SMALL, examples, [0, 1], recipe=how)
+
+
+def test_no_batch_moves_the_weights_farther_than_its_shortened_gradient(examples: Examples) -> None:
+    once = replace(RECIPE, optimizer="sgd", momentum=0.0, decay=0.0, average=0.0, steps=1)
+    how = replace(once, longest_gradient=0.01, rate=1.0)
+    before = weights(train(SMALL, examples, [0], recipe=replace(how, rate=0.0), seed=5))
+    after = weights(train(SMALL, examples, [0], recipe=how, seed=5))
+    free = weights(train(SMALL, examples, [0], recipe=replace(how, longest_gradient=0.0), seed=5))
+
+    def moved(ones: list["torch.Tensor"]) -> float:
+        return float(sum((a - b).square().sum() for a, b in zip(ones, before, strict=True)) ** 0.5)
+
+    assert moved(after) == pytest.approx(0.01, rel=1e-3)
+    assert moved(free) > 0.05
+
+
+def test_of_no_candidates_nothing_is_said(examples: Examples) -> None:
+    module = train(SMALL, examples, [0], recipe=replace(RECIPE, steps=1))
+    assert len(judge(module, SMALL, examples, examples.judged([99]))) == 0

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import save_file  # noqa: E402
 
-from nodulebench.algorithms.networks import NETWORKS  # noqa: E402
+from nodulebench.algorithms.networks import NETWORKS, weights  # noqa: E402
 from nodulebench.algorithms.networks.weights import (  # noqa: E402
     Card,
     read_card,
@@ -47,6 +47,43 @@ def test_weights_come_back_in_half_precision_with_their_card(path: Path) -> None
     assert card.parameters.startswith("sha256:")
     for kept, given in zip(found.state_dict().values(), module.state_dict().values(), strict=True):
         assert torch.equal(kept, given.half().float())
+
+
+def test_small_weights_come_back_within_half_a_step_in_half_the_bytes(
+    path: Path, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    module = NETWORKS["m5lcad"].build()
+    write_weights(tmp_path / "small", module, CARD, is_small=True)
+
+    found, card = read_weights(tmp_path / "small")
+
+    assert replace(card, parameters="") == CARD
+    assert (tmp_path / "small").stat().st_size < 0.6 * path.stat().st_size
+    given = module.state_dict()
+    for name, kept in found.state_dict().items():
+        if kept.ndim > 1:
+            largest = given[name].flatten(1).abs().amax(dim=1)
+            apart = (kept - given[name]).flatten(1).abs().amax(dim=1)
+            assert (apart <= largest / 127 / 2 * 1.001).all()
+        else:
+            assert torch.equal(kept, given[name].half().float())
+
+
+def test_small_weights_by_hand() -> None:
+    whole, step = weights._in_steps(torch.tensor([[1.27, -0.634], [0.0, 0.0], [-254.0, 3.0]]))
+
+    assert whole.tolist() == [[127, -63], [0, 0], [-127, 2]]
+    assert step.tolist() == pytest.approx([0.01, 1e-12 / 127, 2.0])
+
+
+def test_steps_of_nothing_are_refused(tmp_path: Path) -> None:
+    module = torch.nn.Module()
+    module.register_buffer("absent/step", torch.ones(2))
+    write_weights(tmp_path / "w", module, CARD)
+
+    with pytest.raises(InputError, match="does not fit the network 'm5lcad'"):
+        read_weights(tmp_path / "w")
 
 
 def test_the_order_of_axes_in_memory_does_not_matter(tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ A vessel is told from a nodule by where it goes on, a small nodule by its own fe
 of view serves one of the two. Turned freely in space, a few hundred nodules become enough.
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
 from nodulebench.algorithms.networks.looks import cube, together
-from nodulebench.algorithms.networks.network import Augment, Network, Recipe
+from nodulebench.algorithms.networks.network import OWN, Network
 
 SIZE = 32
 NEAR_MM, FAR_MM = 0.75, 1.5
@@ -72,17 +74,12 @@ def _cube(step_mm: float) -> "tuple[tuple[int, int, int], tuple[float, float, fl
 
 
 LOOK = together(cube(*_cube(NEAR_MM)), cube(*_cube(FAR_MM)))
-RECIPE = Recipe(
-    "adamw",
-    rate=2e-3,
-    decay=0.05,
-    schedule=((0.0, 0.02), (0.05, 1.0), (1.0, 0.0)),
-    is_smooth=True,
+RECIPE = replace(
+    OWN,
     batch=192,
     steps=1000,
-    augment=Augment(zoom=(0.85, 1.2), shift_mm=1.5, is_turned_freely=True, is_flipped=True),
+    augment=replace(OWN.augment, shift_mm=1.5),
     smoothing=0.05,
-    average=0.995,
     tries=8,
 )
 TWOSCALE = Network("twoscale", LOOK, TwoScale, RECIPE)

@@ -5,6 +5,7 @@ No anchors: every 2 mm it says how likely the middle of a nodule is there and ho
 """
 
 import math
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +14,7 @@ from torch.nn import functional
 from nodulebench.algorithms.networks.finders.finder import ROWS, Finder
 from nodulebench.algorithms.networks.finders.tiles import Tiles
 from nodulebench.algorithms.networks.looks import cube
-from nodulebench.algorithms.networks.network import Augment, Recipe
+from nodulebench.algorithms.networks.network import OWN
 
 TILE, STRIDE = 48, 2
 FINE, MIDDLE, COARSE = 24, 48, 64
@@ -139,16 +140,6 @@ HEATMAP = Finder(
     margin=8,
     read=peaks,
     gather=separate,
-    recipe=Recipe(
-        "adamw",
-        rate=2e-3,
-        decay=0.05,
-        schedule=((0.0, 0.02), (0.05, 1.0), (1.0, 0.0)),
-        is_smooth=True,
-        batch=48,
-        steps=1500,
-        augment=Augment(zoom=(0.85, 1.2), is_turned_freely=True, is_flipped=True),
-        average=0.995,
-    ),
+    recipe=replace(OWN, batch=48, steps=1500),
     shift_mm=(12.0, 12.0, 12.0),
 )
