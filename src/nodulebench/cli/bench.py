@@ -51,7 +51,7 @@ def command(
             bootstraps=bootstraps,
             progress=line.tell,
         )
-    width = max(len("algorithm"), *(len(row.algorithm) for row in rows))
+    width = max(len("algorithm"), *(len(row.algorithm) for row in rows), 0)
     for rule in dict.fromkeys(row.rule for row in rows):
         click.secho(
             f"{'algorithm':<{width}}  {'ok':>9} {'median s':>9} {'95 % s':>8} {'MB':>7} "
@@ -65,6 +65,8 @@ def command(
                 f"{_shown(row.peak_memory_mb, 0):>7} {_shown(row.sensitivity, 3):>11} "
                 f"{_shown(row.fp_per_case, 2):>8}  {'*' if row.is_on_front else ''}".rstrip()
             )
+    for row in (one for one in rows if one.undefined):
+        click.echo(f"{row.algorithm}: {row.undefined}", err=True)
     print_written(*written)
 
 

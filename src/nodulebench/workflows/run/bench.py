@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError
-from nodulebench.language import language
+from nodulebench.language import english, language
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.results import AlgorithmResult
 from nodulebench.model.tables import RUNS
@@ -45,9 +45,12 @@ class BenchRow:
     peak_memory_mb: float | None
     """The most of any case."""
     sensitivity: float | None
-    fp_per_case: float
+    fp_per_case: float | None
+    """None: the rule cannot judge its marks."""
     is_on_front: bool = False
     """Whether no other algorithm is at least as good in everything and better in something."""
+    undefined: str = ""
+    """Why the rule cannot judge its marks."""
 
 
 def bench(
@@ -112,9 +115,8 @@ def _rows(result: AlgorithmResult, runs: pl.DataFrame, cases: int) -> list[Bench
     memory = runs["peak_memory_mb"].max()
     found = []
     for rule, told in result.rules.items():
-        if "hit" not in told.counts:  # the rule lacks what it needs, such as boxes
-            continue
-        hit, missed = told.counts["hit"], told.counts["missed"]
+        hit, missed = told.counts.get("hit", 0), told.counts.get("missed", 0)
+        is_judged = told.undefined is None  # else the rule lacks what it needs, such as boxes
         found.append(
             BenchRow(
                 result.name,
@@ -125,7 +127,8 @@ def _rows(result: AlgorithmResult, runs: pl.DataFrame, cases: int) -> list[Bench
                 float(np.quantile(seconds, 0.95)) if len(seconds) else None,
                 None if memory is None else float(str(memory)),
                 hit / (hit + missed) if hit + missed else None,
-                told.counts["false_positive"] / cases,
+                told.counts["false_positive"] / cases if is_judged else None,
+                undefined="" if told.undefined is None else english(told.undefined),
             )
         )
     return found

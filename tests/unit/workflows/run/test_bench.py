@@ -55,6 +55,13 @@ def test_algorithms_are_run_scored_and_drawn(tmp_path: Path) -> None:
     assert all(path.exists() for path in written)
     assert len([path for path in written if path.suffix == ".svg"]) == 4
     assert (out / "result" / "evaluation.json").is_file()
+    (points, *_), _ = bench(chosen[:1], cases, out, RunChoice(), protocol="nifdc-2022")
+    assert (points.ok, points.sensitivity, points.fp_per_case, points.is_on_front) == (
+        *(2, None, None, False),
+    )
+    assert points.undefined == (
+        "center_hit needs boxes per slice; the submission is a list of points"
+    )
     with pytest.raises(InputError, match=r"algorithm 'quick': is there twice"):
         bench([chosen[0], chosen[0]], cases, out, RunChoice())
 
