@@ -9,6 +9,7 @@ see::
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from nodulebench.errors import InputError
 
@@ -28,3 +29,8 @@ def needs(extra: str, purpose: str) -> Iterator[None]:
             f"needs {(missing.name or '').partition('.')[0]}, which is not installed.",
             f"pip install 'nodulebench[{extra}]'",
         ) from missing
+
+
+def is_installed(package: str) -> bool:
+    """Whether a package is there, without loading it."""
+    return find_spec(package) is not None

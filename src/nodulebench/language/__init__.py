@@ -33,7 +33,14 @@ NOTICE_PARTS = (
     "coverage",
 )
 """The modules of a language that hold what notices say, by code."""
-PORTAL_PARTS = ("portal.frame", "portal.people", "portal.boards", "portal.terms", "portal.desk")
+PORTAL_PARTS = (
+    "portal.frame",
+    "portal.people",
+    "portal.boards",
+    "portal.entries",
+    "portal.terms",
+    "portal.desk",
+)
 """The modules of a language that hold the texts of the portal, which no report loads."""
 LANGUAGES: tuple[LanguageName, ...] = get_args(LanguageName)
 

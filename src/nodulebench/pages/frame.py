@@ -47,7 +47,7 @@ def framed(
         more: what that template needs besides.
     """
     code = asset(script)
-    styles = ("pictures.css", "page.css", *([style] if style else []))
+    styles = ("pictures.css", "blocks.css", "page.css", *([style] if style else []))
     return page(
         template,
         title=f"{title} – {about}" if about else title,

@@ -151,15 +151,15 @@ def board_of(
     tracks = _tracks(benchmark, scored)
     of_track = track if track in tracks else tracks[0]
     found = [one for one in scored if track_of(one.entry) == of_track]
-    strata = list(dict.fromkeys(one["stratum"] for result in found for one in _parts(result)))
+    strata = strata_of(found)
     part = stratum if stratum in strata else ""
-    rules = list(dict.fromkeys(one["rule"] for result in found for one in _all(result)))
+    rules = list(dict.fromkeys(one["rule"] for result in found for one in readings_of(result)))
     chosen = rule if rule in rules else (rules[0] if rules else "")
     readings = list(
         dict.fromkeys(
             Reading(one["figure"], one["point"])
             for result in found
-            for one in _of(result, part)
+            for one in readings_of(result, part)
             if one["rule"] == chosen
         )
     )
@@ -190,21 +190,23 @@ def _with_interval(line: Line, found: dict[str, Any] | None) -> Line:
     return replace(line, best_rank=found["best"], worst_rank=found["worst"], group=group)
 
 
-def _all(result: Result) -> list[dict[str, Any]]:
-    readings: list[dict[str, Any]] = result.figures.get("readings", [])
-    return readings
+def readings_of(result: Result, stratum: str = "") -> list[dict[str, Any]]:
+    """What was read of a result, of the whole cohort or of one part of it."""
+    if not stratum:
+        readings: list[dict[str, Any]] = result.figures.get("readings", [])
+        return readings
+    return [one for one in _parts(result) if one["stratum"] == stratum]
+
+
+def strata_of(results: Sequence[Result]) -> list[str]:
+    """The parts of the cohort that some result has figures of, as ``type=solid``."""
+    return list(dict.fromkeys(one["stratum"] for result in results for one in _parts(result)))
 
 
 def _parts(result: Result) -> list[dict[str, Any]]:
     """Readings of parts of the cohort; results of before have none."""
     readings: list[dict[str, Any]] = result.figures.get("strata", [])
     return readings
-
-
-def _of(result: Result, stratum: str) -> list[dict[str, Any]]:
-    if not stratum:
-        return _all(result)
-    return [one for one in _parts(result) if one["stratum"] == stratum]
 
 
 def _ordering(readings: Sequence[Reading], by: str) -> Reading:
@@ -221,7 +223,7 @@ def _ordering(readings: Sequence[Reading], by: str) -> Reading:
 def _line(result: Result, visitor: Visitor, rule: str, by: Reading, stratum: str) -> Line:
     entry = result.entry
     withdrawn = entry.withdrawn_at is not None
-    under = [one for one in _of(result, stratum) if one["rule"] == rule]
+    under = [one for one in readings_of(result, stratum) if one["rule"] == rule]
     training = terms_of(entry).training
     readings = {Reading(one["figure"], one["point"]).name: one for one in under}
     own = {} if withdrawn else readings.get(by.name, {})
@@ -256,7 +258,7 @@ def _ranked(lines: list[Line], by: Reading) -> list[Line]:
 
 def badge_of(result: Result | None) -> str:
     """An entry's figure that orders its leaderboard, as a small picture; a dash without one."""
-    found = [] if result is None else _all(result)
+    found = [] if result is None else readings_of(result)
     by = _ordering([Reading(one["figure"], one["point"]) for one in found], "")
     one = next((one for one in found if (one["figure"], one["point"]) == by), {})
     words = f"{language('en').figure(by.name).title} {decimals(one.get('value'))}"

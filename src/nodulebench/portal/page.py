@@ -25,12 +25,18 @@ from nodulebench.portal.store.tables import Announcement
 LANGUAGE_COOKIE = "nodulebench-language"
 STATIC = {"portal.css": "text/css", "portal.js": "text/javascript"}
 """Files that pages load, and what they are; there are no others."""
+PARTS = {
+    "portal.css": ("pictures.css", "blocks.css", "portal.css"),
+    "portal.js": ("report.js", "portal.js"),
+}
+"""What they are made of: charts and tables look and answer as in a report."""
 
 
 @cache
 def static_file(name: str) -> str:
     """The text of a file that pages load."""
-    return colour_variables() + asset(name) if name.endswith(".css") else asset(name)
+    whole = "".join(map(asset, PARTS[name]))
+    return colour_variables() + whole if name.endswith(".css") else whole
 
 
 @cache

@@ -24,6 +24,7 @@ from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Entry, Job, Result, now
 from nodulebench.portal.terms.laid import Kind, Laid, laid_path
 from nodulebench.portal.terms.taken import terms_of
+from nodulebench.report.audience import developers_document
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
@@ -121,8 +122,11 @@ def sweep_results(site: Site) -> int:
 
 
 def summary(document: Document) -> dict[str, Any]:
-    """What a leaderboard needs of an evaluation: readings with intervals, and counts, by rule."""
-    sound = document.soundly
+    """What a leaderboard needs of an evaluation: readings with intervals, and counts, by rule.
+
+    Everybody may see it, and so it tells no more than a developer's copy of a report.
+    """
+    sound = developers_document(document.soundly)
     (algorithm,) = sound.algorithms
     return {
         "readings": list(readings(sound)),

@@ -105,10 +105,7 @@ def report_content(
     say = language(language_name)
     document, is_lab = document.soundly, audience == "lab"
     if not is_lab:
-        from nodulebench.report.audience import developers_curves, developers_document
-
-        document, curves = developers_document(document), developers_curves(curves)
-        beside = Beside(combinations=beside.combinations, issued=beside.issued)
+        document, curves, beside = for_developers(document, curves, beside)
     drawn = by_curve(curves)
     sections = {
         "compared": _compared(document, beside, say),
@@ -162,6 +159,16 @@ def _shown(found: dict[str, list[Any]], say: Language, *, is_open: bool) -> list
 
 def _is_group(document: Document) -> bool:
     return len(document.algorithms) > 1
+
+
+def for_developers(
+    document: Document, curves: pl.DataFrame, beside: Beside
+) -> tuple[Document, pl.DataFrame, Beside]:
+    """What a developer may see of all that a report is made of."""
+    from nodulebench.report.audience import developers_curves, developers_document
+
+    shown = Beside(combinations=beside.combinations, issued=beside.issued)
+    return developers_document(document), developers_curves(curves), shown
 
 
 def _readings(document: Document) -> list[str]:

@@ -11,7 +11,7 @@ from nodulebench.pages.svg import drawing, label, stand_alone
 from nodulebench.pages.templates import asset
 
 PACKAGE = Path(nodulebench.__file__).parent
-STYLES = ("pictures.css", "page.css", "curation.css")
+STYLES = ("pictures.css", "blocks.css", "page.css", "portal.css", "curation.css")
 
 
 def luminance(code: str) -> float:

@@ -171,7 +171,8 @@ for (const group of document.querySelectorAll(".switch")) {
 
 /* Tables: a click on a head sorts, words above a long one filter it. */
 function sortable(cell) {
-  const text = cell ? cell.firstChild ? cell.firstChild.textContent.trim() : "" : "";
+  const time = cell && cell.querySelector("time");
+  const text = time ? time.dateTime : cell && cell.firstChild ? cell.firstChild.textContent.trim() : "";
   const number = Number(text.replace(/^[<>≤≥+]/, "").replace("−", "-").replace(/,/g, "").replace(/[\s\u00a0]*%$/, ""));
   return text === "–" || text === "" ? null : Number.isNaN(number) ? text : number;
 }
@@ -186,6 +187,7 @@ for (const table of document.querySelectorAll(".table table")) {
   if (rows.length < 3 || !heads.length || table.querySelector("tbody [rowspan], tbody [colspan]")) continue;
   table.classList.add("sortable");
   heads.forEach((head, column) => {
+    if (!head.textContent.trim()) return;
     head.tabIndex = 0;
     const sort = () => {
       const way = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;

@@ -37,6 +37,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "entry": PUBLIC,
     "badge": PUBLIC,
     "report": PUBLIC,
+    "report_print": PUBLIC,
     "compare": SIGNED_IN,
     "download": SIGNED_IN,
     "download_sums": SIGNED_IN,

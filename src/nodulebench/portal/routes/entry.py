@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -11,11 +12,12 @@ from sqlalchemy.orm import Session as Transaction
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 
+from nodulebench.language import portal_language
+from nodulebench.optional_package import is_installed
 from nodulebench.portal import entries
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By
 from nodulebench.portal.access.visitor import NOBODY, Visitor
-from nodulebench.portal.benchmarks import rules_of
 from nodulebench.portal.entries import (
     find_entry,
     find_own,
@@ -27,6 +29,8 @@ from nodulebench.portal.jobs import ENDED
 from nodulebench.portal.leaderboard import badge_of
 from nodulebench.portal.page import language_of, rendered, see
 from nodulebench.portal.rankings import compared, counted_results
+from nodulebench.portal.scoring import told_digests
+from nodulebench.portal.shown import audience_of, shown_of
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Entry, Job, Result
 from nodulebench.portal.terms.taken import terms_of
@@ -54,8 +58,11 @@ def own_entries(request: Request, site: AtSite, by: By) -> Response:
 
 
 @router.get("/entries/{entry_id}", name="entry")
-def entry(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
-    """What is known of an entry, as far as the visitor may know it."""
+def entry(
+    request: Request, site: AtSite, by: By, entry_id: str, rule: str = "", stratum: str = ""
+) -> Response:
+    """What is known of an entry, as far as the visitor may know it: under a rule, of a part."""
+    say = portal_language(language_of(request))
     with site.database.reading() as session:
         found = find_entry(session, by, entry_id)
         is_own = by.is_organiser or by.account == found.account_id
@@ -71,7 +78,15 @@ def entry(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
             "others": _comparable(session, found, by),
             "versions": versions_of(session, found) if is_own else [],
         }
-        values["has_report"] = _has_report(site, found, values["result"], by)
+        result = values["result"]
+        values["has_report"] = _has_report(site, found, result, by)
+        values["has_print"] = is_installed("typst")
+        values["is_public"] = result is not None and found.benchmark.is_shown
+        values["digests"] = {} if result is None else told_digests(result.figures)
+        choice = {"rule": rule, "stratum": stratum}
+        values["shown"] = (
+            None if result is None else shown_of(site, found, result, by, say, **choice)
+        )
     return rendered(request, "entry.html", is_own=is_own, ended=ENDED, **values)
 
 
@@ -91,23 +106,35 @@ def badge(site: AtSite, entry_id: str) -> Response:
 @router.get("/entries/{entry_id}/report", name="report")
 def report(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
     """The whole report of an entry; single nodules are in it where the benchmark tells them."""
+    path = _report(request, site, by, entry_id)
+    # a page of its own, with its own script: it cannot reach anything of the site
+    return FileResponse(path, headers={"Content-Security-Policy": REPORT_POLICY})
+
+
+@router.get("/entries/{entry_id}/report.pdf", name="report_print")
+def report_print(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
+    """The same on paper."""
+    path = _report(request, site, by, entry_id, is_print=True)
+    return FileResponse(path, filename=f"report-{entry_id}.pdf")
+
+
+def _report(
+    request: Request, site: Site, by: Visitor, entry_id: str, *, is_print: bool = False
+) -> Path:
+    """The file of a report, made when it is first asked for."""
     with site.database.reading() as session:
         found = find_entry(session, by, entry_id)
         result = None if found.withdrawn_at else result_of(session, found)
-        is_own = by.is_organiser or by.account == found.account_id
-        tells_cases = is_own and rules_of(found.benchmark).feedback == "cases"
+        audience = audience_of(found, by)
         has_report = _has_report(site, found, result, by)
     if result is None or not has_report:
         raise DeniedError("not_found", 404)
-    language = language_of(request)
-    choice = ReportChoice(audience="lab" if tells_cases else "developer", language=language)
-    out = site.settings.storage / "reports" / result.id / choice.name
-    if not (out / f"{choice.name}.html").is_file():
+    choice = ReportChoice(audience=audience, language=language_of(request), is_pdf=is_print)
+    ending = "pdf" if is_print else "html"
+    out = site.settings.storage / "reports" / result.id / f"{choice.name}-{ending}"
+    if not (out / f"{choice.name}.{ending}").is_file():
         write_report(site.results / result.folder, choice, out)
-    # a page of its own, with its own script: it cannot reach anything of the site
-    return FileResponse(
-        out / f"{choice.name}.html", headers={"Content-Security-Policy": REPORT_POLICY}
-    )
+    return out / f"{choice.name}.{ending}"
 
 
 @router.get("/compare", name="compare")

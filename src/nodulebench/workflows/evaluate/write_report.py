@@ -8,11 +8,12 @@ from typing import Any
 import polars as pl
 
 from nodulebench.errors import InputError, Problem, UnknownNameError, refuse_any
-from nodulebench.language import LanguageName
+from nodulebench.language import Language, LanguageName
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.audience import developers_document, only_algorithm
 from nodulebench.report.beside import Beside
 from nodulebench.report.content import Audience
+from nodulebench.report.excerpt import Excerpt, excerpt
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.head.issued import Issued
 from nodulebench.storage.csv_text import (
@@ -137,6 +138,27 @@ def write_report(
         _write_tables(stage / choice.tables, document, beside, choice)
         names = files_in(stage) if target != folder else record_files(folder, stage)
     return [target / name for name in names]
+
+
+def read_excerpt(
+    folder: Path, audience: Audience, say: Language, *, name: str, rule: str
+) -> Excerpt:
+    """Curve and errors of the only algorithm of a folder that ``evaluate`` wrote.
+
+    Args:
+        folder: evaluation.json and the tables beside it.
+        audience: who reads.
+        say: the language.
+        name: what the algorithm is called here.
+        rule: under which its errors are told.
+
+    Raises:
+        InputError: if the folder is not as the evaluation left it.
+    """
+    document = read_document(folder)
+    _require_unchanged(folder)
+    curves, beside = read_parquet(folder / CURVE_FILE), read_beside(folder)
+    return excerpt(document, curves, beside, audience=audience, say=say, name=name, rule=rule)
 
 
 def _write_tables(folder: Path, document: Document, beside: Beside, choice: ReportChoice) -> None:

@@ -1,0 +1,72 @@
+"""A kept result -> what the page of its entry shows of it: figures, the curve, single misses."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from nodulebench.language import Language
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.benchmarks import rules_of
+from nodulebench.portal.entries import shown_name
+from nodulebench.portal.leaderboard import readings_of, strata_of
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.tables import Entry, Result
+from nodulebench.report.content import Audience
+from nodulebench.workflows.evaluate.result_folder import EVALUATION
+from nodulebench.workflows.evaluate.write_report import read_excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown of a result, under one rule and of one part of the cohort."""
+
+    rules: list[str]
+    rule: str
+    strata: list[str]
+    stratum: str
+    """Nothing: the whole cohort."""
+    readings: list[dict[str, Any]]
+    froc: Any = None
+    """The curve as a block of a report; None: nothing of a curve is kept."""
+    misses: list[Any] = field(default_factory=list)
+    """Blocks about single nodules and marks; nothing where they are not told."""
+
+
+def audience_of(entry: Entry, visitor: Visitor) -> Audience:
+    """As whom somebody reads of an entry; only ``lab`` knows single nodules and marks."""
+    is_own = visitor.is_organiser or visitor.account == entry.account_id
+    is_told = is_own and rules_of(entry.benchmark).feedback == "cases"
+    return "lab" if is_told else "developer"
+
+
+def shown_of(
+    site: Site,
+    entry: Entry,
+    result: Result,
+    visitor: Visitor,
+    say: Language,
+    *,
+    rule: str = "",
+    stratum: str = "",
+) -> Shown:
+    """What a visitor sees of a result.
+
+    Args:
+        site: the site.
+        entry: whose result it is.
+        result: what was found.
+        visitor: who looks.
+        say: their language.
+        rule: one of its rules; anything else: the first.
+        stratum: a part of the cohort; anything else: the whole.
+    """
+    rules = list(dict.fromkeys(one["rule"] for one in readings_of(result)))
+    strata = strata_of([result])
+    chosen = rule if rule in rules else (rules[0] if rules else "")
+    part = stratum if stratum in strata else ""
+    readings = [one for one in readings_of(result, part) if one["rule"] == chosen]
+    folder = site.results / result.folder
+    if not (folder / EVALUATION).is_file():
+        return Shown(rules, chosen, strata, part, readings)
+    named = {"name": shown_name(entry, visitor), "rule": chosen}
+    found = read_excerpt(folder, audience_of(entry, visitor), say, **named)
+    return Shown(rules, chosen, strata, part, readings, found.froc, found.misses)

@@ -1,0 +1,95 @@
+"""The page of an entry: its curve, its figures under a rule and of a part, its single errors."""
+
+import json
+import re
+
+import pytest
+
+from builders.portal import (
+    GOOD,
+    SECRET_PLACE,
+    Browser,
+    make_person,
+    make_tiny_benchmark,
+    signed_in,
+    work_off,
+)
+from nodulebench.portal.benchmarks import BenchmarkRules
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.tables import Result
+
+
+def scored(site: Site, **rules: object) -> tuple[str, str]:
+    """A benchmark under these rules, and an entry of ada's in it."""
+    organiser = make_person(site, "olga", "organiser")
+    make_person(site, "ada", "participant")
+    chosen = BenchmarkRules.model_validate(rules)
+    benchmark = make_tiny_benchmark(site, organiser, rules=chosen)
+    entry = signed_in(site, "ada").send(benchmark, "submit", GOOD).headers["location"]
+    assert work_off(site) == 1
+    return benchmark, entry
+
+
+def test_the_curve_can_be_read_off_and_tells_no_threshold(site: Site) -> None:
+    _, entry = scored(site)
+    page = Browser(site).get(entry).text
+    (data,) = re.findall(r'<script type="application/json">(.*?)</script>', page)
+    (series,) = json.loads(data)["series"]
+    assert set(series["threshold"]) == {None}
+    heights = [sum(series["y"][: place + 1]) for place in range(len(series["y"]))]
+    assert max(heights) == 66667  # two of three nodules, in 1/100,000
+    assert "threshold" not in page.replace('"threshold"', "")  # nor does a table
+    assert 'class="canvas" tabindex="0"' in page
+
+
+def test_figures_are_those_of_the_part_that_is_chosen(site: Site) -> None:
+    benchmark, entry = scored(site)
+    with site.database.writing() as session:
+        result = session.query(Result).one()
+        part = {"rule": "luna16", "figure": "recall", "point": "", "stratum": "type=solid"}
+        found = {**part, "value": 0.137, "low": None, "high": None}
+        result.figures = {**result.figures, "strata": [found]}
+    whole, of_part, unknown = (
+        Browser(site).get(f"{entry}?stratum={name}").text for name in ("", "type=solid", "type=x")
+    )
+    assert "CPM" in whole
+    assert "0.137" not in whole
+    assert "0.137" in of_part
+    assert "CPM" not in of_part
+    assert "CPM" in unknown
+    assert '<option value="type=solid">' in Browser(site).get(f"/benchmarks/{benchmark}").text
+
+
+def test_single_errors_are_told_where_the_feedback_says_so_to_who_submitted(site: Site) -> None:
+    _, entry = scored(site, feedback="cases")
+    make_person(site, "eve", "participant")
+    missed = "−40.0, 3.0, −20.0"  # with signs of minus
+    assert missed in signed_in(site, "ada").get(entry).text
+    assert missed in signed_in(site, "olga").get(entry).text
+    for browser in (Browser(site), signed_in(site, "eve")):
+        page = browser.get(entry).text
+        assert missed not in page
+        assert "1.2.3.3" not in page
+        assert SECRET_PLACE not in page
+
+
+def test_without_that_feedback_nobody_is_told_single_errors(site: Site) -> None:
+    _, entry = scored(site)
+    assert "40.0, 3.0" not in signed_in(site, "olga").get(entry).text
+
+
+def test_the_curve_of_an_anonymous_entry_does_not_name_it(site: Site) -> None:
+    _, entry = scored(site, is_anonymous=True)
+    named, nameless = signed_in(site, "ada").get(entry).text, Browser(site).get(entry).text
+    assert "FROC: Mine" in named
+    assert "Mine" not in nameless
+    assert f"FROC: #{entry.rpartition('/')[2][:6]}" in nameless
+
+
+def test_the_report_can_be_had_on_paper(site: Site) -> None:
+    pytest.importorskip("typst", reason="the extra 'pdf' is not installed")
+    _, entry = scored(site)
+    answer = Browser(site).get(f"{entry}/report.pdf")
+    assert answer.status_code == 200
+    assert answer.content.startswith(b"%PDF")
+    assert Browser(site).get(f"{entry}/report").text.startswith("<!DOCTYPE html>")
