@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("verify")
 @click.argument("folder", metavar="DIR", type=FILE)
-@click.option("--public-key", type=FILE, help="Public key of whoever shall have signed, PEM.")
+@click.option("--public-key", type=FILE, help="Public key of whoever shall have signed.")
 @click.option("--reference", type=FILE, help="Recompute from the original files: the test set.")
 @click.option(
     "--marks", type=FILE, multiple=True, help="The marks of an algorithm; repeat for each."
@@ -49,6 +49,8 @@ def command(
 ) -> int:
     r"""Recompute every number in DIR, and say what differs, one line each.
 
+    Of a file that a portal gave out, a certificate (JSON or PDF) or a receipt, the signature.
+
     The files have to be as the manifest lists them, the numbers as the tables in DIR give them,
     and the signature, if there is one, has to hold. Of a sealed test set the log is checked too.
 
@@ -58,7 +60,10 @@ def command(
     nodulebench verify result/ --reference luna16/ --marks my_marks.csv
     nodulebench verify sealed/ --public-key key.pub.pem --anchor lung-2026a.anchor
     nodulebench verify study/ --reference sealed/ --key ~/.ssh/cem
+    nodulebench verify certificate-1.json --public-key portal.pub
     """
+    if folder.is_file():
+        return _verify_statement(folder, public_key)
     from nodulebench.workflows.custody.kept.note import is_from_looks
 
     if is_from_looks(folder):
@@ -93,6 +98,29 @@ def command(
         found = verify_folder(folder, public_key=public_key, originals=originals)
     _print(found, folder)
     return 0 if found.is_good else 1
+
+
+def _verify_statement(path: Path, public_key: Path | None) -> int:
+    """Check what a portal signed, and print what it says."""
+    from nodulebench.workflows.verify.statement import verify_statement
+
+    found = verify_statement(path, public_key)
+    said, key = found.signed.said, found.signed.key
+    click.echo(f"kind        {found.signed.kind}")
+    if found.signed.kind == "certificate":
+        benchmark, entry = said["benchmark"], said["entry"]
+        click.echo(f"number      {said['number']} of {said['site']}, {said['at']}")
+        click.echo(f"entry       {entry['algorithm']}, by {entry['by']}: {entry['digest']}")
+        click.echo(f"benchmark   {benchmark['title']}, version {benchmark['version']}")
+        for one in said["readings"]:
+            if not one["point"] and one["value"] is not None:
+                click.echo(f"figure      {one['rule']} {one['figure']} {one['value']:.3f}")
+    elif found.signed.kind == "receipt":
+        click.echo(f"entry       {said['entry']}, {said['at']}: {said['digest']}")
+    known = "" if found.is_known else "; whose it is was not checked: give --public-key"
+    click.echo(f"signature   holds: key {key.fingerprint}{known}")
+    print_verdict(path, 0)
+    return 0
 
 
 def _verify_made(

@@ -24,8 +24,7 @@ from nodulebench.portal.store.tables import Benchmark, Entry, Result, new_id, no
 from nodulebench.portal.terms.taken import Terms
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.durable import make_folder, settle_all
-from nodulebench.storage.event_log.statements import canonical
-from nodulebench.storage.keys.sshsig import signature_code
+from nodulebench.storage.keys.signed import signed_statement
 
 MOST_NAME = 80
 RECEIPT = "nodulebench/receipt@1"
@@ -162,7 +161,6 @@ def submit(
             "terms": taken.said,
             "at": at.isoformat(timespec="seconds"),
         }
-        code = signature_code(canonical(told), site.key)
         entry = Entry(
             id=sent.entry,
             benchmark_id=benchmark,
@@ -175,7 +173,7 @@ def submit(
             size=sent.size,
             declared=declared or {},
             terms=taken.said,
-            receipt={"receipt": told, "key": site.key.public.line, "code": code},
+            receipt=signed_statement("receipt", told, site.key),
             is_baseline=is_baseline,
             created_at=at,
         )
@@ -247,6 +245,13 @@ def find_own(session: Transaction, visitor: Visitor, entry: str) -> Entry:
     if found is None or not (found.account_id == visitor.account or visitor.is_organiser):
         raise DeniedError("not_found", 404)
     return found
+
+
+def result_of(session: Transaction, entry: Entry) -> Result | None:
+    """The result of an entry under the version of its benchmark that counts."""
+    version = entry.benchmark.version
+    found = select(Result).where(Result.entry_id == entry.id, Result.version == version)
+    return session.scalar(found)
 
 
 def is_nameless(entry: Entry, visitor: Visitor) -> bool:

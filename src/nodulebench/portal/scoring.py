@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
+from nodulebench import __version__
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.documents.readings import reading, readings
@@ -93,6 +94,7 @@ def score(site: Site, claimed: Claimed, opening: Opening | None, progress: Progr
     except BaseException:
         shutil.rmtree(out, ignore_errors=True)
         raise
+    figures["scorer"] = __version__
     figures["digests"] = {**figures.get("digests", {}), **order.laid}
     return Scored(str(out.relative_to(site.results)), digest, figures)
 

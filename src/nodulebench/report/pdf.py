@@ -78,19 +78,30 @@ def render_pdf(
 
 def write_print(path: Path, content: Content, font: Path | None = None) -> None:
     """Write content as PDF."""
-    with needs("pdf", "report.pdf"):
-        import pylopdf_fonts_zh_cn as chinese
-        import typst
-
     with TemporaryDirectory(prefix="nodulebench-print-") as name:
         folder = Path(name)
         own = () if font is None else (_family(font),)
         said = Printed(folder, content.say, (*own, *FONTS)).said(content)
-        told = printable(json.dumps(said, ensure_ascii=False))
-        (folder / "content.json").write_text(told, encoding="utf-8", errors="replace")
-        main = Path(copy(FOLDER / "templates" / "report.typ", folder))
-        fonts = [chinese.sans_path().parent, *([] if font is None else [font.parent])]
-        typst.compile(main, path, font_paths=fonts, ignore_system_fonts=True, format="pdf")
+        typeset(path, "report.typ", said, folder, font)
+
+
+def typeset(
+    path: Path, template: str, said: dict[str, Any], folder: Path, font: Path | None = None
+) -> None:
+    """Set what is said by a template, in a folder that may hold pictures, as PDF.
+
+    Raises:
+        InputError: if typst is not installed.
+    """
+    with needs("pdf", path.name):
+        import pylopdf_fonts_zh_cn as chinese
+        import typst
+
+    told = printable(json.dumps(said, ensure_ascii=False))
+    (folder / "content.json").write_text(told, encoding="utf-8", errors="replace")
+    main = Path(copy(FOLDER / "templates" / template, folder))
+    fonts = [chinese.sans_path().parent, *([] if font is None else [font.parent])]
+    typst.compile(main, path, font_paths=fonts, ignore_system_fonts=True, format="pdf")
 
 
 def _family(font: Path) -> str:

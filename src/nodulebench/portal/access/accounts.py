@@ -13,7 +13,17 @@ from nodulebench.portal.access.roles import GIVEN, Role
 from nodulebench.portal.access.secrets import digest_of, new_secret
 from nodulebench.portal.access.throttle import count_failure, forget_failures, is_throttled
 from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Account, Invitation, Session, Token, new_id, now
+from nodulebench.portal.store.tables import (
+    Account,
+    Certificate,
+    Entry,
+    Invitation,
+    Result,
+    Session,
+    Token,
+    new_id,
+    now,
+)
 
 LINK_LASTS = timedelta(days=7)
 IDLE, WHOLE = timedelta(hours=12), timedelta(days=7)
@@ -187,7 +197,16 @@ def close_account(site: Site, account: str, by: str) -> None:
         _refuse_last_organiser(session, found, [])
         found.closed_at, found.password, found.factor = now(), None, None
         found.login, found.name, found.roles = f"closed-{found.id}", "", []
+        _forget_certificates(session, account)
         _end_all(session, account)
+
+
+def _forget_certificates(session: Transaction, account: str) -> None:
+    """Empty the certificates that name somebody; their numbers are not given again."""
+    results = select(Result.id).join(Entry).where(Entry.account_id == account)
+    named = select(Certificate).where(Certificate.result_id.in_(results))
+    for one in session.scalars(named):
+        one.content = {}
 
 
 def change_roles(site: Site, account: str, roles: tuple[str, ...], by: str) -> None:

@@ -38,6 +38,9 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "badge": PUBLIC,
     "report": PUBLIC,
     "report_print": PUBLIC,
+    "certificate": PUBLIC,
+    "certificate_statement": PUBLIC,
+    "certificate_print": PUBLIC,
     "compare": SIGNED_IN,
     "download": SIGNED_IN,
     "download_sums": SIGNED_IN,
@@ -66,6 +69,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "own_entries": PARTICIPANTS,
     "receipt": PARTICIPANTS,
     "withdraw": PARTICIPANTS,
+    "certify": PARTICIPANTS,
     "progress": SIGNED_IN,
     # programs
     "api_description": PUBLIC,

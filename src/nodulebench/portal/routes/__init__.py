@@ -4,6 +4,7 @@ from nodulebench.portal.routes import (
     account,
     api,
     benchmark,
+    certificate,
     desk,
     download,
     entry,
@@ -15,6 +16,18 @@ from nodulebench.portal.routes import (
 
 ROUTERS = tuple(
     one.router
-    for one in (home, account, benchmark, download, entry, submit, desk, people, log, api)
+    for one in (
+        home,
+        account,
+        benchmark,
+        download,
+        entry,
+        certificate,
+        submit,
+        desk,
+        people,
+        log,
+        api,
+    )
 )
 """Every router of the site."""

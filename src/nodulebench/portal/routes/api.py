@@ -37,11 +37,12 @@ from nodulebench.portal.entries import (
     find_entry,
     received,
     refuse_closed,
+    result_of,
     shown_name,
     submit,
 )
 from nodulebench.portal.leaderboard import board_of
-from nodulebench.portal.routes.entry import job_of, result_of
+from nodulebench.portal.routes.entry import job_of
 from nodulebench.portal.scoring import told_digests
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark

@@ -18,10 +18,12 @@ from nodulebench.portal import entries
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By
 from nodulebench.portal.access.visitor import NOBODY, Visitor
+from nodulebench.portal.certificates import certificate_of
 from nodulebench.portal.entries import (
     find_entry,
     find_own,
     is_nameless,
+    result_of,
     shown_account,
     shown_name,
 )
@@ -80,6 +82,8 @@ def entry(
         }
         result = values["result"]
         values["has_report"] = _has_report(site, found, result, by)
+        values["certificate"] = None if result is None else certificate_of(session, result)
+        values["has_certificate"] = values["certificate"] is not None and not is_nameless(found, by)
         values["has_print"] = is_installed("typst")
         values["is_public"] = result is not None and found.benchmark.is_shown
         values["digests"] = {} if result is None else told_digests(result.figures)
@@ -180,13 +184,6 @@ def job_of(session: Transaction, entry: Entry) -> Job | None:
     """The last job of an entry."""
     jobs = select(Job).where(Job.entry_id == entry.id).order_by(Job.version.desc())
     return session.scalar(jobs.limit(1))
-
-
-def result_of(session: Transaction, entry: Entry) -> Result | None:
-    """The result of an entry under the version of its benchmark that counts."""
-    version = entry.benchmark.version
-    found = select(Result).where(Result.entry_id == entry.id, Result.version == version)
-    return session.scalar(found)
 
 
 def versions_of(session: Transaction, entry: Entry) -> list[Result]:

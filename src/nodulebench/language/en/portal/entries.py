@@ -17,4 +17,35 @@ TEXTS = {
     "portal.permalink": "Permanent address and badge",
     "portal.badge": "Badge with the figure of this entry",
     "portal.badge_about": "A small picture for pages of your own, with its figure as it stands:",
+    "portal.certificate": "Certificate",
+    "portal.certificate.heading": "Certificate No. {number}",
+    "portal.certificate.ask": "Issue a certificate",
+    "portal.certificate.ask_about": (
+        "A numbered, dated and signed statement of these figures, which anybody can verify."
+    ),
+    "portal.certificate.lead": (
+        "The site {site} states that the entry named here was scored on the test set of this "
+        "benchmark with the figures below."
+    ),
+    "portal.certificate.no_approval": (
+        "This states what was measured on one test set under one protocol. It is no approval "
+        "of a device, and says nothing of other data."
+    ),
+    "portal.certificate.about": "What it is about",
+    "portal.certificate.date": "Issued",
+    "portal.certificate.scored": "Scored",
+    "portal.certificate.scorer": "Scored by",
+    "portal.certificate.json": "Signed statement (JSON)",
+    "portal.certificate.print": "Certificate (PDF)",
+    "portal.certificate.signature": "Signature",
+    "portal.certificate.verify": (
+        "Signed with the key of this site. Anybody can verify the statement and the PDF with "
+        "NoduleBench and that key."
+    ),
+    "portal.certificate.superseded": (
+        "The test set was corrected since: a newer version of this benchmark counts, and this "
+        "entry was scored anew."
+    ),
+    "portal.certificate.withdrawn": "The entry was withdrawn since.",
+    "portal.interval": "95% interval",
 }

@@ -76,6 +76,7 @@ TEXTS = {
     ),
     "portal.refused.file_sealed": "It is of a sealed test set, of which nothing is given out.",
     "portal.refused.quota_spent": "Your entries for this benchmark are used up for now.",
+    "portal.refused.not_certified": "There is no result that counts, and so no certificate.",
     "portal.refused.not_comparable": (
         "These two cannot be compared: they need results of one benchmark and version that are "
         "kept here."

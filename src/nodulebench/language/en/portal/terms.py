@@ -55,6 +55,7 @@ TEXTS = {
         "Only if you cross-validated: seriesuid and fold, every scan once. It is checked as "
         "'nodulebench folds check' does."
     ),
+    "portal.verdict": "Verdict",
     "portal.verdict.passed": "passed",
     "portal.verdict.failed": "not passed",
     "portal.verdict.undecided": "not shown",

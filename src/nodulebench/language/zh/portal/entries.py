@@ -13,4 +13,30 @@ TEXTS = {
     "portal.permalink": "永久地址与徽章",
     "portal.badge": "带有本次提交指标的徽章",
     "portal.badge_about": "可放在您自己网页上的小图，指标随时更新：",
+    "portal.certificate": "证书",
+    "portal.certificate.heading": "证书第 {number} 号",
+    "portal.certificate.ask": "签发证书",
+    "portal.certificate.ask_about": "对这些指标的声明，有编号、日期和签名，任何人都可验证。",
+    "portal.certificate.lead": (
+        "站点 {site} 声明：此处所列提交在本基准的测试集上经评分，得到以下指标。"
+    ),
+    "portal.certificate.no_approval": (
+        "本证书只说明在一个测试集上按一份协议测得的结果，不是对医疗器械的批准，也不说明其他数据"
+        "上的表现。"
+    ),
+    "portal.certificate.about": "证书内容",
+    "portal.certificate.date": "签发时间",
+    "portal.certificate.scored": "评分时间",
+    "portal.certificate.scorer": "评分程序",
+    "portal.certificate.json": "签名声明（JSON）",
+    "portal.certificate.print": "证书（PDF）",
+    "portal.certificate.signature": "签名",
+    "portal.certificate.verify": (
+        "由本站点的密钥签名。任何人都可用 NoduleBench 和该公钥验证声明与 PDF。"
+    ),
+    "portal.certificate.superseded": (
+        "测试集此后已更正：现以该基准的新版本为准，本次提交已重新评分。"
+    ),
+    "portal.certificate.withdrawn": "该提交此后已撤回。",
+    "portal.interval": "95% 区间",
 }

@@ -61,6 +61,7 @@ TEXTS = {
     "portal.refused.file_not_plain": "只能发布普通文件：其中有链接或其他非文件内容。",
     "portal.refused.file_sealed": "属于封存测试集，其任何内容均不发布。",
     "portal.refused.quota_spent": "您在该测试中的提交次数目前已用完。",
+    "portal.refused.not_certified": "没有有效的结果，因此没有证书。",
     "portal.refused.not_comparable": "这两个提交无法比较：需要同一测试、同一版本且保存于此的结果。",
     "portal.refused.file_missing": "请选择文件。",
     "portal.refused.job_ended": "该任务已结束。",

@@ -46,6 +46,7 @@ TEXTS = {
         "仅在交叉验证时需要：seriesuid 与 fold，每次扫描恰好一次。"
         "检查方式同“nodulebench folds check”。"
     ),
+    "portal.verdict": "结论",
     "portal.verdict.passed": "通过",
     "portal.verdict.failed": "未通过",
     "portal.verdict.undecided": "未能证明",

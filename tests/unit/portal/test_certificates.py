@@ -1,0 +1,168 @@
+"""Certificates: one for a result, numbered, signed; what they say can be checked by anybody."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from builders.commands import run
+from builders.portal import GOOD, NODULES, SET, Browser, make_person, signed_in, work_off
+from nodulebench.portal.access.accounts import close_account
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.site import Site
+from nodulebench.storage.keys.person_key import new_person_key
+
+
+def certified(browser: Browser, benchmark: str) -> tuple[str, str]:
+    """The address of an entry that was scored, and that of its certificate."""
+    entry = browser.send(benchmark, "submit", GOOD).headers["location"]
+    work_off(browser.site)
+    return entry, browser.post(f"{entry}/certificate", entry).headers["location"]
+
+
+Verified = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def verified(capsys: pytest.CaptureFixture[str]) -> Verified:
+    """``nodulebench verify``: its status and what it said."""
+
+    def called(path: Path, *more: str) -> tuple[int, str]:
+        status = run("verify", path, *more)
+        return status, "".join(capsys.readouterr())
+
+    return called
+
+
+def test_a_certificate_is_numbered_signed_and_made_once(
+    site: Site, as_ada: Browser, benchmark: str, tmp_path: Path, verified: Verified
+) -> None:
+    entry, page = certified(as_ada, benchmark)
+    assert page == "/certificates/1"
+    assert as_ada.post(f"{entry}/certificate", entry).headers["location"] == page
+    assert certified(as_ada, benchmark)[1] == "/certificates/2"
+    shown = Browser(site).get(page).text
+    assert "Certificate No. 1" in shown
+    assert "0.667" in shown
+    assert page in Browser(site).get(entry).text
+
+    key, statement = tmp_path / "portal.pub", tmp_path / "certificate.json"
+    key.write_text(Browser(site).get("/key").text)
+    statement.write_bytes(Browser(site).get(f"{page}/statement.json").content)
+    code, told = verified(statement, "--public-key", str(key))
+    assert code == 0
+    assert "number      1 of http://testserver" in told
+    assert "figure      luna16 recall 0.667" in told
+    assert "holds" in told
+    assert "not checked" not in told
+    assert "not checked: give --public-key" in verified(statement)[1]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [(("readings", 0, "value"), 0.99), (("number",), 2), (("entry", "algorithm"), "Another")],
+)
+def test_a_changed_certificate_is_found(
+    as_ada: Browser,
+    benchmark: str,
+    tmp_path: Path,
+    verified: Verified,
+    path: tuple[object, ...],
+    value: object,
+) -> None:
+    _, page = certified(as_ada, benchmark)
+    found = as_ada.get(f"{page}/statement.json").json()
+    part = found["certificate"]
+    for one in path[:-1]:
+        part = part[one]
+    part[path[-1]] = value
+    file = tmp_path / "changed.json"
+    file.write_text(json.dumps(found))
+    code, told = verified(file)
+    assert code != 0
+    assert "was changed after it was signed" in told
+
+
+def test_a_certificate_of_another_site_is_found(
+    as_ada: Browser, benchmark: str, tmp_path: Path, verified: Verified
+) -> None:
+    _, page = certified(as_ada, benchmark)
+    file = tmp_path / "certificate.json"
+    file.write_bytes(as_ada.get(f"{page}/statement.json").content)
+    new_person_key(tmp_path / "other")
+    code, told = verified(file, "--public-key", str(tmp_path / "other.pub"))
+    assert code != 0
+    assert "is signed by another key" in told
+
+
+def test_a_print_is_signed_as_a_file(
+    as_ada: Browser, benchmark: str, tmp_path: Path, verified: Verified
+) -> None:
+    pytest.importorskip("typst", reason="the extra 'pdf' is not installed")
+    _, page = certified(as_ada, benchmark)
+    content = as_ada.get(f"{page}/certificate.pdf").content
+    file, changed = tmp_path / "certificate.pdf", tmp_path / "changed.pdf"
+    file.write_bytes(content)
+    changed.write_bytes(content.replace(b"%PDF-1", b"%PDF-2", 1))
+    assert verified(file)[0] == 0
+    assert verified(changed)[0] != 0
+    changed.write_bytes(content.rpartition(b"\n%nodulebench ")[0])
+    assert "is a PDF without a signature" in verified(changed)[1]
+
+
+def test_who_may_have_one(site: Site, as_ada: Browser, lin: Visitor, benchmark: str) -> None:
+    entry, page = certified(as_ada, benchmark)
+    as_lin = signed_in(site, lin.login)
+    assert as_lin.post(f"{entry}/certificate", entry).status_code == 404
+    waiting = as_ada.send(benchmark, "submit", GOOD).headers["location"]
+    assert as_ada.post(f"{waiting}/certificate", waiting).status_code == 409
+    as_ada.post(f"{entry}/withdraw", entry)
+    assert as_ada.post(f"{entry}/certificate", entry).status_code == 409
+    assert "was withdrawn since" in Browser(site).get(page).text
+    for wrong in ("/certificates/7", "/certificates/0", "/certificates/99999999999999999999"):
+        assert Browser(site).get(wrong).status_code in (404, 422)
+
+
+def test_names_that_are_kept_back_stand_in_no_certificate(
+    site: Site, as_ada: Browser, as_organiser: Browser, benchmark: str
+) -> None:
+    _, page = certified(as_ada, benchmark)
+    as_organiser.post(
+        f"/benchmarks/{benchmark}/change", f"/benchmarks/{benchmark}", shown="yes", anonymous="yes"
+    )
+    make_person(site, "eve", "participant")
+    for path in (page, f"{page}/statement.json", f"{page}/certificate.pdf"):
+        assert Browser(site).get(path).status_code == 404
+        assert signed_in(site, "eve").get(path).status_code == 404
+        assert as_ada.get(path).status_code == 200
+
+
+def test_a_closed_account_takes_its_name_from_certificates(
+    site: Site, as_ada: Browser, ada: Visitor, organiser: Visitor, benchmark: str
+) -> None:
+    _, page = certified(as_ada, benchmark)
+    close_account(site, ada.account, organiser.account)
+    assert Browser(site).get(page).status_code == 404
+    make_person(site, "eve", "participant")
+    assert certified(signed_in(site, "eve"), benchmark)[1] == "/certificates/2"
+
+
+def test_a_corrected_test_set_supersedes_a_certificate(
+    site: Site, as_ada: Browser, as_organiser: Browser, benchmark: str
+) -> None:
+    entry, page = certified(as_ada, benchmark)
+    before = as_ada.get(f"{page}/statement.json").json()
+    annotations = site.settings.sets / SET / "annotations.csv"
+    corrected = annotations.read_text().replace(f"{NODULES[2]}\n", "")
+    annotations.write_text(corrected)
+    as_organiser.post(f"/benchmarks/{benchmark}/rescore", f"/benchmarks/{benchmark}")
+    work_off(site)
+    assert "scored anew" in Browser(site).get(page).text
+    assert as_ada.get(f"{page}/statement.json").json() == before
+    newer = as_ada.post(f"{entry}/certificate", entry).headers["location"]
+    assert newer == "/certificates/2"
+    told = as_ada.get(f"{newer}/statement.json").json()["certificate"]
+    assert told["benchmark"]["version"] == 2
+    recall = [one["value"] for one in told["readings"] if one["figure"] == "recall"]
+    assert recall == [1.0]  # the nodule that was missed is none any longer
