@@ -1,5 +1,6 @@
 """The portal in a real browser: from one command to a leaderboard, and back to the log."""
 
+import gzip
 import re
 import shutil
 import signal
@@ -7,8 +8,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -29,10 +32,9 @@ WORDS = "a rather long password"
 PATIENCE_MS = 300_000
 
 
-@pytest.fixture
+@contextmanager
 def started(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """The address of a fresh portal, and the organiser's link that it printed."""
-    write_test_set(tmp_path / "sets" / SET)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -50,10 +52,12 @@ def started(tmp_path: Path) -> Iterator[tuple[str, str]]:
             time.sleep(0.1)
     workers = _workers_of(process.pid)
     assert len(workers) == 1
-    yield address, link
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 0
-    process.stdout.close()
+    try:
+        yield address, link
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+        process.stdout.close()
     assert [one for one in workers if Path(f"/proc/{one}").exists()] == []
 
 
@@ -61,34 +65,56 @@ def _workers_of(pid: int) -> list[str]:
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
-def test_from_one_command_to_a_leaderboard(started: tuple[str, str]) -> None:
-    address, link = started
+@contextmanager
+def opened(address: str) -> Iterator[Callable[[], Any]]:
+    """Makes pages, each of somebody else; nothing from elsewhere is asked for, nothing refused."""
     told: list[str] = []
     with playwright.sync_playwright() as browsers:
         browser = browsers.chromium.launch(executable_path=BROWSER, args=list(QUIET))
-        page = browser.new_page(locale="en-GB")
-        page.set_default_timeout(PATIENCE_MS)
-        page.on("console", lambda message: told.append(message.text))
-        page.on("request", lambda one: told.append(one.url) if address not in one.url else None)
 
+        def somebody() -> Any:
+            page = browser.new_context(locale="en-GB").new_page()
+            page.set_default_timeout(PATIENCE_MS)
+            page.on("console", lambda message: told.append(message.text))
+            page.on("request", lambda one: told.append(one.url) if address not in one.url else None)
+            return page
+
+        yield somebody
+        browser.close()
+    # no complaint of the content-security-policy either
+    assert [one for one in told if "422" not in one and "Password forms" not in one] == []
+
+
+def make_account(page: Any, login: str) -> None:
+    """Fill in the form that a link or the registration leads to."""
+    page.fill("[name=login]", login)
+    page.fill("[name=name]", login.title())
+    page.fill("[name=password]", WORDS)
+    page.fill("[name=again]", WORDS)
+    page.click("form.sheet button")
+
+
+def upload(name: str, content: bytes) -> dict[str, Any]:
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+
+
+def test_from_one_command_to_a_leaderboard(tmp_path: Path) -> None:
+    write_test_set(tmp_path / "sets" / SET)
+    with started(tmp_path) as (address, link), opened(address) as somebody:
+        page = somebody()
         page.goto(link)  # the organiser comes by the link of the terminal
-        page.fill("[name=login]", "olga")
-        page.fill("[name=name]", "Olga")
-        page.fill("[name=password]", WORDS)
-        page.fill("[name=again]", WORDS)
-        page.click("form.sheet button")
+        make_account(page, "olga")
         page.goto(f"{address}/benchmarks/new")
         page.fill("[name=title]", "Tiny nodules")
         page.click("form.sheet > button")
         assert page.inner_text("h1") == "Tiny nodules"
 
         page.click("a.button")  # a broken file is told with its lines, and mended
-        marks = {"name": "mine.csv", "mimeType": "text/csv", "buffer": BROKEN.encode()}
-        page.set_input_files("[name=file]", marks)
+        page.set_input_files("[name=file]", upload("mine.csv", BROKEN.encode()))
         page.click("button.quiet")
         problems = page.locator(".problems li").all_inner_texts()
         assert [re.match(r"mine\.csv line \d", one) is not None for one in problems] == [True, True]
-        page.set_input_files("[name=file]", {**marks, "buffer": GOOD.encode()})
+        page.set_input_files("[name=file]", upload("mine.csv", GOOD.encode()))
         page.fill("[name=name]", "Mine")
         page.click("form.sheet .row button:not(.quiet)")
 
@@ -115,7 +141,75 @@ def test_from_one_command_to_a_leaderboard(started: tuple[str, str]) -> None:
         page.goto(f"{address}/log")
         page.click("main form button")
         assert "none changed, none missing" in page.inner_text(".done")
-        browser.close()
-    # nothing from elsewhere, and no complaint of the content-security-policy
-    wrong = [one for one in told if "422" not in one and "Password forms" not in one]
-    assert wrong == []
+
+
+def test_from_the_luna16_folder_to_a_verified_log(luna16_data: Path, tmp_path: Path) -> None:
+    marks = (luna16_data / "submissions" / "deeplung_dpn26_888.csv.gz").read_bytes()
+    header, *rows = gzip.decompress(marks).decode().splitlines()
+    series, x, y, _, score = rows[0].split(",")
+    broken = "\n".join([header, f"{series},{x},{y},thirty,{score}", *rows[1:9]])
+    thinned = gzip.compress("\n".join([header, *rows[::2]]).encode())
+    (tmp_path / "sets").mkdir()
+    (tmp_path / "sets" / "luna16").symlink_to(luna16_data)
+    with started(tmp_path) as (address, link), opened(address) as somebody:
+        organiser, participant, auditor = somebody(), somebody(), somebody()
+        organiser.goto(link)
+        make_account(organiser, "olga")
+        organiser.goto(f"{address}/benchmarks/new")
+        organiser.fill("[name=title]", "LUNA16")
+        organiser.select_option("[name=protocol]", "luna16")
+        organiser.click("form.sheet > button")
+        benchmark = organiser.url
+        organiser.goto(f"{address}/people")
+        organiser.click("button[name=open]")  # everybody may register
+        organiser.wait_for_selector("button[name=open][value=no]")
+
+        participant.goto(f"{address}/register")
+        make_account(participant, "ada")
+        participant.goto(f"{benchmark}/submit")
+        participant.set_input_files("[name=file]", upload("marks.csv", broken.encode()))
+        participant.click("button.quiet")
+        participant.wait_for_selector(".problems li")
+        (problem,) = participant.locator(".problems li").all_inner_texts()
+        assert problem.startswith("marks.csv line 2")
+        entries = []
+        for name, content in (("DPN26", marks), ("half of it", thinned)):
+            participant.goto(f"{benchmark}/submit")
+            participant.set_input_files("[name=file]", upload("marks.csv.gz", content))
+            participant.fill("[name=name]", name)
+            participant.click("form.sheet .row button:not(.quiet)")
+            participant.wait_for_selector(".job.done")
+            entries.append(participant.url)
+
+        anybody = somebody()
+        anybody.goto(benchmark)
+        first, second = anybody.locator(".board tbody tr").all_inner_texts()
+        assert re.search(r"DPN26.*0\.842 \(0\.8\d\d–0\.8\d\d\)", first, re.DOTALL)
+        assert "half of it" in second
+        anybody.goto(entries[0])
+        anybody.locator(".canvas").hover()  # the curve is read off where one points
+        assert re.fullmatch(
+            r"0\.8\d\d \(0\.8\d\d–0\.[89]\d\d\)", anybody.inner_text(".legend output")
+        )
+
+        participant.goto(entries[0])
+        participant.click("form[action='/compare'] button")
+        participant.wait_for_url("**/compare?*")
+        cpm = participant.locator("tbody tr").filter(has_text="CPM").first.inner_text()
+        assert re.search(r"0\.842\s+0\.454\s+0\.388 \(0\.3\d\d to 0\.4\d\d\)\s+0\.00", cpm)
+        participant.goto(entries[0])
+        participant.click("form[action$='/certificate'] button")
+        participant.wait_for_url("**/certificates/1")
+        assert "0.842" in participant.inner_text("main")
+
+        organiser.goto(f"{address}/people")
+        organiser.uncheck("form[action='/people/invite'] [value=participant]")
+        organiser.check("form[action='/people/invite'] [value=auditor]")
+        organiser.click("form[action='/people/invite'] button")
+        organiser.wait_for_selector(".secret code")
+        auditor.goto(organiser.inner_text(".secret code"))
+        make_account(auditor, "cem")
+        auditor.goto(f"{address}/log")
+        auditor.click("main form button")
+        auditor.wait_for_selector(".done")
+        assert "none changed, none missing" in auditor.inner_text(".done")
