@@ -5,8 +5,8 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from time import monotonic
 
 from polars.exceptions import PanicException
@@ -19,6 +19,7 @@ from nodulebench.portal.scoring import Opening, drop, score, sweep_results
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.database import UNREACHED
 from nodulebench.portal.terms.releases import digest_releases
+from nodulebench.portal.workers import SAY_S, say_alive, say_ended
 
 IDLE_S, RANK_S, SWEEP_S, LOOK_S = 0.5, 5.0, 3600.0, 1.0
 LOG = logging.getLogger("nodulebench.portal")
@@ -40,12 +41,19 @@ def work(
         until_empty: end when nothing waits.
     """
     name, done = f"{socket.gethostname()}:{os.getpid()}", 0
-    ranked_at = swept_at = float("-inf")
+    ranked_at = swept_at = said_at = float("-inf")
+
+    def say() -> None:
+        say_alive(site, name, opens_sealed=opening is not None)
+
     while not stop.is_set():
         try:
+            if monotonic() - said_at > SAY_S:
+                say()
+                said_at = monotonic()
             claimed = claim(site, name)
             if claimed is not None:
-                _do(site, claimed, opening)
+                _do(site, claimed, opening, say)
                 done += 1
                 continue
             if until_empty or monotonic() - ranked_at > RANK_S:
@@ -60,6 +68,8 @@ def work(
         except UNREACHED as error:  # what was at hand is somebody's again when its claim ends
             LOG.warning("the database is away: %s", first_line(error))
         stop.wait(IDLE_S)
+    with suppress(*UNREACHED):
+        say_ended(site, name)
     return done
 
 
@@ -72,13 +82,13 @@ def _keep_up(site: Site) -> None:
             LOG.exception(each.__name__)
 
 
-def _do(site: Site, claimed: Claimed, opening: Opening | None) -> None:
+def _do(site: Site, claimed: Claimed, opening: Opening | None, say: Callable[[], object]) -> None:
     def progress(what: str, step: int, of: int) -> None:
         if not beat(site, claimed, {"what": what, "done": step, "of": of}):
             raise CancelledError
 
     try:
-        with _alive(site, claimed):
+        with _alive(site, claimed, say):
             found = score(site, claimed, opening, progress)
     except CancelledError:
         is_judged = fail(site, claimed, [], "cancelled")
@@ -100,7 +110,7 @@ def _do(site: Site, claimed: Claimed, opening: Opening | None) -> None:
 
 
 @contextmanager
-def _alive(site: Site, claimed: Claimed) -> Iterator[None]:
+def _alive(site: Site, claimed: Claimed, say: Callable[[], object]) -> Iterator[None]:
     """Say every few seconds that the work goes on; end it when it shall not.
 
     A signal ends it, also while it waits for a program that it started; signals come to the main
@@ -113,6 +123,8 @@ def _alive(site: Site, claimed: Claimed) -> Iterator[None]:
         while not stop.wait(LOOK_S):
             is_due = monotonic() - beaten_at >= BEAT_S
             try:
+                if is_due:
+                    say()
                 goes_on = beat(site, claimed) if is_due else is_wanted(site, claimed)
             except UNREACHED:
                 continue

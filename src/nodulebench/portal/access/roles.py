@@ -82,6 +82,8 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "api_submit": PARTICIPANTS,
     # the organiser's desk
     "desk": OPERATORS,
+    "test_set": ORGANISERS,
+    "entries_table": ORGANISERS,
     "cancel_job": OPERATORS,
     "retry_job": OPERATORS,
     "people": ORGANISERS,
@@ -102,6 +104,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "end_announcement": ORGANISERS,
     "log": AUDITORS,
     "verify_log": AUDITORS,
+    "log_events": AUDITORS,
 }
 """Route -> who may use it. This is the only place that decides it."""
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from fastapi import APIRouter, Request
 from pydantic import ValidationError
+from sqlalchemy import select
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
@@ -25,7 +26,7 @@ from nodulebench.portal.benchmarks import (
 from nodulebench.portal.leaderboard import Board, board_of
 from nodulebench.portal.page import rendered, see
 from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Benchmark
+from nodulebench.portal.store.tables import Announcement, Benchmark
 from nodulebench.portal.terms.laid import FILES
 from nodulebench.portal.terms.lay_down import kind_of, lay_down, take_away
 from nodulebench.portal.terms.releases import KINDS, open_releases, releasable
@@ -153,12 +154,17 @@ def _page(
 ) -> Response:
     with site.database.reading() as session:
         released = open_releases(session, found.id)
+        told = select(Announcement).where(
+            Announcement.ended_at.is_(None), Announcement.benchmark_id == found.id
+        )
+        announced = list(session.scalars(told.order_by(Announcement.created_at.desc())))
     values = {
         "benchmark": found,
         "board": board,
         "state": state_of(found),
         "wrong": wrong,
         "released": released,
+        "announced": announced,
         "releasable": releasable(site),
         "kinds": KINDS,
     }

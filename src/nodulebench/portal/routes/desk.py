@@ -1,5 +1,6 @@
-"""The organiser's desk: queue, benchmarks, announcements."""
+"""The organiser's desk: queue and workers, test sets and their use, exports, announcements."""
 
+import polars as pl
 from fastapi import APIRouter, Request
 from sqlalchemy import func, select
 from sqlalchemy.orm import joinedload
@@ -8,12 +9,35 @@ from starlette.responses import Response
 from nodulebench.portal import jobs
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By, Sent, field
-from nodulebench.portal.benchmarks import state_of
+from nodulebench.portal.benchmarks import state_of, test_sets
 from nodulebench.portal.page import rendered, see
-from nodulebench.portal.store.tables import Account, Announcement, Benchmark, Entry, Job, now
+from nodulebench.portal.reuse import all_uses
+from nodulebench.portal.store.tables import (
+    Account,
+    Announcement,
+    Benchmark,
+    Entry,
+    Job,
+    Result,
+    now,
+)
+from nodulebench.portal.terms.taken import track_of
+from nodulebench.portal.workers import living_workers
+from nodulebench.storage.csv_text import csv_content
+from nodulebench.workflows.custody.sealed_set import is_sealed
 
 router = APIRouter(include_in_schema=False)
 MOST_JOBS = 50
+ENTRIES = {
+    "benchmark": pl.String,
+    "version": pl.Int64,
+    **dict.fromkeys(("entry", "name", "by", "track", "kind"), pl.String),
+    "is_baseline": pl.Boolean,
+    "sent": pl.String,
+    "bytes": pl.Int64,
+    **dict.fromkeys(("digest", "state", "result", "verdict"), pl.String),
+}
+"""The columns of the table of all entries."""
 
 
 @router.get("/desk", name="desk")
@@ -25,7 +49,12 @@ def desk(request: Request, site: AtSite) -> Response:
         told = select(Announcement).where(Announcement.ended_at.is_(None))
         everything = session.scalars(select(Benchmark).order_by(Benchmark.created_at.desc()))
         people = select(func.count()).where(Account.closed_at.is_(None))
+        uses, unread = all_uses(session)
         values = {
+            "workers": living_workers(session),
+            "sets": [(one, is_sealed(site.settings.sets / one)) for one in test_sets(site)],
+            "uses": uses,
+            "unread": unread,
             "jobs": list(session.scalars(last.order_by(Job.created_at.desc()).limit(MOST_JOBS))),
             "counts": {state: number for state, number in session.execute(count)},  # noqa: C416
             "told": list(session.scalars(told.order_by(Announcement.created_at.desc()))),
@@ -33,6 +62,41 @@ def desk(request: Request, site: AtSite) -> Response:
             "people": session.scalar(people),
         }
     return rendered(request, "desk.html", states=("waiting", "running", *jobs.ENDED), **values)
+
+
+@router.get("/desk/entries.csv", name="entries_table")
+def entries_table(site: AtSite) -> Response:
+    """Every entry of every benchmark as a table for a spreadsheet; no cell is a formula."""
+    with site.database.reading() as session:
+        found = select(Entry, Job.state, Result)
+        found = found.join(Benchmark, Entry.benchmark_id == Benchmark.id)
+        of_version = (Job.entry_id == Entry.id) & (Job.version == Benchmark.version)
+        found = found.outerjoin(Job, of_version)
+        scored = (Result.entry_id == Entry.id) & (Result.version == Benchmark.version)
+        found = found.outerjoin(Result, scored).order_by(Entry.created_at)
+        rows = [_row(*one) for one in session.execute(found)]
+    headers = {"Content-Disposition": 'attachment; filename="entries.csv"'}
+    table = pl.DataFrame(rows, schema=ENTRIES)
+    return Response(csv_content(table), headers=headers, media_type="text/csv")
+
+
+def _row(entry: Entry, state: str | None, result: Result | None) -> dict[str, object]:
+    return {
+        "benchmark": entry.benchmark.title,
+        "version": entry.benchmark.version,
+        "entry": entry.id,
+        "name": entry.name,
+        "by": entry.account.name,
+        "track": track_of(entry),
+        "kind": entry.kind,
+        "is_baseline": entry.is_baseline,
+        "sent": entry.created_at.isoformat(timespec="seconds"),
+        "bytes": entry.size,
+        "digest": entry.digest,
+        "state": "withdrawn" if entry.withdrawn_at else state,
+        "result": None if result is None else result.digest,
+        "verdict": None if result is None else result.figures.get("verdict"),
+    }
 
 
 @router.post("/jobs/{job_id}/cancel", name="cancel_job")
@@ -52,11 +116,13 @@ def retry_job(site: AtSite, by: By, job_id: str) -> Response:
 @router.post("/announcements", name="announce")
 def announce(site: AtSite, by: By, form: Sent) -> Response:
     """Tell everybody something."""
-    text = field(form, "text")
+    text, about = field(form, "text"), field(form, "benchmark") or None
     if not text:
         raise DeniedError("field_form")
     with site.acting(by.account, "announced") as session:
-        session.add(Announcement(text=text))
+        if about is not None and session.get(Benchmark, about) is None:
+            raise DeniedError("not_found", 404)
+        session.add(Announcement(text=text, benchmark_id=about))
     return see("/desk")
 
 

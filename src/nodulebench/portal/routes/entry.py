@@ -27,6 +27,7 @@ from nodulebench.portal.entries import (
     shown_account,
     shown_name,
 )
+from nodulebench.portal.history import history_of
 from nodulebench.portal.jobs import ENDED
 from nodulebench.portal.leaderboard import badge_of
 from nodulebench.portal.page import language_of, rendered, see
@@ -56,7 +57,11 @@ def own_entries(request: Request, site: AtSite, by: By) -> Response:
     with site.database.reading() as session:
         own = select(Entry).where(Entry.account_id == by.account).order_by(Entry.created_at.desc())
         lines = [(one, one.benchmark, job_of(session, one)) for one in session.scalars(own)]
-    return rendered(request, "entries.html", lines=lines)
+        say = portal_language(language_of(request))
+        found = {benchmark.id: benchmark for _, benchmark, _ in lines}.values()
+        drawn = [(one, history_of(site, session, one, by, by.account, say)) for one in found]
+    histories = [(one, chart) for one, chart in drawn if chart is not None]
+    return rendered(request, "entries.html", lines=lines, histories=histories)
 
 
 @router.get("/entries/{entry_id}", name="entry")
@@ -82,6 +87,11 @@ def entry(
         }
         result = values["result"]
         values["has_report"] = _has_report(site, found, result, by)
+        values["history"] = (
+            None
+            if result is None
+            else history_of(site, session, found.benchmark, by, found.account_id, say)
+        )
         values["certificate"] = None if result is None else certificate_of(session, result)
         values["has_certificate"] = values["certificate"] is not None and not is_nameless(found, by)
         values["has_print"] = is_installed("typst")

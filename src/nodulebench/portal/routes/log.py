@@ -1,13 +1,14 @@
 """The log of the site, for those who check it."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from nodulebench.portal.access.guard import AtSite, By
 from nodulebench.portal.page import rendered
-from nodulebench.portal.store.event_log import check_log, latest_events
+from nodulebench.portal.store.event_log import check_log, latest_events, stored_events
 
 router = APIRouter(include_in_schema=False)
 A_PAGE = 100
@@ -20,6 +21,24 @@ def log(request: Request, site: AtSite, before: Number = None) -> Response:
     with site.database.reading() as session:
         events = latest_events(session, before, A_PAGE)
     return rendered(request, "log.html", events=events, found=None)
+
+
+@router.get("/log/events.jsonl", name="log_events")
+def log_events(site: AtSite) -> Response:
+    """Every event as it was signed, one a line: for who keeps the log elsewhere, too."""
+
+    def lines() -> Iterator[bytes]:
+        before = 0
+        while True:
+            with site.database.reading() as session:
+                found = stored_events(session, before, A_PAGE)
+            if not found:
+                return
+            before = found[-1].number
+            yield b"".join(one.content for one in found)
+
+    headers = {"Content-Disposition": 'attachment; filename="events.jsonl"'}
+    return StreamingResponse(lines(), headers=headers, media_type="application/jsonl")
 
 
 @router.post("/log/verify", name="verify_log")

@@ -132,6 +132,12 @@ def latest_events(session: Transaction, before: int | None, count: int) -> list[
     return [one for one in read if one is not None]
 
 
+def stored_events(session: Transaction, after: int, count: int) -> list[StoredEvent]:
+    """Events after a number as they are kept, in their order."""
+    rows = select(StoredEvent).where(StoredEvent.number > after).order_by(StoredEvent.number)
+    return list(session.scalars(rows.limit(count)))
+
+
 def parse_event(content: bytes) -> PortalEvent | None:
     """An event from its bytes; None: they are not as it would be written."""
     try:

@@ -63,4 +63,40 @@ TEXTS = {
     "portal.action.announcement_ended": "ended an announcement",
     "portal.action.refused": "was refused something",
     "portal.action.log_verified": "verified the log",
+    "portal.workers": "Workers",
+    "portal.workers_empty": ("No worker says that it lives. Start one: nodulebench portal worker"),
+    "portal.worker.sealed": "Opens sealed sets",
+    "portal.worker.does": "At work on",
+    "portal.worker.waits": "waits for work",
+    "portal.yes": "yes",
+    "portal.no": "no",
+    "portal.test_sets": "Test sets",
+    "portal.test_set.open": "open: composition and coverage",
+    "portal.test_set.sealed": (
+        "This set is sealed: what it consists of is told to nobody here. Its datasheet lies in it."
+    ),
+    "portal.design": "Compare with a design",
+    "portal.design.none": "none",
+    "portal.reuse": "Reuse of test sets",
+    "portal.reuse.about": (
+        "How often each account had something scored, and what that does to a claim: the best "
+        "of so many equally good entries lies above the truth by up to so many standard "
+        "errors on average, and a one-sided 97.5% bound has to keep so many away (1.96 at the "
+        "first look)."
+    ),
+    "portal.reuse.looks": "Looks",
+    "portal.reuse.optimism": "Flatters by, standard errors",
+    "portal.reuse.needed": "Bound needs, standard errors",
+    "portal.reuse.none": "no bound holds",
+    "portal.reuse.empty": "Nobody has had anything scored yet.",
+    "portal.reuse.unread": ("{title}: the log of its sealed set cannot be read, or was changed."),
+    "portal.annotation": "Annotation",
+    "portal.annotation.empty": (
+        "No annotation project is shown here. Readers work in one with: nodulebench annotate"
+    ),
+    "portal.exports": "Exports",
+    "portal.exports.entries": "All entries (CSV)",
+    "portal.log.export": "All events as they were signed (JSON lines)",
+    "portal.announcement.where": "Where",
+    "portal.announcement.everywhere": "on every page",
 }

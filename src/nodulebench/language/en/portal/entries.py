@@ -48,4 +48,10 @@ TEXTS = {
     ),
     "portal.certificate.withdrawn": "The entry was withdrawn since.",
     "portal.interval": "95% interval",
+    "portal.history": "History",
+    "portal.history.of": "{who}: {figure}, from entry to entry",
+    "portal.history.remark": (
+        "In the order of sending, with 95% intervals; the line is the best so far, dashed "
+        "lines are baselines. The best of many entries flatters."
+    ),
 }

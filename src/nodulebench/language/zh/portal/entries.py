@@ -39,4 +39,9 @@ TEXTS = {
     ),
     "portal.certificate.withdrawn": "该提交此后已撤回。",
     "portal.interval": "95% 区间",
+    "portal.history": "历次提交",
+    "portal.history.of": "{who}：历次提交的{figure}",
+    "portal.history.remark": (
+        "按提交先后，附 95% 区间；实线为迄今最佳，虚线为基线。多次提交中的最佳值偏乐观。"
+    ),
 }

@@ -23,7 +23,7 @@ LINE = 17
 
 def picture(width: float, height: float, parts: Iterable[str], description: str) -> Markup:
     """The parts as one picture."""
-    style = f' style="max-width:{width / 16:.2f}rem"'
+    style = "" if width == WIDTH else f' style="max-width:{width / 16:.2f}rem"'
     return drawing("picture", width, height, parts, description=description, attributes=style)
 
 

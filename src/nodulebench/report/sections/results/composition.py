@@ -1,5 +1,6 @@
 """coverage.json -> coverage.html: what a test set consists of, and whether that is the plan."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from nodulebench.language import Language, LanguageName, language
@@ -19,9 +20,35 @@ PERCENTS = tuple((n / 5, f"{20 * n}") for n in range(6))
 CoverageDocument = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class CoverageParts:
+    """What a page says of the composition of a test set."""
+
+    lead: str
+    facts: list[tuple[str, str]]
+    sections: list[Section]
+
+
 def render_coverage(document: CoverageDocument, name: LanguageName = "en") -> str:
     """The composition of a test set and the rules of its design as one page, in a language."""
-    say, totals = language(name), document["totals"]
+    say = language(name)
+    parts = coverage_parts(document, say)
+    return framed(
+        title=document["name"],
+        kind=say("coverage.kind"),
+        lead=parts.lead,
+        facts=parts.facts,
+        sections=parts.sections,
+        footer=[say("coverage.footer", version=document["version"])],
+        version=document["version"],
+        language=say.code,
+        contents=say("page.contents"),
+        find=say("curated.find"),
+    )
+
+
+def coverage_parts(document: CoverageDocument, say: Language) -> CoverageParts:
+    """The same as parts of a page."""
     blocks: dict[str, list[Any]] = {
         "design": [_input(document, say)],
         "rules": [_rules(document, say)],
@@ -31,21 +58,15 @@ def render_coverage(document: CoverageDocument, name: LanguageName = "en") -> st
         "against": _against(document, say),
         "commission": [_commission(document, say)],
     }
-    return framed(
-        title=document["name"],
-        kind=say("coverage.kind"),
-        lead=_lead(document, say),
-        facts=[(say(f"coverage.total_{key}"), whole(total)) for key, total in totals.items()],
-        sections=[
+    totals = document["totals"].items()
+    return CoverageParts(
+        _lead(document, say),
+        [(say(f"coverage.total_{key}"), whole(total)) for key, total in totals],
+        [
             Section(key, say(f"coverage.section_{key}"), [one for one in found if one is not None])
             for key, found in blocks.items()
             if any(found)
         ],
-        footer=[say("coverage.footer", version=document["version"])],
-        version=document["version"],
-        language=say.code,
-        contents=say("page.contents"),
-        find=say("curated.find"),
     )
 
 

@@ -1,0 +1,130 @@
+"""The organiser's desk: workers, test sets, how often they were used, exports, announcements."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+from statistics import NormalDist
+
+import pytest
+
+from builders.portal import BETTER, GOOD, SET, Browser, signed_in, work_off
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.reuse import uses_of
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.event_log import parse_event
+from nodulebench.portal.store.tables import Benchmark, Worker, now
+from nodulebench.portal.workers import living_workers, say_alive, say_ended
+
+
+def test_workers_are_shown_while_they_live(site: Site, as_organiser: Browser) -> None:
+    assert "No worker says that it lives" in as_organiser.get("/desk").text
+    say_alive(site, "lab:1", opens_sealed=True)
+    say_alive(site, "lab:2", opens_sealed=False)
+    say_ended(site, "lab:2")
+    page = as_organiser.get("/desk").text
+    assert "lab:1" in page
+    assert "lab:2" not in page
+    with site.database.writing() as session:
+        session.get_one(Worker, "lab:1").seen_at = now() - timedelta(seconds=61)
+    with site.database.reading() as session:
+        assert living_workers(session) == []
+    with site.database.writing() as session:
+        session.get_one(Worker, "lab:1").seen_at = now() - timedelta(days=2)
+    say_alive(site, "lab:3", opens_sealed=False)
+    with site.database.reading() as session:
+        assert session.get(Worker, "lab:1") is None
+
+
+def test_a_worker_says_that_it_lives_and_that_it_ends(
+    site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def listen(_: Site, name: str, *, opens_sealed: bool) -> None:
+        say_alive(site, name, opens_sealed=opens_sealed)
+        seen.append(name)
+
+    monkeypatch.setattr("nodulebench.portal.worker.say_alive", listen)
+    as_ada.send(benchmark, "submit", GOOD)
+    assert work_off(site) == 1
+    assert len(set(seen)) == 1
+    with site.database.reading() as session:
+        assert living_workers(session) == []
+
+
+def test_looks_are_counted_and_flatter(site: Site, as_ada: Browser, benchmark: str) -> None:
+    as_ada.send(benchmark, "submit", GOOD)
+    work_off(site)
+    with site.database.reading() as session:
+        (first,) = uses_of(session, session.get_one(Benchmark, benchmark))
+    assert (first.who, first.looks, first.optimism) == ("Ada", 1, 0.0)
+    assert first.needed == pytest.approx(NormalDist().inv_cdf(0.975))
+    as_ada.send(benchmark, "submit", BETTER)
+    as_ada.send(benchmark, "submit", BETTER)  # the same again tells nothing more
+    work_off(site)
+    with site.database.reading() as session:
+        (second,) = uses_of(session, session.get_one(Benchmark, benchmark))
+    assert second.looks == 2
+    assert second.optimism == pytest.approx(0.5642, abs=1e-4)  # 1/sqrt(pi), the larger of two
+    assert second.needed is None  # figures in full: a second look has no bound
+
+
+def test_a_test_set_is_told_by_its_composition(as_organiser: Browser, as_ada: Browser) -> None:
+    page = as_organiser.get(f"/test-sets/{SET}").text
+    assert "<dt>nodules</dt><dd>3</dd>" in page
+    assert "<dt>cases</dt><dd>3</dd>" in page
+    assert "0 of 3 rules are met" in as_organiser.get(f"/test-sets/{SET}?design=luna16").text
+    assert as_organiser.get(f"/test-sets/{SET}?design=../x").status_code == 200
+    for name in ("nothing", "..%2f..%2fetc", ".hidden"):
+        assert as_organiser.get(f"/test-sets/{name}").status_code == 404
+    assert as_ada.get(f"/test-sets/{SET}").status_code == 403
+
+
+def test_a_test_set_that_cannot_be_read_is_told(site: Site, as_organiser: Browser) -> None:
+    (site.settings.sets / SET / "annotations.csv").write_text("nothing\n")
+    answer = as_organiser.get(f"/test-sets/{SET}")
+    assert answer.status_code == 422
+    assert str(site.settings.sets) not in answer.text
+
+
+def test_entries_and_events_can_be_taken_along(
+    site: Site, as_organiser: Browser, as_ada: Browser, benchmark: str
+) -> None:
+    as_ada.send(benchmark, "submit", GOOD)
+    work_off(site)
+    as_ada.send(benchmark, "submit", BETTER)
+    rows = list(csv.DictReader(io.StringIO(as_organiser.get("/desk/entries.csv").text)))
+    assert [row["state"] for row in rows] == ["done", "waiting"]
+    assert [bool(row["result"]) for row in rows] == [True, False]
+    lines = as_organiser.get("/log/events.jsonl").content.splitlines(keepends=True)
+    events = [parse_event(one) for one in lines]
+    assert [one.number for one in events if one] == list(range(1, len(lines) + 1))
+    assert json.loads(lines[-1])["action"] == "submitted"
+    for path in ("/desk/entries.csv", "/log/events.jsonl"):
+        assert as_ada.get(path).status_code == 403
+
+
+def test_what_is_said_of_one_benchmark_stands_there_alone(
+    site: Site, as_organiser: Browser, benchmark: str
+) -> None:
+    as_organiser.post(
+        "/announcements", "/desk", text="A nodule was corrected.", benchmark=benchmark
+    )
+    assert "A nodule was corrected." in Browser(site).get(f"/benchmarks/{benchmark}").text
+    assert "A nodule was corrected." not in Browser(site).get("/").text
+    wrong = as_organiser.post("/announcements", "/desk", text="No.", benchmark="nothing")
+    assert wrong.status_code == 404
+
+
+def test_a_history_shows_entries_in_their_order_and_baselines(
+    site: Site, as_ada: Browser, lin: Visitor, benchmark: str
+) -> None:
+    assert "<h2>History" not in as_ada.get("/entries").text
+    paths = [as_ada.send(benchmark, "submit", one).headers["location"] for one in (GOOD, BETTER)]
+    work_off(site)
+    page = as_ada.get("/entries").text
+    told = [one.partition("</title>")[0] for one in page.split("<g><title>")[1:]]
+    assert [one.partition(": ")[2][:5] for one in told] == ["0.667", "1.000"]
+    assert "<g><title>" in Browser(site).get(paths[0]).text
+    assert "<h2>History" not in signed_in(site, lin.login).get("/entries").text
