@@ -50,7 +50,8 @@ def write_test_set(folder: Path) -> None:
 
 def open_site(folder: Path, database: str = "", **more: object) -> Site:
     """A site that costs little, with one test set."""
-    settings = Settings(folder, database, ADDRESS, passwords=CHEAP, **more)  # type: ignore[arg-type]
+    given = {"address": ADDRESS, "passwords": CHEAP, **more}
+    settings = Settings(folder, database, **given)  # type: ignore[arg-type]
     if not (settings.sets / SET).exists():
         write_test_set(settings.sets / SET)
     return Site.open(settings)

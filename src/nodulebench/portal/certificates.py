@@ -101,8 +101,8 @@ def facts_of(told: dict[str, Any], say: Language) -> list[tuple[str, str]]:
         (say("portal.who"), entry["by"]),
         (say("portal.benchmark"), f"{benchmark['title']} · {version}"),
         (say("portal.protocol"), benchmark["protocol"]),
-        (say("portal.sent"), entry["sent"]),
-        (say("portal.certificate.scored"), told["result"]["at"]),
+        (say("portal.sent"), _in_utc(entry["sent"])),
+        (say("portal.certificate.scored"), _in_utc(told["result"]["at"])),
         (say("portal.certificate.scorer"), f"NoduleBench {told['result']['scorer']}"),
         *((say("portal.trained"), say(f"portal.trained.{one}")) for one in _trained(told)),
         *((say("portal.verdict"), say(f"portal.verdict.{one}")) for one in _verdict(told)),
@@ -116,6 +116,11 @@ def digests_of(told: dict[str, Any], say: Language) -> list[tuple[str, str]]:
         (say("portal.result_digest"), told["result"]["digest"]),
         *((say(f"portal.digest_of.{kind}"), one) for kind, one in told["digests"].items()),
     ]
+
+
+def _in_utc(at: str) -> str:
+    """A time of a statement as people read it."""
+    return at.replace("T", " ").replace("+00:00", " UTC")
 
 
 def _trained(told: dict[str, Any]) -> list[str]:
@@ -173,7 +178,7 @@ def _printed(found: Certificate, say: Language) -> dict[str, Any]:
         "title": say("portal.certificate.heading", number=found.number),
         "lead": say("portal.certificate.lead", site=told["site"]),
         "date": told["at"][:10],
-        "facts": [(say("portal.certificate.date"), told["at"]), *facts_of(told, say)],
+        "facts": [(say("portal.certificate.date"), _in_utc(told["at"])), *facts_of(told, say)],
         "heads": [say(f"portal.{one}") for one in ("rule", "figure", "value", "interval")],
         "rows": rows,
         "digests": digests_of(told, say),

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from statistics import NormalDist
 from threading import Event
 
 import pytest
@@ -12,6 +13,7 @@ from builders.portal import Browser, make_person, make_tiny_benchmark, signed_in
 from builders.sealed import HEADER, SECRET, make_desk
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.benchmarks import BenchmarkRules
+from nodulebench.portal.reuse import uses_of
 from nodulebench.portal.scoring import Opening
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Account, Benchmark, Job, Result
@@ -75,6 +77,12 @@ def test_spent_looks_are_told_to_who_submitted(site: Site, as_ada: Browser, seal
         pages.append(as_ada.send(sealed, "submit", content).headers["location"])
         work(site, OPENING, Event(), until_empty=True)
     assert states(site) == ["done", "done", "failed"]
+    with site.database.reading() as session:
+        (use,) = uses_of(session, session.get_one(Benchmark, sealed))
+    assert (use.who, use.looks, use.allowed) == ("Ada", 2, 2)
+    assert use.optimism == pytest.approx(0.5642, abs=1e-4)  # the larger of two
+    # 103 answers for each of a value and its bound: 1 + 103² hypotheses at the second look
+    assert use.needed == pytest.approx(-NormalDist().inv_cdf(0.025 / (1 + 103**2)), abs=1e-4)
     assert "look" in as_ada.get(pages[-1]).text
 
 

@@ -1,10 +1,12 @@
 "use strict";
-// times in the viewer's own zone
+// times in the viewer's own zone, and as their own country writes them
+const spoken = document.documentElement.lang.slice(0, 2);
+const country = navigator.languages.find((one) => one.slice(0, 2) === spoken) || spoken;
 for (const one of document.querySelectorAll("time[datetime]")) {
   const at = new Date(one.dateTime);
   if (!isNaN(at)) {
     one.title = one.textContent;
-    one.textContent = at.toLocaleString(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+    one.textContent = at.toLocaleString(country, { dateStyle: "medium", timeStyle: "short" });
   }
 }
 // what cannot be taken back is asked twice
