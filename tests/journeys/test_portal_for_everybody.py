@@ -24,7 +24,7 @@ from builders.portal import (
     work_off,
 )
 from nodulebench.portal.app import make_app
-from nodulebench.portal.certificates import certify
+from nodulebench.portal.boards.certificates import certify
 from nodulebench.portal.entries import received, submit
 
 PHONE = 390

@@ -12,9 +12,9 @@ from time import monotonic
 from polars.exceptions import PanicException
 
 from nodulebench.errors import InputError, first_line
+from nodulebench.portal.boards.rankings import refresh_rankings
 from nodulebench.portal.entries import forget_unpacked, sweep_uploads
 from nodulebench.portal.jobs import BEAT_S, Claimed, beat, claim, fail, finish, is_wanted
-from nodulebench.portal.rankings import refresh_rankings
 from nodulebench.portal.scoring import Opening, drop, score, sweep_results
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.database import UNREACHED

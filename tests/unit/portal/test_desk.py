@@ -10,7 +10,7 @@ import pytest
 
 from builders.portal import BETTER, GOOD, SET, Browser, signed_in, work_off
 from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.reuse import uses_of
+from nodulebench.portal.boards.reuse import uses_of
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.event_log import parse_event
 from nodulebench.portal.store.tables import Benchmark, Worker, now

@@ -16,7 +16,7 @@ from builders.portal import (
     work_off,
 )
 from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.rankings import read_ranking, refresh_rankings
+from nodulebench.portal.boards.rankings import read_ranking, refresh_rankings
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Result
 

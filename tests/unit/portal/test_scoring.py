@@ -13,7 +13,7 @@ from builders.portal import Browser, make_person, make_tiny_benchmark, signed_in
 from builders.sealed import HEADER, SECRET, make_desk
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.benchmarks import BenchmarkRules
-from nodulebench.portal.reuse import uses_of
+from nodulebench.portal.boards.reuse import uses_of
 from nodulebench.portal.scoring import Opening
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Account, Benchmark, Job, Result

@@ -31,6 +31,7 @@ from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.benchmarks import find_benchmark, rules_of, state_of
+from nodulebench.portal.boards.leaderboard import board_of
 from nodulebench.portal.entries import (
     MOST_NAME,
     Received,
@@ -41,7 +42,7 @@ from nodulebench.portal.entries import (
     shown_name,
     submit,
 )
-from nodulebench.portal.leaderboard import board_of
+from nodulebench.portal.routes.benchmark import Chosen
 from nodulebench.portal.routes.entry import job_of
 from nodulebench.portal.scoring import told_digests
 from nodulebench.portal.site import Site
@@ -106,16 +107,12 @@ def api_leaderboard(
     site: AtSite,
     by: By,
     benchmark_id: str,
-    rule: str = "",
-    figure: str = "",
-    track: str = "",
-    stratum: str = "",
+    choice: Chosen,
 ) -> BoardTold:
     """The leaderboard of a benchmark: a track, under a rule, ordered by a figure."""
-    choice = {"track": track, "stratum": stratum}
     with site.database.reading() as session:
         found = find_benchmark(session, by, benchmark_id)
-        board = board_of(site, session, found, by, rule, figure, **choice)
+        board = board_of(site, session, found, by, choice)
     return BoardTold(
         benchmark=found.id,
         version=found.version,

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from pydantic import ValidationError
 from sqlalchemy import select
 from starlette.datastructures import FormData, UploadFile
@@ -23,7 +24,7 @@ from nodulebench.portal.benchmarks import (
     state_of,
     test_sets,
 )
-from nodulebench.portal.leaderboard import Board, board_of
+from nodulebench.portal.boards.leaderboard import Board, BoardChoice, board_of
 from nodulebench.portal.page import rendered, see
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Announcement, Benchmark
@@ -34,6 +35,8 @@ from nodulebench.protocols import NAMES
 from nodulebench.storage.csv_text import csv_content
 
 router = APIRouter(include_in_schema=False)
+Chosen = Annotated[BoardChoice, Depends()]
+"""Which leaderboard a request asks for."""
 
 
 @router.get("/benchmarks/new", name="new_benchmark_page")
@@ -70,16 +73,12 @@ def benchmark(
     site: AtSite,
     by: By,
     benchmark_id: str,
-    rule: str = "",
-    figure: str = "",
-    track: str = "",
-    stratum: str = "",
+    choice: Chosen,
 ) -> Response:
     """A benchmark with its leaderboard: a track, under a rule, ordered by a figure."""
-    choice = {"track": track, "stratum": stratum}
     with site.database.reading() as session:
         found = find_benchmark(session, by, benchmark_id)
-        board = board_of(site, session, found, by, rule, figure, **choice)
+        board = board_of(site, session, found, by, choice)
     return _page(request, site, found, board)
 
 
@@ -88,16 +87,12 @@ def leaderboard_table(
     site: AtSite,
     by: By,
     benchmark_id: str,
-    rule: str = "",
-    figure: str = "",
-    track: str = "",
-    stratum: str = "",
+    choice: Chosen,
 ) -> Response:
     """The leaderboard as a table for a spreadsheet, in which no cell is a formula."""
-    choice = {"track": track, "stratum": stratum}
     with site.database.reading() as session:
         found = find_benchmark(session, by, benchmark_id)
-        board = board_of(site, session, found, by, rule, figure, **choice)
+        board = board_of(site, session, found, by, choice)
     headers = {"Content-Disposition": 'attachment; filename="leaderboard.csv"'}
     return Response(csv_content(board.table), headers=headers, media_type="text/csv")
 

@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 from nodulebench.language import portal_language
 from nodulebench.optional_package import is_installed
 from nodulebench.portal.access.guard import AtSite, By
-from nodulebench.portal.certificates import (
+from nodulebench.portal.boards.certificates import (
     certify,
     digests_of,
     facts_of,

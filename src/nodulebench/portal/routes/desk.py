@@ -10,8 +10,8 @@ from nodulebench.portal import jobs
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By, Sent, field
 from nodulebench.portal.benchmarks import state_of, test_sets
+from nodulebench.portal.boards.reuse import all_uses
 from nodulebench.portal.page import rendered, see
-from nodulebench.portal.reuse import all_uses
 from nodulebench.portal.store.tables import (
     Account,
     Announcement,

@@ -18,7 +18,11 @@ from nodulebench.portal import entries
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By
 from nodulebench.portal.access.visitor import NOBODY, Visitor
-from nodulebench.portal.certificates import certificate_of
+from nodulebench.portal.boards.certificates import certificate_of
+from nodulebench.portal.boards.history import history_of
+from nodulebench.portal.boards.leaderboard import badge_of
+from nodulebench.portal.boards.rankings import compared, counted_results
+from nodulebench.portal.boards.shown import audience_of, shown_of
 from nodulebench.portal.entries import (
     find_entry,
     find_own,
@@ -27,13 +31,9 @@ from nodulebench.portal.entries import (
     shown_account,
     shown_name,
 )
-from nodulebench.portal.history import history_of
 from nodulebench.portal.jobs import ENDED
-from nodulebench.portal.leaderboard import badge_of
 from nodulebench.portal.page import language_of, rendered, see
-from nodulebench.portal.rankings import compared, counted_results
 from nodulebench.portal.scoring import told_digests
-from nodulebench.portal.shown import audience_of, shown_of
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Entry, Job, Result
 from nodulebench.portal.terms.taken import terms_of

@@ -13,6 +13,7 @@ from nodulebench.report.drawing.pictures.boxes import Bracket, box_plot
 from nodulebench.report.drawing.pictures.canvas import WIDTH, shortened, text_width
 from nodulebench.report.drawing.pictures.columns import HEIGHT, TOP, Column, column_chart, histogram
 from nodulebench.report.drawing.pictures.heat_map import heat_map
+from nodulebench.report.drawing.pictures.history import Step, history_chart
 from nodulebench.report.drawing.pictures.rows import Row, Value, row_chart
 from nodulebench.report.drawing.styles import HATCHES, Dot, Fill
 
@@ -197,3 +198,15 @@ def test_labels_of_a_narrow_axis_are_few_and_keep_zero() -> None:
             ticks = few_ticks(low, low + span)
             assert 2 <= len(ticks) <= MOST_NARROW
             assert (0.0 in [value for value, _ in ticks]) == (low <= 0 <= low + span)
+
+
+def test_a_history_draws_the_best_so_far_and_what_it_is_compared_with() -> None:
+    axis = Axis("CPM", 0.0, 1.0, ((0.0, "0"), (1.0, "1")))
+    steps = [Step(value, None, None, "n", f"<{value}>") for value in (0.5, 0.25, 1.0)]
+    drawn = str(history_chart(steps, axis, "told", others=[(0.75, "baseline")]))
+    # the inside is 190 high from 30 to 220; three steps share 408 across, from 44 on
+    assert 'd="M44 125.0H44.0V125.0H180.0V125.0H316.0V30.0H452.0"' in drawn
+    assert "&lt;0.25&gt;" in drawn
+    assert "M44 77.5H452.0" in drawn
+    lower = str(history_chart(steps, axis, "told", is_lower_better=True))
+    assert "H180.0V172.5H316.0V172.5H452.0" in lower

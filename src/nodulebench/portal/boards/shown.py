@@ -6,8 +6,8 @@ from typing import Any
 from nodulebench.language import Language
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.benchmarks import rules_of
+from nodulebench.portal.boards.leaderboard import readings_of, strata_of
 from nodulebench.portal.entries import shown_name
-from nodulebench.portal.leaderboard import readings_of, strata_of
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Entry, Result
 from nodulebench.report.content import Audience

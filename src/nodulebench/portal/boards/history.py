@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session as Transaction
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals
 from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.leaderboard import Line, board_of
+from nodulebench.portal.boards.leaderboard import Line, board_of
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Entry
 from nodulebench.report.blocks.charts import Chart

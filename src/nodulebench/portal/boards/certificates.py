@@ -12,8 +12,8 @@ from nodulebench.language.numbers import decimals
 from nodulebench.pages.colours import palette
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.boards.leaderboard import readings_of
 from nodulebench.portal.entries import find_entry, find_own, is_nameless, result_of
-from nodulebench.portal.leaderboard import readings_of
 from nodulebench.portal.scoring import told_digests
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.event_log import SqlStore
@@ -179,7 +179,12 @@ def _printed(found: Certificate, say: Language) -> dict[str, Any]:
         "lead": say("portal.certificate.lead", site=told["site"]),
         "date": told["at"][:10],
         "facts": [(say("portal.certificate.date"), _in_utc(told["at"])), *facts_of(told, say)],
-        "heads": [say(f"portal.{one}") for one in ("rule", "figure", "value", "interval")],
+        "heads": [
+            say("portal.rule"),
+            say("portal.figure"),
+            say("portal.value"),
+            say("portal.interval"),
+        ],
         "rows": rows,
         "digests": digests_of(told, say),
         "no_approval": say("portal.certificate.no_approval"),

@@ -15,8 +15,8 @@ from nodulebench.language.numbers import decimals
 from nodulebench.pages.templates import page
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.benchmarks import rules_of
+from nodulebench.portal.boards.rankings import read_ranking
 from nodulebench.portal.entries import shown_account, shown_name
-from nodulebench.portal.rankings import read_ranking
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Entry, Result
 from nodulebench.portal.terms.taken import terms_of, track_of
@@ -78,6 +78,23 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class BoardChoice:
+    """Which leaderboard of a benchmark is asked for."""
+
+    rule: str = ""
+    """One of its rules; anything else: the first."""
+    figure: str = ""
+    """What orders, as results name it; anything else: the CPM, or the first."""
+    track: str = ""
+    """One of its tracks; anything else: the first."""
+    stratum: str = ""
+    """A part of the cohort; anything else: the whole."""
+
+
+FIRST = BoardChoice()
+
+
+@dataclass(frozen=True, slots=True)
 class Board:
     """A leaderboard under one rule, ordered by one figure."""
 
@@ -123,11 +140,7 @@ def board_of(
     session: Transaction,
     benchmark: Benchmark,
     visitor: Visitor,
-    rule: str = "",
-    by: str = "",
-    *,
-    track: str = "",
-    stratum: str = "",
+    choice: BoardChoice = FIRST,
 ) -> Board:
     """The leaderboard of a benchmark.
 
@@ -136,10 +149,7 @@ def board_of(
         session: a transaction.
         benchmark: of which.
         visitor: who looks; names may be kept back from them.
-        rule: one of its rules; anything else: the first.
-        by: the figure that orders, as results name it; anything else: the CPM, or the first.
-        track: of which track; anything else: the first.
-        stratum: of which part of the cohort; anything else: the whole.
+        choice: which of its leaderboards.
     """
     scored = session.scalars(
         select(Result)
@@ -149,12 +159,12 @@ def board_of(
         .order_by(Entry.created_at)
     ).all()
     tracks = _tracks(benchmark, scored)
-    of_track = track if track in tracks else tracks[0]
+    of_track = choice.track if choice.track in tracks else tracks[0]
     found = [one for one in scored if track_of(one.entry) == of_track]
     strata = strata_of(found)
-    part = stratum if stratum in strata else ""
+    part = choice.stratum if choice.stratum in strata else ""
     rules = list(dict.fromkeys(one["rule"] for result in found for one in readings_of(result)))
-    chosen = rule if rule in rules else (rules[0] if rules else "")
+    chosen = choice.rule if choice.rule in rules else (rules[0] if rules else "")
     readings = list(
         dict.fromkeys(
             Reading(one["figure"], one["point"])
@@ -163,7 +173,7 @@ def board_of(
             if one["rule"] == chosen
         )
     )
-    order = _ordering(readings, by)
+    order = _ordering(readings, choice.figure)
     lines = [_line(result, visitor, chosen, order, part) for result in found]
     ranking = None if part else read_ranking(site, session, benchmark, of_track)
     ranks = {} if ranking is None or ranking.figure != order.name else ranking.rules.get(chosen, {})

@@ -1,0 +1,1 @@
+"""What entries came to: leaderboards, ranks, pages, histories, certificates, use of test sets."""
