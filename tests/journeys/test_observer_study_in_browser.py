@@ -111,7 +111,7 @@ def lay_axis(page: Any) -> None:
     for key, count in (("ArrowLeft", 7), ("ArrowRight", 14)):
         for _ in range(count):
             page.keyboard.press(f"Shift+{key}")
-        page.keyboard.press("v")
+        page.keyboard.press("e")
     page.wait_for_function("() => nodulebench.findings[0].finding.ruler")
 
 

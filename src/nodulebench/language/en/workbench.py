@@ -275,9 +275,9 @@ TEXTS = {
     "workbench.study.open": "open",
     "workbench.study.next": "Next place (Enter)",
     "workbench.study.say_first": "Say what it is first: 7, 8 or 9.",
-    "workbench.study.measure_first": "Measure it first: Axes (r) and drag, or v at both ends.",
+    "workbench.study.measure_first": "Measure it first: Axes (r) and drag, or e at both ends.",
     "workbench.study.first_end": (
-        "First end of the axis. Move the cross-hair with Shift and the arrows, then press v again."
+        "First end of the axis. Move the cross-hair with Shift and the arrows, then press e again."
     ),
     "workbench.study.all_done": "Every place is judged. Thank you.",
     "workbench.study.unmeasure": "Measure anew",

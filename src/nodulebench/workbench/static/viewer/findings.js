@@ -46,7 +46,7 @@ export class Findings {
     if (state.number !== number) return;
     state.findings = told.findings;
     state.mode = told.mode;
-    state.others = told.others;
+    state.colleagues = told.others;
     state.isHandedIn = told.is_handed_in;
     state.changed();
     state.redraw();

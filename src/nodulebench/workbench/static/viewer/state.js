@@ -23,7 +23,7 @@ export class State {
     this.tool = "look";
     this.findings = []; // { id, version, finding, measured }
     this.beneath = []; // { finding, colour }: what others drew, to be looked at alone
-    this.others = []; // { letter, findings }: what other readers drew, where that may be seen
+    this.colleagues = []; // { letter, findings }: what other readers drew, where that may be seen
     this.selected = null;
     this.isHandedIn = false;
     this.views = [];

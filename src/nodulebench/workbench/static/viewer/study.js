@@ -124,9 +124,9 @@ class Study extends Findings {
       on(["p"], "key.back_to_place", () => this.back()),
       on(["l"], "key.look", () => tools.use("look")),
       on(["r"], "key.ruler", () => tools.use("ruler")),
-      on(["v"], "key.lay_end", () => this.layEnd()),
+      on(["e"], "key.lay_end", () => this.layEnd()),
       on(["Delete"], "key.unmeasure", () => this.unmeasure()),
-      on(["Ctrl+z", "u"], "key.undo", () => this.undo()),
+      on(["Ctrl+z"], "key.undo", () => this.undo()),
       on(["Ctrl+y", "Ctrl+Z"], "key.redo", () => this.redo()),
     ];
   }

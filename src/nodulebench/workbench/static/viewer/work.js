@@ -79,7 +79,7 @@ export class Work extends Findings {
         state.beneath.push({ finding: { slices }, colour: READERS[letter] ?? OTHER, isOther: true });
       }
     }
-    for (const { letter, findings } of state.others) {
+    for (const { letter, findings } of state.colleagues) {
       for (const finding of findings) {
         state.beneath.push({ finding, colour: READERS[letter] ?? OTHER, isOther: true });
       }
@@ -93,7 +93,7 @@ export class Work extends Findings {
 
   // What other readers drew in a case that is revised: to jump to, and to take over as one's own.
   showOthers() {
-    const items = this.state.others.flatMap(({ letter, findings }) => findings.map((finding) => {
+    const items = this.state.colleagues.flatMap(({ letter, findings }) => findings.map((finding) => {
       const item = document.createElement("li"), jump = document.createElement("button");
       const mark = document.createElement("i"), name = document.createElement("span");
       const take = document.createElement("button");
@@ -116,7 +116,7 @@ export class Work extends Findings {
       return item;
     }));
     find("others").replaceChildren(...items);
-    find("others-part").hidden = !this.state.others.length;
+    find("others-part").hidden = !this.state.colleagues.length;
     find("others-none").hidden = items.length > 0;
   }
 
