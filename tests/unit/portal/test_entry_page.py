@@ -93,3 +93,19 @@ def test_the_report_can_be_had_on_paper(site: Site) -> None:
     assert answer.status_code == 200
     assert answer.content.startswith(b"%PDF")
     assert Browser(site).get(f"{entry}/report").text.startswith("<!DOCTYPE html>")
+
+
+def test_organisers_mark_baselines_of_their_own(site: Site) -> None:
+    """Nobody's name is told by marking their entry."""
+    benchmark, entry = scored(site, is_anonymous=True)
+    as_ada, as_olga = signed_in(site, "ada"), signed_in(site, "olga")
+    for browser in (as_ada, as_olga):
+        assert browser.post(f"{entry}/baseline", entry, baseline="yes").status_code == 403
+    own = as_olga.send(benchmark, "submit", GOOD).headers["location"]
+    work_off(site)
+    board = f"/api/v1/benchmarks/{benchmark}/leaderboard"
+    for answer, names in (("yes", 1), ("no", 0)):
+        as_olga.post(f"{own}/baseline", own, baseline=answer)
+        lines = Browser(site).get(board).json()["lines"]
+        assert sum(one["is_baseline"] for one in lines) == names
+        assert sum(one["name"] == "Mine" for one in lines) == names

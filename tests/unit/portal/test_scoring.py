@@ -8,9 +8,16 @@ from threading import Event
 import pytest
 from sqlalchemy import select, text
 
-from builders.algorithms import algorithm_folder, images_set, needs_bubblewrap
+from builders.algorithms import (
+    MARKS,
+    algorithm_folder,
+    images_set,
+    needs_bubblewrap,
+    small_volume,
+)
 from builders.portal import Browser, make_person, make_tiny_benchmark, signed_in, work_off
 from builders.sealed import HEADER, SECRET, make_desk
+from nodulebench.formats.images import metaimage
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.benchmarks import BenchmarkRules
 from nodulebench.portal.boards.reuse import uses_of
@@ -146,3 +153,35 @@ def test_an_algorithm_is_run_apart_and_its_marks_are_scored(
     # one mark a case at (1, 2, 3): a hit in the first, and false in the other two
     assert (counts["hit"], counts["missed"], counts["false_positive"]) == (1, 1, 2)
     assert "done" in as_ada.get(entry).text
+
+
+@needs_bubblewrap
+def test_of_an_algorithm_on_a_sealed_set_only_its_feedback_comes_out(
+    site: Site, organiser: Visitor, as_ada: Browser, tmp_path: Path
+) -> None:
+    """It prints what it sees, and writes it beside its marks: neither reaches who sent it."""
+    desk = make_desk(tmp_path)
+    shutil.rmtree(desk.bundle / "images")
+    (desk.bundle / "images").mkdir()
+    for number in range(4):
+        path = desk.bundle / "images" / f"scan{number}.mhd"
+        metaimage.write_volume(small_volume(number), path)
+    desk.seal()
+    shutil.move(desk.sealed, site.settings.sets / "sealed")
+    algorithm_folder(tmp_path / "mine", MARKS + 'echo "SEEN $name" | tee "$2/SEEN.txt"\n')
+    packed = Path(shutil.make_archive(str(tmp_path / "mine"), "zip", tmp_path, "mine"))
+    rules = BenchmarkRules(takes_algorithms=True)
+    sealed = make_tiny_benchmark(site, organiser, test_set="sealed", rules=rules)
+    page = f"/benchmarks/{sealed}/submit"
+    files = {"file": ("mine.zip", packed.read_bytes())}
+    entry = as_ada.post(page, page, files=files, name="Mine").headers["location"]
+    assert work(site, OPENING, Event(), until_empty=True) == 1
+    assert states(site) == ["done"]
+    name = entry.rpartition("/")[2]
+    paths = (entry, f"{entry}/progress", f"{entry}/receipt", f"/api/v1/entries/{name}", "/entries")
+    told = "".join(as_ada.get(path).text for path in paths)
+    assert "1.000" in told  # a mark at (1, 2, 3) hits the nodule of every case
+    assert "SEEN" not in told
+    assert "scan0" not in told
+    for path in (f"{entry}/report", f"{entry}/report.pdf", f"{entry}/marks.csv"):
+        assert as_ada.get(path).status_code == 404

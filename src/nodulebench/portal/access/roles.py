@@ -84,6 +84,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "desk": OPERATORS,
     "test_set": ORGANISERS,
     "entries_table": ORGANISERS,
+    "mark_baseline": ORGANISERS,
     "cancel_job": OPERATORS,
     "retry_job": OPERATORS,
     "people": ORGANISERS,

@@ -16,7 +16,7 @@ from nodulebench.language import portal_language
 from nodulebench.optional_package import is_installed
 from nodulebench.portal import entries
 from nodulebench.portal.access.accounts import DeniedError
-from nodulebench.portal.access.guard import AtSite, By
+from nodulebench.portal.access.guard import AtSite, By, Sent, field
 from nodulebench.portal.access.visitor import NOBODY, Visitor
 from nodulebench.portal.boards.certificates import certificate_of
 from nodulebench.portal.boards.history import history_of
@@ -180,6 +180,21 @@ def receipt(site: AtSite, by: By, entry_id: str) -> Response:
 def withdraw(site: AtSite, by: By, entry_id: str) -> Response:
     """Take an entry back."""
     entries.withdraw(site, by, entry_id)
+    return see(f"/entries/{entry_id}")
+
+
+@router.post("/entries/{entry_id}/baseline", name="mark_baseline")
+def mark_baseline(site: AtSite, by: By, form: Sent, entry_id: str) -> Response:
+    """Say that an entry of one's own is a baseline, to compare with; or that it is none.
+
+    Not of somebody else: whose a baseline is, is no secret, and their name may be.
+    """
+    is_one = field(form, "baseline") == "yes"
+    with site.acting(by.account, "baseline_marked", entry=entry_id, baseline=is_one) as session:
+        found = find_own(session, by, entry_id)
+        if found.account_id != by.account:
+            raise DeniedError("not_allowed", 403)
+        found.is_baseline = is_one
     return see(f"/entries/{entry_id}")
 
 

@@ -51,6 +51,7 @@ TEXTS = {
     "portal.action.release_ended": "gives files out no longer",
     "portal.action.downloaded": "downloaded a file",
     "portal.action.submitted": "submitted",
+    "portal.action.baseline_marked": "marked an entry as a baseline, or as none",
     "portal.action.certified": "had a certificate issued",
     "portal.action.withdrawn": "withdrew an entry",
     "portal.action.job_claimed": "a worker took a job",

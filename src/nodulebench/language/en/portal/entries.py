@@ -14,6 +14,8 @@ TEXTS = {
     "portal.digest_of.protocol": "SHA-256 of the protocol",
     "portal.digest_of.plan": "SHA-256 of the acceptance criteria",
     "portal.digest_of.candidates": "SHA-256 of the candidates",
+    "portal.baseline_mark": "Mark as a baseline",
+    "portal.baseline_unmark": "No baseline any longer",
     "portal.permalink": "Permanent address and badge",
     "portal.badge": "Badge with the figure of this entry",
     "portal.badge_about": "A small picture for pages of your own, with its figure as it stands:",

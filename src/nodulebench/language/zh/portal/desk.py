@@ -48,6 +48,7 @@ TEXTS = {
     "portal.action.release_ended": "停止发布文件",
     "portal.action.downloaded": "下载文件",
     "portal.action.submitted": "提交",
+    "portal.action.baseline_marked": "将提交标为基线或取消",
     "portal.action.certified": "签发了一份证书",
     "portal.action.withdrawn": "撤回提交",
     "portal.action.job_claimed": "工作进程领取任务",

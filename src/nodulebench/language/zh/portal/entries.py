@@ -10,6 +10,8 @@ TEXTS = {
     "portal.digest_of.protocol": "协议的 SHA-256",
     "portal.digest_of.plan": "验收标准的 SHA-256",
     "portal.digest_of.candidates": "候选列表的 SHA-256",
+    "portal.baseline_mark": "标为基线",
+    "portal.baseline_unmark": "不再作为基线",
     "portal.permalink": "永久地址与徽章",
     "portal.badge": "带有本次提交指标的徽章",
     "portal.badge_about": "可放在您自己网页上的小图，指标随时更新：",
