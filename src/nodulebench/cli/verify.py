@@ -105,20 +105,11 @@ def _verify_statement(path: Path, public_key: Path | None) -> int:
     from nodulebench.workflows.verify.statement import verify_statement
 
     found = verify_statement(path, public_key)
-    said, key = found.signed.said, found.signed.key
     click.echo(f"kind        {found.signed.kind}")
-    if found.signed.kind == "certificate":
-        benchmark, entry = said["benchmark"], said["entry"]
-        click.echo(f"number      {said['number']} of {said['site']}, {said['at']}")
-        click.echo(f"entry       {entry['algorithm']}, by {entry['by']}: {entry['digest']}")
-        click.echo(f"benchmark   {benchmark['title']}, version {benchmark['version']}")
-        for one in said["readings"]:
-            if not one["point"] and one["value"] is not None:
-                click.echo(f"figure      {one['rule']} {one['figure']} {one['value']:.3f}")
-    elif found.signed.kind == "receipt":
-        click.echo(f"entry       {said['entry']}, {said['at']}: {said['digest']}")
+    for name, told in found.lines:
+        click.echo(f"{name:<12}{told}")
     known = "" if found.is_known else "; whose it is was not checked: give --public-key"
-    click.echo(f"signature   holds: key {key.fingerprint}{known}")
+    click.echo(f"signature   holds: key {found.signed.key.fingerprint}{known}")
     print_verdict(path, 0)
     return 0
 

@@ -11,7 +11,8 @@ from builders.portal import GOOD, NODULES, SET, Browser, make_person, signed_in,
 from nodulebench.portal.access.accounts import close_account
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.site import Site
-from nodulebench.storage.keys.person_key import new_person_key
+from nodulebench.storage.keys.person_key import new_person_key, read_private_key
+from nodulebench.storage.keys.signed import signed_statement
 
 
 def certified(browser: Browser, benchmark: str) -> tuple[str, str]:
@@ -59,29 +60,25 @@ def test_a_certificate_is_numbered_signed_and_made_once(
     assert "not checked: give --public-key" in verified(statement)[1]
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [(("readings", 0, "value"), 0.99), (("number",), 2), (("entry", "algorithm"), "Another")],
-)
 def test_a_changed_certificate_is_found(
-    as_ada: Browser,
-    benchmark: str,
-    tmp_path: Path,
-    verified: Verified,
-    path: tuple[object, ...],
-    value: object,
+    as_ada: Browser, benchmark: str, tmp_path: Path, verified: Verified
 ) -> None:
     _, page = certified(as_ada, benchmark)
-    found = as_ada.get(f"{page}/statement.json").json()
-    part = found["certificate"]
-    for one in path[:-1]:
-        part = part[one]
-    part[path[-1]] = value
     file = tmp_path / "changed.json"
-    file.write_text(json.dumps(found))
-    code, told = verified(file)
-    assert code != 0
-    assert "was changed after it was signed" in told
+    changes = ((("readings", 0, "value"), 0.99), (("number",), 2), (("entry", "by"), "Another"))
+    for path, value in changes:
+        found = as_ada.get(f"{page}/statement.json").json()
+        part = found["certificate"]
+        for one in path[:-1]:
+            part = part[one]
+        part[path[-1]] = value
+        file.write_text(json.dumps(found))
+        code, told = verified(file)
+        assert code != 0
+        assert "was changed after it was signed" in told
+    for text in ("{", "[]", '{"receipt": 1, "key": "", "code": ""}', '{"receipt": {}}'):
+        file.write_text(text)
+        assert verified(file)[0] != 0
 
 
 def test_a_certificate_of_another_site_is_found(
@@ -94,6 +91,24 @@ def test_a_certificate_of_another_site_is_found(
     code, told = verified(file, "--public-key", str(tmp_path / "other.pub"))
     assert code != 0
     assert "is signed by another key" in told
+
+
+def test_what_somebody_signed_themselves_is_no_certificate(
+    tmp_path: Path, verified: Verified
+) -> None:
+    """Nor does it write to the terminal what it likes."""
+    new_person_key(tmp_path / "own")
+    key, file = read_private_key(tmp_path / "own"), tmp_path / "own.json"
+    for said in ({}, {"readings": 1, "benchmark": [], "entry": None}):
+        file.write_text(json.dumps(signed_statement("certificate", said, key)))
+        code, told = verified(file)
+        assert code != 0
+        assert "does not say what a certificate says" in told
+    said = {"entry": "\x1b[2J", "at": "now", "digest": "none"}
+    file.write_text(json.dumps(signed_statement("receipt", said, key)))
+    code, told = verified(file)
+    assert code == 0
+    assert "\x1b" not in told
 
 
 def test_a_print_is_signed_as_a_file(

@@ -1,5 +1,6 @@
 """A certificate, receipt or print of a portal -> who signed it, if the signature holds."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ class Statement:
     signed: Signed
     is_known: bool
     """Whether it was compared with the key of whoever shall have signed."""
+    lines: tuple[tuple[str, str], ...]
+    """What it says, by name; nothing of a print."""
 
 
 def verify_statement(path: Path, public_key: Path | None = None) -> Statement:
@@ -40,4 +43,28 @@ def verify_statement(path: Path, public_key: Path | None = None) -> Statement:
     if public_key is not None and read_public_key(public_key) != signed.key:
         what = f"is signed by another key than {public_key}: {signed.key.fingerprint}."
         raise InputError.at(path, what, "Ask whoever gave it to you where it is from.")
-    return Statement(signed, public_key is not None)
+    try:
+        lines = tuple((name, _plain(told)) for name, told in _lines(signed))
+    except (KeyError, TypeError, ValueError) as error:
+        what = f"is signed, but does not say what a {signed.kind} says."
+        raise InputError.at(path, what, "Ask whoever gave it to you where it is from.") from error
+    return Statement(signed, public_key is not None, lines)
+
+
+def _lines(signed: Signed) -> Iterator[tuple[str, str]]:
+    said = signed.said
+    if signed.kind == "certificate":
+        benchmark, entry = said["benchmark"], said["entry"]
+        yield "number", f"{said['number']} of {said['site']}, {said['at']}"
+        yield "entry", f"{entry['algorithm']}, by {entry['by']}: {entry['digest']}"
+        yield "benchmark", f"{benchmark['title']}, version {benchmark['version']}"
+        for one in said["readings"]:
+            if not one["point"] and one["value"] is not None:
+                yield "figure", f"{one['rule']} {one['figure']} {one['value']:.3f}"
+    elif signed.kind == "receipt":
+        yield "entry", f"{said['entry']}, {said['at']}: {said['digest']}"
+
+
+def _plain(told: str) -> str:
+    """A text in which nothing moves the cursor of a terminal."""
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in told)
