@@ -2,7 +2,7 @@
 
 What it thinks likely is eroded by a pixel to its four neighbours, and each component that is left
 is a candidate at its centre of mass. The paper gives neither maps nor threshold: 16 maps at first,
-doubled at every one of three halvings, and a threshold that loses hardly a nodule of folds 0 and 1.
+doubled at every one of three halvings, and a half: pixels of nodules and all others weigh the same.
 """
 
 import math
@@ -20,7 +20,7 @@ from nodulebench.algorithms.networks.network import Augment, Recipe
 
 TILE, STEP_MM = 160, 0.5
 MAPS = (16, 32, 64, 128)
-THRESHOLD = 0.2
+THRESHOLD = 0.5
 
 Indices = npt.NDArray[np.int64]
 
