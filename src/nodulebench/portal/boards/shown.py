@@ -1,9 +1,14 @@
 """A kept result -> what the page of its entry shows of it: figures, the curve, single misses."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from nodulebench.language import Language
+from markupsafe import Markup
+
+from nodulebench.language import Language, LanguageName, portal_language
+from nodulebench.pages.cells import NOTHING
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.benchmarks import rules_of
 from nodulebench.portal.boards.leaderboard import readings_of, strata_of
@@ -13,6 +18,9 @@ from nodulebench.portal.store.tables import Entry, Result
 from nodulebench.report.content import Audience
 from nodulebench.workflows.evaluate.result_folder import EVALUATION
 from nodulebench.workflows.evaluate.write_report import read_excerpt
+
+MOST_KEPT = 128
+"""Curves of results that a process keeps, tens of kilobytes each: reading one costs 0.1 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +33,9 @@ class Shown:
     stratum: str
     """Nothing: the whole cohort."""
     readings: list[dict[str, Any]]
-    froc: Any = None
-    """The curve as a block of a report; None: nothing of a curve is kept."""
-    misses: list[Any] = field(default_factory=list)
+    froc: Markup = NOTHING
+    """The curve as a block of a report; nothing where no curve is kept."""
+    misses: tuple[Markup, ...] = ()
     """Blocks about single nodules and marks; nothing where they are not told."""
 
 
@@ -67,6 +75,17 @@ def shown_of(
     folder = site.results / result.folder
     if not (folder / EVALUATION).is_file():
         return Shown(rules, chosen, strata, part, readings)
-    named = {"name": shown_name(entry, visitor), "rule": chosen}
-    found = read_excerpt(folder, audience_of(entry, visitor), say, **named)
-    return Shown(rules, chosen, strata, part, readings, found.froc, found.misses)
+    name, audience = shown_name(entry, visitor), audience_of(entry, visitor)
+    froc, misses = _blocks(folder, audience, say.name, name, chosen)
+    return Shown(rules, chosen, strata, part, readings, froc, misses)
+
+
+@lru_cache(MOST_KEPT)
+def _blocks(
+    folder: Path, audience: Audience, language: LanguageName, name: str, rule: str
+) -> tuple[Markup, tuple[Markup, ...]]:
+    """The curve and the errors of a result, as a page has them; a result is never changed."""
+    say = portal_language(language)
+    found = read_excerpt(folder, audience, say, name=name, rule=rule)
+    froc = NOTHING if found.froc is None else found.froc.__html__()
+    return froc, tuple(one.__html__() for one in found.misses)
