@@ -26,7 +26,7 @@ from nodulebench.portal.store.tables import Entry, Job, Result, Token
 from nodulebench.storage.digest import file_digest
 from nodulebench.workflows.evaluate.result_folder import EVALUATION
 
-LEASE_S, PATIENCE_S = 3.0, 120.0
+LEASE_S, PATIENCE_S = 3.0, 600.0
 
 
 class RunningPortal:

@@ -1,5 +1,6 @@
 """nodulebench portal: a site for submissions and leaderboards."""
 
+import os
 import signal
 import sys
 import threading
@@ -13,10 +14,12 @@ from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
 
 if TYPE_CHECKING:
+    from nodulebench.portal.access.oidc import Provider
     from nodulebench.portal.site import Settings
 
 STORAGE = Path("nodulebench-portal")
 MIB = 1024 * 1024
+OIDC_SECRET = "NODULEBENCH_OIDC_SECRET"  # noqa: S105 - the name of a variable
 
 
 def places(command: Any) -> Any:
@@ -36,6 +39,9 @@ def places(command: Any) -> Any:
 @option("--workers", click.IntRange(0, 64), 1, "Worker processes to start beside.")
 @option("--largest-upload", click.IntRange(1, 1 << 20), 512, "Of a submission, in MiB.")
 @option("--most-kept", click.IntRange(1, 1 << 20), 8, "Of one account, all it sent, in GiB.")
+@click.option("--oidc-issuer", help="Provider of OpenID Connect by whom people may sign in, too.")
+@click.option("--oidc-client", help="As whom the site is known there.  [needed with an issuer]")
+@click.option("--oidc-name", help="What pages call the provider.  [default: its host]")
 @click.option("--demo", is_flag=True, help="Fill it with a made-up benchmark, entries and people.")
 @click.option("--until-parent-ends", is_flag=True, hidden=True)
 @click.pass_context
@@ -51,6 +57,9 @@ def command(
     workers: int,
     largest_upload: int,
     most_kept: int,
+    oidc_issuer: str | None,
+    oidc_client: str | None,
+    oidc_name: str | None,
     demo: bool,
     until_parent_ends: bool,
 ) -> None:
@@ -75,6 +84,7 @@ def command(
         test_sets=test_sets,
         largest_upload=largest_upload * MIB,
         most_kept=most_kept * 1024 * MIB,
+        provider=_provider(oidc_issuer, oidc_client, oidc_name),
     )
     if until_parent_ends:
         serve_beside(settings, host, port, _parent_ended())
@@ -160,6 +170,19 @@ def _parent_ended() -> threading.Event:
 
     threading.Thread(target=wait, daemon=True).start()
     return ended
+
+
+def _provider(issuer: str | None, client: str | None, name: str | None) -> "Provider | None":
+    """By whom people may sign in; the secret of the site there is in no list of processes."""
+    from nodulebench.portal.access.oidc import Provider, is_safe
+
+    if not issuer:
+        return None
+    if not is_safe(issuer):
+        raise click.UsageError("--oidc-issuer: it has to begin with https://.")
+    if not client:
+        raise click.UsageError("--oidc-issuer needs --oidc-client, too.")
+    return Provider(issuer, client, os.environ.get(OIDC_SECRET, ""), name or "")
 
 
 def _settings(storage: Path, database: str | None, **more: Any) -> "Settings":

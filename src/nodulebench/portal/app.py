@@ -13,6 +13,7 @@ from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.counter import Counter
 from nodulebench.portal.access.guard import SignInError, guard
 from nodulebench.portal.access.headers import Headers, Sizes
+from nodulebench.portal.access.oidc import Oidc
 from nodulebench.portal.access.visitor import NOBODY, Visitor
 from nodulebench.portal.kept_pages import KeptPages
 from nodulebench.portal.page import rendered, see
@@ -41,6 +42,8 @@ def make_app(site: Site) -> FastAPI:
     )
     app.state.site = site
     app.state.counter = Counter()
+    provider = site.settings.provider
+    app.state.oidc = None if provider is None else Oidc(provider, site.settings.address)
     for router in ROUTERS:
         app.include_router(router)
     app.add_exception_handler(DeniedError, _refused)

@@ -26,7 +26,9 @@ class ArchiveError(InputError):
     """An archive that is not taken, and why."""
 
 
-def unpack(path: Path, folder: Path, most_bytes: int = MOST_BYTES) -> Path:
+def unpack(
+    path: Path, folder: Path, most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES
+) -> Path:
     """Write the files of an archive into a new folder; what is larger than it says is refused.
 
     The folder is there when all of it is, and not before.
@@ -39,7 +41,7 @@ def unpack(path: Path, folder: Path, most_bytes: int = MOST_BYTES) -> Path:
     """
     part = folder.with_name(f".{folder.name}.{token_hex(4)}")
     try:
-        _unpack(path, part, most_bytes)
+        _unpack(path, part, most_bytes, most_files)
         with suppress(OSError):  # somebody else was faster, with the same archive
             part.rename(folder)
     finally:
@@ -53,12 +55,12 @@ def inside_of(folder: Path) -> Path:
     return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
 
 
-def _unpack(path: Path, folder: Path, most_bytes: int) -> None:
+def _unpack(path: Path, folder: Path, most_bytes: int, most_files: int) -> None:
     folder.mkdir(parents=True)
     try:
         with zipfile.ZipFile(path) as archive:
             parts = [one for one in archive.infolist() if not one.is_dir()]
-            if len(parts) > MOST_FILES or sum(one.file_size for one in parts) > most_bytes:
+            if len(parts) > most_files or sum(one.file_size for one in parts) > most_bytes:
                 raise ArchiveError.at(path.name, "holds more than is taken.", "Send less.")
             targets = [_target(folder, one, path.name) for one in parts]
             left = most_bytes

@@ -17,16 +17,24 @@ from sqlalchemy.types import TypeEngine
 
 from nodulebench.errors import InputError
 from nodulebench.portal.archive import unpack
+from nodulebench.portal.entries import UNPACKED
 from nodulebench.portal.site import DATABASE, KEY, Settings, Site
 from nodulebench.portal.store.event_log import check_log
-from nodulebench.portal.store.tables import Account, Base, StoredEvent, UtcTime
+from nodulebench.portal.store.tables import (
+    Account,
+    Base,
+    Benchmark,
+    Entry,
+    Result,
+    StoredEvent,
+    UtcTime,
+)
 from nodulebench.storage.staging import staged_file
 
 SCHEMA = "nodulebench/portal-backup@1"
 ABOUT, ROWS, FILES = "backup.json", "rows", "files"
-KEPT = ("uploads", "results", "benchmarks")
-"""Folders of the storage that belong to a backup; test sets have backups of their own."""
-MOST_BYTES = 1 << 50
+MOST_BYTES, MOST_FILES = 1 << 50, 1 << 40
+"""Whoever made the backup is no stranger."""
 _CHUNK = 500
 
 
@@ -44,12 +52,15 @@ def back_up(site: Site, path: Path) -> None:
             if problems:
                 raise InputError(problems)
             events = session.scalar(select(func.count()).select_from(StoredEvent))
+            folders = [*map(site.upload, session.scalars(select(Entry.id)))]
+            folders += [site.results / one for one in session.scalars(select(Result.folder))]
+            folders += [site.benchmark(one) for one in session.scalars(select(Benchmark.id))]
             for table in Base.metadata.sorted_tables:
                 rows = session.execute(select(table)).mappings()
                 lines = "".join(json.dumps(_plain(dict(row))) + "\n" for row in rows)
                 archive.writestr(f"{ROWS}/{table.name}.jsonl", lines)
         storage = site.settings.storage
-        for file in (storage / KEY, *(one for part in KEPT for one in _files(storage / part))):
+        for file in (storage / KEY, *(one for folder in folders for one in _files(folder))):
             archive.write(file, f"{FILES}/{file.relative_to(storage).as_posix()}")
         about = {"schema": SCHEMA, "at": datetime.now(UTC).isoformat(), "events": events}
         archive.writestr(ABOUT, json.dumps(about))
@@ -68,7 +79,7 @@ def restore(path: Path, settings: Settings) -> int:
     unpacked = storage.with_name(f".{storage.name}.restoring")
     if unpacked.exists():
         raise InputError.at(unpacked, "is left from a restore that was stopped.", "Remove it.")
-    unpack(path, unpacked, MOST_BYTES)
+    unpack(path, unpacked, MOST_BYTES, MOST_FILES)
     if not (unpacked / ABOUT).is_file() or _read(unpacked / ABOUT).get("schema") != SCHEMA:
         raise InputError.at(path, "is no backup of a portal.")
     storage.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +103,12 @@ def restore(path: Path, settings: Settings) -> int:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    return (one for one in sorted(folder.rglob("*")) if one.is_file())
+    """What a folder keeps; not what is being written there, or was unpacked and can be again."""
+    for one in sorted(folder.rglob("*")):
+        parts = one.relative_to(folder).parts
+        is_passing = parts[0] == UNPACKED or any(part.startswith(".") for part in parts)
+        if not is_passing and one.is_file():
+            yield one
 
 
 def _read(path: Path) -> dict[str, Any]:

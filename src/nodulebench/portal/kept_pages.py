@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nodulebench.portal.access.guard import FORM_COOKIE
+from nodulebench.portal.access.guard import FORM
 from nodulebench.portal.access.secrets import new_secret
 from nodulebench.portal.access.visitor import cookie_name
 from nodulebench.portal.page import language_of
@@ -75,7 +75,9 @@ class KeptPages:
         request = Request(scope)
         is_somebody = "authorization" in request.headers or self._session in request.cookies
         query: bytes = scope["query_string"]
-        return None if is_somebody or len(query) > MOST_QUERY else _key(request, query)
+        if is_somebody or len(query) > MOST_QUERY:
+            return None
+        return scope["path"], query, language_of(request)
 
     async def _found(self, key: Key, scope: Scope) -> _Page | None:
         """The page as it is now; None: it is not one to be kept."""
@@ -116,8 +118,8 @@ class KeptPages:
 
     def _nobody(self, key: Key, scope: Scope) -> Scope:
         """A request for the same page by nobody: all that it says is what the page is kept by."""
-        headers = {"accept-language": key[2], "cookie": f"{FORM_COOKIE}={self._secret}"}
-        said = [(name.encode(), value.encode()) for name, value in headers.items()]
+        form = f"{cookie_name(self._site, FORM)}={self._secret}"
+        said = [(b"accept-language", key[2].encode()), (b"cookie", form.encode())]
         return {**scope, "headers": said, "client": None, "state": {}}
 
     async def _version(self) -> int:
@@ -135,7 +137,3 @@ class KeptPages:
     def _last_event(self) -> int:
         with self._site.database.reading() as session:
             return session.scalar(select(func.max(StoredEvent.number))) or 0
-
-
-def _key(request: Request, query: bytes) -> Key:
-    return request.url.path, query, language_of(request)

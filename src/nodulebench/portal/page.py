@@ -15,14 +15,15 @@ from nodulebench.language.numbers import decimals
 from nodulebench.pages.cells import hidden_field, time_in_utc
 from nodulebench.pages.colours import colour_variables
 from nodulebench.pages.templates import asset, page
-from nodulebench.portal.access.guard import FIELD, FORM_COOKIE
+from nodulebench.portal.access.guard import FIELD, FORM
 from nodulebench.portal.access.roles import may
-from nodulebench.portal.access.visitor import NOBODY, Visitor
+from nodulebench.portal.access.visitor import NOBODY, Visitor, cookie_name
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.database import UNREACHED
 from nodulebench.portal.store.tables import Announcement
 
-LANGUAGE_COOKIE = "nodulebench-language"
+LANGUAGE = "language"
+"""The cookie of the language that was chosen."""
 STATIC = {"portal.css": "text/css", "portal.js": "text/javascript"}
 """Files that pages load, and what they are; there are no others."""
 PARTS = {
@@ -49,7 +50,7 @@ def static_version() -> str:
 def language_of(request: Request) -> LanguageName:
     """The language that was chosen, else the first that the browser asks for, else English."""
     asked = [
-        request.cookies.get(LANGUAGE_COOKIE, ""),
+        *(request.cookies.get(f"{kind}nodulebench-{LANGUAGE}", "") for kind in ("__Host-", "")),
         *(part.strip()[:2] for part in request.headers.get("accept-language", "").split(",")),
     ]
     return next((one for name in asked for one in LANGUAGES if one == name), "en")
@@ -76,6 +77,7 @@ def rendered(request: Request, template: str, status: int = 200, /, **values: An
         csrf=hidden_field(FIELD, secret),
         announcements=_announcements(site),
         address=site.settings.address,
+        provider=site.settings.provider,
         here=request.url.path,
         version=__version__,
         static=static_version(),
@@ -84,9 +86,10 @@ def rendered(request: Request, template: str, status: int = 200, /, **values: An
         **values,
     )
     answer = HTMLResponse(body, status)
-    if secret and not visitor.session and request.cookies.get(FORM_COOKIE) != secret:
+    cookie = cookie_name(site, FORM)
+    if secret and not visitor.session and request.cookies.get(cookie) != secret:
         secure = site.settings.is_secure
-        answer.set_cookie(FORM_COOKIE, secret, httponly=True, samesite="strict", secure=secure)
+        answer.set_cookie(cookie, secret, httponly=True, samesite="strict", secure=secure)
     return answer
 
 

@@ -89,7 +89,7 @@ def _listening(host: str, port: int, *, is_shared: bool) -> socket.socket:
 
 
 def _web(settings: Settings, host: str, port: int) -> list[str]:
-    given = {
+    given: dict[str, object] = {
         "storage": settings.storage,
         "host": host,
         "port": port,
@@ -98,6 +98,10 @@ def _web(settings: Settings, host: str, port: int) -> list[str]:
         "largest-upload": settings.largest_upload // MIB,
         "most-kept": settings.most_kept // (1024 * MIB),
     }
+    if settings.provider is not None:  # its secret is a variable, which children have as well
+        provider = settings.provider
+        given |= {"oidc-issuer": provider.issuer, "oidc-client": provider.client}
+        given |= {"oidc-name": provider.name}
     return ["portal", *(f"--{name}={value}" for name, value in given.items())]
 
 

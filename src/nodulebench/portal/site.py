@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session as Transaction
 
+from nodulebench.portal.access.oidc import Provider
 from nodulebench.portal.access.passwords import Passwords
 from nodulebench.portal.access.refusals import Refusals
 from nodulebench.portal.store.database import Database
@@ -36,6 +37,8 @@ class Settings:
     most_kept: int = 8192 * MIB
     """How much of one account is kept, of all its entries together."""
     passwords: Passwords = field(default_factory=Passwords)
+    provider: Provider | None = None
+    """By whom people may sign in, too; None: by passwords alone."""
 
     @property
     def is_secure(self) -> bool:
@@ -71,7 +74,10 @@ class Site:
             InputError: if the database cannot be used.
         """
         storage = settings.storage
+        is_new = not storage.exists()
         make_folder(storage)
+        if is_new:
+            storage.chmod(0o700)  # hashes of passwords and what people sent are nobody else's
         with locked(storage / ".opening.lock", storage, waits_s=60):
             key = storage / KEY
             if not key.exists():

@@ -6,9 +6,11 @@ access/test_guard, passwords in access/test_accounts, texts in test_pages, formu
 
 import io
 import re
+import sys
 import zipfile
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
 
@@ -31,12 +33,13 @@ from nodulebench.portal import archive, entries, jobs, worker
 from nodulebench.portal.access import counter
 from nodulebench.portal.access.accounts import DeniedError, make_link
 from nodulebench.portal.access.counter import Counter
+from nodulebench.portal.access.passwords import AT_ONCE, Passwords
 from nodulebench.portal.access.refusals import Refusals
 from nodulebench.portal.access.throttle import MOST_PER_ADDRESS
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.entries import received, sweep_uploads
 from nodulebench.portal.routes import ROUTERS
-from nodulebench.portal.site import Site
+from nodulebench.portal.site import Settings, Site
 from nodulebench.portal.store.event_log import latest_events
 from nodulebench.portal.store.tables import Benchmark, Entry, Job, Result, now
 
@@ -112,6 +115,36 @@ def test_nobody_reads_the_reference_by_any_route_id_or_trick(
     assert wrong == []
 
 
+OPENED: list[str] | None = None
+"""Files that were opened since it was emptied; None: nobody looks."""
+
+
+def _hear(event: str, given: tuple[object, ...]) -> None:
+    if OPENED is not None and event in ("open", "os.listdir", "os.scandir"):
+        OPENED.append(str(given[0]))
+
+
+sys.addaudithook(_hear)
+
+
+def test_a_check_never_opens_the_test_set(
+    site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that neither its words nor the time that it takes can tell anything of the reference."""
+    page = f"/benchmarks/{benchmark}/submit"
+    as_ada.get(page)
+    hits = f"{HEADER}\n1.2.3.1,10.0,20.0,30.0,0.9\n1.2.3.9,1,1,1,0.5\n"
+    monkeypatch.setattr(sys.modules[__name__], "OPENED", [])
+    assert as_ada.send(benchmark, "validate", hits).status_code == 200
+    assert as_ada.send(benchmark, "submit", GOOD).status_code == 303
+    assert OPENED is not None
+    opened = [one for one in OPENED if one.startswith(str(site.settings.storage))]
+    assert any("uploads" in one for one in opened)  # we do hear
+    assert [one for one in opened if one.startswith(str(site.settings.sets))] == []
+    work_off(site)
+    assert any(one.startswith(str(site.settings.sets)) for one in OPENED)  # the worker did
+
+
 def test_a_check_answers_alike_whether_marks_hit_or_miss(as_ada: Browser, benchmark: str) -> None:
     """So that nothing can be learnt by checking as often as one likes."""
     hits = f"{HEADER}\n1.2.3.1,10.0,20.0,30.0,0.9\n"
@@ -145,6 +178,13 @@ def test_a_hostile_archive_is_refused_and_written_down(
     assert (refused(site)[0]["account"], refused(site)[0]["code"]) == (ada.account, "archive")
     assert list((site.settings.storage / "uploads").iterdir()) == []
     assert not (site.settings.storage.parent / "portal.key").exists()
+
+
+def test_nobody_else_on_the_machine_reads_a_new_storage(tmp_path: Path) -> None:
+    opened = Site.open(Settings(tmp_path / "new"))
+    opened.database.close()
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "new" / "portal.key").stat().st_mode & 0o777 == 0o600
 
 
 def test_two_gigabytes_are_refused_before_a_byte_is_read(site: Site, as_ada: Browser) -> None:
@@ -203,6 +243,30 @@ def test_spraying_is_refused_and_written_down(site: Site) -> None:
         actions = [one.action for one in latest_events(session, None, 200)]
     assert actions.count("sign_in_failed") == MOST_PER_ADDRESS
     assert actions.count("sign_in_throttled") == 1  # a log that everybody can fill is none
+
+
+def test_a_flood_of_passwords_takes_no_more_memory_than_a_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each hash takes 64 MiB for a moment; forty at once would take a small machine down."""
+    at_once, most = [0], [0]
+
+    class Slow:
+        def verify(self, *_: object) -> bool:
+            at_once[0] += 1
+            most[0] = max(most[0], at_once[0])
+            sleep(0.01)
+            at_once[0] -= 1
+            return False
+
+    passwords = Passwords()
+    monkeypatch.setitem(passwords.__dict__, "_hash", Slow())
+    threads = [Thread(target=passwords.fits, args=("x", "y")) for _ in range(20)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert 1 <= most[0] <= AT_ONCE
 
 
 def test_refusals_are_told_once_and_then_counted(monkeypatch: pytest.MonkeyPatch) -> None:

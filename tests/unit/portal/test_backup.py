@@ -4,12 +4,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from builders.portal import ADDRESS, CHEAP, GOOD, Browser, signed_in, work_off
 from nodulebench.errors import InputError
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.backup import back_up, restore
 from nodulebench.portal.site import Settings, Site
+from nodulebench.portal.store.tables import Result
 
 
 def test_a_restored_site_is_the_same(
@@ -58,3 +60,32 @@ def test_something_else_is_no_backup(tmp_path: Path) -> None:
         archive.writestr("c/d", "x")
     with pytest.raises(InputError, match="no backup"):
         restore(tmp_path / "x.zip", Settings(tmp_path / "new"))
+
+
+def test_a_backup_has_no_limit_of_files_and_holds_what_rows_know(
+    site: Site, as_ada: Browser, benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made while the site is used: what is being sent, unpacked or scored may vanish any moment."""
+    entry = as_ada.send(benchmark, "submit", GOOD).headers["location"].rpartition("/")[2]
+    work_off(site)
+    with site.database.reading() as session:
+        result = session.scalars(select(Result.folder)).one()
+    (site.upload(entry) / "unpacked").mkdir()
+    passing = [
+        site.upload(entry) / "unpacked" / "marks.csv",
+        site.benchmark(benchmark) / ".0123456789abcdef.part",
+        site.upload("0" * 16) / "being-sent.csv",
+        site.results / entry / "1-claimed" / "evaluation.json",
+    ]
+    for one in passing:
+        one.parent.mkdir(parents=True, exist_ok=True)
+        one.write_text("x")
+    back_up(site, tmp_path / "site.zip")
+    monkeypatch.setattr("nodulebench.portal.archive.MOST_FILES", 3)
+    settings = Settings(tmp_path / "new", address=ADDRESS, passwords=CHEAP)
+    restore(tmp_path / "site.zip", settings)
+    for one in passing:
+        assert not (settings.storage / one.relative_to(site.settings.storage)).exists()
+    kept = sorted(one.name for one in (settings.storage / "results" / result).iterdir())
+    assert kept == sorted(one.name for one in (site.results / result).iterdir())
+    assert (settings.storage / "uploads" / entry / "mine.csv").read_text() == GOOD

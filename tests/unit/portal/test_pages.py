@@ -92,7 +92,7 @@ def test_a_second_factor_is_set_up_by_its_code(site: Site, as_ada: Browser) -> N
     from nodulebench.portal.access.factor import code_at, step_at
     from nodulebench.portal.store.tables import now
 
-    page = as_ada.post("/account/factor/begin", "/account").text
+    page = as_ada.post("/account/factor/begin", "/account", old=WORDS).text
     secret = page.split('<p class="secret"><code>')[1].split("<")[0]
     wrong = as_ada.post("/account/factor/confirm", "/account", factor=secret, code="000000")
     assert wrong.status_code == 400

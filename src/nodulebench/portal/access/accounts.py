@@ -17,6 +17,7 @@ from nodulebench.portal.store.tables import (
     Account,
     Certificate,
     Entry,
+    Identity,
     Invitation,
     Result,
     Session,
@@ -98,7 +99,7 @@ def use_link(site: Site, secret: str, login: str, name: str, password: str) -> s
         link = find_link(session, secret)
         link.used_at = now()
         if link.account_id is None:
-            return _new_account(site, session, login, name, hashed, link.roles, link.id)
+            return new_account(site, session, login, name, hashed, link.roles, link.id)
         account = session.get_one(Account, link.account_id)
         account.password = hashed
         account.factor = None  # who lost both gets in by the organiser's link
@@ -114,7 +115,7 @@ def register(site: Site, login: str, name: str, password: str) -> str:
     _refuse_password(password, login)
     hashed = site.settings.passwords.hashed(password)
     with site.database.writing() as session:
-        return _new_account(site, session, login, name, hashed, ["participant"], "")
+        return new_account(site, session, login, name, hashed, ["participant"], "")
 
 
 def sign_in(
@@ -145,19 +146,20 @@ def sign_in(
             refused = True
         else:
             forget_failures(session, login)
-            secret, refused = new_secret(), False
-            session.add(
-                Session(
-                    digest=digest_of(secret),
-                    account_id=found.id,
-                    csrf=new_secret(),
-                    agent=agent[:200],
-                )
-            )
+            secret, refused = begin_session(session, found.id, agent), False
             site.record(session, found.id, "signed_in")
     if refused or found is None:
         raise DeniedError("sign_in_wrong", 401)
     return Signed(secret, found.id)
+
+
+def begin_session(session: Transaction, account: str, agent: str) -> str:
+    """A new session of an account; its secret, which is kept nowhere else."""
+    secret = new_secret()
+    session.add(
+        Session(digest=digest_of(secret), account_id=account, csrf=new_secret(), agent=agent[:200])
+    )
+    return secret
 
 
 def set_password(site: Site, account: str, old: str, new: str, keep: str) -> None:
@@ -198,6 +200,7 @@ def close_account(site: Site, account: str, by: str) -> None:
         found.closed_at, found.password, found.factor = now(), None, None
         found.login, found.name, found.roles = f"closed-{found.id}", "", []
         _forget_certificates(session, account)
+        session.execute(delete(Identity).where(Identity.account_id == account))
         _end_all(session, account)
 
 
@@ -222,15 +225,20 @@ def change_roles(site: Site, account: str, roles: tuple[str, ...], by: str) -> N
             session.execute(delete(Session).where(Session.account_id == account))
 
 
-def _new_account(
+def new_account(
     site: Site,
     session: Transaction,
     login: str,
     name: str,
-    hashed: str,
+    hashed: str | None,
     roles: list[str],
     link: str,
 ) -> str:
+    """An account, written down; its id.
+
+    Raises:
+        DeniedError: if the login is taken.
+    """
     if session.scalar(select(Account.id).where(Account.login == login)) is not None:
         raise DeniedError("login_taken", 409)
     account = Account(id=new_id(), login=login, name=name.strip(), roles=roles, password=hashed)

@@ -19,10 +19,11 @@ from nodulebench.portal.access.counter import Counter, refuse_full
 from nodulebench.portal.access.headers import takes_file
 from nodulebench.portal.access.roles import may
 from nodulebench.portal.access.secrets import new_secret, same
-from nodulebench.portal.access.visitor import Visitor, find_visitor
+from nodulebench.portal.access.visitor import Visitor, cookie_name, find_visitor
 from nodulebench.portal.site import Site
 
-FORM_COOKIE = "nodulebench-form"
+FORM = "form"
+"""The cookie of a form, where nobody is signed in."""
 FIELD = "csrf"
 MOST_FIELDS, MOST_FILES = 64, 4
 NOTHING = "\x00"
@@ -43,7 +44,8 @@ async def guard(request: Request) -> AsyncIterator[None]:
     site: Site = request.app.state.site
     visitor = await run_in_threadpool(find_visitor, site, request)
     request.state.visitor = visitor
-    request.state.form_secret = visitor.csrf or request.cookies.get(FORM_COOKIE) or new_secret()
+    brought = request.cookies.get(cookie_name(site, FORM), "")
+    request.state.form_secret = visitor.csrf or brought or new_secret()
     if not may(visitor.roles, request.scope["route"].name):
         if not visitor.is_signed_in:
             raise SignInError
@@ -63,7 +65,7 @@ async def guard(request: Request) -> AsyncIterator[None]:
         _place(request, site, visitor),
         request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS) as form,
     ):
-        expected = visitor.csrf or request.cookies.get(FORM_COOKIE, "")
+        expected = visitor.csrf or brought
         given = form.get(FIELD)
         if not isinstance(given, str) or not same(given, expected):
             raise DeniedError("form_old", 403)
@@ -120,12 +122,17 @@ def field(form: FormData, name: str, most: int = 4000) -> str:
     Raises:
         DeniedError: if it is longer than anybody means.
     """
+    return exact_field(form, name, most).strip()
+
+
+def exact_field(form: FormData, name: str, most: int) -> str:
+    """A text of a form to the last space, as passwords are."""
     value: Any = form.get(name, "")
     if not isinstance(value, str) or len(value) > most:
         raise DeniedError("field_long", 413)
     if NOTHING in value:
         raise DeniedError("field_form")
-    return value.strip()
+    return value
 
 
 AtSite = Annotated[Site, Depends(current_site)]

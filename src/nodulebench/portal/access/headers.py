@@ -9,8 +9,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from nodulebench.portal.site import MIB
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    "default-src 'none'; object-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; "
+    "base-uri 'none'"
 )
 """Nothing but our own files; no script or style inside a page."""
 HEADERS = {
@@ -24,6 +25,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 """Unless a route says otherwise."""
+STAY = "max-age=31536000; includeSubDomains"
 SMALL = MIB
 UPLOADS = ("/submit", "/validate", "/check", "/entries", "/terms")
 """How addresses end that take a file."""
@@ -43,7 +45,7 @@ class Headers:
 
     def __init__(self, app: ASGIApp, is_secure: bool) -> None:
         self._app = app
-        secure = {"Strict-Transport-Security": "max-age=31536000"} if is_secure else {}
+        secure = {"Strict-Transport-Security": STAY} if is_secure else {}
         self._headers = {**HEADERS, **secure}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

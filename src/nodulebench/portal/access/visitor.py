@@ -43,9 +43,13 @@ class Visitor:
 NOBODY = Visitor()
 
 
-def cookie_name(site: Site) -> str:
-    """The session's cookie; by https one that no other host can set."""
-    return "__Host-nodulebench" if site.settings.is_secure else "nodulebench"
+def cookie_name(site: Site, what: str = "") -> str:
+    """A cookie of the site, that of the session where nothing is said.
+
+    By https one that no other host can set.
+    """
+    name = f"nodulebench-{what}" if what else "nodulebench"
+    return f"__Host-{name}" if site.settings.is_secure else name
 
 
 def find_visitor(site: Site, request: HTTPConnection) -> Visitor:

@@ -11,6 +11,7 @@ from nodulebench.portal.routes import (
     entry,
     home,
     log,
+    oidc,
     people,
     submit,
 )
@@ -20,6 +21,7 @@ ROUTERS = tuple(
     for one in (
         home,
         account,
+        oidc,
         benchmark,
         download,
         entry,

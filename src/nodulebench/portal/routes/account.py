@@ -4,13 +4,15 @@ from datetime import timedelta
 
 from fastapi import APIRouter, Request
 from sqlalchemy import delete, select
+from sqlalchemy.orm import Session as Transaction
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from nodulebench.portal.access import accounts
 from nodulebench.portal.access.accounts import WHOLE, DeniedError, Signed, find_link, new_token
 from nodulebench.portal.access.factor import address_of, new_factor, used_step
-from nodulebench.portal.access.guard import AtSite, By, Sent, field
+from nodulebench.portal.access.guard import AtSite, By, Sent, exact_field, field
+from nodulebench.portal.access.identities import identities_of
 from nodulebench.portal.access.visitor import Visitor, cookie_name
 from nodulebench.portal.page import rendered, see
 from nodulebench.portal.site import Site
@@ -27,16 +29,19 @@ def sign_in_page(request: Request, site: AtSite, next: str = "/") -> Response:  
 
 
 @router.post("/sign-in", name="sign_in")
-def sign_in(request: Request, site: AtSite, form: Sent) -> Response:
-    """Begin a session, under a new cookie."""
+def sign_in(request: Request, site: AtSite, by: By, form: Sent) -> Response:
+    """Begin a session, under a new cookie; one that this browser had ends."""
     to = field(form, "next") or "/"
     try:
         signed = _signed_in(request, site, form)
     except DeniedError as error:
         values = {"to": to, "is_open": is_registration_open(site), "code": error.code}
         return rendered(request, "sign_in.html", error.status, **values)
+    if by.session:
+        with site.acting(by.account, "signed_out") as session:
+            session.execute(delete(Session).where(Session.digest == by.session))
     is_ours = to.startswith("/") and not to.startswith(("//", "/\\"))
-    return _with_cookie(site, signed, to if is_ours else "/")
+    return with_cookie(site, signed, to if is_ours else "/")
 
 
 @router.post("/sign-out", name="sign_out")
@@ -67,7 +72,7 @@ def use_link(request: Request, site: AtSite, form: Sent, secret: str) -> Respons
     try:
         _refuse_unequal(form)
         account = accounts.use_link(
-            site, secret, login, name, field(form, "password", MOST_PASSWORD)
+            site, secret, login, name, exact_field(form, "password", MOST_PASSWORD)
         )
     except DeniedError as error:
         if error.code == "link_ended":
@@ -81,7 +86,7 @@ def use_link(request: Request, site: AtSite, form: Sent, secret: str) -> Respons
         )
     with site.database.reading() as session:
         login = session.get_one(Account, account).login
-    return _with_cookie(site, _signed_in(request, site, form, login), "/account")
+    return with_cookie(site, _signed_in(request, site, form, login), "/account")
 
 
 @router.get("/register", name="register_page")
@@ -98,13 +103,13 @@ def register(request: Request, site: AtSite, form: Sent) -> Response:
     login, name = field(form, "login"), field(form, "name")
     try:
         _refuse_unequal(form)
-        accounts.register(site, login, name, field(form, "password", MOST_PASSWORD))
+        accounts.register(site, login, name, exact_field(form, "password", MOST_PASSWORD))
     except DeniedError as error:
         values = {"account": None, "roles": ["participant"], "action": "/register"}
         return rendered(
             request, "link.html", error.status, code=error.code, login=login, name=name, **values
         )
-    return _with_cookie(site, _signed_in(request, site, form, login), "/account")
+    return with_cookie(site, _signed_in(request, site, form, login), "/account")
 
 
 @router.get("/account", name="account")
@@ -118,7 +123,7 @@ def change_password(request: Request, site: AtSite, by: By, form: Sent) -> Respo
     """Change one's own password."""
     try:
         _refuse_unequal(form)
-        old, new = field(form, "old", MOST_PASSWORD), field(form, "password", MOST_PASSWORD)
+        old, new = (exact_field(form, name, MOST_PASSWORD) for name in ("old", "password"))
         accounts.set_password(site, by.account, old, new, by.session)
     except DeniedError as error:
         return _account_page(request, site, by, error.status, code=error.code)
@@ -135,8 +140,13 @@ def end_session(site: AtSite, by: By, session_id: str) -> Response:
 
 
 @router.post("/account/factor/begin", name="begin_factor")
-def begin_factor(request: Request, site: AtSite, by: By) -> Response:
-    """Show a new secret for a second factor; it counts when a code of it was given."""
+def begin_factor(request: Request, site: AtSite, by: By, form: Sent) -> Response:
+    """Show a new secret for a second factor; it counts when a code of it was given.
+
+    The password is asked for, so that nobody sets one up at a desk that somebody left.
+    """
+    if not _is_own_password(site, by, form):
+        return _account_page(request, site, by, 403, code="password_wrong")
     secret = new_factor()
     return _account_page(
         request, site, by, factor=secret, factor_address=address_of(secret, by.login)
@@ -155,6 +165,7 @@ def confirm_factor(request: Request, site: AtSite, by: By, form: Sent) -> Respon
         shown = {"factor": secret, "factor_address": address_of(secret, by.login)}
         return _account_page(request, site, by, 400, code="code_wrong", **shown)
     with site.acting(by.account, "factor_set") as session:
+        _end_others(session, by)
         found = session.get_one(Account, by.account)
         found.factor, found.factor_step = secret, step
     return see("/account")
@@ -163,11 +174,10 @@ def confirm_factor(request: Request, site: AtSite, by: By, form: Sent) -> Respon
 @router.post("/account/factor/remove", name="remove_factor")
 def remove_factor(request: Request, site: AtSite, by: By, form: Sent) -> Response:
     """Sign in without a second factor from now on; the password is asked for."""
-    with site.database.reading() as session:
-        kept = session.get_one(Account, by.account).password
-    if not site.settings.passwords.fits(field(form, "old", MOST_PASSWORD), kept):
+    if not _is_own_password(site, by, form):
         return _account_page(request, site, by, 403, code="password_wrong")
     with site.acting(by.account, "factor_removed") as session:
+        _end_others(session, by)
         session.get_one(Account, by.account).factor = None
     return see("/account")
 
@@ -194,9 +204,7 @@ def end_token(site: AtSite, by: By, token_id: str) -> Response:
 @router.post("/account/close", name="close_own_account")
 def close_own_account(request: Request, site: AtSite, by: By, form: Sent) -> Response:
     """End one's own account; the password is asked for."""
-    with site.database.reading() as session:
-        kept = session.get_one(Account, by.account).password
-    if not site.settings.passwords.fits(field(form, "old", MOST_PASSWORD), kept):
+    if not _is_own_password(site, by, form):
         return _account_page(request, site, by, 403, code="password_wrong")
     accounts.close_account(site, by.account, by.account)
     return see("/")
@@ -214,6 +222,18 @@ def _refuse_closed_registration(site: Site) -> None:
         raise DeniedError("not_found", 404)
 
 
+def _is_own_password(site: Site, by: Visitor, form: FormData) -> bool:
+    with site.database.reading() as session:
+        kept = session.get_one(Account, by.account).password
+    return site.settings.passwords.fits(exact_field(form, "old", MOST_PASSWORD), kept)
+
+
+def _end_others(session: Transaction, by: Visitor) -> None:
+    """End every other session of who changed how the account is signed in to."""
+    others = (Session.account_id == by.account) & (Session.digest != by.session)
+    session.execute(delete(Session).where(others))
+
+
 def _refuse_unequal(form: FormData) -> None:
     if form.get("password") != form.get("again"):
         raise DeniedError("passwords_differ")
@@ -223,14 +243,15 @@ def _signed_in(request: Request, site: Site, form: FormData, login: str = "") ->
     return accounts.sign_in(
         site,
         login or field(form, "login"),
-        field(form, "password", MOST_PASSWORD),
+        exact_field(form, "password", MOST_PASSWORD),
         field(form, "code", 16),
         address=request.client.host if request.client else "",
         agent=request.headers.get("user-agent", ""),
     )
 
 
-def _with_cookie(site: Site, signed: Signed, to: str) -> Response:
+def with_cookie(site: Site, signed: Signed, to: str) -> Response:
+    """Go on as somebody who just signed in."""
     answer = see(to)
     answer.set_cookie(
         cookie_name(site),
@@ -255,6 +276,7 @@ def _account_page(
             "account": found,
             "sessions": [(one, one.digest == by.session) for one in session.scalars(own)],
             "tokens": list(session.scalars(tokens.order_by(Token.created_at))),
+            "identities": identities_of(session, by.account),
         }
     empty = dict.fromkeys(("code", "done", "factor", "factor_address", "token"), "")
     return rendered(request, "account.html", status, **{**empty, **told}, **values)

@@ -7,8 +7,9 @@ from starlette.responses import PlainTextResponse, Response
 from nodulebench.language import LANGUAGES
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By
+from nodulebench.portal.access.visitor import cookie_name
 from nodulebench.portal.benchmarks import state_of
-from nodulebench.portal.page import LANGUAGE_COOKIE, STATIC, rendered, see, static_file
+from nodulebench.portal.page import LANGUAGE, STATIC, rendered, see, static_file
 from nodulebench.portal.store.tables import Benchmark, Entry, Result
 
 router = APIRouter(include_in_schema=False)
@@ -58,7 +59,8 @@ def choose_language(name: str, site: AtSite, to: str = "/") -> Response:
     answer = see(to if to.startswith("/") and not to.startswith(("//", "/\\")) else "/")
     if name in LANGUAGES:
         secure = site.settings.is_secure
+        cookie = cookie_name(site, LANGUAGE)
         answer.set_cookie(
-            LANGUAGE_COOKIE, name, max_age=A_YEAR, httponly=True, samesite="lax", secure=secure
+            cookie, name, max_age=A_YEAR, httponly=True, samesite="lax", secure=secure
         )
     return answer

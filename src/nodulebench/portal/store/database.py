@@ -72,7 +72,7 @@ class Database:
         scripts = ScriptDirectory(str(MIGRATIONS), version_locations=[str(MIGRATIONS)])
 
         def steps(revision: Any, _: MigrationContext) -> Any:
-            return scripts._upgrade_revs("head", revision)  # as alembic's own command does
+            return scripts._upgrade_revs("heads", revision)  # as alembic's own command does
 
         context = EnvironmentContext(config, scripts, fn=steps)
         self._reach()

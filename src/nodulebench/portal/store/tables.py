@@ -128,6 +128,16 @@ class Token(Base):
     account: Mapped[Account] = relationship()
 
 
+class Identity(Base):
+    """Who of a provider an account is: by issuer and subject, which never change."""
+
+    __tablename__ = "identity"
+    issuer: Mapped[str] = mapped_column(primary_key=True)
+    subject: Mapped[str] = mapped_column(primary_key=True)
+    account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), index=True)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
 class Attempt(Base):
     """A failed attempt to sign in or to use a link, counted by what it was aimed at."""
 

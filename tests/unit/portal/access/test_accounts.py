@@ -9,6 +9,7 @@ from builders.portal import PASSWORD, Browser, make_person, signed_in
 from nodulebench.portal.access import accounts
 from nodulebench.portal.access.accounts import DeniedError, make_link, sign_in, use_link
 from nodulebench.portal.access.factor import code_at, new_factor, step_at
+from nodulebench.portal.access.passwords import password_problem
 from nodulebench.portal.access.throttle import MOST_PER_NAME
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.site import Site
@@ -173,3 +174,50 @@ def test_other_roles_count_at_once(site: Site, organiser: Visitor, as_ada: Brows
     browser = signed_in(site, "ada")
     assert browser.get("/log").status_code == 200
     assert browser.get("/people").status_code == 403
+
+
+def test_a_password_counts_to_its_last_space(site: Site, ada: Visitor) -> None:
+    """Neither spaces nor what comes after the longest is dropped."""
+    browser = signed_in(site, ada.login)
+    spaced = f" {PASSWORD} "
+    given = {"old": PASSWORD, "password": spaced, "again": spaced}
+    assert browser.post("/account/password", "/account", **given).status_code == 200
+    assert Browser(site).sign_in(ada.login, spaced).status_code == 303
+    assert Browser(site).sign_in(ada.login, PASSWORD).status_code == 401
+    longest = "qrstuvwx" * 32
+    given = {"old": spaced, "password": longest, "again": longest}
+    assert browser.post("/account/password", "/account", **given).status_code == 200
+    assert Browser(site).sign_in(ada.login, longest).status_code == 303
+    assert Browser(site).sign_in(ada.login, longest + "y").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "easy",
+    ["NoduleBench2026", "password12345", "luna16luna16luna16", "Leaderboard!!!!", "ada-ada-ada-x"],
+)
+def test_what_is_guessed_first_is_no_password(easy: str) -> None:
+    assert password_problem(easy, "ada") == "password_easy"
+    assert password_problem(f"{easy} staples", "lin") == ""
+
+
+def test_who_signs_in_again_leaves_no_session_behind(site: Site, ada: Visitor) -> None:
+    browser, other = signed_in(site, ada.login), signed_in(site, ada.login)
+    old = browser.client.cookies["nodulebench"]
+    assert browser.sign_in(ada.login).status_code == 303
+    left = Browser(site)
+    left.client.cookies.set("nodulebench", old)
+    assert left.get("/account").status_code == 303
+    assert other.get("/account").status_code == 200  # another device stays
+
+
+def test_a_second_factor_asks_for_the_password_and_ends_other_sessions(
+    site: Site, ada: Visitor
+) -> None:
+    browser, other = signed_in(site, ada.login), signed_in(site, ada.login)
+    wrong = browser.post("/account/factor/begin", "/account", old="somebody else's")
+    assert (wrong.status_code, 'class="secret"' in wrong.text) == (403, False)
+    page = browser.post("/account/factor/begin", "/account", old=PASSWORD).text
+    secret = page.split('<p class="secret"><code>')[1].split("<")[0]
+    given = {"factor": secret, "code": code_at(secret, step_at(now()))}
+    assert browser.post("/account/factor/confirm", "/account", **given).status_code == 303
+    assert (browser.get("/account").status_code, other.get("/account").status_code) == (200, 303)

@@ -135,7 +135,10 @@ def test_by_https_cookies_are_secure(tmp_path) -> None:
     cookie = browser.sign_in("ada").headers["set-cookie"]
     assert cookie.startswith("__Host-nodulebench=")
     assert "Secure" in cookie
-    assert "max-age" in browser.get("/").headers["strict-transport-security"]
+    assert "includeSubDomains" in browser.get("/").headers["strict-transport-security"]
+    other = Browser(secure)
+    told = [other.get(path).headers["set-cookie"] for path in ("/sign-in", "/language/zh")]
+    assert all(one.startswith("__Host-nodulebench-") and "Secure" in one for one in told)
     site.database.close()
 
 

@@ -36,6 +36,8 @@ TEXTS = {
     "portal.action.session_ended": "ended a session",
     "portal.action.password_changed": "changed the password",
     "portal.action.password_reset": "set a new password by a link",
+    "portal.action.identity_connected": "connected a provider of accounts",
+    "portal.action.identity_ended": "disconnected a provider of accounts",
     "portal.action.factor_set": "set up a second factor",
     "portal.action.factor_removed": "removed the second factor",
     "portal.action.token_made": "made a token",

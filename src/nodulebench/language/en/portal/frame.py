@@ -52,6 +52,15 @@ TEXTS = {
         "This password is too easy to guess: it repeats itself, or holds your login."
     ),
     "portal.refused.passwords_differ": "The two passwords differ.",
+    "portal.refused.oidc_wrong": "The answer of the provider does not fit. Begin again.",
+    "portal.refused.oidc_away": "The provider of accounts does not answer. Try again later.",
+    "portal.refused.oidc_unknown": (
+        "You have no account here. Ask an organiser for a link, then connect the account."
+    ),
+    "portal.refused.oidc_taken": "That is another account already.",
+    "portal.refused.password_first": (
+        "Without a password nobody could sign in to this account. Ask an organiser for a link."
+    ),
     "portal.refused.password_wrong": "The password does not fit.",
     "portal.refused.code_wrong": "The code does not fit. Is the clock of the device right?",
     "portal.refused.sign_in_wrong": "Login, password or code does not fit.",

@@ -33,6 +33,8 @@ TEXTS = {
     "portal.action.session_ended": "结束会话",
     "portal.action.password_changed": "更改密码",
     "portal.action.password_reset": "通过链接重置密码",
+    "portal.action.identity_connected": "关联身份提供方",
+    "portal.action.identity_ended": "取消关联身份提供方",
     "portal.action.factor_set": "启用第二因素",
     "portal.action.factor_removed": "停用第二因素",
     "portal.action.token_made": "创建令牌",
