@@ -16,6 +16,7 @@ VALUES: dict[str, list[str]] = {
     "number": ["-1", "0", "1"],
     "first": ["11"],
     "count": ["1"],
+    "kind": ["slicer_markups", "seg_nrrd", "lidc_xml", "other"],
     "batch_id": ["b1", ".keys"],
 }
 CLICK = {"place_mm": [float(at) for at in BALL_MM - np.array([-14, 12, 0])]}
@@ -23,6 +24,7 @@ SQUARE = [[x, y] for x, y in ((0, -20), (20, -20), (20, 0), (0, 0))]
 SLICES = [{"slice_index": at, "outline": SQUARE} for at in (10, 12)]
 EDIT = {"client": "spy", "number": 1, "finding_id": "candidate-2", "based_on": 0}
 JUDGED = {"rule": "center_hit", "algorithm": "anna"}
+MARKUPS = b'{"markups": [{"type": "Fiducial", "name": "nodule", "controlPoints": []}]}'
 HANGING = {
     "layout": "one",
     "preset": "bone",
@@ -43,6 +45,11 @@ TRIES: dict[str, list[dict[str, Any]]] = {
     "POST /scans/{number}/edits": [
         {"json": one}
         for one in ({}, EDIT, {**EDIT, "based_on": 1}, {**EDIT, "finding": {**CLICK, "slices": []}})
+    ],
+    "GET /scans/{number}/files/{kind}": [{}],
+    "POST /scans/{number}/files": [
+        {"params": {"name": name}, "content": content}
+        for name, content in (("x.mrk.json", b"{"), ("x", b""), ("x.mrk.json", MARKUPS))
     ],
     "POST /scans/{number}/hand-in": [{"json": {}}],
     "POST /scans/{number}/proposal": [{"json": {}}, {"json": CLICK}],

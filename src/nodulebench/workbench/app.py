@@ -25,7 +25,7 @@ with needs("workbench", "the reading room"):
     from starlette.staticfiles import StaticFiles
 
 from nodulebench.workbench.door import Door, Entrance
-from nodulebench.workbench.routes import hanging, outlines, page, readings, scans, work
+from nodulebench.workbench.routes import exchange, hanging, outlines, page, readings, scans, work
 from nodulebench.workbench.routes import judged as judgements
 
 STATIC = Path(__file__).parent / "static"
@@ -54,7 +54,7 @@ def workbench_app(
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.room, app.state.say = room, say
     app.state.judged, app.state.exam = judged, exam
-    for one in (page, scans, hanging, readings, outlines, judgements, work):
+    for one in (page, scans, hanging, readings, exchange, outlines, judgements, work):
         app.include_router(one.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(InputError, _told)

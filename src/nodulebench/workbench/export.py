@@ -4,7 +4,7 @@ Slices are those of the image as it was acquired, also where it was shown on an 
 grid that is, ``cases.csv`` tells.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,24 +41,36 @@ def write_readings(room: Room, drafts: Drafts) -> None:
         for case_id in tiles
         for name, finding in drafts.of(case_id).present.items()
     ]
-    rows = [{"case_id": name, **geometry_columns(grid_of(one))} for name, one in tiles.items()]
-    cases = _table(CASES, rows)
+    readings = readings_of(room.reader, tiles, found)
     nodules = [one for one in found if one[2].kind == "nodule" and one[2].slices]
     submission = Submission(
         room.reader,
         _table(MARKS, [_mark(*one, tiles[one[0]]) for one in nodules]),
         _table(MARK_SLICES, [row for one in nodules for row in slice_rows(*one, tiles[one[0]])]),
     )
-    readings = Readings(
-        room.reader,
-        cases,
-        _table(SESSIONS, [{"case_id": name, "reader_id": room.reader} for name in tiles]),
-        _table(FINDINGS, [_finding(*one, room.reader) for one in found]),
-        _table(FINDING_SLICES, [row for one in found for row in _outlines(*one, room.reader)]),
-    )
-    write_csv(cases, room.folder / CASE_TABLE)
-    write_marks(submission, room.folder / NODULES, cases)
+    write_csv(readings.cases, room.folder / CASE_TABLE)
+    write_marks(submission, room.folder / NODULES, readings.cases)
     write_findings(readings, room.folder / READINGS)
+
+
+def readings_of(
+    reader: str, tiles: Mapping[str, Tiles], found: Sequence[tuple[str, str, Finding]]
+) -> Readings:
+    """What a reader drew in some cases, with the grid of each.
+
+    Args:
+        reader: who drew it.
+        tiles: the cases that were read.
+        found: case, name and finding of each, as ``placed`` puts it.
+    """
+    rows = [{"case_id": name, **geometry_columns(grid_of(one))} for name, one in tiles.items()]
+    return Readings(
+        reader,
+        _table(CASES, rows),
+        _table(SESSIONS, [{"case_id": name, "reader_id": reader} for name in tiles]),
+        _table(FINDINGS, [_finding(*one, reader) for one in found]),
+        _table(FINDING_SLICES, [row for one in found for row in _outlines(*one, reader)]),
+    )
 
 
 def placed(finding: Finding, tiles: Tiles) -> Finding:

@@ -9,6 +9,7 @@ from nodulebench.annotate.observers import CALLS
 from nodulebench.language import Language
 from nodulebench.model.tables import DENSITIES, NODULE_TYPES
 from nodulebench.pages.templates import page
+from nodulebench.workbench.exchange import TAKEN, WRITTEN
 from nodulebench.workbench.routes.given import GivenRoom, sat_exam
 from nodulebench.workbench.study import StudyRoom
 from nodulebench.workbench.work.room import WorkRoom
@@ -38,6 +39,8 @@ def viewer(request: Request, room: GivenRoom) -> str:
         reader=room.reader,
         room=room.name,
         calls=CALLS,
+        files={kind: say(f"workbench.file.{kind}") for kind in WRITTEN},
+        endings=",".join(sorted({f".{one.rpartition('.')[2]}" for one in TAKEN})),
         types=NODULE_TYPES,
         densities=DENSITIES,
     )

@@ -63,6 +63,7 @@ def test_every_route_is_tried_and_whoever_drew_it_is_told(tmp_path: Path) -> Non
 
 
 NOT_HERE = {
+    "GET /scans/{number}/files/{kind}",  # see below
     "GET /judged",
     "GET /judged/errors",
     "GET /scans/{number}/judged",
@@ -70,6 +71,30 @@ NOT_HERE = {
     "POST /work/{batch_id}/release",
 }
 """Routes that answer nothing to a reader who is at work."""
+
+
+def test_files_hold_what_their_reader_drew_and_nothing_else(tmp_path: Path) -> None:
+    with people_of(ball_project(tmp_path, "a"), "r1", "r2", "lead2") as people:
+        people["r2"].draw(0, SAID, PLACE, SECRET_MM, type="part_solid", comment=SAID)
+        files = "/scans/0/files/slicer_markups"
+        own = people["r2"].client.get(files)
+        assert all(one in own.text for one in TELLS)
+        assert people["r1"].client.get(files).status_code == 404
+        people["r1"].draw(0, "f1", BESIDE, 3)
+        told = people["r1"].client.get(files)
+        assert told.status_code == 200
+        assert not any(one in told.text for one in (*TELLS, SAID))
+        assert people["lead2"].client.get(files).status_code == 404
+        put = people["r1"].client.post(
+            "/scans/0/files", params={"name": "x.mrk.json"}, content=own.content, headers=OWN
+        )
+        assert put.status_code == 200
+        assert len(people["r1"].ask("/scans/0/reading")["findings"]) == 1
+        people["r1"].hand_in(0)
+        refused = people["r1"].client.post(
+            "/scans/0/files", params={"name": "x.mrk.json"}, content=own.content, headers=OWN
+        )
+        assert refused.status_code == 409
 
 
 def test_other_methods_are_not_answered(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 // The findings of a scan: the list, what is said of the chosen one, undo and redo, and saving.
 import { Drafts } from "./drafts.js";
-import { ask, send } from "./server.js";
+import { ask, send, sendFile } from "./server.js";
 import { colourOf } from "./outlines.js";
 import { say } from "./words.js";
 
@@ -25,6 +25,10 @@ export class Findings {
       if (event.target.tagName !== "TEXTAREA") this.fromForm();
     });
     this.form.addEventListener("change", () => this.fromForm());
+    find("load")?.addEventListener("change", async ({ target }) => {
+      await this.load(target.files[0]);
+      target.value = "";
+    });
     state.listeners.push(() => this.show());
     addEventListener("pagehide", () => this.leaving()); // the time on a scan that is left open
   }
@@ -203,6 +207,20 @@ export class Findings {
     this.state.changed();
   }
 
+  // A file of another viewer: what it holds is put here like everything that is drawn.
+  async load(file) {
+    if (!file || this.state.isHandedIn) return;
+    const { number } = this.state;
+    try {
+      const { findings } = await sendFile(`scans/${number}/files?name=${encodeURIComponent(file.name)}`, file);
+      if (this.state.number !== number) return;
+      for (const { finding } of findings) this.begin(finding);
+      this.notice(say("files.loaded", { count: findings.length, name: file.name }));
+    } catch (error) {
+      this.notice(error.message, true);
+    }
+  }
+
   // Whether everything was said that has to be.
   mayHandIn() {
     return true;
@@ -229,6 +247,7 @@ export class Findings {
     find("findings").replaceChildren(...state.findings.map((each, at) => this.item(each, at)));
     find("none").hidden = state.findings.length > 0;
     this.form.hidden = !one;
+    this.showFiles();
     find("hand-in").disabled = state.isHandedIn || state.number === null;
     find("hand-in").textContent = say(state.isHandedIn ? "handed_in" : "hand_in");
     for (const field of this.form.elements) field.disabled = state.isHandedIn;
@@ -239,6 +258,16 @@ export class Findings {
       field.value = value === true ? "yes" : value === false ? "no" : value ?? "";
     }
     this.showSizes(one);
+  }
+
+  showFiles() {
+    const { state } = this, files = find("files");
+    if (!files) return;
+    for (const link of files.querySelectorAll("a")) {
+      if (state.findings.length) link.href = `scans/${state.number}/files/${link.dataset.kind}`;
+      else link.removeAttribute("href");
+    }
+    find("load").disabled = state.isHandedIn || !state.volume;
   }
 
   item({ id, finding, measured }, at) {

@@ -24,6 +24,11 @@ export async function askVoxels(path, signal) {
 
 const MOST_KEPT_ALIVE = 30000; // bytes that browsers send on after the page is gone
 
+export async function sendFile(path, file) {
+  const headers = { "Content-Type": "application/octet-stream", "X-Requested-With": "nodulebench" };
+  return (await answered(await fetch(path, { method: "POST", headers, body: file }))).json();
+}
+
 export async function send(path, body) {
   const text = JSON.stringify(body);
   const answer = await fetch(path, {
