@@ -8,6 +8,7 @@ wheel event until its pixels are. Memory is what the page's process has for itse
 """
 
 import argparse
+import os
 import shutil
 import socket
 import tempfile
@@ -140,17 +141,27 @@ def proposal_ms(page: Any) -> list[float]:
 
 
 def page_mb(page: Any) -> float:
-    """What the processes that draw pages have for themselves."""
+    """What our processes that draw pages have for themselves."""
     page.evaluate("() => new Promise((done) => setTimeout(done, 300))")
     total = 0.0
-    for folder in Path("/proc").iterdir():
+    for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if b"--type=renderer" in (folder / "cmdline").read_bytes():
+            if b"--type=renderer" in (folder / "cmdline").read_bytes() and _is_ours(folder):
                 text = (folder / "smaps_rollup").read_text(encoding="utf-8")
                 total += float(text.split("\nPss:")[1].split()[0]) / 1024
         except (OSError, IndexError):
             continue
     return total
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a process descends from this one."""
+    while folder.name not in ("0", "1"):
+        if int(folder.name) == os.getpid():
+            return True
+        parent = (folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1]
+        folder = Path("/proc", parent)
+    return False
 
 
 def line(what: str, value: str, bar: str) -> None:

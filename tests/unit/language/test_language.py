@@ -31,6 +31,7 @@ from nodulebench.report.sections.methods.checklist import ITEMS
 from nodulebench.report.sections.methods.matching import ONE_TO_ONE
 from nodulebench.report.sections.results.curves import OTHER_CURVES
 from nodulebench.report.sections.results.gallery import KINDS as GALLERY_KINDS
+from nodulebench.workbench.exchange import WRITTEN
 from nodulebench.workflows.curate.page import STEPS as CURATION_STEPS
 
 PACKAGE = Path(nodulebench.__file__).parent
@@ -176,6 +177,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "compared.{shown}": (*(name for _, name in MARGIN_ANSWERS), "not_shown"),
     "mcnemar.{key}": ("both", "it_alone", "baseline_alone", "neither", "difference"),
     "rank.{key}": ("value", "interval", "first", "group"),
+    "workbench.file.{kind}": WRITTEN,
     "worst.{kind}": WorstCases.__annotations__,
     "gallery.{kind}": GALLERY_KINDS,
     "strata.{key}": ("cases", "nodules", "missed", "miss_rate"),

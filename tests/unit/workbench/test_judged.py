@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import Receive, Scope, Send
 
 from builders.reading import BALL_MM, write_scans
 from builders.tables import Slice, case, ignored, mark, nodule, protocol, reference, submission
@@ -171,6 +172,20 @@ def test_marks_without_scores_have_no_threshold() -> None:
     judged = Judged(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
     assert judged.points("luna16", "cad") == []
     assert judged.stands("luna16", "cad", 0.5)["found"] == 1
+
+
+def test_a_site_says_with_each_request_what_is_looked_at(judged: Judged, room: Room) -> None:
+    """As a portal does, whose people look at results of their own."""
+    app = workbench_app(None, DOOR)
+
+    async def chosen(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["state"] = {"room": room, "judged": judged}
+        await app(scope, receive, send)
+
+    client = TestClient(chosen, base_url="http://127.0.0.1:8040")
+    client.get(DOOR.address)
+    assert list(client.get("/judged").json()["luna16"]) == ["cad"]
+    assert "judging.js" in client.get("/").text
 
 
 def test_routes_answer_with_what_was_judged_and_nothing_can_be_drawn(

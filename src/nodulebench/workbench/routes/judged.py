@@ -7,14 +7,19 @@ from pydantic import FiniteFloat
 
 from nodulebench.model.written import Written
 from nodulebench.workbench.judged import Judged
-from nodulebench.workbench.routes.given import GivenRoom, GivenScan, GivenTiles, sat_exam
+from nodulebench.workbench.routes.given import (
+    GivenRoom,
+    GivenScan,
+    GivenTiles,
+    judged_here,
+    sat_exam,
+)
 
 router = APIRouter()
 
 
 def _judged(request: Request, room: GivenRoom) -> Judged:
-    sat = sat_exam(request, room)
-    judged: Judged | None = request.app.state.judged if sat is None else sat.judged
+    judged = judged_here(request, sat_exam(request, room))
     if judged is None:
         raise HTTPException(404, "no evaluation is open")
     return judged

@@ -10,7 +10,7 @@ from nodulebench.language import Language
 from nodulebench.model.tables import DENSITIES, NODULE_TYPES
 from nodulebench.pages.templates import page
 from nodulebench.workbench.exchange import TAKEN, WRITTEN
-from nodulebench.workbench.routes.given import GivenRoom, sat_exam
+from nodulebench.workbench.routes.given import GivenRoom, judged_here, sat_exam
 from nodulebench.workbench.study import StudyRoom
 from nodulebench.workbench.work.room import WorkRoom
 from nodulebench.workflows.annotate.exam import JUDGED
@@ -25,7 +25,7 @@ def viewer(request: Request, room: GivenRoom) -> str:
     """The reading room in one page."""
     say: Language = request.app.state.say
     sat = sat_exam(request, room)
-    is_judged = sat is not None or request.app.state.judged is not None
+    is_judged = judged_here(request, sat) is not None
     return page(
         "workbench.html",
         say=say,

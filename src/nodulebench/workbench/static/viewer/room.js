@@ -93,8 +93,8 @@ export class Room {
     });
     this.freeSelects();
     state.applyWindow();
-    await this.hanging.begin().catch((error) => notice(error.message, true));
-    await scans.refresh();
+    const hung = this.hanging.begin().catch((error) => notice(error.message, true));
+    await Promise.all([hung, scans.refresh()]);
     if (scans.first >= 0) await scans.open(scans.first);
     globalThis.nodulebench = state; // for tests, and for whoever wants to measure
   }

@@ -77,6 +77,7 @@ export class Volume {
 
   close() {
     this.stop.abort();
+    this.voxels.buffer.transfer?.(0); // given back at once, not when the browser comes to it
     this.voxels = new Int16Array(0);
     this.onSlices = () => {};
   }
