@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import FILE, print_next, print_written
+from nodulebench.cli.progress import ProgressLine
 
 PLATFORMS = click.Choice(["grand-challenge", "codabench", "medperf"])
 
@@ -33,7 +34,8 @@ def pack(platform: str, reference: Path, protocol: str, image: str, out: Path) -
     from nodulebench.workflows.platforms.pack import pack_for
 
     chosen = KNOWN[platform]
-    written, columns = pack_for(chosen, reference, protocol, out, image)
+    with ProgressLine("packing"):
+        written, columns = pack_for(chosen, reference, protocol, out, image)
     print_written(*written)
     click.echo(f"the leaderboard is ordered by {columns[0].key}")
     print_next(
@@ -66,8 +68,8 @@ def score(
     from nodulebench.workflows.platforms import PLATFORMS as KNOWN
     from nodulebench.workflows.platforms.score import score_as
 
-    print_written(
-        score_as(
+    with ProgressLine("scoring"):
+        written = score_as(
             KNOWN[platform], marks=marks, reference=reference, protocol=protocol, answer=answer
         )
-    )
+    print_written(written)

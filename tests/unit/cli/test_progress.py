@@ -137,6 +137,7 @@ SHORT = {
     "terminal",
     "vault_options",
     "engine_options",
+    "page_options",
     "__init__",
 }
 """Commands that only tell what they know, and what commands share."""
