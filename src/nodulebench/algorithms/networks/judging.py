@@ -12,7 +12,8 @@ from nodulebench.algorithms.networks.looks import Look
 from nodulebench.algorithms.networks.network import Augment, Network, scaled
 from nodulebench.algorithms.networks.patches import cut
 
-JUDGED_AT_ONCE = 512
+JUDGED_AT_ONCE, ON_CPU = 512, 32
+"""Candidates in a batch: a GPU wants many, and a CPU as many as stay in its cache."""
 
 
 def judge(
@@ -34,8 +35,9 @@ def judge(
         look = look.to(device)
     module = laid_out(module, device).eval()
     found = []
+    at_once = ON_CPU if device.type == "cpu" else JUDGED_AT_ONCE
     with torch.inference_mode():
-        for part in torch.split(chosen, JUDGED_AT_ONCE) if len(chosen) else ():
+        for part in torch.split(chosen, at_once) if len(chosen) else ():
             total = torch.zeros(len(part), device=part.device)
             for attempt in range(tries):
                 random = torch.Generator(device=part.device).manual_seed(attempt)
