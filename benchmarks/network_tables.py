@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.network_tables WEIGHTS --blocks KEPT EXAMPLES --scans KEPT EXAMPLES``: KEPT
 is what ``candidate_blocks --keep`` and the like wrote, EXAMPLES what ``examples`` made of it,
-WEIGHTS what ``network_folds`` wrote. Every case is judged by weights that never saw its fold.
+WEIGHTS what ``network_folds`` wrote. Every case is judged by weights that never saw its fold, and
+compared with the list that networks were given: the five detectors by their second look.
 """
 
 import argparse
@@ -19,8 +20,7 @@ from benchmarks.candidate_findings import FIVE, Findings, joined_findings, restr
 from benchmarks.candidate_froc import DRAWS, RATES, labelled
 from benchmarks.candidate_froc import _best_on_nodules as best_on_nodules
 from benchmarks.candidate_froc import _off_nodules as off_nodules
-from benchmarks.candidate_tables import combined
-from benchmarks.network_lists import found_in
+from benchmarks.proposals import findings_of, read_proposals
 from nodulebench.algorithms.combine import MERGE_MM
 from nodulebench.formats.marks.luna16_csv import write_reference
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
@@ -34,7 +34,6 @@ TEN = ("twoscale", "cumedvis_b")
 """Trained in ten folds, and joined with each other."""
 FINDERS = ("heatmap", "znet_unet")
 CHOSEN, HEADLINE = (0, 1), tuple(range(2, 10))
-CLASSICAL = (("mot_m5lv1",), ("isicad", "etrocad"), ("isicad", "m5l", "etrocad"), FIVE)
 BASELINE = "+".join(FIVE)
 
 
@@ -62,7 +61,9 @@ def read_data(kept: Path, examples: Path, first: int, ids: Mapping[str, str]) ->
     listed = pl.read_csv(examples / "candidates.csv")["seriesuid"].unique(maintain_order=True)
     folds = pl.read_csv(examples / "folds.csv")
     return Data(
-        joined_findings(list(found_in(kept))),
+        joined_findings(
+            [findings_of(read_proposals(done.parent), ()) for done in sorted(kept.rglob("done"))]
+        ),
         examples,
         first,
         {ids.get(name, name): fold for name, fold in folds.iter_rows()},
@@ -70,11 +71,18 @@ def read_data(kept: Path, examples: Path, first: int, ids: Mapping[str, str]) ->
     )
 
 
+def given_list(parts: Sequence[Data], ids: Mapping[str, str]) -> pl.DataFrame:
+    """The candidates of all parts with the probability that detectors gave them."""
+    whole = pl.concat([pl.read_csv(part.examples / "candidates.csv") for part in parts])
+    return whole.with_columns(
+        pl.col("seriesuid").replace(dict(ids)), mark_id=pl.int_range(1, pl.len() + 1)
+    )
+
+
 def judged_lists(
     weights: Path, network: str, parts: Sequence[Data], ids: Mapping[str, str]
 ) -> pl.DataFrame:
     """The candidates of all parts with a network's probability, where it judged them."""
-    tables = [pl.read_csv(part.examples / "candidates.csv") for part in parts]
     flags = [np.load(part.examples / "is_judged.npy") for part in parts]
     which = np.concatenate(
         [np.load(part.examples / "places.npy")[:, 0] + part.first for part in parts]
@@ -92,11 +100,8 @@ def judged_lists(
             if not (weights / f"{network}-all.npz").is_file() and left_out == "0":
                 wanted |= own == -1
             score[row[chosen[wanted]]] = given[wanted]
-    whole = pl.concat(tables).with_columns(pl.Series("probability", score))
-    named = whole.with_columns(
-        pl.col("seriesuid").replace(dict(ids)), mark_id=pl.int_range(1, pl.len() + 1)
-    )
-    return named.filter(pl.col("probability").is_not_nan())
+    whole = given_list(parts, ids).with_columns(pl.Series("probability", score))
+    return whole.filter(pl.col("probability").is_not_nan())
 
 
 def as_submission(name: str, table: pl.DataFrame) -> Submission:
@@ -207,21 +212,6 @@ def print_mixed(blocks: Findings, scans: Findings, systems: Mapping[str, Submiss
         print(f"| {name} | {cells} | {np.mean(found):.3f} |", flush=True)
 
 
-def second_look(table: pl.DataFrame, findings: Sequence[Findings]) -> FloatArray:
-    """What the detectors' own ranking says of the candidates of a list."""
-    marks = pl.concat([combined(one, FIVE).marks for one in findings])
-    place = {
-        "coordX": pl.col("x_mm").round(2),
-        "coordY": pl.col("y_mm").round(2),
-        "coordZ": pl.col("z_mm").round(2),
-    }
-    known = marks.select("score", seriesuid="case_id", **place)
-    keys = ["seriesuid", *place]
-    rows = table.select("seriesuid", *(pl.col(axis).round(2) for axis in place))
-    joined = rows.join(known.unique(keys), on=keys, how="left", maintain_order="left")
-    return joined["score"].to_numpy()
-
-
 def said_by(found: pl.DataFrame, table: pl.DataFrame) -> FloatArray:
     """What a finding network says of the candidates of a list, as ``detect`` asks it."""
     axes = ["coordX", "coordY", "coordZ"]
@@ -252,15 +242,6 @@ def averages(lists: Mapping[str, pl.DataFrame]) -> Iterator[tuple[str, pl.DataFr
             )
 
 
-def classical(findings: Sequence[Findings]) -> dict[str, Submission]:
-    """Detectors and their combinations by the second look."""
-    made = {}
-    for members in CLASSICAL:
-        marks = pl.concat([combined(one, members).marks for one in findings])
-        made["+".join(members)] = Submission("+".join(members), marks)
-    return made
-
-
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -275,7 +256,8 @@ def main() -> None:
     count = len(np.load(given.blocks[1] / "fold.npy"))
     scans = read_data(given.scans[0], given.scans[1], count, ids)
     parts = [blocks, scans]
-    old = classical([blocks.findings, scans.findings])
+    listed = given_list(parts, ids)
+    five = {BASELINE: as_submission(BASELINE, listed)}
     others = sorted({path.stem.rpartition("-")[0] for path in given.weights.glob("*.npz")})
     lists = {
         name: judged_lists(given.weights, name, parts, ids)
@@ -290,24 +272,23 @@ def main() -> None:
         if name in others
     }
     finders = {name: as_submission(name, table) for name, table in found.items()}
-    first = lists["twoscale"]
-    second = second_look(first, [blocks.findings, scans.findings])
+    second = listed["probability"].to_numpy()
     likely = {name: lists[name]["probability"].to_numpy() for name in TEN}
-    heat = said_by(found["heatmap"], first)
+    heat = said_by(found["heatmap"], listed)
     judges = {
         "five and twoscale": [second, likely["twoscale"]],
         "five and heatmap": [second, heat],
         "nodulebench": [second, heat, likely["twoscale"]],
     }
-    joined = {name: judged_together(name, first, said) for name, said in judges.items()}
+    joined = {name: judged_together(name, listed, said) for name, said in judges.items()}
     ours = {
-        **old,
+        **five,
         **{name: networks[name] for name in TEN},
         **means,
         "heatmap": finders["heatmap"],
         **joined,
     }
-    for folds, systems in ((HEADLINE, ours), (CHOSEN, {**old, **networks, **finders, **joined})):
+    for folds, systems in ((HEADLINE, ours), (CHOSEN, {**five, **networks, **finders, **joined})):
         chosen = blocks.of_folds(folds)
         print(f"\nBlocks of folds {folds}: {chosen.reference.cases.height}\n")
         print_froc(chosen, systems, BASELINE)

@@ -15,11 +15,11 @@ from benchmarks.measure import DATA
 from benchmarks.network_tables import (
     HEADLINE,
     found_lists,
+    given_list,
     judged_lists,
     judged_together,
     read_data,
     said_by,
-    second_look,
 )
 from docs.draw.candidate_pictures import CAPTION, GAP, TILE, TILES, TITLE, tile
 
@@ -54,11 +54,11 @@ def main() -> None:
     """Draw the picture."""
     weights, kept, examples = map(Path, sys.argv[1:4])
     blocks = read_data(kept, examples, 0, {})
-    lists = judged_lists(weights, "twoscale", [blocks], {})
+    lists = given_list([blocks], {})
     opinions = [
-        second_look(lists, [blocks.findings]),
-        said_by(found_lists(weights, "heatmap", blocks, {}), lists),
         lists["probability"].to_numpy(),
+        said_by(found_lists(weights, "heatmap", blocks, {}), lists),
+        judged_lists(weights, "twoscale", [blocks], {})["probability"].to_numpy(),
     ]
     chosen = blocks.of_folds(HEADLINE).reference
     marks = judged_together("nodulebench", lists, opinions).marks
