@@ -88,6 +88,8 @@ def judges_by_keys(browser: Any, folder: Path, name: str, speaks: LanguageName =
         try:
             with opened_page(browser, served) as page:
                 page.set_viewport_size({"width": 1366, "height": 768})
+                keys = page.locator("#keys kbd").all_text_contents()
+                assert sorted(set(keys)) == sorted(keys)  # none does two things
                 for number in range(3):
                     on_place(page, number)
                     page.keyboard.press("Enter")

@@ -207,6 +207,8 @@ def test_a_second_reading_shows_what_others_drew(browser: Any, tmp_path: Path) -
             person.hand_in(0)
     with at_work(browser, folder, "r1") as page:
         assert page.evaluate("() => nodulebench.mode") == "revise"
+        keys = page.locator("#keys kbd").all_text_contents()
+        assert sorted(set(keys)) == sorted(keys)  # none does two things
         assert page.locator("#others li").count() == 2
         page.locator("#others button.one").first.click()
         kept(page, "revise")

@@ -314,7 +314,7 @@ export function drawingKeys(state, tools, findings) {
     }),
     on(["Delete"], "key.remove_slice", () => findings.removeSlice()),
     on(["Shift+Delete"], "key.remove_finding", () => findings.removeChosen()),
-    on(["Ctrl+z", "u"], "key.undo", () => findings.undo()),
+    on(["Ctrl+z"], "key.undo", () => findings.undo()),
     on(["Ctrl+y", "Ctrl+Z"], "key.redo", () => findings.redo()),
   ];
 }
