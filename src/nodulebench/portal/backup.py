@@ -8,6 +8,7 @@ import base64
 import json
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def back_up(site: Site, path: Path) -> None:
     Raises:
         InputError: if the log was tampered with: such a site is looked at before it is kept.
     """
-    with staged_file(path) as stage, zipfile.ZipFile(stage, "w", zipfile.ZIP_DEFLATED) as archive:
+    with staged_file(path) as stage, _own_archive(stage) as archive:
         with site.database.reading() as session:
             if not site.database.is_sqlite:
                 session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
@@ -85,6 +86,7 @@ def restore(path: Path, settings: Settings) -> int:
     storage.parent.mkdir(parents=True, exist_ok=True)
     (unpacked / FILES).rename(storage)
     (storage / KEY).chmod(0o600)
+    storage.chmod(0o700)
     site = Site.open(settings)
     with site.database.writing() as session:
         if session.scalar(select(func.count()).select_from(Account)):
@@ -100,6 +102,15 @@ def restore(path: Path, settings: Settings) -> int:
         one.rmdir() if one.is_dir() else one.unlink()
     unpacked.rmdir()
     return len(found.events)
+
+
+@contextmanager
+def _own_archive(stage: Path) -> Iterator[zipfile.ZipFile]:
+    """An archive that only its owner reads: it holds the key of the site."""
+    stage.touch(mode=0o600)
+    stage.chmod(0o600)
+    with zipfile.ZipFile(stage, "w", zipfile.ZIP_DEFLATED) as archive:
+        yield archive
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -29,6 +29,8 @@ def test_a_restored_site_is_the_same(
     browser = signed_in(restored, "ada")
     assert browser.get(entry).status_code == 200
     assert (restored.settings.storage / "portal.key").stat().st_mode & 0o777 == 0o600
+    assert restored.settings.storage.stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "site.zip").stat().st_mode & 0o777 == 0o600
     restored.database.close()
 
 
