@@ -189,7 +189,7 @@ def interrupted(what: str, edits: int, pauses_s: Sequence[float], seed: int = 1)
             tab.address = server.address
         drawing.join()
         server.kill()
-        faults = f"{kills} kills, away for {sum(pauses_s[:kills]):g} s besides"
+        faults = f"kills: {kills}, away {sum(pauses_s[:kills]):g} s"
         return judged(what, faults, wanted, scans, tab.ms)
 
 
