@@ -38,7 +38,7 @@ everything = st.permutations(
 
 @pytest.mark.parametrize("revision", ["case", "batch"])
 @given(first=anything, then=everything)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_nobody_sees_marks_before_all_have_read(revision, first, then) -> None:
     rules = LIDC.model_copy(update={"readers": 3, "revision": revision})
     desk = Desk(Workflow(two_teams(), small_cases(*CASES), rules))
