@@ -83,19 +83,22 @@ def filled(path: str) -> list[str]:
     return [path.format(**dict(zip(names, one, strict=True))) for one in chosen]
 
 
-def answers_of(client: TestClient, but: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+def answers_of(
+    client: TestClient, but: Collection[str] = (), where: str = ""
+) -> Iterator[tuple[str, str]]:
     """What was asked, and all that was answered, by every route with every value and body.
 
     Args:
         client: who asks.
         but: places that are left out.
+        where: where the room is on a site.
     """
     for route, tries in TRIES.items():
         method, _, path = route.partition(" ")
         for place, (number, given) in product(filled(path), enumerate(tries)):
             if place in but:
                 continue
-            one = client.request(method, place, headers=OWN, **given)
+            one = client.request(method, where + place, headers=OWN, **given)
             assert one.headers["cache-control"] == "no-store", place
             assert one.status_code < 500, place
             yield f"{method} {place} {number}", f"{one.status_code} {one.headers} {one.text}"

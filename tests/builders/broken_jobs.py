@@ -410,5 +410,8 @@ MADE_OF_OTHERS = {
     "portal worker": "evaluate, and one transaction of the database under a claim",
     "portal backup": "one staged file",
     "portal restore": "one transaction of an empty database",
+    "portal project add": "files that count with their row, and one transaction of the database",
+    "portal project assign": "one transaction of the database",
+    "portal project write": "one staged folder",
 }
 """Commands that do what others do, one after the other, and of what they are made."""

@@ -13,6 +13,7 @@ import pytest
 from nodulebench.language import LanguageName
 from nodulebench.workbench.app import LOOPBACK, workbench_app
 from nodulebench.workbench.door import Door
+from nodulebench.workbench.exam import Exam
 from nodulebench.workbench.judged import Judged
 from nodulebench.workbench.room import Room, open_room
 
@@ -38,14 +39,25 @@ class Served:
         secret: str = "",
         judged: Judged | None = None,
         speaks: LanguageName = "en",
+        exam: Exam | None = None,
     ) -> None:
-        import uvicorn
-
         self.room = room
         listening = socket.create_server((LOOPBACK, port))
         port = listening.getsockname()[1]
         self.door = Door(port, secret) if secret else Door(port)
-        app = workbench_app(room, self.door, speaks, judged=judged)
+        app = workbench_app(room, self.door, speaks, judged=judged, exam=exam)
+        self._running = Running(app, listening)
+
+    def stop(self) -> None:
+        self._running.stop()
+
+
+class Running:
+    """An application that is served from a thread."""
+
+    def __init__(self, app: Any, listening: socket.socket) -> None:
+        import uvicorn
+
         settings = uvicorn.Config(app, log_level="error", ws="none", lifespan="off")
         self.server = uvicorn.Server(settings)
         self.thread = threading.Thread(target=self.server.run, args=([listening],), daemon=True)
@@ -83,14 +95,21 @@ def started_browser() -> Iterator[Any]:
 @contextmanager
 def opened_page(browser: Any, served: Served, *, may_lose: bool = False) -> Iterator[Any]:
     """The page of a reading room whose first scan is there; nothing may go wrong in it."""
+    with watched_page(browser, may_lose=may_lose) as page:
+        page.goto(served.door.address)
+        wait_until_loaded(page)
+        yield page
+
+
+@contextmanager
+def watched_page(browser: Any, *, may_lose: bool = False) -> Iterator[Any]:
+    """A page of a laptop's size in which nothing may go wrong."""
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     context.set_default_timeout(120_000)
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda told: wrong.append(told.text) if told.type == "error" else None)
-    page.goto(served.door.address)
-    wait_until_loaded(page)
     yield page
     context.close()
     assert [one for one in wrong if not (may_lose and "Failed to load resource" in one)] == []

@@ -19,7 +19,8 @@ from nodulebench.model.tables import CASES as CASE_TABLE
 from nodulebench.storage.json_text import write_json
 from nodulebench.workbench.app import workbench_app
 from nodulebench.workbench.door import Door
-from nodulebench.workbench.work.room import WorkRoom, open_work_room
+from nodulebench.workbench.room import Room
+from nodulebench.workbench.work.room import open_work_room
 from nodulebench.workflows.annotate.desk import CASES, PROJECT, Desk, Project, open_project
 from nodulebench.workflows.annotate.reviewer_draw import open_batch
 
@@ -72,24 +73,22 @@ def desk_of(folder: Path) -> Desk:
 class Person:
     """Somebody at work in the project, by what their page asks the server."""
 
-    def __init__(self, room: WorkRoom, port: int = 8040) -> None:
-        self.room = room
-        door = Door(port)
-        self.app = workbench_app(room, door)
-        self.client = TestClient(self.app, base_url=f"http://127.0.0.1:{port}")
-        self.client.get(door.address)
+    def __init__(self, client: TestClient, where: str = "") -> None:
+        self.client = client
+        self.where = where
+        """Before every address: where the room is on a site."""
         self._tab = token_hex(4)
         self._sent = 0
 
     def ask(self, path: str) -> Any:
         """What is answered."""
-        answer = self.client.get(path)
+        answer = self.client.get(self.where + path)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def post(self, path: str, body: Any = None, code: int = 200) -> Any:
         """What is answered to something that changes."""
-        answer = self.client.post(path, json=body or {}, headers=OWN)
+        answer = self.client.post(self.where + path, json=body or {}, headers=OWN)
         assert answer.status_code == code, answer.text
         return answer.json()
 
@@ -126,12 +125,23 @@ class Person:
         return self.post(f"/scans/{number}/hand-in", code=code)
 
 
+class AtHome(Person):
+    """Somebody whose room is on their own machine."""
+
+    def __init__(self, room: Room, port: int = 8040) -> None:
+        self.room = room
+        door = Door(port)
+        self.app = workbench_app(room, door)
+        super().__init__(TestClient(self.app, base_url=f"http://127.0.0.1:{port}"))
+        self.client.get(door.address)
+
+
 @contextmanager
-def people_of(folder: Path, *names: str) -> Iterator[dict[str, Person]]:
+def people_of(folder: Path, *names: str) -> Iterator[dict[str, AtHome]]:
     """Some people of a project, each in their own room."""
     with ExitStack() as stack:
         found = {
-            name: Person(
+            name: AtHome(
                 stack.enter_context(open_work_room(folder / "panel", folder / "scans", name)),
                 8040 + number,
             )

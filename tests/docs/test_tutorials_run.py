@@ -44,6 +44,10 @@ SERVED = {
     "install-a-portal": "test_portal_in_browser.py",
     "submit-by-a-program": "test_portal_in_browser.py",
     "read-scans": "test_reading_room_in_browser.py",
+    "read-in-a-team": "test_work_modes_in_browser.py",
+    "review-and-correct": "test_work_modes_in_browser.py",
+    "arbitrate": "test_work_modes_in_browser.py",
+    "organise-readings": "test_work_modes_in_browser.py",
 }
 """Pages about what serves until it is stopped, and the journey that starts it."""
 HOW_TO = [page for page in sorted(PAGES.glob("how-to/*/*.md")) if page.stem not in SERVED]

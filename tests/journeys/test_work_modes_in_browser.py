@@ -1,23 +1,52 @@
-"""Three readers, a disagreement, a corrected outline and a ruling, by real mouse and keyboard."""
+"""Three readers, a disagreement, a corrected outline and a ruling, by real mouse and keyboard.
 
+On a site, by accounts: from the form of a project to the score of an algorithm. And the exam.
+"""
+
+import io
 import json
 import os
+import socket
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from builders.browser import Served, opened_page, painted, place_on, started_browser
+pytest.importorskip("fastapi", reason="the extra 'portal' is not installed")
+
+from builders.browser import (
+    Running,
+    Served,
+    opened_page,
+    painted,
+    place_on,
+    started_browser,
+    wait_until_loaded,
+    watched_page,
+)
+from builders.exams import ball_exam
+from builders.portal import PASSWORD, make_person, open_site, signed_in
+from builders.reading import write_scans
+from builders.site_projects import SCANS, roster_text, with_accounts
 from builders.working import BESIDE, PLACE, ball_project, desk_of, people_of
 from nodulebench.annotate.process.rules import LIDC
 from nodulebench.cli import main
 from nodulebench.formats import read_reference
+from nodulebench.language import LanguageName
+from nodulebench.portal.app import make_app
+from nodulebench.portal.projects.making import open_books
+from nodulebench.portal.site import Site
+from nodulebench.workbench.exam import Exam
+from nodulebench.workbench.room import open_room
 from nodulebench.workbench.work.room import open_work_room
 
 PICTURES = os.environ.get("NODULEBENCH_PICTURES")
 """A folder: every mode is kept there as a picture, to be looked at."""
+PEOPLE = ("r1", "r2", "r3", "lead2", "judge1")
 
 
 @pytest.fixture(scope="module")
@@ -26,23 +55,43 @@ def browser() -> Iterator[Any]:
         yield opened
 
 
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A site that listens, with scans."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    made = open_site(tmp_path / "portal")
+    address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    made = replace(made, settings=replace(made.settings, address=address))
+    write_scans(made.settings.scan_sets / SCANS, "a")
+    running = Running(make_app(made), listening)
+    yield made
+    running.stop()
+    made.database.close()
+
+
 @contextmanager
-def at_work(browser: Any, folder: Path, name: str) -> Iterator[Any]:
-    """The page of somebody who takes part, with their first case open."""
-    with open_work_room(folder / "panel", folder / "scans", name) as room:
-        served = Served(room)
-        try:
-            with opened_page(browser, served) as page:
-                page.wait_for_function("() => nodulebench.mode")
-                yield page
-        finally:
-            served.stop()
+def at_work(browser: Any, site: Site, name: str) -> Iterator[Any]:
+    """The room of somebody who has signed in, with their first case open."""
+    with watched_page(browser) as page:
+        signs_in(page, site, f"{name}.x")
+        page.get_by_role("link", name="Reading", exact=True).click()
+        kept(page, f"projects-{name}")
+        page.get_by_role("link", name="Open the reading room").click()
+        wait_until_loaded(page)
+        page.wait_for_function("() => nodulebench.mode")
+        yield page
+
+
+def signs_in(page: Any, site: Site, login: str) -> None:
+    page.goto(f"{site.settings.address}/sign-in")
+    page.fill("input[name=login]", login)
+    page.fill("input[name=password]", PASSWORD)
+    page.locator("main button").first.click()
+    page.wait_for_url("**/")
 
 
 def kept(page: Any, name: str) -> None:
-    painted(page)
     if PICTURES:
-        page.set_viewport_size({"width": 1440, "height": 900})
         painted(page)
         page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
@@ -65,13 +114,17 @@ def ellipse(page: Any, place: list[float], half_mm: float) -> None:
     page.mouse.up()
 
 
+def proposes(page: Any) -> None:
+    page.keyboard.press("p")
+    page.mouse.click(*place_on(page, "coronal", PLACE))
+    page.wait_for_function("() => nodulebench.findings[0]?.measured?.diameter_mm")
+
+
 def reads(
-    browser: Any, folder: Path, name: str, *, finds_more: bool = False, after: str = "look"
+    browser: Any, site: Site, name: str, *, finds_more: bool = False, after: str = "look"
 ) -> None:
-    with at_work(browser, folder, name) as page:
-        page.keyboard.press("p")
-        page.mouse.click(*place_on(page, "coronal", PLACE))
-        page.wait_for_function("() => nodulebench.findings[0]?.measured?.diameter_mm")
+    with at_work(browser, site, name) as page:
+        proposes(page)
         if finds_more:
             page.keyboard.press("Escape")
             page.keyboard.press("o")
@@ -83,33 +136,54 @@ def reads(
         assert done in page.locator("#work").inner_text()
 
 
+def organises(browser: Any, site: Site) -> str:
+    """Make the project by its form, and open a batch; the id of the project."""
+    organiser = make_person(site, "olga", "organiser")
+    with watched_page(browser) as page:
+        signs_in(page, site, "olga")
+        page.goto(f"{site.settings.address}/projects/new")
+        page.fill("input[name=title]", "Panel 2026")
+        file = {"name": "people.toml", "mimeType": "text/plain", "buffer": roster_text().encode()}
+        page.set_input_files("input[name=roster]", file)
+        kept(page, "new-project")
+        page.get_by_role("button", name="Make").click()
+        page.wait_for_selector("text=You are office in this project.")
+        project_id = page.url.rpartition("/")[2]
+        with_accounts(site, project_id, organiser, *PEOPLE)
+        page.reload()
+        page.select_option("select[name=reviewer]", "lead2")
+        page.get_by_role("button", name="Open a batch").click()
+        page.wait_for_selector("text=being read")
+        kept(page, "project")
+    return project_id
+
+
 def evaluated(folder: Path) -> dict[str, Any]:
     """What an algorithm scores that marks the ball alone."""
-    run(folder, "annotate", "review", "export", folder / "panel", folder / "bundle")
     x, y, z = PLACE
     (folder / "mine.csv").write_text(
         "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm\n"
         f"a,1,11,{z},{x},{y},10,10\n"
     )
-    options = ("--protocol", "nifdc-2022", "--bootstraps", 0, "--out", folder / "result")
-    run(folder, "evaluate", folder / "mine.csv", "--reference", folder / "bundle", *options)
-    found: dict[str, Any] = json.loads((folder / "result" / "evaluation.json").read_text())
-    return found["algorithms"][0]["rules"]["center_hit"]["counts"]
-
-
-def run(_: Path, *arguments: object) -> None:
+    options = ("--protocol", "nifdc-2022", "--bootstraps", "0", "--out", str(folder / "result"))
+    reference = ("--reference", str(folder / "taken" / "reference"))
     with pytest.raises(SystemExit) as stopped:
-        main([str(one) for one in arguments])
+        main(["evaluate", str(folder / "mine.csv"), *reference, *options])
     assert not stopped.value.code
+    found: dict[str, Any] = json.loads((folder / "result" / "evaluation.json").read_text())
+    counts: dict[str, Any] = found["algorithms"][0]["rules"]["center_hit"]["counts"]
+    return counts
 
 
-def test_from_three_readers_to_a_score_in_the_browser(browser: Any, tmp_path: Path) -> None:
-    folder = ball_project(tmp_path, "a")
-    reads(browser, folder, "r1")
-    reads(browser, folder, "r2", finds_more=True)
-    reads(browser, folder, "r3", after="type")
+def test_from_three_readers_to_a_score_in_the_browser(
+    browser: Any, site: Site, tmp_path: Path
+) -> None:
+    project_id = organises(browser, site)
+    reads(browser, site, "r1")
+    reads(browser, site, "r2", finds_more=True)
+    reads(browser, site, "r3", after="type")
 
-    with at_work(browser, folder, "r2") as page:
+    with at_work(browser, site, "r2") as page:
         assert page.evaluate("() => nodulebench.mode") == "type"
         assert not page.locator("[role=toolbar]").is_visible()
         page.locator("#hand-in").click()
@@ -120,7 +194,7 @@ def test_from_three_readers_to_a_score_in_the_browser(browser: Any, tmp_path: Pa
         kept(page, "type")
         hands_in(page)
 
-    with at_work(browser, folder, "lead2") as page:
+    with at_work(browser, site, "lead2") as page:
         assert page.evaluate("() => nodulebench.mode") == "review"
         assert page.locator("#told .readers span").all_inner_texts() == [
             f"Reader {letter} · slices: {count}"
@@ -142,12 +216,13 @@ def test_from_three_readers_to_a_score_in_the_browser(browser: Any, tmp_path: Pa
         page.locator("#findings button").nth(1).click()
         hands_in(page)
 
-    with at_work(browser, folder, "judge1") as page:
+    with at_work(browser, site, "judge1") as page:
         assert page.evaluate("() => nodulebench.mode") == "arbitrate"
         told = page.locator("#told").inner_text()
         assert "the reviewer objects" in told
         assert "The reviewer: a vessel" in told
         page.keyboard.press("w")
+        page.fill("textarea[name=comment]", "followed over three slices")
         page.fill("input[name=discussed_with]", "judge2")
         page.locator("#findings button").nth(1).click()
         kept(page, "arbitrate")
@@ -158,14 +233,19 @@ def test_from_three_readers_to_a_score_in_the_browser(browser: Any, tmp_path: Pa
         )
         kept(page, "released")
 
-    batch = desk_of(folder).batch("b1")
-    assert batch.rulings["a", "candidate-2"].discussed_with == ("judge2",)
+    with open_books(site, project_id, "").desk() as desk:
+        batch = desk.batch("b1")
+    ruling = batch.rulings["a", "candidate-2"]
+    assert (ruling.comment, ruling.discussed_with) == ("followed over three slices", ("judge2",))
     anew = batch.corrected(("a", "candidate-1"))
     assert anew is not None
     assert anew.by == "lead2"
-    counts = evaluated(folder)
+    olga = signed_in(site, "olga")
+    taken = olga.get(f"/projects/{project_id}/reference.zip").content
+    zipfile.ZipFile(io.BytesIO(taken)).extractall(tmp_path / "taken")
+    counts = evaluated(tmp_path)
     assert (counts["hit"], counts["missed"], counts["false_positive"]) == (1, 0, 0)
-    (nodule,) = read_reference(folder / "bundle").nodules.iter_rows(named=True)
+    (nodule,) = read_reference(tmp_path / "taken/reference").nodules.iter_rows(named=True)
     assert (nodule["corrected_by"], nodule["agreement"], nodule["type"]) == ("lead2", 3, "solid")
 
 
@@ -183,17 +263,76 @@ def erase_half(page: Any) -> None:
     page.mouse.up()
 
 
-def test_words_of_every_mode_are_there_in_chinese(browser: Any, tmp_path: Path) -> None:
-    folder = ball_project(tmp_path, "a")
-    with open_work_room(folder / "panel", folder / "scans", "r1") as room:
-        served = Served(room, speaks="zh")
+@contextmanager
+def sitting(browser: Any, folder: Path, exam: Exam) -> Iterator[Any]:
+    with open_room(folder / "scans", "anna", folder / "marks", exam.case_ids) as room:
+        served = Served(room, exam=exam)
+        try:
+            with opened_page(browser, served) as page:
+                yield page
+        finally:
+            served.stop()
+
+
+@pytest.mark.parametrize("finds", [True, False], ids=["passed", "not passed"])
+def test_an_exam_ends_with_its_sheet_and_pictures_of_what_was_missed(
+    browser: Any, tmp_path: Path, finds: bool
+) -> None:
+    write_scans(tmp_path / "scans", "a")
+    with sitting(browser, tmp_path, ball_exam(tmp_path)) as page:
+        assert "panel-nodule-77" not in page.content()
+        if finds:
+            proposes(page)
+            page.wait_for_function(
+                "() => document.getElementById('saved').textContent === 'All saved'"
+            )
+        page.locator("#hand-in").click()
+        page.locator("#sure button[value=yes]").click()
+        page.wait_for_selector("#sheet")
+        sheet = page.locator("aside").inner_text()
+        assert ("Not passed" in sheet) != finds
+        assert ("1 of 1 nodules found" if finds else "0 of 1 nodules found") in sheet
+        wait_until_loaded(page)
+        if finds:
+            kept(page, "exam-passed")
+            return
+        page.locator("[data-do=next]").click()
+        page.wait_for_function("() => nodulebench.selected === 'nodule:panel-nodule-77'")
+        painted(page)
+        kept(page, "exam-failed")
+        assert page.evaluate(RED_PIXELS) > 40
+
+
+RED_PIXELS = """() => {
+  const canvas = document.querySelector("canvas[data-plane=axial]");
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let count = 0;
+  for (let at = 0; at < data.length; at += 4) {
+    count += data[at] > 200 && data[at + 1] < 150 && data[at + 2] < 140;
+  }
+  return count;
+}"""
+"""How much of the axial picture has the colour of what was missed."""
+
+
+@contextmanager
+def at_home(browser: Any, folder: Path, name: str, speaks: LanguageName = "en") -> Iterator[Any]:
+    """The page of somebody whose project is a folder, with their first case open."""
+    with open_work_room(folder / "panel", folder / "scans", name) as room:
+        served = Served(room, speaks=speaks)
         try:
             with opened_page(browser, served) as page:
                 page.wait_for_function("() => nodulebench.mode")
-                kept(page, "read-zh")
-                assert "待阅片" in page.locator("#scans").inner_text()
+                yield page
         finally:
             served.stop()
+
+
+def test_words_of_every_mode_are_there_in_chinese(browser: Any, tmp_path: Path) -> None:
+    folder = ball_project(tmp_path, "a")
+    with at_home(browser, folder, "r1", speaks="zh") as page:
+        kept(page, "read-zh")
+        assert "待阅片" in page.locator("#scans").inner_text()
 
 
 def test_a_second_reading_shows_what_others_drew(browser: Any, tmp_path: Path) -> None:
@@ -205,7 +344,7 @@ def test_a_second_reading_shows_what_others_drew(browser: Any, tmp_path: Path) -
             people[name].draw(0, "ball", PLACE)
         for person in people.values():
             person.hand_in(0)
-    with at_work(browser, folder, "r1") as page:
+    with at_home(browser, folder, "r1") as page:
         assert page.evaluate("() => nodulebench.mode") == "revise"
         keys = page.locator("#keys kbd").all_text_contents()
         assert sorted(set(keys)) == sorted(keys)  # none does two things

@@ -4,18 +4,20 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodulebench.cli.options import FILE, option, print_written
+from nodulebench.cli.options import FILE, option, print_next, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
 
 if TYPE_CHECKING:
     from nodulebench.portal.access.oidc import Provider
-    from nodulebench.portal.site import Settings
+    from nodulebench.portal.site import Settings, Site
 
 STORAGE = Path("nodulebench-portal")
 MIB = 1024 * 1024
@@ -36,6 +38,7 @@ def places(command: Any) -> Any:
 @click.option("--address", help="How people reach it, as https://bench.example.  [default: host]")
 @click.option("--test-sets", type=FILE, help="Folder of test sets.  [default: in the storage]")
 @option("--processes", click.IntRange(1, 64), 1, "Processes that answer, at the same port.")
+@click.option("--scans", type=FILE, help="Folder of folders of scans.  [default: in the storage]")
 @option("--workers", click.IntRange(0, 64), 1, "Worker processes to start beside.")
 @option("--largest-upload", click.IntRange(1, 1 << 20), 512, "Of a submission, in MiB.")
 @option("--most-kept", click.IntRange(1, 1 << 20), 8, "Of one account, all it sent, in GiB.")
@@ -54,6 +57,7 @@ def command(
     address: str | None,
     test_sets: Path | None,
     processes: int,
+    scans: Path | None,
     workers: int,
     largest_upload: int,
     most_kept: int,
@@ -82,6 +86,7 @@ def command(
         database,
         address=(address or f"http://{host}:{port}").rstrip("/"),
         test_sets=test_sets,
+        scans=scans,
         largest_upload=largest_upload * MIB,
         most_kept=most_kept * 1024 * MIB,
         provider=_provider(oidc_issuer, oidc_client, oidc_name),
@@ -158,6 +163,98 @@ def restore(storage: Path, database: str | None, archive: Path) -> None:
     with ProgressLine("restoring"):
         count = restored(archive, _settings(storage, database))
     click.echo(f"restored to {storage}: the log holds, {count:,} events")
+
+
+@command.group("project")
+def project() -> None:
+    """Annotation projects of a site, whose people read in the browser by their accounts."""
+
+
+@project.command("add")
+@places
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--images", required=True, help="Folder of its scans, within that of all scans.")
+@click.option("--title", required=True, help="What it is called.")
+@click.option("--scans", type=FILE, help="Folder of folders of scans.  [default: in the storage]")
+def add_project(
+    storage: Path,
+    database: str | None,
+    folder: Path,
+    images: str,
+    title: str,
+    scans: Path | None,
+) -> None:
+    r"""Take over a project that 'annotate review start' made; from then on it lives on the site.
+
+    \b
+    nodulebench portal project add panel/ --images hospital-1 --title Panel --storage portal/
+    """
+    from nodulebench.portal.projects.making import take_project
+    from nodulebench.workflows.annotate.desk import open_project
+
+    site = _site(storage, database, scans=scans)
+    with _refusals():
+        made = take_project(site, "", open_project(folder), title=title, images=images)
+    click.echo(made)
+    print_next(f"nodulebench portal project assign {made} PERSON LOGIN --storage {storage}")
+
+
+@project.command("assign")
+@places
+@click.argument("project_id", metavar="PROJECT")
+@click.argument("person")
+@click.argument("login")
+def assign_account(
+    storage: Path, database: str | None, project_id: str, person: str, login: str
+) -> None:
+    r"""Let the account of a LOGIN be a PERSON of a PROJECT's roster.
+
+    \b
+    nodulebench portal project assign 0123456789abcdef r1 anna --storage portal/
+    """
+    from nodulebench.portal.projects.making import open_books
+    from nodulebench.portal.projects.people import account_of, assign
+
+    site = _site(storage, database)
+    with _refusals():
+        assign(open_books(site, project_id, ""), "", person, account_of(site, login))
+    click.echo(f"{login} is {person}")
+
+
+@project.command("write")
+@places
+@click.argument("project_id", metavar="PROJECT")
+@click.argument("folder", type=FILE)
+def write_project(storage: Path, database: str | None, project_id: str, folder: Path) -> None:
+    r"""Write a PROJECT as the FOLDER that the commands of 'annotate review' take.
+
+    \b
+    nodulebench portal project write 0123456789abcdef panel/ --storage portal/
+    """
+    from nodulebench.portal.projects.making import open_books, write_out
+
+    with _refusals():
+        write_out(open_books(_site(storage, database), project_id, ""), folder)
+    print_written(folder)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What a site refuses, in its words."""
+    from nodulebench.language import portal_language
+    from nodulebench.portal.access.accounts import DeniedError
+
+    try:
+        yield
+    except DeniedError as error:
+        words = portal_language("en")(f"portal.refused.{error.code}")
+        raise click.ClickException(words) from error
+
+
+def _site(storage: Path, database: str | None, **more: Any) -> "Site":
+    from nodulebench.portal.site import Site
+
+    return Site.open(_settings(storage, database, **more))
 
 
 def _parent_ended() -> threading.Event:

@@ -40,6 +40,7 @@ PORTAL_PARTS = (
     "portal.entries",
     "portal.terms",
     "portal.desk",
+    "portal.projects",
 )
 """The modules of a language that hold the texts of the portal, which no report loads."""
 LANGUAGES: tuple[LanguageName, ...] = get_args(LanguageName)

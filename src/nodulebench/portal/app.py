@@ -17,6 +17,7 @@ from nodulebench.portal.access.oidc import Oidc
 from nodulebench.portal.access.visitor import NOBODY, Visitor
 from nodulebench.portal.kept_pages import KeptPages
 from nodulebench.portal.page import rendered, see
+from nodulebench.portal.projects.rooms import ROOM, Rooms, rooms_app
 from nodulebench.portal.routes import ROUTERS
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.database import UNREACHED
@@ -44,8 +45,10 @@ def make_app(site: Site) -> FastAPI:
     app.state.counter = Counter()
     provider = site.settings.provider
     app.state.oidc = None if provider is None else Oidc(provider, site.settings.address)
+    app.state.rooms = Rooms(site)
     for router in ROUTERS:
         app.include_router(router)
+    app.mount("/projects/{project_id}/room", rooms_app(app.state.rooms), name=ROOM)
     app.add_exception_handler(DeniedError, _refused)
     app.add_exception_handler(SignInError, _sign_in)
     app.add_exception_handler(HTTPException, _http)

@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import LargeBinary, Table, func, insert, select, text
+from sqlalchemy import Integer, LargeBinary, Table, func, insert, select, text
+from sqlalchemy.orm import Session as Transaction
 from sqlalchemy.types import TypeEngine
 
 from nodulebench.errors import InputError
@@ -23,6 +24,7 @@ from nodulebench.portal.site import DATABASE, KEY, Settings, Site
 from nodulebench.portal.store.event_log import check_log
 from nodulebench.portal.store.tables import (
     Account,
+    AnnotationProject,
     Base,
     Benchmark,
     Entry,
@@ -56,6 +58,7 @@ def back_up(site: Site, path: Path) -> None:
             folders = [*map(site.upload, session.scalars(select(Entry.id)))]
             folders += [site.results / one for one in session.scalars(select(Result.folder))]
             folders += [site.benchmark(one) for one in session.scalars(select(Benchmark.id))]
+            folders += [site.project(one) for one in session.scalars(select(AnnotationProject.id))]
             for table in Base.metadata.sorted_tables:
                 rows = session.execute(select(table)).mappings()
                 lines = "".join(json.dumps(_plain(dict(row))) + "\n" for row in rows)
@@ -95,6 +98,8 @@ def restore(path: Path, settings: Settings) -> int:
             rows = [_typed(table, row) for row in _lines(unpacked / ROWS / f"{table.name}.jsonl")]
             for start in range(0, len(rows), _CHUNK):
                 session.execute(insert(table), rows[start : start + _CHUNK])
+            if not site.database.is_sqlite and "id" in table.columns and rows:
+                _count_on(session, table)
         found = check_log(session, site.key)
         if found.problems:
             raise InputError(found.problems)
@@ -111,6 +116,15 @@ def _own_archive(stage: Path) -> Iterator[zipfile.ZipFile]:
     stage.chmod(0o600)
     with zipfile.ZipFile(stage, "w", zipfile.ZIP_DEFLATED) as archive:
         yield archive
+
+
+def _count_on(session: Transaction, table: Table) -> None:
+    """Let PostgreSQL number new rows after those that were restored."""
+    if isinstance(table.columns["id"].type, Integer):
+        sequence = func.pg_get_serial_sequence(table.name, "id")
+        session.execute(
+            select(func.setval(sequence, select(func.max(table.c.id)).scalar_subquery()))
+        )
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -95,6 +95,7 @@ def _web(settings: Settings, host: str, port: int) -> list[str]:
         "port": port,
         "address": settings.address,
         "test-sets": settings.sets,
+        "scans": settings.scan_sets,
         "largest-upload": settings.largest_upload // MIB,
         "most-kept": settings.most_kept // (1024 * MIB),
     }

@@ -33,6 +33,8 @@ class Settings:
     """How people reach the site; https makes cookies secure."""
     test_sets: Path | None = None
     """Folder of the test sets that benchmarks can be made of; None: that of the storage."""
+    scans: Path | None = None
+    """Folder of the folders of scans that are read in projects; None: that of the storage."""
     largest_upload: int = 512 * MIB
     most_kept: int = 8192 * MIB
     """How much of one account is kept, of all its entries together."""
@@ -49,6 +51,11 @@ class Settings:
     def sets(self) -> Path:
         """Where test sets lie."""
         return self.test_sets or self.storage / "test-sets"
+
+    @property
+    def scan_sets(self) -> Path:
+        """Where folders of scans lie."""
+        return self.scans or self.storage / "scans"
 
     @property
     def database_url(self) -> str:
@@ -111,6 +118,10 @@ class Site:
     def benchmark(self, benchmark: str) -> Path:
         """The folder of what the site itself keeps of a benchmark: never its reference."""
         return self.settings.storage / "benchmarks" / benchmark
+
+    def project(self, project: str) -> Path:
+        """The folder of what never changes of an annotation project, and of promised draws."""
+        return self.settings.storage / "projects" / project
 
     @property
     def downloads(self) -> Path:

@@ -40,6 +40,7 @@ def workbench_app(
     speaks: LanguageName = "en",
     judged: Judged | None = None,
     exam: Exam | None = None,
+    home: str = "",
 ) -> FastAPI:
     """The reading room behind its door.
 
@@ -49,11 +50,12 @@ def workbench_app(
         speaks: the language of the page.
         judged: an evaluation to look at, where nothing is drawn.
         exam: that is sat here; it is looked at when it is over.
+        home: where the way out leads; nothing: there is none.
     """
     say = language(speaks)
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.room, app.state.say = room, say
-    app.state.judged, app.state.exam = judged, exam
+    app.state.judged, app.state.exam, app.state.home = judged, exam, home
     for one in (page, scans, hanging, readings, exchange, outlines, judgements, work):
         app.include_router(one.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

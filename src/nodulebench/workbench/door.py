@@ -32,6 +32,8 @@ HEADERS = {
 }
 """Of every answer. Nothing of a patient stays in the browser's cache."""
 SAFE = ("GET", "HEAD")
+OWN_PAGE = ("x-requested-with", "nodulebench")
+"""The header by which our pages say that they ask, which no page of others can set."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Guard:
         """Whether one of our pages asks: it says so itself, and browsers say where it is from."""
         origin = headers.get("origin")
         is_from_here = origin is None or urlsplit(origin).netloc.lower() in self._door.hosts
-        return is_from_here and headers.get("x-requested-with") == "nodulebench"
+        return is_from_here and headers.get(OWN_PAGE[0]) == OWN_PAGE[1]
 
     def _stranger(self) -> Response:
         return PlainTextResponse(self._say("workbench.stranger"), 403)

@@ -7,13 +7,13 @@ in is frozen.
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, Protocol
 
 from pydantic import Field, FiniteFloat
 
@@ -68,6 +68,18 @@ class Draft:
         """The findings that were not removed, in the order in which they were begun."""
         return {name: one.finding for name, one in self.findings.items() if one.finding is not None}
 
+    def make(self, edit: Edit) -> None:
+        """Make an edit that may be made."""
+        self.seen[edit.client] = edit.number
+        self.seconds += edit.seconds
+        if edit.finding_id:
+            self.findings[edit.finding_id] = applied(edit)
+
+
+def applied(edit: Edit) -> Kept:
+    """How the finding of an edit stands after it."""
+    return Kept(edit.based_on + 1, edit.finding)
+
 
 class ConflictError(NoduleBenchError):
     """An edit that cannot be made on what stands now."""
@@ -79,14 +91,67 @@ class ConflictError(NoduleBenchError):
         self.kept = kept
 
 
-class Drafts:
-    """The readings of a folder, by case; safe for several threads."""
+def refuse_edit(draft: Draft, edit: Edit) -> bool:
+    """Whether an edit was made before, and is not made again.
+
+    Raises:
+        ConflictError: if it cannot be made: somebody else came first, or the reading is handed in.
+    """
+    kept = draft.findings.get(edit.finding_id or "")
+    if edit.number <= draft.seen.get(edit.client, 0):
+        return True
+    if draft.is_handed_in:
+        raise ConflictError("handed_in", kept)
+    if edit.finding_id and (kept.version if kept else 0) != edit.based_on:
+        raise ConflictError("changed_elsewhere", kept)
+    return False
+
+
+class Drafts(Protocol):
+    """What one reader drew, by case; safe for several threads."""
+
+    def every(self) -> Mapping[str, Draft]:
+        """All readings by case."""
+        ...
+
+    def of(self, case_id: str) -> Draft:
+        """The reading of a case; an empty one where nothing was done yet."""
+        ...
+
+    def edit(self, case_id: str, edit: Edit) -> Kept | None:
+        """Make an edit, unless it was made before, and tell how its finding stands then.
+
+        Raises:
+            ConflictError: if the finding was changed meanwhile, or the reading was handed in.
+        """
+        ...
+
+    def hand_in(self, case_id: str) -> None:
+        """Freeze a reading."""
+        ...
+
+    def handing_in(self, case_id: str) -> AbstractContextManager[Draft]:
+        """Freeze a reading with what the block does with it; nothing is drawn in it meanwhile.
+
+        Raises:
+            ConflictError: if it was handed in before.
+        """
+        ...
+
+
+class FolderDrafts:
+    """The readings of a folder."""
 
     def __init__(self, file: BinaryIO, reader: str, drafts: dict[str, Draft]) -> None:
         self._file = file
         self._reader = reader
         self._drafts = drafts
         self._lock = Lock()
+
+    def every(self) -> Mapping[str, Draft]:
+        """All readings by case."""
+        with self._lock:
+            return dict(self._drafts)
 
     def of(self, case_id: str) -> Draft:
         """The reading of a case; an empty one where nothing was done yet."""
@@ -101,15 +166,9 @@ class Drafts:
         """
         with self._lock:
             draft = self._drafts.setdefault(case_id, Draft())
-            kept = draft.findings.get(edit.finding_id or "")
-            if edit.number <= draft.seen.get(edit.client, 0):
-                return kept
-            if draft.is_handed_in:
-                raise ConflictError("handed_in", kept)
-            if edit.finding_id and (kept.version if kept else 0) != edit.based_on:
-                raise ConflictError("changed_elsewhere", kept)
-            self._write({"case_id": case_id, "edit": edit.model_dump(mode="json")})
-            _apply(draft, edit)
+            if not refuse_edit(draft, edit):
+                self._write({"case_id": case_id, "edit": edit.model_dump(mode="json")})
+                draft.make(edit)
             return draft.findings.get(edit.finding_id or "")
 
     def hand_in(self, case_id: str) -> None:
@@ -150,7 +209,7 @@ class Drafts:
 
 
 @contextmanager
-def open_drafts(folder: Path, reader: str) -> Iterator[Drafts]:
+def open_drafts(folder: Path, reader: str) -> Iterator[FolderDrafts]:
     """The readings that a folder keeps; a line that a killed process left unfinished is dropped.
 
     Raises:
@@ -166,7 +225,7 @@ def open_drafts(folder: Path, reader: str) -> Iterator[Drafts]:
             raw.seek(whole)
             if is_new:
                 settle(folder)
-            yield Drafts(raw, reader, drafts)
+            yield FolderDrafts(raw, reader, drafts)
 
 
 def _read(path: Path) -> tuple[dict[str, Draft], int]:
@@ -184,7 +243,7 @@ def _read(path: Path) -> tuple[dict[str, Draft], int]:
                 told = json.loads(line)
                 draft = drafts.setdefault(told["case_id"], Draft())
                 if "edit" in told:
-                    _apply(draft, checked(Edit, told["edit"], where))
+                    draft.make(checked(Edit, told["edit"], where))
                 else:
                     draft.is_handed_in = bool(told["handed_in"])
             except (ValueError, TypeError, KeyError) as error:
@@ -193,10 +252,3 @@ def _read(path: Path) -> tuple[dict[str, Draft], int]:
                 ) from error
             whole += len(line)
     return drafts, whole
-
-
-def _apply(draft: Draft, edit: Edit) -> None:
-    draft.seen[edit.client] = edit.number
-    draft.seconds += edit.seconds
-    if edit.finding_id:
-        draft.findings[edit.finding_id] = Kept(edit.based_on + 1, edit.finding)

@@ -7,7 +7,7 @@ so that opening a scan never stops the others.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -40,6 +40,33 @@ class Beside:
     """Letter -> what another reader drew, to be looked at."""
 
 
+class Voxels:
+    """Scans being read, and those that were, for all rooms that show them."""
+
+    def __init__(self, cache: Path) -> None:
+        self.cache = cache
+        """Where voxels are kept."""
+        self._lock = Lock()
+        self._importing = ThreadPoolExecutor(1, thread_name_prefix="scans")
+        self._tiles: dict[str, Future[Tiles]] = {}
+
+    def ask(self, name: str, read: Callable[[], Tiles]) -> Future[Tiles]:
+        """Have a scan read, if it is not yet."""
+        with self._lock:
+            if name not in self._tiles:
+                self._tiles[name] = self._importing.submit(read)
+            return self._tiles[name]
+
+    def forget(self, name: str) -> None:
+        """Read a scan again when it is asked for: it could not be read, and may be mended."""
+        with self._lock:
+            self._tiles.pop(name, None)
+
+    def close(self) -> None:
+        """End the thread that reads scans; one that is being read is left."""
+        self._importing.shutdown(wait=True, cancel_futures=True)
+
+
 class Room:
     """The scans of a folder, and what its reader made of them."""
 
@@ -52,7 +79,7 @@ class Room:
         scans: Sequence[Scan],
         drafts: Drafts | None,
         reader: str,
-        cache: Path | None = None,
+        voxels: Voxels | None = None,
     ) -> None:
         self.folder = folder
         """Where readings are kept."""
@@ -63,11 +90,9 @@ class Room:
         where = str(folder.resolve()).encode("utf-8", "surrogatepass")
         self.name = hashlib.sha256(where).hexdigest()[:16]
         """By which a browser knows what it still has to send here."""
-        self.cache = cache or folder / CACHE
+        self._voxels = voxels or Voxels(folder / CACHE)
+        self.cache = self._voxels.cache
         """Where voxels are kept."""
-        self._lock = Lock()
-        self._importing = ThreadPoolExecutor(1, thread_name_prefix="scans")
-        self._tiles: dict[int, Future[Tiles]] = {}
 
     def tiles(self, number: int, *, waits_s: float) -> Tiles | None:
         """The voxels of a scan; None: they are still being read after that time.
@@ -75,14 +100,12 @@ class Room:
         Raises:
             InputError: if the scan cannot be read.
         """
-        asked = self._ask(number)
         try:
-            found = asked.result(timeout=waits_s)
+            found = self._ask(number).result(timeout=waits_s)
         except TimeoutError:
             return None
         except InputError:
-            with self._lock:
-                self._tiles.pop(number, None)  # mended files are read when it is asked for again
+            self._voxels.forget(self._known_by(number))
             raise
         after = self.after(number)
         if after is not None:
@@ -90,10 +113,11 @@ class Room:
         return found
 
     def _ask(self, number: int) -> Future[Tiles]:
-        with self._lock:
-            if number not in self._tiles:
-                self._tiles[number] = self._importing.submit(self._read, number)
-            return self._tiles[number]
+        return self._voxels.ask(self._known_by(number), lambda: self._read(number))
+
+    def _known_by(self, number: int) -> str:
+        """What the voxels of a number are kept under, by rooms that share them."""
+        return self.scan(number).case_id
 
     def _read(self, number: int) -> Tiles:
         return tiles_of(self.scan(number), self.cache)
@@ -148,8 +172,8 @@ class Room:
         write_readings(self, drafts)
 
     def close(self) -> None:
-        """End the thread that reads scans; one that is being read is left."""
-        self._importing.shutdown(wait=True, cancel_futures=True)
+        """Read no more scans."""
+        self._voxels.close()
 
 
 @contextmanager

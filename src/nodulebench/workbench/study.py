@@ -14,7 +14,7 @@ import numpy as np
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.workbench.drafts import ConflictError, Drafts, open_drafts
 from nodulebench.workbench.finding import Finding, Ruler
-from nodulebench.workbench.room import Beside, Room
+from nodulebench.workbench.room import Beside, Room, Voxels
 from nodulebench.workbench.scans import Scan, scans_in
 from nodulebench.workbench.tiles import Tiles, patch_of
 from nodulebench.workflows.annotate.observer.study import OpenStudy, open_study
@@ -39,10 +39,13 @@ class StudyRoom(Room):
     ) -> None:
         self._places = study.places(reader)
         super().__init__(
-            folder, [images[case_id] for case_id, _ in self._places], drafts, reader, cache
+            folder, [images[case_id] for case_id, _ in self._places], drafts, reader, Voxels(cache)
         )
         self._study = study
         self._own = drafts
+
+    def _known_by(self, number: int) -> str:
+        return str(number)  # several patches are of one scan
 
     def _read(self, number: int) -> Tiles:
         whole, place = super()._read(number), self._places[number]

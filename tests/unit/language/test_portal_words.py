@@ -4,10 +4,14 @@ import ast
 import re
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import nodulebench
+from nodulebench.annotate.people import Role
+from nodulebench.annotate.process.actions import ASPECTS
+from nodulebench.annotate.process.batch import State
 from nodulebench.language import LANGUAGES, PARTS, PORTAL_PARTS
 from nodulebench.language.en.portal.desk import TEXTS as DESK
 
@@ -18,7 +22,7 @@ FAMILIES = ("portal.refused.", "portal.action.", "portal.role.", "portal.state."
             "portal.nav.", "portal.done.", "portal.declared.", "portal.feedback.", "portal.terms.",
             "portal.lay.", "portal.count_of.", "portal.track.", "portal.trained.",
             "portal.trained_tag.", "portal.verdict.", "portal.release.", "portal.digest_of.",
-            "portal.certificate.")  # fmt: skip
+            "portal.certificate.", "portal.batch.", "portal.part.", "portal.aspect.")  # fmt: skip
 """Keys that templates put together."""
 
 
@@ -71,6 +75,7 @@ def test_every_key_of_a_template_has_words_and_every_word_a_place() -> None:
 
 def test_every_key_that_is_put_together_is_somebodys() -> None:
     values = constants() | {"heading", "benchmark_before", "benchmark_closed", "undecided"}
+    values |= {*get_args(State), *get_args(Role), *ASPECTS}
     ends = {
         key: key.partition(".")[2].partition(".")[2]
         for key in texts("en")

@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from builders.attacked import OWN, TRIES, answers_of, routes_of
+from builders.exams import COLUMNS, PANEL, ball_exam
 from builders.reading import BALL_MM, write_scans
 from nodulebench.errors import InputError
 from nodulebench.workbench.app import workbench_app
@@ -17,20 +18,11 @@ from nodulebench.workbench.room import Room, open_room
 
 DOOR = Door(8040)
 CLICK = {"place_mm": BALL_MM.tolist()}
-COLUMNS = "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm,contour\n"
-PANEL = "panel-nodule-77"
 
 
 @pytest.fixture
 def exam(tmp_path: Path) -> Exam:
-    """One sequence with the ball, as wide on its three middle slices as it is, and one without."""
-    x, y, _ = BALL_MM.tolist()
-    box = f"{x - 5.5} {y - 5.5};{x + 5.5} {y - 5.5};{x + 5.5} {y + 5.5};{x - 5.5} {y + 5.5}"
-    rows = [
-        f"a,{PANEL},{number},{-2.6 + 2 * number},{x},{y},11,11,{box}\n" for number in range(9, 14)
-    ]
-    (tmp_path / "key.csv").write_text(COLUMNS + "".join(rows) + "b" + "," * 8 + "\n")
-    return exam_of(tmp_path / "key.csv")
+    return ball_exam(tmp_path, "b")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from builders.reading import BALL_MM, ball, write_scans
-from builders.working import BESIDE, PLACE, Person
+from builders.working import BESIDE, PLACE, AtHome
 from nodulebench.errors import InputError
 from nodulebench.imaging.upright import upright
 from nodulebench.workbench.finding import Ruler
@@ -38,9 +38,9 @@ def made(folder: Path, *, patch_mm: float = 30) -> OpenStudy:
 
 
 @contextmanager
-def judging(folder: Path, name: str = "ann") -> Iterator[Person]:
+def judging(folder: Path, name: str = "ann") -> Iterator[AtHome]:
     with open_study_room(folder / "study", folder / "scans", name) as room:
-        yield Person(room)
+        yield AtHome(room)
 
 
 def number_of(study: OpenStudy, mark: str, name: str = "ann") -> int:
@@ -52,7 +52,7 @@ def axis(length: float) -> dict[str, Any]:
     return {"slice_index": 5, "long": [[x, y], [x + length, y]], "short": None}
 
 
-def says(person: Person, number: int, call: str, **said: Any) -> Any:
+def says(person: AtHome, number: int, call: str, **said: Any) -> Any:
     return person.answer(number, "mark", call=call, **said)
 
 

@@ -25,6 +25,8 @@ class WorkflowRules(Written):
     """Years of reading that everybody who reads, reviews or arbitrates has at least."""
     requires_training: bool = False
     """Whether everybody who reads, reviews or arbitrates has a training on record."""
+    requires_exam: bool = False
+    """Whether everybody who reads, reviews or arbitrates has passed the exam."""
     requires_approval: bool = False
     """Whether a commission approves a batch before it is released."""
     revision: Literal["none", "case", "batch"] = "none"

@@ -2,6 +2,7 @@
 
 TEXTS = {
     "workbench.title": "NoduleBench",
+    "workbench.home": "Projects",
     "workbench.stranger": (
         "This address needs its secret. Open the whole address that the command printed."
     ),
@@ -262,6 +263,7 @@ TEXTS = {
     "workbench.work.discussed_with": "Discussed with",
     "workbench.work.reset": "Outline as it was",
     "workbench.work.reviewer_said": "The reviewer: {comment}",
+    "workbench.work.arbitrator_said": "The arbitrator: {comment}",
     "workbench.work.types_said": "Types that were said: {types}",
     "workbench.work.reader_drew": "Reader {letter} · slices: {slices}",
     "workbench.work.drawn_by": "Drawn by {count} of {of} readers",

@@ -2,6 +2,7 @@
 
 TEXTS = {
     "workbench.title": "NoduleBench",
+    "workbench.home": "阅片项目",
     "workbench.stranger": "该地址需要密钥。请打开命令行打印的完整地址。",
     "workbench.other_host": "本机不使用该主机名。",
     "workbench.other_page": "只有本阅片室的页面可以作出修改。",
@@ -242,6 +243,7 @@ TEXTS = {
     "workbench.work.discussed_with": "共同讨论者",
     "workbench.work.reset": "恢复原轮廓",
     "workbench.work.reviewer_said": "复核者：{comment}",
+    "workbench.work.arbitrator_said": "仲裁专家：{comment}",
     "workbench.work.types_said": "各方给出的类型：{types}",
     "workbench.work.reader_drew": "阅片者 {letter} · 层数：{slices}",
     "workbench.work.drawn_by": "{of} 位阅片者中有 {count} 位勾画",

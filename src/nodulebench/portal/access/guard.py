@@ -58,7 +58,7 @@ async def guard(request: Request) -> AsyncIterator[None]:
         async with _place(request, site, visitor):
             yield
         return
-    _refuse_other_sites(request, site)
+    refuse_other_sites(request, site)
     if request.url.path.startswith("/api/"):
         raise DeniedError("token_needed", 401)
     async with (
@@ -88,8 +88,12 @@ def _refuse_nothing_characters(request: Request) -> None:
         raise DeniedError("field_form")
 
 
-def _refuse_other_sites(request: Request, site: Site) -> None:
-    """Refuse what the browser itself says comes from elsewhere."""
+def refuse_other_sites(request: Request, site: Site) -> None:
+    """Refuse what the browser itself says comes from elsewhere.
+
+    Raises:
+        DeniedError: if it does.
+    """
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise DeniedError("form_old", 403)
     origin = request.headers.get("origin")

@@ -23,6 +23,7 @@ SIGNED_IN: Final = frozenset(GIVEN)
 PARTICIPANTS: Final[frozenset[Role]] = frozenset({"participant", "organiser"})
 ORGANISERS: Final[frozenset[Role]] = frozenset({"organiser"})
 OPERATORS: Final[frozenset[Role]] = frozenset({"organiser", "operator"})
+READERS: Final[frozenset[Role]] = frozenset({"reader", "team_leader", "arbitrator"})
 AUDITORS: Final[frozenset[Role]] = frozenset({"organiser", "auditor"})
 
 RULES: Final[dict[str, frozenset[Role]]] = {
@@ -107,6 +108,19 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "end_release": ORGANISERS,
     "announce": ORGANISERS,
     "end_announcement": ORGANISERS,
+    # annotation projects
+    "projects": READERS | AUDITORS,
+    "project": READERS | AUDITORS,
+    "room": READERS,
+    "new_project_page": ORGANISERS,
+    "new_project": ORGANISERS,
+    "assign_person": ORGANISERS,
+    "open_batch": ORGANISERS,
+    "draw_reviewer": ORGANISERS,
+    "approve_batch": AUDITORS,
+    "release_batch": ORGANISERS,
+    "project_files": ORGANISERS,
+    "project_reference": ORGANISERS,
     "log": AUDITORS,
     "verify_log": AUDITORS,
     "log_events": AUDITORS,

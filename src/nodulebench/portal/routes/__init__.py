@@ -13,6 +13,7 @@ from nodulebench.portal.routes import (
     log,
     oidc,
     people,
+    projects,
     submit,
 )
 
@@ -30,6 +31,7 @@ ROUTERS = tuple(
         desk,
         composition,
         people,
+        projects,
         log,
         api,
     )

@@ -4,10 +4,12 @@ An action and its event are written together or not at all. The site signs with 
 names the account that it acts for.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import select, text
+from sqlalchemy import Select, select, text
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.portal.store.tables import StoredEvent, StoredHead
@@ -34,40 +36,64 @@ class PortalEvent(FactEvent):
 class SqlStore:
     """Events as rows of a table, within one transaction."""
 
-    def __init__(self, session: Transaction) -> None:
+    def __init__(
+        self,
+        session: Transaction,
+        events: type[Any] = StoredEvent,
+        heads: type[Any] = StoredHead,
+        of_event: Mapping[str, Any] | None = None,
+        of_head: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Open a log.
+
+        Args:
+            session: the transaction.
+            events: the table of events.
+            heads: the table of heads.
+            of_event: what the rows of this log have in common, where a table holds several.
+            of_head: the same for its head.
+        """
         self._session = session
+        self._events, self._heads = events, heads
+        self._of_event, self._of_head = of_event or {}, of_head or {"id": 1}
 
     def read(self, first: int = 1) -> list[Stored]:
         """The events from a number on, by number."""
-        rows = select(StoredEvent).where(StoredEvent.number >= first).order_by(StoredEvent.number)
-        return [_stored(one) for one in self._session.scalars(rows)]
+        rows = self._own().where(self._events.number >= first).order_by(self._events.number)
+        return [self._stored(one) for one in self._session.scalars(rows)]
 
     def read_one(self, number: int) -> Stored | None:
         """One event; None: it is not there."""
-        found = self._session.get(StoredEvent, number)
-        return None if found is None else _stored(found)
+        found = self._session.scalar(self._own().where(self._events.number == number))
+        return None if found is None else self._stored(found)
 
     def read_last(self) -> Stored | None:
         """The last event; None: there is none."""
-        last = select(StoredEvent).order_by(StoredEvent.number.desc()).limit(1)
-        found = self._session.scalar(last)
-        return None if found is None else _stored(found)
+        found = self._session.scalar(self._own().order_by(self._events.number.desc()).limit(1))
+        return None if found is None else self._stored(found)
 
     def append(self, number: int, content: bytes) -> bool:
         """Keep one more event; nobody else can take its number while the log is locked."""
-        self._session.add(StoredEvent(number=number, content=content))
+        self._session.add(self._events(**self._of_event, number=number, content=content))
         self._session.flush()
         return True
 
     def read_head(self) -> bytes | None:
         """What is kept as the head; None: nothing."""
-        head = self._session.get(StoredHead, 1)
-        return None if head is None else head.content
+        head = self._session.scalar(select(self._heads).filter_by(**self._of_head))
+        content: bytes | None = None if head is None else head.content
+        return content
 
     def write_head(self, content: bytes) -> None:
         """Keep a head in the place of an older one."""
-        self._session.merge(StoredHead(id=1, content=content))
+        self._session.merge(self._heads(**self._of_head, content=content))
         self._session.flush()
+
+    def _own(self) -> Select[Any]:
+        return select(self._events).filter_by(**self._of_event)
+
+    def _stored(self, row: Any) -> Stored:
+        return Stored(self.where(row.number), row.number, row.content)
 
     def where(self, number: int | None = None) -> str:
         """How messages name an event, or the head."""
@@ -151,7 +177,3 @@ def _log(store: SqlStore, key: PrivateKey) -> EventLog[PortalEvent]:
     root = bytes_digest(key.public.line.encode())
     seal = PersonSeal({SITE: key.public}, key)
     return EventLog(store, root, "the key of the site", parse_event, seal, headed_from=1)
-
-
-def _stored(row: StoredEvent) -> Stored:
-    return Stored(f"event {row.number}", row.number, row.content)

@@ -4,64 +4,16 @@ Secrets stand here as digests only: of session cookies, links and tokens, SHA-25
 argon2. Keys that open a sealed set are never here.
 """
 
-from datetime import UTC, datetime
-from secrets import token_hex
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    DateTime,
-    ForeignKey,
-    Index,
-    LargeBinary,
-    MetaData,
-    String,
-    Text,
-    TypeDecorator,
-    UniqueConstraint,
-)
-from sqlalchemy.engine import Dialect
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy import BigInteger, ForeignKey, Index, LargeBinary, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-NAMING = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-    "pk": "pk_%(table_name)s",
-}
-
-
-class UtcTime(TypeDecorator[datetime]):
-    """A time with its zone, kept in UTC by databases that have zones and those that have none."""
-
-    impl = DateTime(timezone=False)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """The time as the database keeps it."""
-        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """The time with its zone."""
-        return None if value is None else value.replace(tzinfo=UTC)
-
-
-def now() -> datetime:
-    """This moment, in UTC."""
-    return datetime.now(UTC)
-
-
-def new_id() -> str:
-    """An id that nobody guesses."""
-    return token_hex(8)
-
-
-class Base(DeclarativeBase):
-    """What every table has in common."""
-
-    metadata = MetaData(naming_convention=NAMING)
-    type_annotation_map = {datetime: UtcTime, dict[str, Any]: JSON, list[str]: JSON, str: String}  # noqa: RUF012
+from nodulebench.portal.store.columns import Base as Base
+from nodulebench.portal.store.columns import UtcTime as UtcTime
+from nodulebench.portal.store.columns import new_id as new_id
+from nodulebench.portal.store.columns import now as now
 
 
 class Account(Base):
@@ -315,3 +267,55 @@ class StoredHead(Base):
     __tablename__ = "event_head"
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     content: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class AnnotationProject(Base):
+    """An annotation project whose people are accounts; its roster and cases lie in the storage."""
+
+    __tablename__ = "project"
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
+    title: Mapped[str]
+    images: Mapped[str]
+    """The folder of its scans, within that of all scans; no page shows where that is."""
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class ProjectMember(Base):
+    """Which account is which person of a project."""
+
+    __tablename__ = "project_member"
+    project_id: Mapped[str] = mapped_column(ForeignKey("project.id"), primary_key=True)
+    account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), primary_key=True)
+    person: Mapped[str]
+    account: Mapped[Account] = relationship()
+    __table_args__ = (UniqueConstraint("project_id", "person"),)
+
+
+class ProjectEvent(Base):
+    """The bytes of one event of a project's log."""
+
+    __tablename__ = "project_event"
+    project_id: Mapped[str] = mapped_column(ForeignKey("project.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class ProjectHead(Base):
+    """The head of a project's log."""
+
+    __tablename__ = "project_head"
+    project_id: Mapped[str] = mapped_column(ForeignKey("project.id"), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class ProjectEdit(Base):
+    """One edit of what somebody draws and says in a project, or that it was handed in."""
+
+    __tablename__ = "project_edit"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    project_id: Mapped[str] = mapped_column(ForeignKey("project.id"))
+    person: Mapped[str]
+    of_case: Mapped[str]
+    content: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    __table_args__ = (Index(None, "project_id", "person", "id"),)

@@ -38,6 +38,7 @@ def viewer(request: Request, room: GivenRoom) -> str:
         is_work=isinstance(room, WorkRoom),
         reader=room.reader,
         room=room.name,
+        home=request.app.state.home,
         calls=CALLS,
         files={kind: say(f"workbench.file.{kind}") for kind in WRITTEN},
         endings=",".join(sorted({f".{one.rpartition('.')[2]}" for one in TAKEN})),

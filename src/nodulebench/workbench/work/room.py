@@ -4,17 +4,17 @@ The log of the project is the truth: what was handed in there cannot be changed 
 asked in a case follows from it. Drafts are the person's own until they are handed in.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import Any, Protocol
 
 from nodulebench.annotate.process.actions import ReleaseBatch
 from nodulebench.annotate.process.batch import Batch
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.workbench.drafts import ConflictError, Draft, Drafts, open_drafts
-from nodulebench.workbench.room import Beside, Room
+from nodulebench.workbench.room import Beside, Room, Voxels
 from nodulebench.workbench.scans import Scan, scans_in
 from nodulebench.workbench.tiles import Tiles
 from nodulebench.workbench.work.answers import answers_of, reading_of
@@ -24,8 +24,13 @@ from nodulebench.workflows.annotate.work.handing_in import hand_in_answers, hand
 from nodulebench.workflows.annotate.work.shown import drawn_by_others, shown_candidates
 from nodulebench.workflows.annotate.work.worklist import KnownBatches, Task, stands_of, tasks_of
 
-Desks = Callable[[], AbstractContextManager[Desk]]
-"""Opens the project for one look or one step."""
+
+class Desks(Protocol):
+    """Opens the project for one look or one step."""
+
+    def __call__(self, *, acts: bool = False) -> AbstractContextManager[Desk]:
+        """The project; ``acts``: for a step."""
+        ...
 
 
 class WorkRoom(Room):
@@ -38,13 +43,14 @@ class WorkRoom(Room):
         drafts: Drafts,
         reader: str,
         desks: Desks,
-        cache: Path,
+        voxels: Voxels,
+        known: KnownBatches | None = None,
     ) -> None:
-        super().__init__(folder, [], drafts, reader, cache)
+        super().__init__(folder, [], drafts, reader, voxels)
         self._images = images
         self._own = drafts
         self._desks = desks
-        self._known = KnownBatches()
+        self._known = known or KnownBatches()
         self._open: dict[int, Task] = {}
 
     def tasks(self) -> dict[int, Task]:
@@ -88,17 +94,19 @@ class WorkRoom(Room):
 
     def listed(self) -> list[dict[str, Any]]:
         """Every case of the person, what is asked there, and the time spent on it."""
+        drafts = self._own.every()
+        tasks = [(task, drafts.get(_key(task), Draft())) for task in self.tasks().values()]
         return [
             {
                 "number": task.number,
                 "case_id": task.name,
                 "batch": task.batch_id,
                 "mode": task.mode,
-                "findings": len(self._own.of(_key(task)).present),
-                "seconds": self._own.of(_key(task)).seconds,
+                "findings": len(draft.present),
+                "seconds": draft.seconds,
                 "is_handed_in": task.mode == "look",
             }
-            for task in self.tasks().values()
+            for task, draft in tasks
         ]
 
     def stands(self) -> list[dict[str, Any]]:
@@ -123,7 +131,8 @@ class WorkRoom(Room):
 
     def _seconds_left(self, tasks: list[Task]) -> float | None:
         """The mean time of cases that were read, for each that is not; None: none was."""
-        drafts = {one.number: self._own.of(_key(one, "read")) for one in tasks}
+        every = self._own.every()
+        drafts = {one.number: every.get(_key(one, "read"), Draft()) for one in tasks}
         spent = [one.seconds for one in drafts.values() if one.is_handed_in]
         left = [one for one in tasks if one.mode == "read"]
         if not spent or not left:
@@ -156,7 +165,7 @@ class WorkRoom(Room):
             self._hand_in(task, self.beside(number, tiles), tiles, drafts)
 
     def _hand_in(self, task: Task, beside: Beside, tiles: Tiles, drafts: Drafts) -> None:
-        with drafts.handing_in(_key(task)) as draft, self._desks() as desk:
+        with drafts.handing_in(_key(task)) as draft, self._desks(acts=True) as desk:
             if task.mode in ("read", "revise"):
                 before = desk.batch(task.batch_id).readings.get((task.case_id, self.reader))
                 kept = {
@@ -173,7 +182,7 @@ class WorkRoom(Room):
 
     def release(self, batch_id: str) -> None:
         """Release a batch; see ``annotate review release``."""
-        with self._desks() as desk:
+        with self._desks(acts=True) as desk:
             desk.does(self.reader, ReleaseBatch(batch_id=batch_id))
 
 
@@ -236,7 +245,7 @@ def open_work_room(
     )
 
     @contextmanager
-    def desks() -> Iterator[Desk]:
+    def desks(*, acts: bool = False) -> Iterator[Desk]:  # noqa: ARG001 - of other projects
         with lock:
             yield desk
 
@@ -244,7 +253,7 @@ def open_work_room(
     kept = folder or where.with_name(f"{where.name}-{reader}")
     cache = where.with_name(f"{where.name}-voxels")
     with open_drafts(kept, reader) as drafts:
-        room = WorkRoom(kept, scans, drafts, reader, desks, cache)
+        room = WorkRoom(kept, scans, drafts, reader, desks, Voxels(cache))
         try:
             yield room
         finally:

@@ -36,6 +36,8 @@ def told_of(shown: Shown, tiles: Tiles) -> dict[str, Any]:
         "why": shown.why,
         "types": shown.types,
         "comment": shown.comment,
+        "is_nodule": shown.is_nodule,
+        "note": shown.note,
     }
 
 

@@ -53,6 +53,8 @@ class Project(Written):
     rules: WorkflowRules
     repeats: dict[str, str] = Field(default_factory=dict)
     """Cases that are shown a second time: the name each is shown by -> the case."""
+    passed: tuple[str, ...] | None = None
+    """Who passed the exam that was given when it was started; None: none was."""
     log_version: int = 1
     """1: the log follows from nothing and has no head, as in version 0.1; 2: from the project."""
 
@@ -66,6 +68,8 @@ class Desk:
     log: IndexedLog[Event]
     repeats: Mapping[str, str]
     """Cases that are shown a second time: the name each is shown by -> the case."""
+    passed: tuple[str, ...] | None = None
+    """Who passed the exam; None: none was asked for."""
 
     def does(
         self, actor_id: str, action: Action | Callable[[Mapping[str, Batch]], Action]
@@ -127,7 +131,7 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
         )
     root = project_digest(folder) if project.log_version > 1 else ""
     log = annotation_log(FolderStore(folder / EVENTS), root, seal, folder / INDEX)
-    return Desk(folder, workflow, log, project.repeats)
+    return Desk(folder, workflow, log, project.repeats, project.passed)
 
 
 def project_digest(folder: Path) -> str:

@@ -59,6 +59,9 @@ def start_project(
     changed = {**WORKFLOWS[workflow].model_dump(), **changes}
     rules = checked(WorkflowRules, changed, f"{roster.name} rules")
     passed = None if exam is None else who_passed(exam)
+    if passed is None and rules.requires_exam:
+        remedy = "Give what 'annotate exam' wrote: exam.json."
+        raise InputError.at(f"workflow '{rules.name}'", "asks for an exam.", remedy)
     if seed is not None:
         people = _with_drawn_teams(people, rules, seed, passed)
     if passed is not None:
@@ -86,7 +89,8 @@ def start_project(
     Workflow(people, table, rules)
     with staged_folder(folder, last=PROJECT, is_new=True) as stage:
         write_table(table, stage / CASES)
-        project = Project(roster=people, rules=rules, repeats=repeats, log_version=2)
+        names = None if passed is None else tuple(sorted(passed))
+        project = Project(roster=people, rules=rules, repeats=repeats, passed=names, log_version=2)
         write_json(project.model_dump(mode="json"), stage / PROJECT)
     return open_project(folder)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from builders.attacked import OWN, TRIES, answers_of, filled, of_route, routes_of
-from builders.working import BESIDE, PLACE, Person, ball_project, people_of
+from builders.working import BESIDE, PLACE, AtHome, Person, ball_project, people_of
 from nodulebench.annotate.process import log as project_log
 from nodulebench.annotate.process.rules import ITU
 
@@ -24,7 +24,7 @@ TELLS = tuple(
 SAID, TYPE = "seen-by-nobody-else", '"type":"part_solid"'
 
 
-def answers(person: Person) -> dict[str, str]:
+def answers(person: AtHome) -> dict[str, str]:
     """All that a person is answered; what would be a step is left out, these are looks."""
     steps = {f"/scans/{one['number']}/hand-in" for one in person.ask("/scans") if asked(one)}
     return {
@@ -37,7 +37,7 @@ def asked(scan: dict[str, Any]) -> bool:
     return scan["mode"] != "look"
 
 
-def tells(person: Person) -> list[str]:
+def tells(person: AtHome) -> list[str]:
     answered = "\n".join(answers(person).values())
     return [one for one in (*TELLS, SAID, TYPE) if one in answered]
 

@@ -86,14 +86,19 @@ def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
         assert [one["told"]["is_asked"] for one in asked] == [False, True]
         assert asked[1]["told"]["why"] == ["the readers are not consistent", "the reviewer objects"]
         assert asked[1]["told"]["comment"] == "a vessel"
-        judge.answer(0, "candidate-2", answer="no", discussed_with=["judge2"])
+        judge.answer(0, "candidate-2", answer="no", comment="agreed", discussed_with=["judge2"])
         judge.hand_in(0)
+        settled = judge.ask("/scans/0/reading")["findings"]
+        assert [one["told"]["is_nodule"] for one in settled] == [None, False]
+        assert settled[1]["told"]["note"] == "agreed"
         assert not judge.ask("/work")[0]["may_release"]
         judge.answer(1, "candidate-1", answer="yes", type="part_solid")
         judge.hand_in(1)
         assert judge.ask("/work")[0]["may_release"]
         judge.post("/work/b1/release")
         assert {one["state"] for one in judge.ask("/work")} == {"released"}
+        told = reader.ask("/scans/0/reading")["findings"]
+        assert [one["told"]["is_nodule"] for one in told] == [True, False]
     desk = desk_of(folder)
     assert not audit_project(desk).problems
     made = export_released(desk, tmp_path / "bundle")

@@ -76,7 +76,7 @@ export class Drafts {
         this.done(entry);
         this.onSaved(entry, stands);
       } catch (error) {
-        if (!(error instanceof Refused) || error.status >= 500 || error.status === 403) {
+        if (!(error instanceof Refused) || error.status >= 500 || [401, 403].includes(error.status)) {
           this.isAway = true;
           this.onStatus(this);
           await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));

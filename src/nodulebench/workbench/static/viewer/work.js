@@ -133,6 +133,8 @@ export class Work extends Findings {
       return;
     }
     if (held?.told && finding === null) return; // a candidate is judged, not removed
+    if (this.toldOpen) this.notice("");
+    this.toldOpen = false;
     const isFixed = held?.told && !this.mayDraw;
     super.change(id, isFixed ? { ...finding, slices: held.finding.slices } : finding, options);
   }
@@ -156,6 +158,7 @@ export class Work extends Findings {
     const open = this.unanswered;
     if (!open.length) return true;
     this.jump(open[0].id);
+    this.toldOpen = true;
     this.notice(say(MODES[this.mode].open, { count: open.length }), true);
     return false;
   }
@@ -270,6 +273,7 @@ export class Work extends Findings {
     };
     for (const why of told?.why ?? []) row(why, "why");
     if (told?.comment) row(say("work.reviewer_said", { comment: told.comment }));
+    if (told?.note) row(say("work.arbitrator_said", { comment: told.note }));
     if (told?.types.length) {
       row(say("work.types_said", { types: told.types.map((name) => say(`name.${name}`)).join(", ") }));
     }
@@ -306,7 +310,9 @@ export class Work extends Findings {
       if (one.colour) item.querySelector("i").style.background = one.colour;
       const told = item.querySelector("small"), { answer, type } = one.finding;
       const isOpen = one.told.is_asked && (this.mode === "type" ? !type : !answer);
-      const word = MODES[this.mode][answer], said = word ? [say(word)] : [];
+      const outcome = one.told.is_nodule ?? null;
+      const settled = outcome === null ? undefined : MODES.arbitrate[outcome ? "yes" : "no"];
+      const word = MODES[this.mode][answer] ?? settled, said = word ? [say(word)] : [];
       told.textContent = [told.textContent, ...said, ...(isOpen ? [say("work.waits")] : [])].join(" · ");
       item.querySelector("button").classList.toggle("waits", isOpen);
     }

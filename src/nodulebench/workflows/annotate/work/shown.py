@@ -42,6 +42,10 @@ class Shown:
     """What the reviewer said of it."""
     is_asked: bool
     """Whether the person has something to say of it now."""
+    is_nodule: bool | None = None
+    """What became of it; None: that is not settled, or not told."""
+    note: str = ""
+    """What the arbitrator said of it."""
 
 
 def shown_candidates(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> list[Shown]:
@@ -135,7 +139,15 @@ def _shown(
         batch.dispute(key),
         "" if review is None else review.comment,
         key in asked,
+        _outcome(batch, key),
+        batch.rulings[key].comment if key in batch.rulings else "",
     )
+
+
+def _outcome(batch: Batch, key: Key) -> bool | None:
+    if batch.is_released:
+        return key in batch.nodules
+    return batch.rulings[key].is_nodule if key in batch.rulings else None
 
 
 def _by_letter(

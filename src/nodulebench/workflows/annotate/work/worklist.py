@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from nodulebench.annotate.process.batch import Batch, Key, State
@@ -54,9 +55,14 @@ class KnownBatches:
     def __init__(self) -> None:
         self._view: View[Event] | None = None
         self._made: dict[str, tuple[int, Batch]] = {}
+        self._lock = Lock()
 
     def of(self, desk: Desk) -> dict[str, Batch]:
         """All batches of a project, in the order in which they were opened."""
+        with self._lock:
+            return self._read(desk)
+
+    def _read(self, desk: Desk) -> dict[str, Batch]:
         self._view = view = desk.log.view(self._view)
         batches = Batches(desk.workflow, view)
         for batch_id in batches:

@@ -1,0 +1,1 @@
+"""Annotation projects on the site: their log in its database, accounts as people, their rooms."""

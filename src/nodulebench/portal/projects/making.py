@@ -1,0 +1,212 @@
+"""Projects come to the site, made there or on the command line, and leave it as folders again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
+
+import polars as pl
+from sqlalchemy import select
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.formats.case_lists import case_table_of
+from nodulebench.imaging.geometry import geometry_columns
+from nodulebench.portal.access.accounts import DeniedError
+from nodulebench.portal.benchmarks import MOST_TITLE
+from nodulebench.portal.projects.store import Books, books_of, project_folder, tell_step
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.event_log import check_log
+from nodulebench.portal.store.tables import (
+    AnnotationProject,
+    ProjectEvent,
+    ProjectHead,
+    new_id,
+)
+from nodulebench.storage.csv_text import write_csv
+from nodulebench.storage.digest import bytes_digest
+from nodulebench.storage.durable import make_folder
+from nodulebench.storage.event_log.store import FolderStore
+from nodulebench.storage.staging import staged_folder
+from nodulebench.workbench.original import grid_of
+from nodulebench.workbench.scans import scans_in
+from nodulebench.workbench.tiles import tiles_of
+from nodulebench.workflows.annotate.desk import CASES, EVENTS, PROJECT, Desk, open_project
+from nodulebench.workflows.annotate.project_log import audit_project
+from nodulebench.workflows.annotate.start_project import start_project
+
+VOXELS = "voxels"
+"""Folder of the storage where voxels of scans are kept, which can be thrown away."""
+
+
+def scan_folders(site: Site) -> list[str]:
+    """The folders of scans that a project can be about."""
+    place = site.settings.scan_sets
+    if not place.is_dir():
+        return []
+    return sorted(one.name for one in place.iterdir() if one.is_dir() and one.name[0] != ".")
+
+
+def images_of(site: Site, name: str) -> Path:
+    """Where the scans of a project lie.
+
+    Raises:
+        DeniedError: if there is no such folder.
+    """
+    if name not in scan_folders(site):
+        raise DeniedError("not_found", 404)
+    return site.settings.scan_sets / name
+
+
+def make_project(
+    site: Site,
+    by: str,
+    *,
+    title: str,
+    images: str,
+    roster: bytes,
+    cases: bytes = b"",
+    workflow: str = "nifdc-2022",
+    exam: bytes = b"",
+) -> str:
+    """Make a project of a roster and scans; its id.
+
+    Args:
+        site: the site.
+        by: the account that makes it.
+        title: what it is called.
+        images: the folder of its scans.
+        roster: TOML of people, teams and rules, as ``annotate review start`` takes it.
+        cases: table of cases; nothing: what the folder of scans says of itself.
+        workflow: the name of a published workflow.
+        exam: ``exam.json``: only who passed can read, review and arbitrate.
+
+    Raises:
+        DeniedError: if the title or the folder is none.
+        InputError: if roster, cases and scans do not go together.
+    """
+    place = images_of(site, images)
+    with TemporaryDirectory() as scratch:
+        given = Path(scratch)
+        for name, content in (("roster.toml", roster), ("cases.csv", cases), ("exam.json", exam)):
+            (given / name).write_bytes(content)
+        desk = start_project(
+            given / "project",
+            given / "roster.toml",
+            given / "cases.csv" if cases else _cases(site, place, given / "scans.csv"),
+            workflow=workflow,
+            exam=given / "exam.json" if exam else None,
+        )
+        return take_project(site, by, desk, title=title, images=images)
+
+
+def _cases(site: Site, images: Path, file: Path) -> Path:
+    """A table of the scans of a folder: its own, or one that is made by reading them all."""
+    if case_table_of(images) is not None:
+        return images
+    voxels = site.settings.storage / VOXELS
+    grids = {one.case_id: grid_of(tiles_of(one, voxels)) for one in scans_in(images)}
+    rows = [{"case_id": name, **geometry_columns(grid)} for name, grid in grids.items()]
+    write_csv(pl.DataFrame(rows), file)
+    return file
+
+
+def take_project(site: Site, by: str, desk: Desk, *, title: str, images: str) -> str:
+    """Take a project over that was begun elsewhere, with its log; its id.
+
+    Raises:
+        DeniedError: if the title or the folder of scans is none.
+        InputError: if its log does not hold, its people sign with keys, or a scan is missing.
+    """
+    title = title.strip()
+    if not title or len(title) > MOST_TITLE or not title.isprintable():
+        raise DeniedError("title_form")
+    if desk.workflow.roster.keys:
+        what = "names keys, which stay with their people: nobody could sign on a site."
+        raise InputError.at(str(desk.folder), what, "Leave the keys out, or use 'read' at home.")
+    refuse_any(audit_project(desk).problems)
+    known = {one.case_id for one in scans_in(images_of(site, images))}
+    wanted = (desk.repeats.get(one, one) for one in desk.workflow.cases["case_id"])
+    refuse_any(
+        Problem(f"folder '{images}'", f"holds no scan of '{case_id}', which is to be read.")
+        for case_id in dict.fromkeys(wanted)
+        if case_id not in known
+    )
+    project_id = new_id()
+    folder = project_folder(site, project_id)
+    make_folder(folder)
+    for name in (PROJECT, CASES):
+        copyfile(desk.folder / name, folder / name)
+    store = FolderStore(desk.folder / EVENTS)
+    root = desk.log.log.root
+    with site.acting(by, "project_made", project=project_id, digest=root) as session:
+        session.add(AnnotationProject(id=project_id, title=title, images=images))
+        session.flush()
+        for one in store.read():
+            session.add(ProjectEvent(project_id=project_id, number=one.number, content=one.content))
+            tell_step(site, session, by, project_id, one)
+        head = store.read_head()
+        if head is not None:
+            session.add(ProjectHead(project_id=project_id, content=head))
+    return project_id
+
+
+def write_out(books: Books, folder: Path) -> Desk:
+    """Write a project as the folder that every command of ``annotate review`` takes.
+
+    Raises:
+        InputError: if the folder is there, or the log does not hold.
+    """
+    if folder.exists():
+        raise InputError.at(str(folder), "is there already.", "Name a new folder.")
+    with books.looking() as session:
+        desk = books.on(session)
+        refuse_any(project_problems(books, session))
+        with staged_folder(folder, last=PROJECT, is_new=True) as stage:
+            for name in (PROJECT, CASES):
+                copyfile(desk.folder / name, stage / name)
+            store, source = FolderStore(stage / EVENTS), desk.log.log.store
+            make_folder(stage / EVENTS)
+            for one in source.read():
+                store.append(one.number, one.content)
+            head = source.read_head()
+            if head is not None:
+                store.write_head(head)
+    return open_project(folder)
+
+
+def project_problems(books: Books, session: Transaction) -> Iterator[Problem]:
+    """What is wrong with the log of a project: by itself, and by what the log of the site says."""
+    desk = books.on(session)
+    yield from audit_project(desk).problems
+    told = {
+        (one.facts.get("number"), one.facts.get("digest"))
+        for one in check_log(session, books.site.key).events
+        if one.action == "project_step" and one.facts.get("project") == books.project_id
+    }
+    for stored in desk.log.log.store.read():
+        if (stored.number, bytes_digest(stored.content)) not in told:
+            yield Problem(stored.where, "is not what the log of the site tells of it.")
+
+
+def find_project(session: Transaction, project_id: str) -> AnnotationProject:
+    """A project.
+
+    Raises:
+        DeniedError: if there is none.
+    """
+    found = session.scalar(select(AnnotationProject).where(AnnotationProject.id == project_id))
+    if found is None:
+        raise DeniedError("not_found", 404)
+    return found
+
+
+def open_books(site: Site, project_id: str, account: str) -> Books:
+    """A project for an account, whoever that is in it.
+
+    Raises:
+        DeniedError: if there is none.
+    """
+    with site.database.reading() as session:
+        find_project(session, project_id)
+    return books_of(site, project_id, account)

@@ -1,0 +1,328 @@
+"""Annotation projects: who takes part, how far batches are, what an organiser does with them."""
+
+import io
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from sqlalchemy import select
+from sqlalchemy.orm import Session as Transaction
+from starlette.datastructures import FormData, UploadFile
+from starlette.responses import Response
+
+from nodulebench.annotate.process.actions import ASPECTS, ApproveBatch, ReleaseBatch
+from nodulebench.annotate.process.rules import WORKFLOWS
+from nodulebench.errors import NoduleBenchError
+from nodulebench.portal.access.accounts import DeniedError
+from nodulebench.portal.access.guard import AtSite, By, Sent, field
+from nodulebench.portal.access.roles import may
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.page import rendered, see
+from nodulebench.portal.projects.making import (
+    find_project,
+    make_project,
+    open_books,
+    scan_folders,
+    write_out,
+)
+from nodulebench.portal.projects.overview import line_of, state_of
+from nodulebench.portal.projects.people import (
+    assign,
+    may_be,
+    members_of,
+    person_of,
+    reads,
+)
+from nodulebench.portal.projects.rooms import ROOM, Rooms
+from nodulebench.portal.projects.store import Books
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.tables import Account, AnnotationProject, ProjectMember
+from nodulebench.workflows.annotate.desk import Desk
+from nodulebench.workflows.annotate.questions import unread_cases
+from nodulebench.workflows.annotate.released_batches import export_released
+from nodulebench.workflows.annotate.reviewer_draw import draw_reviewer, open_batch
+
+router = APIRouter(include_in_schema=False)
+
+
+def _rooms(request: Request) -> Rooms:
+    rooms: Rooms = request.app.state.rooms
+    return rooms
+
+
+OpenRooms = Annotated[Rooms, Depends(_rooms)]
+
+
+@router.get("/projects", name="projects")
+def projects(request: Request, site: AtSite, by: By, rooms: OpenRooms) -> Response:
+    """The projects in which somebody has a part, and how much is left there; organisers see all."""
+    with site.database.reading() as session:
+        own = select(AnnotationProject).order_by(AnnotationProject.created_at.desc())
+        if not _oversees(by):
+            mine = select(ProjectMember.project_id).where(ProjectMember.account_id == by.account)
+            own = own.where(AnnotationProject.id.in_(mine))
+        found = list(session.scalars(own))
+    lines = [(one, _stands(rooms, one.id, by)) for one in found]
+    return rendered(request, "projects.html", lines=lines)
+
+
+@router.get("/projects/new", name="new_project_page")
+def new_project_page(request: Request, site: AtSite) -> Response:
+    """The form for a new project."""
+    return _form(request, site)
+
+
+@router.post("/projects/new", name="new_project")
+def new_project(request: Request, site: AtSite, by: By, form: Sent) -> Response:
+    """Make a project of a roster and a folder of scans."""
+    given = {name: field(form, name) for name in ("title", "images", "workflow")}
+    try:
+        made = make_project(
+            site,
+            by.account,
+            title=given["title"],
+            images=given["images"],
+            workflow=given["workflow"],
+            roster=_sent(form, "roster"),
+            cases=_sent(form, "cases"),
+            exam=_sent(form, "exam"),
+        )
+    except NoduleBenchError as error:
+        return _form(request, site, 422, wrong=str(error), given=given)
+    books = open_books(site, made, by.account)
+    people = books.base.workflow.roster.people
+    office = next((one for one in people if "organiser" in one.roles and not reads(one)), None)
+    if office is not None and may_be(office, by.roles):
+        assign(books, by.account, office.person_id, by.account)
+    return see(f"/projects/{made}")
+
+
+@router.get("/projects/{project_id}", name="project")
+def project(
+    request: Request, site: AtSite, by: By, rooms: OpenRooms, project_id: str, check: str = ""
+) -> Response:
+    """A project: to who takes part what is left, to organisers and auditors how it stands."""
+    return _page(request, site, by, rooms, project_id, checks=check == "yes")
+
+
+@router.post("/projects/{project_id}/people", name="assign_person")
+def assign_person(site: AtSite, by: By, form: Sent, project_id: str) -> Response:
+    """Let an account be a person of the project."""
+    books = open_books(site, project_id, by.account)
+    assign(books, by.account, field(form, "person"), field(form, "account"))
+    return see(f"/projects/{project_id}")
+
+
+@router.post("/projects/{project_id}/batches", name="open_batch")
+def open_one(
+    request: Request, site: AtSite, by: By, rooms: OpenRooms, form: Sent, project_id: str
+) -> Response:
+    """Give cases to a team: those that are named, or all that no batch has."""
+    named = field(form, "cases", most=200_000).split()
+
+    def step(desk: Desk, actor: str) -> None:
+        open_batch(
+            desk,
+            actor,
+            field(form, "batch"),
+            field(form, "team"),
+            named or unread_cases(desk),
+            reviewer_id=field(form, "reviewer") or None,
+        )
+
+    return _step(request, site, by, rooms, project_id, step)
+
+
+@router.post("/projects/{project_id}/batches/{batch_id}/draw", name="draw_reviewer")
+def draw_one(
+    request: Request, site: AtSite, by: By, rooms: OpenRooms, project_id: str, batch_id: str
+) -> Response:
+    """Draw who reviews a batch that all have read."""
+    return _step(
+        request,
+        site,
+        by,
+        rooms,
+        project_id,
+        lambda desk, actor: draw_reviewer(desk, actor, batch_id),
+    )
+
+
+@router.post("/projects/{project_id}/batches/{batch_id}/approve", name="approve_batch")
+def approve_one(
+    request: Request,
+    site: AtSite,
+    by: By,
+    rooms: OpenRooms,
+    form: Sent,
+    project_id: str,
+    batch_id: str,
+) -> Response:
+    """Approve a batch for release, as commission; or say why not."""
+    inspected = tuple(one for one in ASPECTS if one in form.getlist("inspected"))
+    approves = field(form, "approves") == "yes"
+    comment = field(form, "comment")
+
+    def step(desk: Desk, actor: str) -> None:
+        said = {"approves": approves, "inspected": inspected, "comment": comment}
+        desk.does(actor, ApproveBatch(batch_id=batch_id, **said))
+
+    return _step(request, site, by, rooms, project_id, step)
+
+
+@router.post("/projects/{project_id}/batches/{batch_id}/release", name="release_batch")
+def release_one(
+    request: Request, site: AtSite, by: By, rooms: OpenRooms, project_id: str, batch_id: str
+) -> Response:
+    """Release a batch of a workflow in which nobody settles disputes."""
+    return _step(
+        request,
+        site,
+        by,
+        rooms,
+        project_id,
+        lambda desk, actor: desk.does(actor, ReleaseBatch(batch_id=batch_id)),
+    )
+
+
+@router.get("/projects/{project_id}/project.zip", name="project_files")
+def project_files(site: AtSite, by: By, project_id: str) -> Response:
+    """The project as the folder that commands take."""
+    return _zipped(site, by, project_id, "project", lambda books, to: write_out(books, to))
+
+
+@router.get("/projects/{project_id}/reference.zip", name="project_reference")
+def project_reference(site: AtSite, by: By, project_id: str) -> Response:
+    """What was released, as a bundle that ``evaluate`` takes."""
+
+    def write(books: Books, to: Path) -> None:
+        with books.desk() as desk:
+            export_released(desk, to)
+
+    return _zipped(site, by, project_id, "reference", write)
+
+
+def _zipped(site: Site, by: Visitor, project_id: str, name: str, write: Any) -> Response:
+    """A folder that is made for somebody who is not blind to what it holds."""
+    books = open_books(site, project_id, by.account)
+    with site.database.reading() as session:
+        _refuse_readers(session, books, by)
+    content = io.BytesIO()
+    with TemporaryDirectory() as scratch, zipfile.ZipFile(content, "w") as archive:
+        folder = Path(scratch) / name
+        write(books, folder)
+        for one in sorted(folder.rglob("*")):
+            if one.is_file():
+                archive.write(one, one.relative_to(scratch), zipfile.ZIP_DEFLATED)
+    with site.acting(by.account, "project_taken", project=project_id, what=name):
+        pass
+    headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
+    return Response(content.getvalue(), headers=headers, media_type="application/zip")
+
+
+def _refuse_readers(session: Transaction, books: Books, by: Visitor) -> None:
+    """Refuse who reads in a project, whatever else they have become since."""
+    person = person_of(session, books.project_id, by.account)
+    if person is not None and reads(books.base.workflow.roster.person(person)):
+        raise DeniedError("not_allowed", 403)
+
+
+def _step(
+    request: Request, site: Site, by: Visitor, rooms: Rooms, project_id: str, step: Any
+) -> Response:
+    """Take a step as the person that an account is; what is refused is told on the page."""
+    books = open_books(site, project_id, by.account)
+    with site.database.reading() as session:
+        actor = person_of(session, project_id, by.account)
+    if actor is None:
+        raise DeniedError("nobody_here", 409)
+    try:
+        with books.desk(acts=True) as desk:
+            step(desk, actor)
+    except NoduleBenchError as error:
+        return _page(request, site, by, rooms, project_id, 422, wrong=str(error))
+    return see(f"/projects/{project_id}")
+
+
+def _oversees(by: Visitor) -> bool:
+    return bool({"organiser", "auditor"} & by.roles)
+
+
+def _stands(rooms: Rooms, project_id: str, by: Visitor) -> list[dict[str, Any]] | None:
+    """How far somebody's own part is; None: they have none."""
+    if not may(by.roles, ROOM):
+        return None
+    try:
+        return rooms.of(project_id, by).stands()
+    except DeniedError:
+        return None
+
+
+def _page(
+    request: Request,
+    site: Site,
+    by: Visitor,
+    rooms: Rooms,
+    project_id: str,
+    status: int = 200,
+    *,
+    wrong: str = "",
+    checks: bool = False,
+) -> Response:
+    books = open_books(site, project_id, by.account)
+    roster = books.base.workflow.roster
+    with site.database.reading() as session:
+        found = find_project(session, project_id)
+        person = person_of(session, project_id, by.account)
+        is_blind = person is not None and reads(roster.person(person))
+        oversees = _oversees(by) and not is_blind
+        if person is None and not oversees:
+            raise DeniedError("not_found", 404)
+        values: dict[str, Any] = {"batches": [], "people": [], "problems": None, "fitting": {}}
+        if oversees:
+            desk = books.on(session)
+            members = members_of(session, project_id)
+            problems, batches, unread = state_of(books, session, desk, checks=checks)
+            accounts = list(session.scalars(select(Account).where(Account.closed_at.is_(None))))
+            values = {
+                "batches": [line_of(one, members) for one in batches],
+                "people": [(one, members.get(one.person_id)) for one in roster.people],
+                "problems": problems,
+                "fitting": {
+                    one.person_id: [
+                        account for account in accounts if may_be(one, frozenset(account.roles))
+                    ]
+                    for one in roster.people
+                },
+                "unread": unread,
+            }
+    return rendered(
+        request,
+        "project.html",
+        status,
+        project=found,
+        person=person,
+        oversees=oversees,
+        stands=_stands(rooms, project_id, by),
+        roster=roster,
+        passed=books.base.passed,
+        rules=books.base.workflow.rules,
+        aspects=ASPECTS,
+        wrong=wrong,
+        **values,
+    )
+
+
+def _form(request: Request, site: Site, status: int = 200, **values: Any) -> Response:
+    choices = {"folders": scan_folders(site), "workflows": tuple(WORKFLOWS)}
+    return rendered(
+        request, "new_project.html", status, **{"wrong": "", "given": {}, **choices, **values}
+    )
+
+
+def _sent(form: FormData, name: str) -> bytes:
+    """The bytes of a file of a form; nothing where none was chosen."""
+    found = form.get(name)
+    return found.file.read() if isinstance(found, UploadFile) else b""

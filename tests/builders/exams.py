@@ -1,0 +1,26 @@
+"""An exam on scans of the ball, with the key that a panel would give."""
+
+from pathlib import Path
+
+from builders.reading import BALL_MM
+from nodulebench.workbench.exam import Exam, exam_of
+
+COLUMNS = "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm,contour\n"
+PANEL = "panel-nodule-77"
+
+
+def ball_exam(folder: Path, *empty: str) -> Exam:
+    """A sequence with the ball, about as wide on its five middle slices as it is.
+
+    Args:
+        folder: where the key is written.
+        empty: further sequences, without a nodule.
+    """
+    x, y, _ = BALL_MM.tolist()
+    box = f"{x - 5.5} {y - 5.5};{x + 5.5} {y - 5.5};{x + 5.5} {y + 5.5};{x - 5.5} {y + 5.5}"
+    rows = [
+        f"a,{PANEL},{number},{-2.6 + 2 * number},{x},{y},11,11,{box}\n" for number in range(9, 14)
+    ]
+    nothing = "".join(f"{one}{',' * 8}\n" for one in empty)
+    (folder / "key.csv").write_text(COLUMNS + "".join(rows) + nothing)
+    return exam_of(folder / "key.csv")

@@ -1,0 +1,78 @@
+"""An annotation project on a site: its accounts, and people at work in it by their sessions."""
+
+import tomllib
+from pathlib import Path
+
+from builders.annotation import two_teams
+from builders.portal import Browser, make_person, signed_in
+from builders.reading import write_scans
+from builders.working import Person
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.projects.making import make_project, open_books
+from nodulebench.portal.projects.people import NEEDS, assign
+from nodulebench.portal.site import Site
+
+SCANS = "balls"
+
+
+def roster_text() -> str:
+    """The two teams as TOML."""
+    roster = two_teams()
+    lines = []
+    for one in roster.people:
+        roles = ", ".join(f'"{role}"' for role in one.roles)
+        lines += [
+            "[[people]]",
+            f'person_id = "{one.person_id}"',
+            f'title = "{one.title}"',
+            f"years_reading = {one.years_reading}",
+            f"roles = [{roles}]",
+        ]
+    for team in roster.teams:
+        readers = ", ".join(f'"{name}"' for name in team.reader_ids)
+        lines += [
+            "[[teams]]",
+            f'team_id = "{team.team_id}"',
+            f"reader_ids = [{readers}]",
+            f'leader_id = "{team.leader_id}"',
+        ]
+    text = "\n".join(lines) + "\n"
+    assert tomllib.loads(text)
+    return text
+
+
+def make_ball_project(site: Site, by: Visitor, *cases: str) -> str:
+    """A project on scans of a ball."""
+    write_scans(site.settings.scan_sets / SCANS, *cases)
+    return make_project(
+        site, by.account, title="Balls", images=SCANS, roster=roster_text().encode()
+    )
+
+
+def with_accounts(site: Site, project_id: str, by: Visitor, *names: str) -> dict[str, Visitor]:
+    """Accounts for people of a project, each named as the person."""
+    books = open_books(site, project_id, by.account)
+    found = {}
+    for name in names:
+        person = books.base.workflow.roster.person(name)
+        made = make_person(site, f"{name}.x", *(NEEDS[role] for role in person.roles))
+        assign(books, by.account, name, made.account)
+        found[name] = made
+    return found
+
+
+def at_work(site: Site, project_id: str, name: str) -> Person:
+    """Somebody who has signed in, in their room."""
+    browser: Browser = signed_in(site, f"{name}.x")
+    return Person(browser.client, f"/projects/{project_id}/room")
+
+
+def opens_batch(browser: Browser, project_id: str, **given: str) -> object:
+    """Open a batch by the form of the project's page."""
+    page = f"/projects/{project_id}"
+    return browser.post(f"{page}/batches", page, batch="b1", team="one", **given)
+
+
+def kept_files(folder: Path) -> list[str]:
+    """The names of all files below a folder."""
+    return sorted(str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file())

@@ -1,0 +1,385 @@
+"""Projects on a site: the steps of the state machine, each one transaction, by accounts."""
+
+import io
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from sqlalchemy import func, select
+
+from builders.portal import ADDRESS, CHEAP, Browser, make_person, signed_in
+from builders.site_projects import (
+    SCANS,
+    at_work,
+    make_ball_project,
+    opens_batch,
+    roster_text,
+    with_accounts,
+)
+from builders.working import BESIDE, PLACE, ball_project, desk_of
+from nodulebench.annotate.process.actions import ReleaseBatch
+from nodulebench.errors import InputError
+from nodulebench.formats import read_reference
+from nodulebench.portal.access.accounts import DeniedError, change_roles
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.backup import back_up, restore
+from nodulebench.portal.projects.making import (
+    make_project,
+    open_books,
+    project_problems,
+    take_project,
+    write_out,
+)
+from nodulebench.portal.projects.people import assign
+from nodulebench.portal.site import Settings, Site
+from nodulebench.portal.store.event_log import check_log
+from nodulebench.portal.store.tables import ProjectEdit, ProjectEvent
+from nodulebench.workflows.annotate.desk import open_project
+from nodulebench.workflows.annotate.project_log import audit_project
+from nodulebench.workflows.annotate.released_batches import export_released
+
+TEAM = ("r1", "r2", "r3", "lead2", "judge1")
+
+
+@pytest.fixture
+def project(site: Site, organiser: Visitor) -> str:
+    made = make_ball_project(site, organiser, "a")
+    assign(
+        open_books(site, made, organiser.account), organiser.account, "office", organiser.account
+    )
+    return made
+
+
+def works_through(site: Site, project_id: str) -> None:
+    """Three readers who disagree, types, a review with a corrected outline, a ruling, release."""
+    for name in ("r1", "r2", "r3"):
+        person = at_work(site, project_id, name)
+        person.draw(0, "f1", PLACE, 5, type="solid")
+        if name == "r2":
+            person.draw(0, "f2", BESIDE, 3)
+        person.hand_in(0)
+    typist = at_work(site, project_id, "r2")
+    for name in ("own-1", "own-2"):
+        typist.answer(0, name, type="solid")
+    typist.hand_in(0)
+    leader = at_work(site, project_id, "lead2")
+    first = leader.ask("/scans/0/reading")["findings"][0]["finding"]
+    smaller = [
+        {**one, "outline": [[x * 0.9 + PLACE[0] * 0.1, y] for x, y in one["outline"]]}
+        for one in first["slices"]
+    ]
+    leader.answer(0, "candidate-1", answer="yes", slices=smaller)
+    leader.answer(0, "candidate-2", answer="no", comment="a vessel")
+    leader.hand_in(0)
+    judge = at_work(site, project_id, "judge1")
+    judge.answer(0, "candidate-2", answer="no", comment="agreed", discussed_with=["judge2"])
+    judge.hand_in(0)
+    judge.post("/work/b1/release")
+
+
+def problems(site: Site, project_id: str) -> list[str]:
+    books = open_books(site, project_id, "")
+    with site.database.reading() as session:
+        return [
+            *(str(one) for one in project_problems(books, session)),
+            *(str(one) for one in check_log(session, site.key).problems),
+        ]
+
+
+def test_from_a_form_to_a_reference_on_both_databases(any_site: Site, tmp_path: Path) -> None:
+    site = any_site
+    organiser = make_person(site, "olga", "organiser")
+    olga = signed_in(site, "olga")
+    assert "No folder of scans" in olga.get("/projects/new").text
+    made = make_ball_project(site, organiser, "a")
+    files = {"roster": ("people.toml", roster_text().encode())}
+    given = {"title": "By form", "images": SCANS, "workflow": "nifdc-2022"}
+    project = olga.post("/projects/new", "/projects/new", files=files, **given).headers["location"]
+    project_id = project.rpartition("/")[2]
+    assert project_id != made
+    with_accounts(site, project_id, organiser, *TEAM)
+    assert opens_batch(olga, project_id, reviewer="lead2").status_code == 303
+    works_through(site, project_id)
+    assert problems(site, project_id) == []
+    assert "The log of the project holds" not in olga.get(project).text
+    page = olga.get(f"{project}?check=yes").text
+    assert "released" in page
+    assert "The log of the project holds" in page
+    taken = zipfile.ZipFile(io.BytesIO(olga.get(f"{project}/reference.zip").content))
+    taken.extractall(tmp_path / "taken")
+    (nodule,) = read_reference(tmp_path / "taken/reference").nodules.iter_rows(named=True)
+    assert (nodule["corrected_by"], nodule["agreement"], nodule["type"]) == ("lead2", 3, "solid")
+    whole = zipfile.ZipFile(io.BytesIO(olga.get(f"{project}/project.zip").content))
+    whole.extractall(tmp_path / "taken")
+    desk = open_project(tmp_path / "taken/project")
+    assert audit_project(desk).problems == ()
+    again = export_released(desk, tmp_path / "bundle")
+    assert again.nodules.height == 1
+    assert desk.batch("b1").rulings["a", "candidate-2"].comment == "agreed"
+
+
+def test_a_reviewer_is_drawn_when_all_have_read(
+    site: Site, organiser: Visitor, project: str, as_organiser: Browser
+) -> None:
+    with_accounts(site, project, organiser, "r1", "r2", "r3")
+    opens_batch(as_organiser, project)
+    draw = f"/projects/{project}/batches/b1/draw"
+    assert "Draw the reviewer" not in as_organiser.get(f"/projects/{project}").text
+    early = as_organiser.post(draw, f"/projects/{project}")
+    assert early.status_code == 422
+    for name in ("r1", "r2", "r3"):
+        at_work(site, project, name).hand_in(0)
+    assert "Draw the reviewer" in as_organiser.get(f"/projects/{project}").text
+    assert as_organiser.post(draw, f"/projects/{project}").status_code == 303
+    with open_books(site, project, "").desk() as desk:
+        assert desk.batch("b1").order.reviewer_id == "lead2"
+    assert str(site.settings.storage) not in early.text
+
+
+def test_a_project_of_the_command_line_goes_on_here_and_comes_back(
+    site: Site, organiser: Visitor, tmp_path: Path
+) -> None:
+    folder = ball_project(tmp_path, "a")
+    site.settings.scan_sets.mkdir(parents=True)
+    (folder / "scans").rename(site.settings.scan_sets / "mine")
+    made = take_project(site, organiser.account, desk_of(folder), title="Mine", images="mine")
+    with_accounts(site, made, organiser, *TEAM)
+    works_through(site, made)
+    assert problems(site, made) == []
+    desk = write_out(open_books(site, made, ""), tmp_path / "back")
+    assert audit_project(desk).problems == ()
+    assert next(one.step for one in desk.log.read()) == "open"
+    assert desk.batch("b1").is_released
+    with pytest.raises(InputError, match="is there already"):
+        write_out(open_books(site, made, ""), tmp_path / "back")
+
+
+def test_a_step_is_whole_or_nothing(
+    site: Site,
+    organiser: Visitor,
+    project: str,
+    as_organiser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Event, frozen draft and the line in the log of the site: all of them, or none."""
+    with_accounts(site, project, organiser, "r1")
+    opens_batch(as_organiser, project)
+    person = at_work(site, project, "r1")
+    person.draw(0, "f1", PLACE)
+
+    def counts() -> tuple[int, int, int]:
+        with site.database.reading() as session:
+            edits = session.scalar(select(func.count()).select_from(ProjectEdit))
+            events = session.scalar(select(func.count()).select_from(ProjectEvent))
+            told = check_log(session, site.key).events
+        return edits or 0, events or 0, sum(one.action == "project_step" for one in told)
+
+    before = counts()
+
+    def broken(*_: object, **__: object) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(site), "record", broken)
+        with pytest.raises(OSError, match="the disk is full"):
+            person.client.post(f"{person.where}/scans/0/hand-in", headers=OWN)
+    assert counts() == before
+    assert person.ask("/scans")[0]["mode"] == "read"
+    person.hand_in(0)
+    assert counts() == (before[0] + 1, before[1] + 1, before[2] + 1)
+
+
+OWN = {"X-Requested-With": "nodulebench"}
+
+
+def test_two_processes_see_each_others_drafts_and_none_is_lost_or_doubled(any_site: Site) -> None:
+    """Two sites on one database are two web processes: every edit is there, once, in order."""
+    organiser = make_person(any_site, "olga", "organiser")
+    made = make_ball_project(any_site, organiser, "a")
+    books = open_books(any_site, made, organiser.account)
+    assign(books, organiser.account, "office", organiser.account)
+    with_accounts(any_site, made, organiser, "r1")
+    assert opens_batch(signed_in(any_site, "olga"), made).status_code == 303
+    other = Site.open(any_site.settings)
+    here, there = at_work(any_site, made, "r1"), at_work(other, made, "r1")
+
+    def edits(person, first: str) -> None:
+        for number in range(1, 8):
+            person.draw(0, f"{first}{number}", PLACE)
+
+    here.draw(0, "h0", PLACE)
+    there.draw(0, "t0", PLACE)
+
+    threads = [Thread(target=edits, args=one) for one in ((here, "h"), (there, "t"))]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    for person in (here, there):
+        found = [one["id"] for one in person.ask("/scans/0/reading")["findings"]]
+        assert sorted(found) == sorted(f"{way}{number}" for way in "ht" for number in range(8))
+        assert [one[1] for one in found if one[0] == "h"] == [str(at) for at in range(8)]
+    stale = {"client": "x", "number": 1, "finding_id": "h0", "based_on": 0, "finding": None}
+    answer = there.client.post(f"{there.where}/scans/0/edits", json=stale, headers=OWN)
+    assert (answer.status_code, answer.json()["detail"]["code"]) == (409, "changed_elsewhere")
+    other.database.close()
+
+
+def test_a_backup_holds_projects_and_goes_on_on_the_other_database(
+    any_site: Site, any_database: str, tmp_path: Path
+) -> None:
+    organiser = make_person(any_site, "olga", "organiser")
+    made = make_ball_project(any_site, organiser, "a")
+    books = open_books(any_site, made, organiser.account)
+    assign(books, organiser.account, "office", organiser.account)
+    with_accounts(any_site, made, organiser, "r1")
+    opens_batch(signed_in(any_site, "olga"), made)
+    at_work(any_site, made, "r1").draw(0, "f1", PLACE)
+    back_up(any_site, tmp_path / "site.zip")
+    database = "" if not any_database else any_database.rpartition("/")[0] + "/postgres"
+    settings = Settings(
+        tmp_path / "new",
+        database if not any_database else "",
+        ADDRESS,
+        scans=any_site.settings.scan_sets,
+        passwords=CHEAP,
+    )
+    restore(tmp_path / "site.zip", settings)
+    restored = Site.open(settings)
+    person = at_work(restored, made, "r1")
+    person.draw(0, "f2", BESIDE)
+    found = person.ask("/scans/0/reading")["findings"]
+    assert [one["id"] for one in found] == ["f1", "f2"]
+    assert problems(restored, made) == []
+    restored.database.close()
+
+
+def test_what_was_changed_in_the_tables_is_told(
+    site: Site, organiser: Visitor, project: str, as_organiser: Browser
+) -> None:
+    with_accounts(site, project, organiser, "r1")
+    opens_batch(as_organiser, project)
+    at_work(site, project, "r1").hand_in(0)
+    assert problems(site, project) == []
+    with site.database.writing() as session:
+        one = session.get_one(ProjectEvent, (project, 2))
+        one.content = one.content.replace(b'"r1"', b'"r2"')
+    told = problems(site, project)
+    assert any("was changed" in one for one in told)
+    assert any("not what the log of the site tells" in one for one in told)
+    for query in ("", "?check=yes"):
+        assert "does not hold" in as_organiser.get(f"/projects/{project}{query}").text
+
+
+def test_who_may_be_whom(site: Site, organiser: Visitor, project: str) -> None:
+    books = open_books(site, project, organiser.account)
+
+    def refused(person: str, account: str) -> str:
+        with pytest.raises(DeniedError) as error:
+            assign(books, organiser.account, person, account)
+        return error.value.code
+
+    reader = make_person(site, "rea", "reader")
+    both = make_person(site, "both", "reader", "organiser")
+    assert refused("lead1", reader.account) == "person_roles"
+    assert refused("r1", both.account) == "person_roles"
+    assert refused("r1", "nobody") == "not_found"
+    assign(books, organiser.account, "r1", reader.account)
+    assert refused("r2", reader.account) == "person_twice"
+    assign(books, organiser.account, "r1", "")
+    assign(books, organiser.account, "r2", reader.account)
+
+
+def test_nobody_goes_on_in_the_place_of_somebody_who_has_read(
+    site: Site, organiser: Visitor, project: str, as_organiser: Browser
+) -> None:
+    people = with_accounts(site, project, organiser, "r1")
+    opens_batch(as_organiser, project)
+    at_work(site, project, "r1").hand_in(0)
+    other = make_person(site, "other", "reader")
+    books = open_books(site, project, organiser.account)
+    with pytest.raises(DeniedError, match="person_acted"):
+        assign(books, organiser.account, "r1", other.account)
+    assign(books, organiser.account, "r1", people["r1"].account)
+
+
+def test_bad_rosters_and_folders_are_told_on_the_page(
+    site: Site, organiser: Visitor, as_organiser: Browser
+) -> None:
+    make_ball_project(site, organiser, "a")
+    given = {"title": "Wrong", "images": SCANS, "workflow": "nifdc-2022"}
+
+    def told(roster: bytes, cases: bytes = b"", **more: str) -> str:
+        files = {"roster": ("people.toml", roster), "cases": ("cases.csv", cases)}
+        answer = as_organiser.post(
+            "/projects/new", "/projects/new", files=files, **{**given, **more}
+        )
+        assert answer.status_code in (404, 422)
+        return answer.text
+
+    assert "is not valid TOML" in told(b"[[people")
+    assert "is resident with 0 years" in told(roster_text().replace("= 6", "= 0").encode())
+    assert "holds no scan of &#39;z&#39;" in told(roster_text().encode(), b"case_id\nz\n")
+    assert "asks for an exam" in told(f"rules.requires_exam = true\n{roster_text()}".encode())
+    told(roster_text().encode(), images="../..")
+    assert str(site.settings.storage) not in told(b"x = ")
+
+
+def test_who_reads_reviews_or_arbitrates_has_passed_the_exam_where_it_is_asked_for(
+    site: Site, organiser: Visitor, as_organiser: Browser
+) -> None:
+    make_ball_project(site, organiser, "a")
+    roster = f"rules.requires_exam = true\n{roster_text()}".encode()
+    names = [*(f"r{number}" for number in range(1, 7)), "lead1", "lead2", "judge1", "judge2"]
+
+    def sheets(*failed: str) -> bytes:
+        every = [{"candidate": one, "has_passed": one not in failed} for one in names]
+        return json.dumps(every).encode()
+
+    def made(exam: bytes) -> str:
+        given = {"title": "Examined", "images": SCANS, "roster": roster, "exam": exam}
+        return make_project(site, organiser.account, **given)
+
+    for person in ("r2", "lead1", "judge2"):
+        with pytest.raises(InputError, match=f"{person}.*has not passed the exam"):
+            made(sheets(person))
+    page = as_organiser.get(f"/projects/{made(sheets())}").text
+    assert page.count("<td>passed</td>") == len(names)
+
+
+def test_a_roster_with_keys_stays_at_home(site: Site, organiser: Visitor, tmp_path: Path) -> None:
+    from nodulebench.storage.keys.person_key import new_person_key
+
+    make_ball_project(site, organiser, "a")
+    text = roster_text()
+    for name in (*(f"r{number}" for number in range(1, 7)), "lead1", "lead2", "judge1", "judge2"):
+        new_person_key(tmp_path / name)
+    new_person_key(tmp_path / "office")
+    for file in tmp_path.glob("*.pub"):
+        key = " ".join(file.read_text().split()[:2])
+        text = text.replace(
+            f'person_id = "{file.stem}"\n', f'person_id = "{file.stem}"\nkey = "{key}"\n'
+        )
+    with pytest.raises(InputError, match="nobody could sign on a site"):
+        make_project(site, "", title="Keys", images=SCANS, roster=text.encode())
+
+
+def test_a_role_that_is_taken_away_closes_the_room(
+    site: Site, organiser: Visitor, project: str, as_organiser: Browser
+) -> None:
+    people = with_accounts(site, project, organiser, "r1")
+    opens_batch(as_organiser, project)
+    assert at_work(site, project, "r1").ask("/scans")
+    change_roles(site, people["r1"].account, ("arbitrator",), organiser.account)
+    person = at_work(site, project, "r1")
+    assert person.client.get(f"{person.where}/scans").status_code == 403
+
+
+def test_a_stranger_takes_no_step(site: Site, organiser: Visitor, project: str) -> None:
+    with open_books(site, project, organiser.account).desk(acts=True) as desk:
+        with pytest.raises(InputError, match="is not open"):
+            desk.does("judge1", ReleaseBatch(batch_id="b1"))
+        assert replace(desk, passed=None).passed is None

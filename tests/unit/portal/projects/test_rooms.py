@@ -1,0 +1,171 @@
+"""The door of rooms on a site: whose they are, from where they are asked, and what they tell."""
+
+import re
+
+import pytest
+
+from builders.attacked import OWN, TRIES, answers_of
+from builders.portal import Browser, make_person, signed_in
+from builders.site_projects import at_work, make_ball_project, opens_batch, with_accounts
+from builders.working import BESIDE, PLACE, Person
+from nodulebench.portal.access.accounts import change_roles
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.projects.making import open_books
+from nodulebench.portal.projects.people import assign
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.event_log import latest_events
+
+PAGES = (
+    "/projects",
+    "/projects/{id}",
+    "/projects/{id}/project.zip",
+    "/projects/{id}/reference.zip",
+    "/projects/new",
+    "/log",
+    "/desk",
+    "/",
+)
+
+
+@pytest.fixture
+def projects(site: Site, organiser: Visitor) -> tuple[str, str]:
+    """Two projects that are alike, with the same people."""
+    made = tuple(make_ball_project(site, organiser, "a") for _ in range(2))
+    names = ("r1", "r2", "r3", "lead2", "judge1")
+    people = with_accounts(site, made[0], organiser, *names)
+    for one in made:
+        books = open_books(site, one, organiser.account)
+        assign(books, organiser.account, "office", organiser.account)
+        for name, account in people.items():
+            assign(books, organiser.account, name, account.account)
+        assert opens_batch(signed_in(site, "olga"), one, reviewer="lead2").status_code == 303
+    return made[0], made[1]
+
+
+def answers(site: Site, project: str, person: Person) -> dict[str, str]:
+    """All that somebody is told of a project, on every route of the room and every page."""
+    steps = [
+        f"/scans/{one['number']}/hand-in" for one in person.ask("/scans") if one["mode"] != "look"
+    ]
+    told = dict(answers_of(person.client, but=steps, where=person.where))
+    for page in PAGES:
+        one = person.client.get(page.format(id=project))
+        assert one.headers["cache-control"] == "no-store"
+        told[page] = f"{one.status_code} {one.text}"
+    room = re.search(r'data-room="(\w+)"', told["GET / 0"])
+    assert room
+    assert str(site.settings.storage) not in "".join(told.values())
+    hidden = re.compile(rf"{project}|{room[1]}|value=\"[\w-]{{40,}}\"")
+    return {name: hidden.sub("X", text) for name, text in told.items() if name != "/projects"}
+
+
+def test_a_reader_is_answered_the_same_whatever_the_others_drew(
+    site: Site, projects: tuple[str, str]
+) -> None:
+    full, empty = projects
+    spies = [at_work(site, one, "r1") for one in projects]
+    for one in spies:
+        one._tab = "tab"
+
+    def same() -> None:
+        told = [answers(site, one, spy) for one, spy in zip(projects, spies, strict=True)]
+        assert [name for name in told[0] if told[0][name] != told[1][name]] == []
+
+    for name in ("r2", "r3"):
+        other = at_work(site, full, name)
+        for number, place in enumerate((BESIDE, PLACE)):
+            other.draw(0, f"f{number}", place, 3, type="part_solid")
+        other.hand_in(0)
+        at_work(site, empty, name).hand_in(0)
+    same()
+    for one in spies:
+        one.draw(0, "mine", PLACE, 4)
+        one.hand_in(0)
+    assert [one.ask("/scans")[0]["mode"] for one in spies] == ["type", "type"]
+    same()
+
+
+def test_only_who_has_a_part_comes_in_and_refusals_are_written_down(
+    site: Site, projects: tuple[str, str], organiser: Visitor
+) -> None:
+    stranger = make_person(site, "stranger", "reader", "team_leader", "arbitrator")
+    make_person(site, "ada", "participant")
+    for login, status in (("stranger", 404), (organiser.login, 403), ("ada", 403)):
+        browser = signed_in(site, login)
+        where = f"/projects/{projects[0]}/room"
+        found = dict(answers_of(browser.client, where=where))
+        assert {text.partition(" ")[0] for text in found.values()} == {str(status)}
+        assert len(found) >= len(TRIES)
+        assert browser.get(f"{where}/static/viewer/main.js").status_code == status
+    with site.database.reading() as session:
+        refused = [one for one in latest_events(session, None, 400) if one.action == "refused"]
+    assert stranger.account in {one.account for one in refused}
+
+
+def test_who_is_not_signed_in_is_led_to_the_door_and_edits_wait(
+    site: Site, projects: tuple[str, str]
+) -> None:
+    where = f"/projects/{projects[0]}/room"
+    nobody = Browser(site)
+    answer = nobody.get(f"{where}/")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/sign-in?next={where}/")
+    assert nobody.get(f"{where}/scans").status_code == 401
+    assert nobody.client.post(f"{where}/scans/0/edits", json={}, headers=OWN).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {**OWN, "Origin": "https://evil"},
+        {**OWN, "Sec-Fetch-Site": "cross-site"},
+        {**OWN, "Sec-Fetch-Site": "same-site"},
+    ],
+    ids=["not our page", "other origin", "cross-site", "same-site"],
+)
+def test_pages_of_others_cannot_ask_in_a_readers_name(
+    site: Site, projects: tuple[str, str], headers: dict[str, str]
+) -> None:
+    person = at_work(site, projects[0], "r1")
+    answer = person.client.post(f"{person.where}/scans/0/hand-in", headers=headers)
+    assert answer.status_code == 403
+    assert person.ask("/scans")[0]["mode"] == "read"
+
+
+def test_a_token_opens_no_room(site: Site, projects: tuple[str, str]) -> None:
+    """Programs do not read scans in somebody's name."""
+    reader = signed_in(site, "r1.x")
+    page = reader.post("/account/tokens", "/account", name="mine").text
+    secret = re.search(r"<code>([\w-]{40,})</code>", page)
+    assert secret
+    program = Browser(site)
+    headers = {"Authorization": f"Bearer {secret[1]}"}
+    path = f"/projects/{projects[0]}/room/scans"
+    assert program.client.get(path, headers=headers).status_code == 401
+
+
+def test_a_reader_who_becomes_organiser_stays_blind(
+    site: Site, projects: tuple[str, str], organiser: Visitor
+) -> None:
+    books = open_books(site, projects[0], organiser.account)
+    with site.database.reading() as session:
+        from nodulebench.portal.projects.people import members_of
+
+        reader = members_of(session, books.project_id)["r1"].account
+    change_roles(site, reader, ("reader", "organiser"), organiser.account)
+    browser = signed_in(site, "r1.x")
+    for name in ("project.zip", "reference.zip"):
+        assert browser.get(f"/projects/{projects[0]}/{name}").status_code == 403
+    page = browser.get(f"/projects/{projects[0]}")
+    assert "Readings handed in" not in page.text
+    assert browser.get(f"/projects/{projects[0]}/room/scans").status_code == 403
+
+
+def test_rooms_speak_the_language_that_was_chosen(site: Site, projects: tuple[str, str]) -> None:
+    person = at_work(site, projects[0], "r1")
+    assert "← Projects" in person.client.get(f"{person.where}/").text
+    person.client.get("/language/zh")
+    page = person.client.get(f"{person.where}/")
+    assert "阅片项目" in page.text
+    assert "blob:" in page.headers["content-security-policy"]
+    assert "阅片" in person.client.get("/projects").text
