@@ -47,6 +47,11 @@ EVALUATE = "evaluate {} --reference luna16 --bootstraps 10 --out result"
 RESULT = ("result", (EVALUATE.format("mine.csv"),), "verify result")
 SIGN = "sign result --key key.pem --by Laboratory"
 NEW_KEY = "sign --new-key key.pem"
+PACK = "platform pack codabench --reference luna16 --out packed"
+SCORE = (
+    "platform score codabench --marks mine.csv --reference packed/reference_data "
+    "--protocol packed/scoring_program/protocol.toml"
+)
 RESULTS = {
     "evaluate": Job(EVALUATE.format("mine.csv"), "result", (), "verify result"),
     "evaluate --force": Job(EVALUATE.format("other.csv --force"), *RESULT),
@@ -102,6 +107,10 @@ RESULTS = {
     ),
     "coverage": Job("coverage luna16 --design design.toml --out composition", "composition"),
     "conformance export": Job("conformance export golden", "golden"),
+    "platform pack": Job(
+        PACK, "packed", (), "evaluate mine.csv --reference packed/reference_data --bootstraps 10"
+    ),
+    "platform score": Job(f"{SCORE} --out scores.json", "scores.json", (PACK,)),
 }
 OPEN = "open sealed"
 SEAL = "seal bundle --key ada.key --policy policy.toml --out sealed"
