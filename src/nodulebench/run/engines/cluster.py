@@ -45,9 +45,10 @@ LOOPBACK = "127.0.0.1"
 CONNECT_S = 15
 START_S = 120
 """How long the first worker may take to come."""
+UNDISTURBED = "nodulebench.run.engines.undisturbed"
 PRELOAD = [
     FIRST,
-    "nodulebench.run.engines.undisturbed",
+    UNDISTURBED,
     "distributed.worker",
     "nodulebench.run.engines.carrier",
 ]
@@ -230,7 +231,13 @@ def _local_cluster(workers: int, gpus: int) -> Iterator[DaskEngine]:
         "dashboard": False,
         "dashboard_address": f"{LOOPBACK}:0",
     }
-    carries = {**common, "nthreads": workers, "memory_limit": 0, "silence_logs": logging.CRITICAL}
+    carries = {
+        **common,
+        "nthreads": workers,
+        "memory_limit": 0,
+        "silence_logs": logging.CRITICAL,
+        "preload": [UNDISTURBED],  # a server that another engine started does not know it
+    }
     if gpus:
         cards = ",".join(map(str, graphics_cards()[: workers * gpus]))
         carries |= {"resources": {"GPU": workers * gpus}, "env": {CARDS: cards}}
