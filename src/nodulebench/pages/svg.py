@@ -40,6 +40,11 @@ def label(x: float, y: float, text: str, kind: str = "") -> str:
     return f'<text{named} x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
 
 
+def told_there(shapes: str, text: str) -> str:
+    """Shapes that tell a text where one points at them."""
+    return f"<g><title>{escape(text)}</title>{shapes}</g>"
+
+
 def stand_alone(picture: str, *, medium: Medium = "light", style: str = "") -> str:
     """A picture as a file of its own, with the style that it needs; ``style`` comes after it."""
     head, _, rest = str(picture).partition(">")

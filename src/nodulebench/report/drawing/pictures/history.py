@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from nodulebench.pages.svg import label
+from nodulebench.pages.svg import label, told_there
 from nodulebench.report.drawing.axes import Axis
 from nodulebench.report.drawing.pictures.canvas import (
     WIDTH,
@@ -68,10 +68,10 @@ def history_chart(
     parts.append(stroke(f"curve c{Style(0).colour}", f"{path}H{right:.1f}"))
     for number, one in enumerate(steps):
         x = LEFT + share * (number + 0.5)
-        parts.append(f"<g><title>{escape(one.told)}</title>")
+        shapes = Style(0).marker(x, height(one.value))
         if one.low is not None and one.high is not None:
-            parts.append(whisker_up(x, height(one.low), height(one.high)))
-        parts.append(f"{Style(0).marker(x, height(one.value))}</g>")
+            shapes = whisker_up(x, height(one.low), height(one.high)) + shapes
+        parts.append(told_there(shapes, one.told))
         if len(steps) <= MOST_NAMED:
             parts.append(label(x, bottom + 18, shortened(one.name, share - 4)))
     parts.append(stroke("base", f"M{LEFT} {bottom}H{right:.1f}"))
