@@ -418,12 +418,12 @@ class AnythingInReview(AnyoneTriesAnything):
 
 
 TestAnyoneTriesAnything = AnyoneTriesAnything.TestCase
-TestAnyoneTriesAnything.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestAnyoneTriesAnything.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 TestAllReadersType = AllReadersType.TestCase
 TestAllReadersType.settings = settings(max_examples=20, stateful_step_count=40, deadline=None)
 
 TestAnythingInReview = AnythingInReview.TestCase
-TestAnythingInReview.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+TestAnythingInReview.settings = settings(max_examples=15, stateful_step_count=30, deadline=None)
 
 
 def test_the_steps_tried_here_can_reach_a_release() -> None:

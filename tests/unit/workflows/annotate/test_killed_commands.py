@@ -19,7 +19,7 @@ TESTS = Path(__file__).parents[3]
 @pytest.mark.parametrize(
     ("how", "stride", "titles", "stops"),
     [
-        ("killed", 2, ("open", "read last", "add", "export"), 16),
+        ("killed", 4, ("open", "read last", "add", "export"), 8),
         ("full", 4, ("open", "read last", "settle"), 5),
     ],
 )
