@@ -24,6 +24,8 @@ class KilledRuns:
 
     def __init__(self, folder: Path, engine: str = "local", more: tuple[str, ...] = ()) -> None:
         self.folder, self.engine, self.more = folder, engine, more
+        self.scratch = folder / "scratch"
+        self.scratch.mkdir()
         self.algorithm = algorithm_folder(folder / "mine", PROGRAM)
         self.cases = images_set(folder / "set", CASES)
         self.whole = self.tables(self.run_until_done(folder / "whole"))
@@ -37,6 +39,7 @@ class KilledRuns:
             [sys.executable, "-m", "nodulebench", *words],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(self.scratch)},  # what is left there is theirs alone
         )
 
     def run_until_done(self, out: Path) -> Path:

@@ -1,8 +1,5 @@
 """A killed run is completed by the next: nothing is lost, counted twice or left behind."""
 
-import tempfile
-from pathlib import Path
-
 import pytest
 
 from builders.algorithms import needs_bubblewrap
@@ -29,5 +26,5 @@ def test_a_killed_run_ends_like_an_undisturbed_one(runs: KilledRuns, seed: int) 
     found, _ = runs.kill_and_go_on(seed)
     for name, table in runs.whole.items():
         assert found[name].equals(table), name
-    left = Path(tempfile.gettempdir()).glob("nodulebench-*/.owner")
+    left = runs.scratch.glob("nodulebench-*/.owner")
     assert [path for path in left if not is_alive(path.read_text())] == []
