@@ -10,12 +10,11 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.core
 	$(BIN)/nodulebench demo --out nodulebench-demo
 
-# Three at a time on two cores: a third of the time tests wait for browsers, servers and clocks.
 test: $(VENV)/.dev
-	$(BIN)/pytest -q -n 3 --dist loadfile
+	$(BIN)/pytest -q -n 2 --dist loadfile
 
 check: $(VENV)/.dev lint
-	$(BIN)/pytest -q -n 3 --dist loadfile --cov --cov-report=term
+	$(BIN)/pytest -q -n 2 --dist loadfile --cov --cov-report=term
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
