@@ -6,8 +6,9 @@ import click
 
 from nodulebench.cli.options import FILE, print_next, print_written
 from nodulebench.cli.progress import ProgressLine
+from nodulebench.workflows.platforms import PLATFORMS
 
-PLATFORMS = click.Choice(["grand-challenge", "codabench", "medperf"])
+NAMES = click.Choice(list(PLATFORMS))
 
 
 @click.group("platform")
@@ -16,7 +17,7 @@ def command() -> None:
 
 
 @command.command("pack")
-@click.argument("platform", type=PLATFORMS)
+@click.argument("platform", type=NAMES)
 @click.option("--reference", required=True, type=FILE, help="Open test set: bundle, LUNA16 folder.")
 @click.option("--protocol", default="luna16", show_default=True, help="Name or TOML file.")
 @click.option("--image", default="nodulebench-scorer:latest", show_default=True, help="Its name.")
@@ -30,10 +31,9 @@ def pack(platform: str, reference: Path, protocol: str, image: str, out: Path) -
     \b
     nodulebench platform pack codabench --reference luna16/ --out bundle/
     """
-    from nodulebench.workflows.platforms import PLATFORMS as KNOWN
     from nodulebench.workflows.platforms.pack import pack_for
 
-    chosen = KNOWN[platform]
+    chosen = PLATFORMS[platform]
     with ProgressLine("packing"):
         written, columns = pack_for(chosen, reference, protocol, out, image)
     print_written(*written)
@@ -45,7 +45,7 @@ def pack(platform: str, reference: Path, protocol: str, image: str, out: Path) -
 
 
 @command.command("score")
-@click.argument("platform", type=PLATFORMS)
+@click.argument("platform", type=NAMES)
 @click.option("--marks", type=FILE, help="Instead of where the platform lays them.")
 @click.option("--reference", type=FILE, help="Instead of where the platform lays it.")
 @click.option("--protocol", type=FILE, help="Instead of the one in the image.")
@@ -65,11 +65,10 @@ def score(
     nodulebench platform score codabench --marks marks.zip/ --reference bundle/reference_data \
         --protocol bundle/scoring_program/protocol.toml --out scores.json
     """
-    from nodulebench.workflows.platforms import PLATFORMS as KNOWN
     from nodulebench.workflows.platforms.score import score_as
 
     with ProgressLine("scoring"):
         written = score_as(
-            KNOWN[platform], marks=marks, reference=reference, protocol=protocol, answer=answer
+            PLATFORMS[platform], marks=marks, reference=reference, protocol=protocol, answer=answer
         )
     print_written(written)

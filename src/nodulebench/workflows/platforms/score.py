@@ -45,15 +45,18 @@ def score_as(
     chosen = str(protocol or platform.protocol)
     given = marks_in(marks or platform.marks)
     found = _evaluated(given, reference or platform.reference, chosen)
-    answered = dict(_numbers(readings(evaluation_document(found).soundly)))
-    first = primary(list(readings(evaluation_document(found).soundly)))
-    if answered.get(key(first)) is None:
+    told = list(readings(evaluation_document(found).soundly))
+    if not told:
+        what = "cannot be judged under any rule of this benchmark."
+        raise InputError.at("this submission", what, "Send what its rules ask for, as boxes.")
+    first = primary(told)
+    if first["value"] is None:
         what = f"leaves {first['figure']} undefined under the rule {first['rule']}."
         raise InputError.at("this submission", what, "It has no place in an order without it.")
     words = {"scorer": f"nodulebench {found.version}", "protocol": found.digests["protocol"]}
     place = answer or platform.answer
     place.parent.mkdir(parents=True, exist_ok=True)
-    write_json(answered | (words if platform.says_version else {}), place)
+    write_json(dict(_numbers(told)) | (words if platform.says_version else {}), place)
     return place
 
 

@@ -19,6 +19,7 @@ from nodulebench.formats.marks.grand_challenge_json import write_marks as write_
 from nodulebench.formats.marks.luna16_csv import write_marks
 from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.model.tables import Submission
+from nodulebench.protocols import protocol_text
 from nodulebench.workflows.evaluate.files import evaluate_files
 from nodulebench.workflows.platforms import PLATFORMS
 from nodulebench.workflows.platforms.pack import pack_for
@@ -203,6 +204,27 @@ def test_a_sealed_set_goes_to_no_platform(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a sealed test set"):
         pack_for(PLATFORMS["codabench"], sealed, "luna16", tmp_path / "out", "x")
     assert not (tmp_path / "out").exists()
+
+
+def test_marks_that_no_rule_can_judge_are_told_so(test_set: Path, tmp_path: Path) -> None:
+    write_marks(MARKS, tmp_path / "points.csv", TRUTH.cases)
+    protocol = tmp_path / "protocol.toml"
+    protocol.write_text(protocol_text("nifdc-2022"))
+    places = {"marks": tmp_path / "points.csv", "reference": test_set, "protocol": protocol}
+    with pytest.raises(InputError, match="cannot be judged under any rule of this benchmark"):
+        score_as(PLATFORMS["medperf"], **places, answer=tmp_path / "answer.json")
+    assert not (tmp_path / "answer.json").exists()
+
+
+def test_marks_that_hit_nothing_have_no_place_in_an_order(test_set: Path, tmp_path: Path) -> None:
+    away = MARKS.marks.with_columns(x_mm=pl.lit(9000.0))
+    write_marks(replace(MARKS, marks=away), tmp_path / "away.csv", TRUTH.cases)
+    protocol = tmp_path / "protocol.toml"
+    protocol.write_text(protocol_text("luna16"))
+    places = {"marks": tmp_path / "away.csv", "reference": test_set, "protocol": protocol}
+    with pytest.raises(InputError, match="leaves cpm undefined under the rule luna16"):
+        score_as(PLATFORMS["codabench"], **places, answer=tmp_path / "answer.json")
+    assert not (tmp_path / "answer.json").exists()
 
 
 def test_a_protocol_under_which_nothing_can_be_judged_is_refused(tmp_path: Path) -> None:
