@@ -71,6 +71,17 @@ class Entrance(Protocol):
         ...
 
 
+def with_headers(send: Send) -> Send:
+    """Answers with what browsers have to know of every page of a room."""
+
+    async def headed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(HEADERS)
+        await send(message)
+
+    return headed
+
+
 class Guard:
     """Everything that comes in goes by here first."""
 
@@ -85,13 +96,8 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
-            await send(message)
-
         refusal = self._refusal(scope)
-        await (refusal or self._app)(scope, receive, guarded)
+        await (refusal or self._app)(scope, receive, with_headers(send))
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)

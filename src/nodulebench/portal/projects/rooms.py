@@ -6,9 +6,8 @@ from threading import Lock
 
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from nodulebench.language import LANGUAGES, Language, portal_language
 from nodulebench.portal.access.accounts import DeniedError
@@ -22,7 +21,7 @@ from nodulebench.portal.projects.people import may_be, person_of
 from nodulebench.portal.projects.store import Books, books_of
 from nodulebench.portal.site import Site
 from nodulebench.workbench.app import workbench_app
-from nodulebench.workbench.door import HEADERS, OWN_PAGE
+from nodulebench.workbench.door import OWN_PAGE, with_headers
 from nodulebench.workbench.room import Voxels
 from nodulebench.workbench.scans import Scan, scans_in
 from nodulebench.workbench.work.room import WorkRoom
@@ -116,14 +115,9 @@ class SiteGuard:
             await self._app(scope, receive, send)
             return
 
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
-            await send(message)
-
         request = Request(scope)
         refusal = await run_in_threadpool(self._enter, request)
-        await (refusal or self._app)(scope, receive, guarded)
+        await (refusal or self._app)(scope, receive, with_headers(send))
 
     def _enter(self, request: Request) -> Response | None:
         """Put the room into the request; or say why not."""
