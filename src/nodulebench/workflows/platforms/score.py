@@ -7,13 +7,17 @@ with the reference stays between the lines of a traceback, which ``--debug`` sho
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats import fitting, read_reference
+from nodulebench.formats.marks.grand_challenge_jobs import holds_jobs
+from nodulebench.language import english
 from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.model.documents.readings import readings
 from nodulebench.model.results import Evaluation
+from nodulebench.run.contract.collect import OutputRefusedError, collect
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.check.check import check_alone
 from nodulebench.workflows.evaluate.files import evaluate_files
@@ -21,6 +25,7 @@ from nodulebench.workflows.platforms.platform import Platform
 
 PRIMARY = "cpm"
 """The figure that orders a leaderboard, where a protocol has it; else its first."""
+MOST_BYTES = 1 << 31
 _NOT_MARKS = ("metadata", "metadata.yaml", "__MACOSX")
 """What platforms and zip programs lay beside marks."""
 
@@ -43,8 +48,9 @@ def score_as(
         InputError: what is wrong with the marks, or that it is not the marks.
     """
     chosen = str(protocol or platform.protocol)
-    given = marks_in(marks or platform.marks)
-    found = _evaluated(given, reference or platform.reference, chosen)
+    with TemporaryDirectory() as scratch:
+        given = marks_in(_taken(marks or platform.marks, Path(scratch)))
+        found = _evaluated(given, reference or platform.reference, chosen)
     told = list(readings(evaluation_document(found).soundly))
     if not told:
         what = "cannot be judged under any rule of this benchmark."
@@ -66,9 +72,7 @@ def marks_in(folder: Path) -> Path:
     Raises:
         InputError: if there is nothing, or more than one thing.
     """
-    if not folder.exists():
-        raise InputError.at(folder, "is not there.", "Nothing was submitted.")
-    if not folder.is_dir():
+    if not folder.is_dir() or holds_jobs(folder):
         return folder
     inside = [
         one
@@ -84,6 +88,19 @@ def marks_in(folder: Path) -> Path:
         what = f"holds {names}; expected one file or folder of marks."
         raise InputError.at("the submission", what, "See: nodulebench formats.") from error
     return folder
+
+
+def _taken(marks: Path, scratch: Path) -> Path:
+    """A copy of what was sent: a link in it could lead to the reference, and a pipe nowhere."""
+    if not marks.exists():
+        raise InputError.at("the submission", "is not there.", "Nothing was submitted.")
+    if not marks.is_dir():
+        return marks
+    try:
+        collect(marks, scratch, MOST_BYTES)
+    except OutputRefusedError as error:
+        raise InputError.at("the submission", english(error.why)) from error
+    return scratch
 
 
 def key(reading: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Each platform's layout is made in a folder, and our command called as the platform would."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -182,8 +183,6 @@ def test_what_is_wrong_with_marks_is_told_with_its_line(
 
 
 def test_the_one_thing_in_a_folder_is_the_submission(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is not there"):
-        marks_in(tmp_path / "none")
     with pytest.raises(InputError, match="holds nothing"):
         marks_in(tmp_path)
     for name in ("a.csv", "b.csv"):
@@ -193,6 +192,25 @@ def test_the_one_thing_in_a_folder_is_the_submission(tmp_path: Path) -> None:
     (tmp_path / "b.csv").unlink()
     (tmp_path / "__MACOSX").mkdir()
     assert marks_in(tmp_path) == marks_in(tmp_path / "a.csv") == tmp_path / "a.csv"
+
+
+def test_jobs_whose_points_stand_in_their_list_are_the_submission(tmp_path: Path) -> None:
+    (tmp_path / "predictions.json").write_text(json.dumps([{"pk": "1"}]))
+    assert marks_in(tmp_path) == tmp_path
+
+
+def test_links_to_the_reference_and_pipes_are_not_followed(test_set: Path, tmp_path: Path) -> None:
+    protocol = tmp_path / "protocol.toml"
+    protocol.write_text(protocol_text("luna16"))
+    places = {"reference": test_set, "protocol": protocol, "answer": tmp_path / "answer.json"}
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "marks.parquet").symlink_to(test_set / "nodules.parquet")
+    (tmp_path / "piped").mkdir()
+    os.mkfifo(tmp_path / "piped" / "marks.csv")
+    for name, words in {"linked": "a link", "piped": "a pipe", "none": "is not there"}.items():
+        with pytest.raises(InputError, match=words):
+            score_as(PLATFORMS["codabench"], marks=tmp_path / name, **places)
+    assert not (tmp_path / "answer.json").exists()
 
 
 def test_a_sealed_set_goes_to_no_platform(tmp_path: Path) -> None:
