@@ -24,6 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from http.cookiejar import CookieJar
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -162,14 +163,20 @@ def judged(what: str, faults: str, wanted: dict[str, float], scans: Path, ms: li
 
 
 def interrupted(what: str, edits: int, pauses_s: Sequence[float], seed: int = 1) -> Told:
-    """One reader who draws on while the server is killed at any moment and comes back later."""
+    """One reader who draws on while the server is killed at any moment and comes back later.
+
+    They draw as many marks as they are told to, and on until the last kill is over.
+    """
     random = np.random.default_rng(seed)
     with reading_folder() as scans:
         server, tab, wanted = Server(scans), Tab("tab"), {}
         tab.opened(server.address)
+        are_over = threading.Event()
 
         def draw() -> None:
-            for number in range(edits):
+            for number in count():
+                if number >= edits and are_over.is_set():
+                    return
                 name = f"mark-{number}"
                 version = tab.put(name, float(number))
                 tab.put(name, number + 0.5, version)
@@ -177,19 +184,16 @@ def interrupted(what: str, edits: int, pauses_s: Sequence[float], seed: int = 1)
 
         drawing = threading.Thread(target=draw)
         drawing.start()
-        kills = 0
         for pause_s in pauses_s:
-            drawing.join(float(random.uniform(0.02, 0.2)))
-            if not drawing.is_alive():
-                break
+            time.sleep(float(random.uniform(0.02, 0.2)))
             server.kill()
-            kills += 1
             time.sleep(pause_s)
             server = Server(scans, server.port)
             tab.address = server.address
+        are_over.set()
         drawing.join()
         server.kill()
-        faults = f"kills: {kills}, away {sum(pauses_s[:kills]):g} s"
+        faults = f"kills: {len(pauses_s)}, away {sum(pauses_s):g} s"
         return judged(what, faults, wanted, scans, tab.ms)
 
 

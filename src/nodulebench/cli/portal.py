@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 STORAGE = Path("nodulebench-portal")
 MIB = 1024 * 1024
+DATABASE_WAIT_S = 60.0
+"""How long a worker waits for a database that starts beside it."""
 OIDC_SECRET = "NODULEBENCH_OIDC_SECRET"  # noqa: S105 - the name of a variable
 
 
@@ -127,7 +129,8 @@ def worker(
     stop = _parent_ended() if until_parent_ends else threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, lambda *_: stop.set())
-    work(Site.open(_settings(storage, database)), opened, stop, until_empty=until_empty)
+    site = Site.open(_settings(storage, database), DATABASE_WAIT_S)
+    work(site, opened, stop, until_empty=until_empty)
 
 
 @command.command("backup")

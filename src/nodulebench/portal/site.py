@@ -74,8 +74,12 @@ class Site:
     refusals: Refusals = field(default_factory=Refusals)
 
     @classmethod
-    def open(cls, settings: Settings) -> "Site":
+    def open(cls, settings: Settings, patience_s: float = 0.0) -> "Site":
         """Make what is missing, bring the tables to the newest form, and open all.
+
+        Args:
+            settings: how the site is set up.
+            patience_s: how long a database that is away is waited for.
 
         Raises:
             InputError: if the database cannot be used.
@@ -90,7 +94,7 @@ class Site:
             if not key.exists():
                 new_person_key(key, comment="NoduleBench portal")
             database = Database(settings.database_url)
-            database.migrate()
+            database.migrate(patience_s)
         return cls(settings, database, read_private_key(key))
 
     @contextmanager

@@ -4,9 +4,11 @@ SQLite runs with a write-ahead log; who writes takes its place at the beginning 
 so that two writers wait for each other instead of failing.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from alembic.config import Config
@@ -17,8 +19,10 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.orm import Session as Transaction
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, first_line
 
+LOG = logging.getLogger("nodulebench.portal")
+AGAIN_S = 0.5
 UNREACHED = (OperationalError, InterfaceError)
 """The database is away, or went away; what was not answered may have happened, or not."""
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -65,8 +69,26 @@ class Database:
         with Transaction(self._writer, expire_on_commit=False) as session, session.begin():
             yield session
 
-    def migrate(self) -> None:
-        """Bring the tables to the newest form."""
+    def migrate(self, patience_s: float = 0.0) -> None:
+        """Bring the tables to the newest form.
+
+        Args:
+            patience_s: how long a database that is away is waited for.
+        """
+        until = monotonic() + patience_s
+        while True:
+            try:
+                self.engine.connect().close()
+                return self._migrate()
+            except OperationalError as error:
+                if monotonic() > until:
+                    what = f"cannot be reached: {str(error.orig).strip()}"
+                    remedy = "Start it, or look at the address and who may connect."
+                    raise InputError.at("--database", what, remedy) from error
+                LOG.warning("the database is away: %s", first_line(error))
+            sleep(AGAIN_S)
+
+    def _migrate(self) -> None:
         config = Config()
         config.set_main_option("script_location", str(MIGRATIONS))
         scripts = ScriptDirectory(str(MIGRATIONS), version_locations=[str(MIGRATIONS)])
@@ -75,7 +97,6 @@ class Database:
             return scripts._upgrade_revs("heads", revision)  # as alembic's own command does
 
         context = EnvironmentContext(config, scripts, fn=steps)
-        self._reach()
         with (
             self._writer.connect() as connection,
             _unbound(connection, self.is_sqlite),
@@ -86,14 +107,6 @@ class Database:
             context.run_migrations()
             if self.is_sqlite and connection.exec_driver_sql(_UNBOUND_ROWS).first():
                 raise InputError.at("--database", "has rows that belong to nothing.")
-
-    def _reach(self) -> None:
-        try:
-            self.engine.connect().close()
-        except OperationalError as error:
-            what = f"cannot be reached: {str(error.orig).strip()}"
-            remedy = "Start it, or look at the address and who may connect."
-            raise InputError.at("--database", what, remedy) from error
 
     def close(self) -> None:
         """Give back every connection."""

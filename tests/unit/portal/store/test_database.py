@@ -1,6 +1,7 @@
 """The tables are the same on both databases, by migrations; a transaction is whole or nothing."""
 
-from threading import Thread
+from pathlib import Path
+from threading import Thread, Timer
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -61,3 +62,19 @@ def test_other_databases_are_refused() -> None:
 def test_a_database_that_does_not_answer_is_told_with_its_option() -> None:
     with pytest.raises(InputError, match=r"--database.*cannot be reached"):
         Database("postgresql://nobody@127.0.0.1:1/nothing").migrate()
+
+
+def test_a_database_that_comes_later_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nodulebench.portal.store.database.AGAIN_S", 0.01)
+    place = tmp_path / "mounted later"
+    database = Database(f"sqlite:///{place / 'portal.sqlite'}")
+    with pytest.raises(InputError, match="cannot be reached"):
+        database.migrate(patience_s=0.05)
+    coming = Timer(0.1, place.mkdir)
+    coming.start()
+    database.migrate(patience_s=30.0)
+    with database.reading() as session:
+        assert session.scalars(select(Setting)).all() == []
+    database.close()
