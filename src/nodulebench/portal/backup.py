@@ -8,9 +8,11 @@ import base64
 import json
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sqlalchemy import Integer, LargeBinary, Table, func, insert, select, text
@@ -20,7 +22,7 @@ from sqlalchemy.types import TypeEngine
 from nodulebench.errors import InputError
 from nodulebench.portal.archive import unpack
 from nodulebench.portal.entries import UNPACKED
-from nodulebench.portal.site import DATABASE, KEY, Settings, Site
+from nodulebench.portal.site import KEY, Settings, Site
 from nodulebench.portal.store.event_log import check_log
 from nodulebench.portal.store.tables import (
     Account,
@@ -32,7 +34,7 @@ from nodulebench.portal.store.tables import (
     StoredEvent,
     UtcTime,
 )
-from nodulebench.storage.staging import staged_file
+from nodulebench.storage.staging import staged_file, staged_folder
 
 SCHEMA = "nodulebench/portal-backup@1"
 ABOUT, ROWS, FILES = "backup.json", "rows", "files"
@@ -73,40 +75,58 @@ def back_up(site: Site, path: Path) -> None:
 def restore(path: Path, settings: Settings) -> int:
     """Make a site of a backup, in a storage and a database that hold nothing; its events.
 
+    All of it is there in the end, or nothing is.
+
     Raises:
-        InputError: if something is there already, the archive is no backup, or its log does not
-            hold.
+        InputError: if something is there already, the archive is no backup of this version or an
+            older one, or its log does not hold.
     """
     storage = settings.storage
-    if storage.exists() and any(one.name != DATABASE for one in storage.iterdir()):
+    if not path.is_file():
+        raise InputError.at(path, "is no file.", "Name the archive that 'portal backup' wrote.")
+    if storage.exists() and any(storage.iterdir()):
         raise InputError.at(storage, "is not empty.", "Name a new folder with --storage.")
-    unpacked = storage.with_name(f".{storage.name}.restoring")
-    if unpacked.exists():
-        raise InputError.at(unpacked, "is left from a restore that was stopped.", "Remove it.")
-    unpack(path, unpacked, MOST_BYTES, MOST_FILES)
-    if not (unpacked / ABOUT).is_file() or _read(unpacked / ABOUT).get("schema") != SCHEMA:
-        raise InputError.at(path, "is no backup of a portal.")
-    storage.parent.mkdir(parents=True, exist_ok=True)
-    (unpacked / FILES).rename(storage)
-    (storage / KEY).chmod(0o600)
+    with staged_folder(storage) as stage, TemporaryDirectory(dir=stage) as scratch:
+        unpacked = Path(scratch) / "backup"
+        unpack(path, unpacked, MOST_BYTES, MOST_FILES)
+        if _schema_of(unpacked / ABOUT) != SCHEMA:
+            raise InputError.at(path, "is no backup of a portal.")
+        for one in (unpacked / FILES).iterdir():
+            one.rename(stage / one.name)
+        (stage / KEY).chmod(0o600)
+        stage.chmod(0o700)
+        site = Site.open(replace(settings, storage=stage))
+        with closing(site.database), site.database.writing() as session:
+            count = _fill(session, unpacked / ROWS, site, path)
     storage.chmod(0o700)
-    site = Site.open(settings)
-    with site.database.writing() as session:
-        if session.scalar(select(func.count()).select_from(Account)):
-            raise InputError.at("--database", "holds a site already.", "Name an empty one.")
-        for table in Base.metadata.sorted_tables:
-            rows = [_typed(table, row) for row in _lines(unpacked / ROWS / f"{table.name}.jsonl")]
-            for start in range(0, len(rows), _CHUNK):
-                session.execute(insert(table), rows[start : start + _CHUNK])
-            if not site.database.is_sqlite and "id" in table.columns and rows:
-                _count_on(session, table)
-        found = check_log(session, site.key)
-        if found.problems:
-            raise InputError(found.problems)
-    for one in sorted(unpacked.rglob("*"), reverse=True):
-        one.rmdir() if one.is_dir() else one.unlink()
-    unpacked.rmdir()
+    return count
+
+
+def _fill(session: Transaction, folder: Path, site: Site, source: Path) -> int:
+    """Write the rows of a backup into an empty database; how many events its log has."""
+    if session.scalar(select(func.count()).select_from(Account)):
+        raise InputError.at("--database", "holds a site already.", "Name an empty one.")
+    known = {table.name for table in Base.metadata.sorted_tables}
+    if any(one.stem not in known for one in folder.iterdir()):
+        raise _of_later_version(source)
+    for table in Base.metadata.sorted_tables:
+        rows = list(_lines(folder / f"{table.name}.jsonl"))
+        if any(name not in table.columns for row in rows for name in row):
+            raise _of_later_version(source)
+        for start in range(0, len(rows), _CHUNK):
+            typed = [_typed(table, row) for row in rows[start : start + _CHUNK]]
+            session.execute(insert(table), typed)
+        if not site.database.is_sqlite and "id" in table.columns and rows:
+            _count_on(session, table)
+    found = check_log(session, site.key)
+    if found.problems:
+        raise InputError(found.problems)
     return len(found.events)
+
+
+def _of_later_version(source: Path) -> InputError:
+    what = "was made by a later version of NoduleBench."
+    return InputError.at(source, what, "Restore it with that version, or one that came after.")
 
 
 @contextmanager
@@ -136,9 +156,13 @@ def _files(folder: Path) -> Iterator[Path]:
             yield one
 
 
-def _read(path: Path) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return read
+def _schema_of(path: Path) -> object:
+    """Which form a backup has; None: it is none."""
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return read.get("schema") if isinstance(read, dict) else None
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

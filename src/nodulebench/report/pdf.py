@@ -46,6 +46,9 @@ SIZES = (7.5, 7.0, 6.5, 6.0, 5.5)
 MOST_PATCHES = 24
 """How many patches of one kind are printed."""
 DIGEST_SHOWN = len("sha256:") + 12
+MARKED, NOT_SUSPECT = b"/MarkInfo<</Marked true", b"/Suspects false"
+"""How the tags of a print begin. What they say next is so without a word, and poppler takes the
+word for an error."""
 
 
 def render_pdf(
@@ -101,7 +104,9 @@ def typeset(
     (folder / "content.json").write_text(told, encoding="utf-8", errors="replace")
     main = Path(copy(FOLDER / "templates" / template, folder))
     fonts = [chinese.sans_path().parent, *([] if font is None else [font.parent])]
-    typst.compile(main, path, font_paths=fonts, ignore_system_fonts=True, format="pdf")
+    made = typst.compile(main, font_paths=fonts, ignore_system_fonts=True, format="pdf")
+    blank = b" " * len(NOT_SUSPECT)  # as long, so that everything stays at its place in the file
+    path.write_bytes(made.replace(MARKED + NOT_SUSPECT, MARKED + blank))
 
 
 def _family(font: Path) -> str:

@@ -70,6 +70,15 @@ def any_database(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def other_database(any_database: str, request: pytest.FixtureRequest) -> str:
+    """The address of an empty database of the other kind."""
+    if any_database:
+        return ""
+    server: Server = request.getfixturevalue("postgres")
+    return server.new_database()
+
+
+@pytest.fixture
 def any_site(any_database: str, tmp_path: Path) -> Iterator[Site]:
     """A site on each of the databases."""
     opened = open_site(tmp_path / "portal", any_database)

@@ -1,37 +1,84 @@
 """A backup holds everything, also from one kind of database to the other; its log is verified."""
 
 import zipfile
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select
 
-from builders.portal import ADDRESS, CHEAP, GOOD, Browser, signed_in, work_off
+from builders.portal import (
+    ADDRESS,
+    BETTER,
+    CHEAP,
+    GOOD,
+    Browser,
+    make_person,
+    make_tiny_benchmark,
+    signed_in,
+    work_off,
+)
 from nodulebench.errors import InputError
 from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.app import make_app
 from nodulebench.portal.backup import back_up, restore
 from nodulebench.portal.site import Settings, Site
-from nodulebench.portal.store.tables import Result
+from nodulebench.portal.store.event_log import check_log
+from nodulebench.portal.store.tables import Result, StoredEvent
 
 
-def test_a_restored_site_is_the_same(
-    site: Site, as_ada: Browser, benchmark: str, tmp_path: Path
+def test_a_restored_site_is_the_same_on_the_other_database(
+    any_site: Site, other_database: str, tmp_path: Path
 ) -> None:
+    organiser = make_person(any_site, "olga", "organiser")
+    make_person(any_site, "ada", "participant")
+    benchmark = make_tiny_benchmark(any_site, organiser)
+    as_ada = signed_in(any_site, "ada")
     entry = as_ada.send(benchmark, "submit", GOOD).headers["location"]
-    work_off(site)
-    before = Browser(site).get(f"/benchmarks/{benchmark}").text
-    back_up(site, tmp_path / "site.zip")
-    settings = Settings(tmp_path / "new", address=ADDRESS, passwords=CHEAP)
+    work_off(any_site)
+    as_ada.post(f"{entry}/certificate", entry)
+    assert Browser(any_site).sign_in("ada", "wrong").status_code == 401
+    pages = [f"/benchmarks/{benchmark}", entry, "/certificates/1", "/entries"]
+    before = [as_ada.get(page).text for page in pages]
+    back_up(any_site, tmp_path / "site.zip")
+    settings = Settings(tmp_path / "new", other_database, address=ADDRESS, passwords=CHEAP)
     count = restore(tmp_path / "site.zip", settings)
     restored = Site.open(settings)
-    assert count > 5
-    assert Browser(restored).get(f"/benchmarks/{benchmark}").text == before
-    browser = signed_in(restored, "ada")
-    assert browser.get(entry).status_code == 200
-    assert (restored.settings.storage / "portal.key").stat().st_mode & 0o777 == 0o600
-    assert restored.settings.storage.stat().st_mode & 0o777 == 0o700
+    assert _events(restored) == _events(any_site)
+    assert count == len(_events(any_site))
+    as_ada.wear(make_app(restored))
+    assert [as_ada.get(page).text for page in pages] == before
+    assert Browser(restored).sign_in("ada", "wrong").status_code == 401  # rows are counted on
+    again = as_ada.send(benchmark, "submit", BETTER).headers["location"]
+    assert work_off(restored) == 1
+    assert "1.000" in as_ada.get(again).text
+    with restored.database.reading() as session:
+        assert check_log(session, restored.key).problems == []
+    assert (settings.storage / "portal.key").stat().st_mode & 0o777 == 0o600
+    assert settings.storage.stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "site.zip").stat().st_mode & 0o777 == 0o600
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["new", "portal", "site.zip"]
     restored.database.close()
+
+
+def test_a_database_that_holds_a_site_is_left_as_it_is(
+    site: Site, organiser: Visitor, tmp_path: Path
+) -> None:
+    back_up(site, tmp_path / "site.zip")
+    taken = Settings(tmp_path / "new", site.settings.database_url, passwords=CHEAP)
+    before = _events(site)
+    assert organiser.account
+    with pytest.raises(InputError, match="holds a site already"):
+        restore(tmp_path / "site.zip", taken)
+    assert _events(site) == before
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["portal", "site.zip"]
+    assert restore(tmp_path / "site.zip", replace(taken, database="")) == len(before)
+
+
+def _events(site: Site) -> list[bytes]:
+    with site.database.reading() as session:
+        return list(session.scalars(select(StoredEvent.content).order_by(StoredEvent.number)))
 
 
 def test_nothing_is_restored_over_something(site: Site, tmp_path: Path) -> None:
@@ -40,27 +87,54 @@ def test_nothing_is_restored_over_something(site: Site, tmp_path: Path) -> None:
         restore(tmp_path / "site.zip", site.settings)
 
 
-def test_a_changed_backup_is_refused(site: Site, organiser: Visitor, tmp_path: Path) -> None:
+def _first_event_gone(rows: dict[str, bytes]) -> None:
+    rows["rows/event.jsonl"] = rows["rows/event.jsonl"].partition(b"\n")[2]
+
+
+def _new_column(rows: dict[str, bytes]) -> None:
+    rows["rows/account.jsonl"] = rows["rows/account.jsonl"].replace(b"{", b'{"born": 1, ', 1)
+
+
+def _new_table(rows: dict[str, bytes]) -> None:
+    rows["rows/wish.jsonl"] = b""
+
+
+def _no_backup(rows: dict[str, bytes]) -> None:
+    rows["backup.json"] = b"[]"
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (_first_event_gone, "gap"),
+        (_new_column, "later version"),
+        (_new_table, "later version"),
+        (_no_backup, "no backup"),
+    ],
+)
+def test_what_cannot_be_restored_leaves_nothing_behind(
+    site: Site,
+    organiser: Visitor,
+    tmp_path: Path,
+    change: Callable[[dict[str, bytes]], None],
+    told: str,
+) -> None:
     assert organiser.account
     back_up(site, tmp_path / "site.zip")
-    with (
-        zipfile.ZipFile(tmp_path / "site.zip") as old,
-        zipfile.ZipFile(tmp_path / "changed.zip", "w") as new,
-    ):
-        for name in old.namelist():
-            content = old.read(name)
-            if name == "rows/event.jsonl":
-                content = content.partition(b"\n")[2]
+    with zipfile.ZipFile(tmp_path / "site.zip") as old:
+        rows = {name: old.read(name) for name in old.namelist()}
+    change(rows)
+    with zipfile.ZipFile(tmp_path / "changed.zip", "w") as new:
+        for name, content in rows.items():
             new.writestr(name, content)
-    with pytest.raises(InputError, match="gap"):
+    with pytest.raises(InputError, match=told):
         restore(tmp_path / "changed.zip", Settings(tmp_path / "new", passwords=CHEAP))
+    left = sorted(one.name for one in tmp_path.iterdir())
+    assert left == ["changed.zip", "portal", "site.zip"]
 
 
-def test_something_else_is_no_backup(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
-        archive.writestr("a/b", "x")
-        archive.writestr("c/d", "x")
-    with pytest.raises(InputError, match="no backup"):
+def test_what_is_not_there_is_not_called_damaged(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is no file"):
         restore(tmp_path / "x.zip", Settings(tmp_path / "new"))
 
 

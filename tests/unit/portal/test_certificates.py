@@ -1,8 +1,10 @@
 """Certificates: one for a result, numbered, signed; what they say can be checked by anybody."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -124,6 +126,11 @@ def test_a_print_is_signed_as_a_file(
     assert verified(changed)[0] != 0
     changed.write_bytes(content.rpartition(b"\n%nodulebench ")[0])
     assert "is a PDF without a signature" in verified(changed)[1]
+    assert b"/Marked true" in content
+    for words in (["pdfinfo", file], ["pdftoppm", "-r", "20", file, tmp_path / "page"]):
+        if which(str(words[0])):
+            told = subprocess.run(words, capture_output=True, check=True).stderr
+            assert told == b"", "a reader of PDF finds nothing to complain of"
 
 
 def test_who_may_have_one(site: Site, as_ada: Browser, lin: Visitor, benchmark: str) -> None:

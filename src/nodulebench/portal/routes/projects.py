@@ -2,6 +2,8 @@
 
 import io
 import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -55,6 +57,34 @@ def _rooms(request: Request) -> Rooms:
 OpenRooms = Annotated[Rooms, Depends(_rooms)]
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks what of a project, and where it is found."""
+
+    request: Request
+    site: AtSite
+    by: By
+    rooms: OpenRooms
+    project_id: str
+
+    def does(self, step: Callable[[Desk, str], object]) -> Response:
+        """Take a step as the person that an account is; what is refused is told on the page."""
+        books = open_books(self.site, self.project_id, self.by.account)
+        with self.site.database.reading() as session:
+            actor = person_of(session, self.project_id, self.by.account)
+        if actor is None:
+            raise DeniedError("nobody_here", 409)
+        try:
+            with books.desk(acts=True) as desk:
+                step(desk, actor)
+        except NoduleBenchError as error:
+            return _page(self, 422, wrong=str(error))
+        return see(f"/projects/{self.project_id}")
+
+
+Asking = Annotated[Asked, Depends()]
+
+
 @router.get("/projects", name="projects")
 def projects(request: Request, site: AtSite, by: By, rooms: OpenRooms) -> Response:
     """The projects in which somebody has a part, and how much is left there; organisers see all."""
@@ -100,11 +130,9 @@ def new_project(request: Request, site: AtSite, by: By, form: Sent) -> Response:
 
 
 @router.get("/projects/{project_id}", name="project")
-def project(
-    request: Request, site: AtSite, by: By, rooms: OpenRooms, project_id: str, check: str = ""
-) -> Response:
+def project(asked: Asking, check: str = "") -> Response:
     """A project: to who takes part what is left, to organisers and auditors how it stands."""
-    return _page(request, site, by, rooms, project_id, checks=check == "yes")
+    return _page(asked, checks=check == "yes")
 
 
 @router.post("/projects/{project_id}/people", name="assign_person")
@@ -116,9 +144,7 @@ def assign_person(site: AtSite, by: By, form: Sent, project_id: str) -> Response
 
 
 @router.post("/projects/{project_id}/batches", name="open_batch")
-def open_one(
-    request: Request, site: AtSite, by: By, rooms: OpenRooms, form: Sent, project_id: str
-) -> Response:
+def open_one(asked: Asking, form: Sent) -> Response:
     """Give cases to a team: those that are named, or all that no batch has."""
     named = field(form, "cases", most=200_000).split()
 
@@ -132,34 +158,17 @@ def open_one(
             reviewer_id=field(form, "reviewer") or None,
         )
 
-    return _step(request, site, by, rooms, project_id, step)
+    return asked.does(step)
 
 
 @router.post("/projects/{project_id}/batches/{batch_id}/draw", name="draw_reviewer")
-def draw_one(
-    request: Request, site: AtSite, by: By, rooms: OpenRooms, project_id: str, batch_id: str
-) -> Response:
+def draw_one(asked: Asking, batch_id: str) -> Response:
     """Draw who reviews a batch that all have read."""
-    return _step(
-        request,
-        site,
-        by,
-        rooms,
-        project_id,
-        lambda desk, actor: draw_reviewer(desk, actor, batch_id),
-    )
+    return asked.does(lambda desk, actor: draw_reviewer(desk, actor, batch_id))
 
 
 @router.post("/projects/{project_id}/batches/{batch_id}/approve", name="approve_batch")
-def approve_one(
-    request: Request,
-    site: AtSite,
-    by: By,
-    rooms: OpenRooms,
-    form: Sent,
-    project_id: str,
-    batch_id: str,
-) -> Response:
+def approve_one(asked: Asking, form: Sent, batch_id: str) -> Response:
     """Approve a batch for release, as commission; or say why not."""
     inspected = tuple(one for one in ASPECTS if one in form.getlist("inspected"))
     approves = field(form, "approves") == "yes"
@@ -169,22 +178,13 @@ def approve_one(
         said = {"approves": approves, "inspected": inspected, "comment": comment}
         desk.does(actor, ApproveBatch(batch_id=batch_id, **said))
 
-    return _step(request, site, by, rooms, project_id, step)
+    return asked.does(step)
 
 
 @router.post("/projects/{project_id}/batches/{batch_id}/release", name="release_batch")
-def release_one(
-    request: Request, site: AtSite, by: By, rooms: OpenRooms, project_id: str, batch_id: str
-) -> Response:
+def release_one(asked: Asking, batch_id: str) -> Response:
     """Release a batch of a workflow in which nobody settles disputes."""
-    return _step(
-        request,
-        site,
-        by,
-        rooms,
-        project_id,
-        lambda desk, actor: desk.does(actor, ReleaseBatch(batch_id=batch_id)),
-    )
+    return asked.does(lambda desk, actor: desk.does(actor, ReleaseBatch(batch_id=batch_id)))
 
 
 @router.get("/projects/{project_id}/project.zip", name="project_files")
@@ -229,23 +229,6 @@ def _refuse_readers(session: Transaction, books: Books, by: Visitor) -> None:
         raise DeniedError("not_allowed", 403)
 
 
-def _step(
-    request: Request, site: Site, by: Visitor, rooms: Rooms, project_id: str, step: Any
-) -> Response:
-    """Take a step as the person that an account is; what is refused is told on the page."""
-    books = open_books(site, project_id, by.account)
-    with site.database.reading() as session:
-        actor = person_of(session, project_id, by.account)
-    if actor is None:
-        raise DeniedError("nobody_here", 409)
-    try:
-        with books.desk(acts=True) as desk:
-            step(desk, actor)
-    except NoduleBenchError as error:
-        return _page(request, site, by, rooms, project_id, 422, wrong=str(error))
-    return see(f"/projects/{project_id}")
-
-
 def _oversees(by: Visitor) -> bool:
     return bool({"organiser", "auditor"} & by.roles)
 
@@ -260,17 +243,8 @@ def _stands(rooms: Rooms, project_id: str, by: Visitor) -> list[dict[str, Any]] 
         return None
 
 
-def _page(
-    request: Request,
-    site: Site,
-    by: Visitor,
-    rooms: Rooms,
-    project_id: str,
-    status: int = 200,
-    *,
-    wrong: str = "",
-    checks: bool = False,
-) -> Response:
+def _page(asked: Asked, status: int = 200, *, wrong: str = "", checks: bool = False) -> Response:
+    site, by, project_id = asked.site, asked.by, asked.project_id
     books = open_books(site, project_id, by.account)
     roster = books.base.workflow.roster
     with site.database.reading() as session:
@@ -299,13 +273,13 @@ def _page(
                 "unread": unread,
             }
     return rendered(
-        request,
+        asked.request,
         "project.html",
         status,
         project=found,
         person=person,
         oversees=oversees,
-        stands=_stands(rooms, project_id, by),
+        stands=_stands(asked.rooms, project_id, by),
         roster=roster,
         passed=books.base.passed,
         rules=books.base.workflow.rules,

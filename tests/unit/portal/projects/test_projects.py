@@ -229,7 +229,7 @@ def test_two_processes_see_each_others_drafts_and_none_is_lost_or_doubled(any_si
 
 
 def test_a_backup_holds_projects_and_goes_on_on_the_other_database(
-    any_site: Site, any_database: str, tmp_path: Path
+    any_site: Site, other_database: str, tmp_path: Path
 ) -> None:
     organiser = make_person(any_site, "olga", "organiser")
     made = make_ball_project(any_site, organiser, "a")
@@ -239,10 +239,9 @@ def test_a_backup_holds_projects_and_goes_on_on_the_other_database(
     opens_batch(signed_in(any_site, "olga"), made)
     at_work(any_site, made, "r1").draw(0, "f1", PLACE)
     back_up(any_site, tmp_path / "site.zip")
-    database = "" if not any_database else any_database.rpartition("/")[0] + "/postgres"
     settings = Settings(
         tmp_path / "new",
-        database if not any_database else "",
+        other_database,
         ADDRESS,
         scans=any_site.settings.scan_sets,
         passwords=CHEAP,
