@@ -116,8 +116,8 @@ def _load(portal: RunningPortal, seconds: float) -> Load:
     return Load(
         requests,
         float(_after(told, r"Requests/sec:\s+([\d.]+)")),
-        _milliseconds(_after(told, r"50%\s+(\S+)")),
-        _milliseconds(_after(told, r"99%\s+(\S+)")),
+        _milliseconds(_after(told, r"\n\s+50%\s+(\S+)")),
+        _milliseconds(_after(told, r"\n\s+99%\s+(\S+)")),
         int(bad[1]) if bad else 0,
         1000 * spent / TICKS_A_SECOND / requests,
     )
