@@ -10,7 +10,6 @@ wheel event until its pixels are. Memory is what the page's process has for itse
 import argparse
 import os
 import shutil
-import socket
 import tempfile
 import threading
 import time
@@ -23,8 +22,8 @@ import numpy as np
 
 from nodulebench.formats.images.metaimage import write_volume
 from nodulebench.imaging.volume import make_volume
-from nodulebench.workbench.app import LOOPBACK, workbench_app
-from nodulebench.workbench.door import Door
+from nodulebench.workbench.app import workbench_app
+from nodulebench.workbench.door import LOOPBACK, Door, listening
 from nodulebench.workbench.room import open_room
 
 SIDE, SPACING_MM = 512, (0.7, 0.7, 1.0)
@@ -72,11 +71,11 @@ def served(folder: Path) -> Iterator[Door]:
     import uvicorn
 
     with open_room(folder, "anna") as room:
-        listening = socket.create_server((LOOPBACK, 0))
-        door = Door(listening.getsockname()[1])
+        heard = listening(LOOPBACK, 0)
+        door = Door(heard.getsockname()[1])
         app = workbench_app(room, door)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none", lifespan="off"))
-        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread = threading.Thread(target=server.run, args=([heard],), daemon=True)
         thread.start()
         try:
             yield door
@@ -179,6 +178,7 @@ def measure(browser: Any, slices: int, cases: int, folder: Path) -> None:
     names = [f"scan-{one}" for one in range(4)]
     for name in names:
         write_scan(folder, name, slices)
+    os.sync()  # scans that somebody has are not being written any more
     with served(folder) as door:
         with opened(browser, door) as page:
             told = page.evaluate("() => [globalThis.firstMs, globalThis.toldMs ?? 0]")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from nodulebench.language import LanguageName
-from nodulebench.workbench.app import LOOPBACK, workbench_app
-from nodulebench.workbench.door import Door
+from nodulebench.workbench.app import workbench_app
+from nodulebench.workbench.door import LOOPBACK, Door, listening
 from nodulebench.workbench.exam import Exam
 from nodulebench.workbench.judged import Judged
 from nodulebench.workbench.room import Room, open_room
@@ -42,11 +42,11 @@ class Served:
         exam: Exam | None = None,
     ) -> None:
         self.room = room
-        listening = socket.create_server((LOOPBACK, port))
-        port = listening.getsockname()[1]
+        heard = listening(LOOPBACK, port)
+        port = heard.getsockname()[1]
         self.door = Door(port, secret) if secret else Door(port)
         app = workbench_app(room, self.door, speaks, judged=judged, exam=exam)
-        self._running = Running(app, listening)
+        self._running = Running(app, heard)
 
     def stop(self) -> None:
         self._running.stop()

@@ -9,16 +9,15 @@ from contextlib import contextmanager, suppress
 import uvicorn
 from sqlalchemy import select, update
 
-from nodulebench.errors import InputError
 from nodulebench.portal.access.accounts import make_link
 from nodulebench.portal.app import make_app
 from nodulebench.portal.beside import beside
 from nodulebench.portal.site import MIB, Settings, Site
 from nodulebench.portal.store.tables import Account, Invitation, now
+from nodulebench.workbench.door import listening
 
 PROXY = "127.0.0.1"
 """Only a reverse proxy on this machine is believed when it says who asks."""
-BACKLOG = 2048
 
 
 def serve(
@@ -40,7 +39,7 @@ def serve(
         processes: processes that answer, this one among them.
         workers: worker processes that are started beside; 0: they run elsewhere.
     """
-    _listening(host, port, is_shared=False).close()  # somebody else's port is not shared
+    listening(host, port).close()  # somebody else's port is not shared
     site = Site.open(settings)
     tell(f"{settings.address}/")
     link = organiser_link(site)
@@ -48,15 +47,15 @@ def serve(
         tell(f"organiser, once: {link}")
     commands = [_web(settings, host, port)] * (processes - 1) + [_worker(settings)] * workers
     with beside(commands, {"NODULEBENCH_DATABASE": settings.database_url}):
-        _answer(site, _listening(host, port, is_shared=processes > 1), threading.Event())
+        _answer(site, listening(host, port, is_shared=processes > 1), threading.Event())
 
 
 def serve_beside(settings: Settings, host: str, port: int, stop: threading.Event) -> None:
     """Answer beside another process, at the same port, until told to stop."""
-    _answer(Site.open(settings), _listening(host, port, is_shared=True), stop)
+    _answer(Site.open(settings), listening(host, port, is_shared=True), stop)
 
 
-def _answer(site: Site, listening: socket.socket, stop: threading.Event) -> None:
+def _answer(site: Site, heard: socket.socket, stop: threading.Event) -> None:
     config = uvicorn.Config(
         make_app(site),
         log_level="warning",
@@ -72,20 +71,8 @@ def _answer(site: Site, listening: socket.socket, stop: threading.Event) -> None
 
     threading.Thread(target=end_with_parent, daemon=True).start()
     with suppress(KeyboardInterrupt, _EndedError), _ended_by_signal():
-        server.run(sockets=[listening])
+        server.run(sockets=[heard])
     site.database.close()
-
-
-def _listening(host: str, port: int, *, is_shared: bool) -> socket.socket:
-    """A socket that listens; shared ones are dealt their connections by the system."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server(
-            (host, port), family=family, backlog=BACKLOG, reuse_port=is_shared
-        )
-    except (OSError, ValueError) as error:
-        what = f"cannot be listened on: {error}"
-        raise InputError.at(f"{host}:{port}", what, "Choose another --port or --host.") from error
 
 
 def _web(settings: Settings, host: str, port: int) -> list[str]:

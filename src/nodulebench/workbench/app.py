@@ -24,12 +24,11 @@ with needs("workbench", "the reading room"):
     from fastapi.responses import JSONResponse
     from starlette.staticfiles import StaticFiles
 
-from nodulebench.workbench.door import Door, Entrance
+from nodulebench.workbench.door import LOOPBACK, Door, Entrance, listening
 from nodulebench.workbench.routes import exchange, hanging, outlines, page, readings, scans, work
 from nodulebench.workbench.routes import judged as judgements
 
 STATIC = Path(__file__).parent / "static"
-LOOPBACK = "127.0.0.1"
 PORT = ".port"
 """Where a room was last, in its folder."""
 
@@ -169,8 +168,8 @@ def serve_evaluation(
 def _serve(
     room: Room, port: int, opened: Callable[[str], object], app_of: Callable[[Door], FastAPI]
 ) -> None:
-    with _listening_as_before(room.folder, port) as listening:
-        door = Door(listening.getsockname()[1])
+    with _listening_as_before(room.folder, port) as heard:
+        door = Door(heard.getsockname()[1])
         settings = uvicorn.Config(
             app_of(door),
             log_level="warning",
@@ -180,7 +179,7 @@ def _serve(
             lifespan="off",
         )
         opened(door.address)
-        uvicorn.Server(settings).run(sockets=[listening])
+        uvicorn.Server(settings).run(sockets=[heard])
 
 
 def _listening_as_before(folder: Path, port: int) -> socket.socket:
@@ -193,16 +192,8 @@ def _listening_as_before(folder: Path, port: int) -> socket.socket:
     last = kept.read_text(encoding="utf-8").strip() if kept.is_file() else ""
     if not port and last.isdecimal() and int(last) < 65_536:
         with suppress(InputError):
-            return _listening(int(last))
-    listening = _listening(port)
+            return listening(LOOPBACK, int(last))
+    heard = listening(LOOPBACK, port)
     make_folder(folder)
-    kept.write_text(str(listening.getsockname()[1]), encoding="utf-8")
-    return listening
-
-
-def _listening(port: int) -> socket.socket:
-    try:
-        return socket.create_server((LOOPBACK, port))
-    except OSError as error:
-        what = f"cannot be listened on: {error.strerror or error}."
-        raise InputError.at(f"port {port}", what, "Choose another with --port.") from error
+    kept.write_text(str(heard.getsockname()[1]), encoding="utf-8")
+    return heard

@@ -5,6 +5,7 @@ name can be made to mean this machine; the cookie stays with our own pages; and 
 something must come from one of them.
 """
 
+import socket
 from dataclasses import dataclass, field
 from hmac import compare_digest
 from secrets import token_urlsafe
@@ -16,6 +17,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from nodulebench.errors import InputError
 from nodulebench.language import Language
 
 TOKEN = "token"  # noqa: S105 - the name of a parameter
@@ -31,9 +33,32 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 """Of every answer. Nothing of a patient stays in the browser's cache."""
+LOOPBACK, BACKLOG = "127.0.0.1", 2048
 SAFE = ("GET", "HEAD")
 OWN_PAGE = ("x-requested-with", "nodulebench")
 """The header by which our pages say that they ask, which no page of others can set."""
+
+
+def listening(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
+    """A socket that listens; shared ones are dealt their connections by the system.
+
+    What is written is sent at once: else the body of an answer waits up to 40 ms for the other side
+    to say that it has the head. Connections have that from the socket that they came to.
+
+    Raises:
+        InputError: if the port is somebody else's, or the address not ours.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        made = socket.create_server(
+            (host, port), family=family, backlog=BACKLOG, reuse_port=is_shared
+        )
+    except (OSError, ValueError) as error:
+        what = f"cannot be listened on: {error}"
+        remedy = "Choose another --port" + (" or --host." if host != LOOPBACK else ".")
+        raise InputError.at(f"{host}:{port}", what, remedy) from error
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made
 
 
 @dataclass(frozen=True)

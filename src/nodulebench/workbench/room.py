@@ -3,13 +3,14 @@
 A room of an annotation project (``work/``) is a room, too, in which scans are tasks.
 
 Scans are read by a thread of their own, the one that is looked at first and the next one after it,
-so that opening a scan never stops the others.
+so that opening a scan never stops the others. One is shown as soon as it is read; the disk comes
+afterwards.
 """
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -19,7 +20,7 @@ from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.workbench.drafts import Draft, Drafts, open_drafts
 from nodulebench.workbench.finding import Finding
 from nodulebench.workbench.scans import Scan, scans_in
-from nodulebench.workbench.tiles import Tiles, tiles_of
+from nodulebench.workbench.tiles import Tiles, kept_tiles, read_tiles
 
 KEPT_BESIDE = "-reading"
 """What the folder of readings is called: the folder of scans and this."""
@@ -50,11 +51,26 @@ class Voxels:
         self._importing = ThreadPoolExecutor(1, thread_name_prefix="scans")
         self._tiles: dict[str, Future[Tiles]] = {}
 
-    def ask(self, name: str, read: Callable[[], Tiles]) -> Future[Tiles]:
-        """Have a scan read, if it is not yet."""
+    def ask(
+        self, name: str, read: Callable[[], Tiles], keep: Callable[[Tiles], Tiles]
+    ) -> Future[Tiles]:
+        """Have a scan read, if it is not yet, and kept after that."""
+
+        def read_first() -> Tiles:
+            tiles = read()
+            with suppress(RuntimeError):  # the room is being closed
+                self._importing.submit(then_keep, tiles)
+            return tiles
+
+        def then_keep(tiles: Tiles) -> None:
+            kept: Future[Tiles] = Future()
+            kept.set_result(keep(tiles))
+            with self._lock:
+                self._tiles[name] = kept  # of one that was read, the memory is given back
+
         with self._lock:
             if name not in self._tiles:
-                self._tiles[name] = self._importing.submit(read)
+                self._tiles[name] = self._importing.submit(read_first)
             return self._tiles[name]
 
     def forget(self, name: str) -> None:
@@ -113,14 +129,21 @@ class Room:
         return found
 
     def _ask(self, number: int) -> Future[Tiles]:
-        return self._voxels.ask(self._known_by(number), lambda: self._read(number))
+        return self._voxels.ask(
+            self._known_by(number),
+            lambda: self._read(number),
+            lambda tiles: self._kept(number, tiles),
+        )
 
     def _known_by(self, number: int) -> str:
         """What the voxels of a number are kept under, by rooms that share them."""
         return self.scan(number).case_id
 
     def _read(self, number: int) -> Tiles:
-        return tiles_of(self.scan(number), self.cache)
+        return read_tiles(self.scan(number), self.cache)
+
+    def _kept(self, number: int, tiles: Tiles) -> Tiles:
+        return kept_tiles(tiles, self.scan(number), self.cache)
 
     def scan(self, number: int) -> Scan:
         """The scan that a number stands for."""

@@ -16,7 +16,7 @@ from nodulebench.workbench.drafts import ConflictError, Drafts, open_drafts
 from nodulebench.workbench.finding import Finding, Ruler
 from nodulebench.workbench.room import Beside, Room, Voxels
 from nodulebench.workbench.scans import Scan, scans_in
-from nodulebench.workbench.tiles import Tiles, patch_of
+from nodulebench.workbench.tiles import Tiles, patch_of, tiles_of
 from nodulebench.workflows.annotate.observer.study import OpenStudy, open_study
 
 MARK = "mark"
@@ -48,12 +48,15 @@ class StudyRoom(Room):
         return str(number)  # several patches are of one scan
 
     def _read(self, number: int) -> Tiles:
-        whole, place = super()._read(number), self._places[number]
+        whole, place = tiles_of(self.scan(number), self.cache), self._places[number]
         middle = np.array(self._study.middle_mm(place))
         if not whole.grid.contains(middle[None])[0]:
             what = "lies outside its image."
             raise InputError.at(self._where(number), what, "Is it the image that was evaluated?")
         return patch_of(whole, middle, self._study.study.patch_mm)
+
+    def _kept(self, number: int, tiles: Tiles) -> Tiles:  # noqa: ARG002 - its scan is
+        return tiles
 
     def _where(self, number: int) -> str:
         return f"place {self.title(number)}"

@@ -1,4 +1,4 @@
-"""A scan -> its voxels as whole HU on an upright grid, made once and kept on disk.
+"""A scan -> its voxels as whole HU on an upright grid, read once and kept on disk.
 
 What was kept is mapped into memory, so that a slice costs one read. It is known by the names, sizes
 and times of the scan's files: one that was exchanged is read anew.
@@ -30,7 +30,7 @@ class Tiles:
     """The voxels of a scan, and where they are."""
 
     volume: Volume
-    """Upright, its voxels mapped from disk."""
+    """Upright; its voxels are mapped from disk as soon as they are kept."""
     original: Geometry
     is_resampled: bool
 
@@ -63,15 +63,28 @@ def tiles_of(scan: Scan, cache: Path) -> Tiles:
     Raises:
         InputError: if the scan cannot be read as a volume.
     """
+    return kept_tiles(read_tiles(scan, cache), scan, cache)
+
+
+def read_tiles(scan: Scan, cache: Path) -> Tiles:
+    """The voxels of a scan from the cache, or from its files; nothing is written.
+
+    Raises:
+        InputError: if the scan cannot be read as a volume.
+    """
+    folder = cache / _known_by(scan)
+    if (folder / GRID).is_file():
+        return _kept(folder)
+    made = upright(scan.read())
+    return Tiles(made.volume, made.original, made.is_resampled)
+
+
+def kept_tiles(tiles: Tiles, scan: Scan, cache: Path) -> Tiles:
+    """The same voxels, mapped from the cache, where they are kept first if they are not there."""
     folder = cache / _known_by(scan)
     if not (folder / GRID).is_file():
-        _keep(scan, folder)
+        _keep(tiles, folder)
     return _kept(folder)
-
-
-def is_kept(scan: Scan, cache: Path) -> bool:
-    """Whether the voxels of a scan are there already."""
-    return (cache / _known_by(scan) / GRID).is_file()
 
 
 def _known_by(scan: Scan) -> str:
@@ -83,12 +96,11 @@ def _known_by(scan: Scan) -> str:
     return hashlib.sha256(text).hexdigest()[:32]
 
 
-def _keep(scan: Scan, folder: Path) -> None:
-    made = upright(scan.read())
+def _keep(tiles: Tiles, folder: Path) -> None:
     with staged_folder(folder, last=GRID) as stage:
-        made.volume.hu.astype("<i2", copy=False).tofile(stage / VOXELS)
-        grids = {"shown": _written(made.volume.geometry), "original": _written(made.original)}
-        write_json({**grids, "is_resampled": made.is_resampled}, stage / GRID)
+        tiles.volume.hu.astype("<i2", copy=False).tofile(stage / VOXELS)
+        grids = {"shown": _written(tiles.grid), "original": _written(tiles.original)}
+        write_json({**grids, "is_resampled": tiles.is_resampled}, stage / GRID)
 
 
 def _kept(folder: Path) -> Tiles:

@@ -7,8 +7,9 @@ import pytest
 from nodulebench.errors import InputError
 from nodulebench.portal import beside as module
 from nodulebench.portal.beside import beside
-from nodulebench.portal.serve import _listening, _web, _worker
+from nodulebench.portal.serve import _web, _worker
 from nodulebench.portal.site import Settings
+from nodulebench.workbench.door import LOOPBACK, listening
 
 
 class Process:
@@ -68,7 +69,7 @@ def test_no_list_of_processes_shows_a_secret(started: list[Process], tmp_path) -
 
 
 def test_a_port_that_somebody_has_is_told() -> None:
-    with _listening("127.0.0.1", 0, is_shared=False) as taken:
+    with listening(LOOPBACK, 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match="cannot be listened on"):
-            _listening("127.0.0.1", port, is_shared=False)
+            listening(LOOPBACK, port)

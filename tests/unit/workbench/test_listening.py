@@ -1,16 +1,18 @@
 """Where the reading room listens: where it did before, so that edits that wait find it again."""
 
+import socket
 from pathlib import Path
 
 import pytest
 
 from nodulebench.errors import InputError
 from nodulebench.workbench.app import PORT, _listening_as_before
+from nodulebench.workbench.door import LOOPBACK, listening
 
 
 def port_of(folder: Path, port: int = 0) -> int:
-    with _listening_as_before(folder, port) as listening:
-        return int(listening.getsockname()[1])
+    with _listening_as_before(folder, port) as heard:
+        return int(heard.getsockname()[1])
 
 
 def test_a_room_is_opened_again_where_it_was(tmp_path: Path) -> None:
@@ -39,3 +41,12 @@ def test_a_port_that_somebody_else_has_is_left_to_them(tmp_path: Path) -> None:
         assert port_of(tmp_path) != taken
         with pytest.raises(InputError, match="--port"):
             port_of(tmp_path, taken)
+
+
+def test_what_is_answered_waits_for_nobody() -> None:
+    with (
+        listening(LOOPBACK, 0) as heard,
+        socket.create_connection(heard.getsockname()),
+        heard.accept()[0] as connection,
+    ):
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -3,13 +3,17 @@
 import os
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
+from time import sleep
 
 import numpy as np
 import pytest
 
 from builders.reading import BALL_MM, ball, write_scans
+from nodulebench.workbench import room as room_module
+from nodulebench.workbench.room import open_room
 from nodulebench.workbench.scans import Scan, scans_in
-from nodulebench.workbench.tiles import tiles_of
+from nodulebench.workbench.tiles import VOXELS, Tiles, kept_tiles, tiles_of
 
 
 def the_scan(folder: Path) -> Scan:
@@ -59,3 +63,22 @@ def test_what_was_broken_off_leaves_nothing_that_counts(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         tiles_of(replace(scan, read=stopped), tmp_path / "cache")
     assert tiles_of(scan, tmp_path / "cache").volume.shape == (24, 60, 64)
+
+
+def test_a_scan_is_shown_before_the_disk_has_it_and_mapped_from_there_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_keep, kept = Event(), tmp_path / "reading"
+
+    def slowly(tiles: Tiles, scan: Scan, cache: Path) -> Tiles:
+        assert may_keep.wait(60)
+        return kept_tiles(tiles, scan, cache)
+
+    monkeypatch.setattr(room_module, "kept_tiles", slowly)
+    with open_room(write_scans(tmp_path / "scans", "a"), "anna", kept) as room:
+        shown = room.tiles(0, waits_s=60)
+        assert not list(kept.rglob(VOXELS))
+        may_keep.set()
+        while not isinstance(room.tiles(0, waits_s=60).volume.hu, np.memmap):
+            sleep(0.01)
+        assert np.array_equal(room.tiles(0, waits_s=60).volume.hu, shown.volume.hu)

@@ -4,7 +4,7 @@ import { Grid } from "./grid.js";
 import { Volume } from "./volume.js";
 import { say } from "./words.js";
 
-const AGAIN_MS = 250;
+const AGAIN_MS = 50;
 
 export class Scans {
   constructor(state, list, notice) {
