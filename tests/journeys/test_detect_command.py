@@ -7,7 +7,11 @@ import polars as pl
 import pytest
 import torch
 
-from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks import FINDERS, NETWORKS
+from nodulebench.algorithms.networks.architectures import znet
+from nodulebench.algorithms.networks.finders import znet_unet
+from nodulebench.algorithms.networks.looks import cube
+from nodulebench.algorithms.networks.network import Augment
 from nodulebench.algorithms.networks.weights import Card, write_weights
 from nodulebench.algorithms.unseen import series_digest
 from nodulebench.cli import main
@@ -236,3 +240,55 @@ def test_a_network_judges_what_detectors_found_and_says_when_it_knew_the_scan(
     assert found.marks["score"].is_sorted(descending=True)
     assert run(*given, tmp_path / "weights-0", "--out", tmp_path / "known") == 0
     assert "scan-1: 1 of 1 scans were judged by weights that had lea" in capsys.readouterr().err
+
+
+@pytest.fixture
+def small_znet(monkeypatch):
+    """Both halves of ZNET with fewer maps, larger voxels and smaller batches: seconds of a CPU."""
+    monkeypatch.setattr(znet_unet, "MAPS", (4, 4, 4, 4))
+    monkeypatch.setattr(znet, "SETS", (4, 4, 4))
+    finder, judge = FINDERS["znet_unet"], NETWORKS["znet"]
+    how = {"batch": 4, "rate": 5e-3, "augment": Augment()}
+    recipe = replace(finder.recipe, average=0.85, **how)
+    look, step_mm = cube((1, 24, 24), (1.0,) * 3), 1.0
+    smaller = replace(finder, look=look, step_mm=step_mm, recipe=recipe, shift_mm=(2, 3, 3))
+    monkeypatch.setitem(FINDERS._loaded, "znet_unet", smaller)
+    monkeypatch.setitem(
+        NETWORKS._loaded, "znet", replace(judge, recipe=replace(judge.recipe, **how))
+    )
+
+
+@pytest.mark.usefixtures("small_znet")
+def test_znet_is_trained_and_reads_a_scan_by_commands_alone(tmp_path, capsys, scan):
+    for folder in ("scans", "luna16"):
+        (tmp_path / folder).mkdir()
+    metaimage.write_volume(scan, tmp_path / "scans" / "learnt.mhd")
+    metaimage.write_volume(scan, tmp_path / "other.mhd")
+    x, y, z = NODULE_MM
+    header, nodule = "seriesuid,coordX,coordY,coordZ", f"learnt,{x},{y},{z}"
+    tables = {
+        "luna16/seriesuids.csv": ["learnt"],
+        "luna16/annotations.csv": [f"{header},diameter_mm", f"{nodule},12"],
+        "luna16/annotations_excluded.csv": [f"{header},diameter_mm"],
+        "candidates.csv": [f"{header},class", f"{nodule},1", f"learnt,{x},{y},{z + 40},0"],
+    }
+    for name, lines in tables.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    known = ("--reference", tmp_path / "luna16", "--candidates", tmp_path / "candidates.csv")
+    examples, weights = tmp_path / "examples", tmp_path / "weights"
+    assert run("examples", examples, "--images", tmp_path / "scans", *known) == 0
+    for name, steps in (("znet_unet", 40), ("znet", 2)):
+        given = ("--examples", examples, "--steps", steps, "--out", weights)
+        assert run("train", name, *given) == 0
+    capsys.readouterr()
+
+    given = ("--weights", weights, "--out", tmp_path / "marks")
+    assert run("detect", "znet", tmp_path / "other.mhd", *given) == 0
+
+    told = capsys.readouterr().out
+    assert told.index("  znet_unet ") < told.index("  network ")
+    found = read_submission(tmp_path / "marks")
+    assert found.name == "znet_unet+znet"
+    place = found.marks.select("x_mm", "y_mm", "z_mm").to_numpy()
+    assert np.linalg.norm(place - NODULE_MM, axis=1).min() < 2
+    assert found.marks["score"].is_between(0, 1, closed="none").all()

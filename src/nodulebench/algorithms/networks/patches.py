@@ -120,7 +120,7 @@ def _cut_boxes(
 ) -> Tensor:
     """Boxes along the axes: the voxels in each once, then one axis after the other.
 
-    The same numbers as by eight voxels for every point, in a tenth of the time of a CPU.
+    The same numbers as by eight voxels for every point, in a small part of the time of a CPU.
     """
     shape = scans.shape[which]
     first = torch.zeros_like(shape) if low is None else low
@@ -140,26 +140,36 @@ def _cut_boxes(
                 )
                 for axis, offsets in enumerate(grid)
             ]
-            (z, in_z), (y, in_y), (x, in_x) = axes
-            rows, columns = (shape[some, axis, None, None, None] for axis in (1, 2))
-            index = (z[:, :, None, None] * rows + y[:, None, :, None]) * columns
-            index = index + x[:, None, None, :] + scans.start[which[some], None, None, None]
-            values = scans.voxels[index].to(torch.float32)
-            values = torch.einsum("nkx,nzyx->nzyk", in_x, values)
-            values = torch.einsum("njy,nzyk->nzjk", in_y, values)
-            found.append(torch.einsum("niz,nzjk->nijk", in_z, values))
+            corner = torch.stack([at for at, _ in axes], dim=1)
+            in_z, in_y, in_x = (share for _, share in axes)
+            values = _boxes(scans, which[some], corner, [share.shape[2] for _, share in axes])
+            values = values @ in_x[:, None].mT
+            values = in_y[:, None] @ values
+            found.append((in_z @ values.flatten(2)).reshape(-1, *map(len, grid)))
         parts.append(torch.cat(found or [torch.empty(0, *map(len, grid))]))
     whole = torch.stack(parts, dim=1) if look.offset_mm.ndim > 4 else parts[0]
     return whole * scans.step_hu + scans.lowest_hu
 
 
+def _boxes(scans: Scans, which: Tensor, corner: Tensor, size: list[int]) -> Tensor:
+    """The voxels of boxes of one size, n x size; 0 where a scan has none."""
+    found = torch.zeros(len(which), *size)
+    for box, scan, (z, y, x) in zip(found, which.tolist(), corner.tolist(), strict=True):
+        start, shape = int(scans.start[scan]), scans.shape[scan].tolist()
+        image = scans.voxels[start : start + prod(shape)].view(shape)
+        part = image[z : z + size[0], y : y + size[1], x : x + size[2]]
+        slices, rows, columns = part.shape
+        box[:slices, :rows, :columns] = part
+    return found
+
+
 def _along(
     place: Tensor, offsets: Tensor, spacing_mm: Tensor, first: Tensor, last: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Along one axis: the voxels that are wanted (n x voxels), and how much of each is in a point.
+    """Along one axis: the first voxel that is wanted, and how much of each is in a point.
 
     Returns:
-        Their indices, mirrored at the faces; and n x points x voxels, rows that sum to one.
+        n; and n x points x voxels, rows that sum to one: what lies beyond a face is mirrored.
     """
     at = place[:, None] + offsets[None] / spacing_mm[:, None]
     begin = at.amin(dim=1).floor()
@@ -167,7 +177,9 @@ def _along(
     wanted = begin[:, None] + torch.arange(count, dtype=at.dtype)
     share = (1 - (at[:, :, None] - wanted[:, None, :]).abs()).clamp(min=0)
     index = _mirrored(wanted, first[:, None], last[:, None]).round().to(torch.int64)
-    return index, share
+    corner = index.amin(dim=1)
+    index = (index - corner[:, None])[:, None].expand(share.shape)
+    return corner, torch.zeros_like(share).scatter_add_(2, index, share)
 
 
 @cache

@@ -3,7 +3,10 @@
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.networks import FINDERS, NETWORKS
 
-SYSTEMS = {"nodulebench": "isicad+subsolidcad+largecad+etrocad+m5l+heatmap+twoscale"}
+SYSTEMS = {
+    "nodulebench": "isicad+subsolidcad+largecad+etrocad+m5l+heatmap+twoscale",
+    "znet": "znet_unet+znet",
+}
 """Complete systems that have a name of their own."""
 
 

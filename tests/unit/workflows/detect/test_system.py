@@ -68,6 +68,9 @@ def scan() -> tuple[Chest, Volume]:
 def test_names_tell_who_finds_and_who_judges() -> None:
     assert system_names("isicad + twoscale") == ("isicad", "twoscale")
     assert system_names("nodulebench")[-1] == "twoscale"
+    # ZNET is both of its halves, beside others the second alone
+    assert system_names("znet") == ("znet_unet", "znet")
+    assert system_names("isicad+znet") == ("isicad", "znet")
     with pytest.raises(InputError, match="judges candidates and finds none"):
         system_names("twoscale")
     with pytest.raises(InputError, match="names isicad twice"):
