@@ -21,6 +21,7 @@ VOXEL_MM = 2.0
 WIDEST_VOXELS = 5.0
 MOST_PATHS = 3
 PATH_HU = (-1000.0, -850.0, -600.0)
+PADDING_HU = (-3024.0, -2048.0, -1024.0)
 WITHIN = 0.02
 TISSUE_HU = 30.0
 
@@ -145,16 +146,17 @@ def cut_flanks(scene: Scene, random: np.random.Generator) -> Tried:
     return Tried(scene.hu[:, :, seen], scene.lungs.mask[:, :, seen])
 
 
-def round_view(scene: Scene, random: np.random.Generator) -> Tried:  # noqa: ARG001
-    """A round field of view, padded with -2048 HU, that ends 15 mm within the lungs."""
+def round_view(scene: Scene, random: np.random.Generator) -> Tried:
+    """A round field of view, padded as scanners do, that ends 5 to 25 mm within the lungs."""
     extent = [np.flatnonzero(scene.lungs.mask.any(axis=axes)) for axes in ((0, 2), (0, 1))]
     rows, columns = (
         (np.arange(length) - one.mean()) * step
         for length, one, step in zip(scene.hu.shape[1:], extent, scene.step_mm[1:], strict=True)
     )
-    radius = np.ptp(extent[1]) * scene.step_mm[2] / 2 - 15
+    radius = np.ptp(extent[1]) * scene.step_mm[2] / 2 - random.uniform(5, 25)
     seen = rows[:, None] ** 2 + columns**2 <= radius**2
-    return Tried(np.where(seen, scene.hu, -2048).astype(np.float32), scene.lungs.mask & seen)
+    padding = np.float32(random.choice(PADDING_HU))
+    return Tried(np.where(seen, scene.hu, padding), scene.lungs.mask & seen)
 
 
 def filled(scene: Scene, part: BoolArray, hu: float) -> Tried:

@@ -34,8 +34,8 @@ class Settings:
     """Paper: smaller regions are dropped (a ball of 4 mm; the paper's reason speaks of 5 mm)."""
     voxel_mm: float = 1.0
     """Open: cubes, so that the ball of the opening is one in thick slices too."""
-    sigma_voxels: float = 1.0
-    """Open: smoothing against noise of thin slices, which frays the mask."""
+    sigma_voxels: float = 1.25
+    """Open: smoothing against noise, which frays the mask: a core may hang on a single voxel."""
     thinning_mm: tuple[float, ...] = (2.0, 3.0, 4.0, 5.0)
     """Open: depths at which parts of a region joined by rims of vessels are looked for."""
     apart_mm: float = 3.0

@@ -107,7 +107,7 @@ def lung_areas_cm2(hu: CoarseArray, step_mm: FloatArray) -> FloatArray:
 
     air = see_air(hu, step_mm)
     regions, count = ndimage.label(air.inside)
-    judged = judge_regions(hu, regions, count, air.outside, step_mm)
+    judged = judge_regions(hu, regions, count, air.around, step_mm)
     lungs = judged.is_lung[regions]
     voxels = lungs.sum(axis=(1, 2))
     if body_share(lungs, air.outside) < SMALLEST_BODY_SHARE:

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.imaging.morphology import dilated, eroded
-from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray
+from nodulebench.imaging.morphology import block_mean, dilated, eroded
+from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray, IntArray
 
 Labels: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 """The number of the region that each voxel belongs to, 0 for none."""
@@ -31,6 +31,8 @@ BODY_PART_SHARE = 0.3
 """Parts of the body on a slice are at least this large beside the largest; tables are thinner."""
 LOWEST_AIR_HU = -1100.0
 """What is lower all along the scan is padding."""
+EVEN_AIR_HU = -1020.0
+"""What is the same all along the scan and lower is padding, not air that is even."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,10 @@ class Air:
     """Air in the body; a voxel beside the air around it does not count."""
     outside: BoolArray
     """Air around the body, and what lies outside the field of view."""
+    around: BoolArray
+    """Of that, what is air."""
+    padding: BoolArray
+    """Rows and columns that are the same on every slice, or darker than air."""
     within: BoolArray
     """Everything that has the body on both sides, across or from front to back."""
 
@@ -64,9 +70,10 @@ def see_air(hu: Float32Array, step_mm: FloatArray) -> Air:
     reached = at_edge[labels] & ~cut
     joined, _ = slice_labels(reached & body)
     reached &= ~_lung_pieces(hu, joined, body, step_mm)
-    outside = dilated(reached, LEAK_MM / 2, step_mm) & air
-    outside |= padding
-    return Air(air & ~grown_in_slices(outside), outside, body)
+    outside = dilated(reached, LEAK_MM / 2, step_mm) & air & ~padding
+    inside = air & ~grown_in_slices(outside) & ~padding
+    around = outside | (padding & (hu > EVEN_AIR_HU))
+    return Air(inside, outside | padding, around & (hu > LOWEST_AIR_HU), padding, body)
 
 
 def _lung_pieces(
@@ -115,12 +122,43 @@ def cut_lung_cm2(hu: Float32Array, step_mm: FloatArray) -> FloatArray:
     return area
 
 
-def padded(hu: Float32Array) -> BoolArray:
+def padded(hu: npt.NDArray[np.generic]) -> BoolArray:
     """Rows and columns outside the field of view: the same on every slice, or darker than air."""
+    some = hu[[0, len(hu) // 2, -1]].astype(np.float32)
+    padding = _is_padding(some)
+    padding[padding] = _is_padding(hu[:, padding])
+    return padding
+
+
+def _is_padding(hu: npt.NDArray[Any]) -> BoolArray:
     highest = hu.max(axis=0)
     is_even = (highest - hu.min(axis=0) < 1.0) & (highest < AIR_THRESHOLD_HU)
-    padding: BoolArray = is_even | (highest < LOWEST_AIR_HU)
-    return padding
+    is_padding: BoolArray = is_even | (highest < LOWEST_AIR_HU)
+    return is_padding
+
+
+def seen_mean(
+    hu: npt.NDArray[np.generic], factors: IntArray, lead: IntArray | None = None
+) -> Float32Array:
+    """Means over blocks of voxels, of what lies in the field of view where a block has any of it.
+
+    Half a block of padding would make lung beside it as dark as padding, and tissue as dark as air.
+
+    Args:
+        hu: the voxels.
+        factors: how many voxels of each axis are a block.
+        lead: so many voxels of the first block lie before the image.
+    """
+    padding = padded(hu)
+    if not padding.any():
+        return block_mean(hu, factors, lead)
+    flat = np.array([1, *factors[1:]])
+    ahead = None if lead is None else np.array([0, *lead[1:]])
+    share = block_mean(~padding[None], flat, ahead)
+    unseen = block_mean(hu.max(axis=0)[None], flat, ahead)
+    total = block_mean(np.where(padding, hu.dtype.type(0), hu), factors, lead)
+    mean: Float32Array = np.where(share > 0, total / np.maximum(share, 1e-6), unseen)
+    return mean
 
 
 def edge_of(padding: BoolArray) -> BoolArray:

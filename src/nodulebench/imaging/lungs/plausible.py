@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.imaging.lungs.body import LUNG_HU, Air, grown_in_slices
-from nodulebench.imaging.lungs.regions import WALL_MM, near_outside
+from nodulebench.imaging.lungs.regions import WALL_MM, near_air
 from nodulebench.imaging.morphology import dilated
 from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray
 from nodulebench.model.notice import Notice
@@ -98,8 +98,7 @@ def measure_lungs(
         median_hu=float(np.median(values)),
         body_share=body_share(lungs, air.outside),
         exposed_share=float(
-            np.count_nonzero(border & near_outside(hu, air.outside, step_mm))
-            / np.count_nonzero(border)
+            np.count_nonzero(border & near_air(air.around, step_mm)) / np.count_nonzero(border)
         ),
         left_out_share=float(np.count_nonzero(is_lung_dark) / size.sum()),
         smaller_share=float(size[-2] / size[-1]),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.imaging.lungs.body import LOWEST_AIR_HU, LUNG_HU, Labels, grown_in_slices
+from nodulebench.imaging.lungs.body import LUNG_HU, Labels, grown_in_slices
 from nodulebench.imaging.volume import AIR_HU
 from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray
 
@@ -35,7 +35,7 @@ class Judged:
 
 
 def judge_regions(
-    hu: Float32Array, regions: Labels, count: int, outside: BoolArray, step_mm: FloatArray
+    hu: Float32Array, regions: Labels, count: int, around: BoolArray, step_mm: FloatArray
 ) -> Judged:
     """Tell lung from other air in the body.
 
@@ -43,7 +43,7 @@ def judge_regions(
         hu: the image in voxels of about 3 mm.
         regions: the number of the region that each voxel belongs to, 0 for none.
         count: how many regions there are.
-        outside: the air around the body; what is darker than air is none.
+        around: the air around the body.
         step_mm: the size of the voxels.
     """
     from scipy import ndimage
@@ -53,9 +53,8 @@ def judge_regions(
     inside = regions > 0
     core = ~grown_in_slices(~inside)
     border = inside & ~core
-    around = hu[outside & (hu > LOWEST_AIR_HU)]
-    air_hu = float(np.median(around)) if len(around) else AIR_HU
-    near = near_outside(hu, outside, step_mm)
+    air_hu = float(np.median(hu[around])) if around.any() else AIR_HU
+    near = near_air(around, step_mm)
     bordering = np.bincount(regions[border], minlength=count + 1)
     exposed = np.bincount(regions[border & near], minlength=count + 1)
     size_ml = size * float(np.prod(step_mm)) / 1000.0
@@ -83,9 +82,9 @@ def judge_regions(
     return Judged(is_lung, is_other)
 
 
-def near_outside(hu: Float32Array, outside: BoolArray, step_mm: FloatArray) -> BoolArray:
-    """What is nearer to the air around the body than a chest wall is thick; padding is no air."""
-    near = outside & (hu > LOWEST_AIR_HU)
+def near_air(around: BoolArray, step_mm: FloatArray) -> BoolArray:
+    """What is nearer to the air around the body than a chest wall is thick."""
+    near = around
     for _ in range(max(1, round(WALL_MM / float(step_mm[1])))):
         near = grown_in_slices(near)
     return near

@@ -16,7 +16,7 @@ from nodulebench.errors import InputError
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.lungs.airways import find_airways
 from nodulebench.imaging.lungs.body import AIR_THRESHOLD_HU as AIR_THRESHOLD_HU
-from nodulebench.imaging.lungs.body import Air, Labels, see_air
+from nodulebench.imaging.lungs.body import Air, Labels, padded, see_air, seen_mean
 from nodulebench.imaging.lungs.plausible import MAY_BE, doubts_about, measure_lungs
 from nodulebench.imaging.lungs.regions import SMALLER_LUNG_SHARE, Judged, judge_regions
 from nodulebench.imaging.lungs.sides import part_sides
@@ -93,7 +93,7 @@ def segment_lungs(
     step = upright.spacing_mm * factors
     lead = _lead(upright, factors * _factors(step, BODY_MM))
     ahead = lead % factors
-    coarse = block_mean(upright.hu, factors, ahead)
+    coarse = seen_mean(upright.hu, factors, ahead)
     body = _see_body(coarse, step, lead // factors)
     lungs, doubts = _lungs_in_body(coarse, step, body, where)
     airways = find_airways(coarse, step)
@@ -104,6 +104,7 @@ def segment_lungs(
         closed[grown & ((closed == 0) | lung)] = side
     measures = measure_lungs(body.hu, body.picked(closed), body.air, body.step_mm)
     label = _refined(upright.hu, closed, _Blocks(factors, ahead), step)
+    label[:, padded(upright.hu)] = 0
     return Lungs(label, upright.geometry, (*doubts, *doubts_about(measures)))
 
 
@@ -141,13 +142,13 @@ class _Body:
 
 def _see_body(hu: Float32Array, step: FloatArray, lead: IntArray) -> _Body:
     factors = _factors(step, BODY_MM)
-    wide, wide_step = block_mean(hu, factors, lead), step * factors
+    wide, wide_step = seen_mean(hu, factors, lead), step * factors
     return _Body(wide, wide_step, _Blocks(factors, lead), see_air(wide, wide_step))
 
 
 def _lead(upright: Volume, factors: IntArray) -> IntArray:
     """How many voxels of the first block lie before the image, if blocks meet amid the lungs."""
-    hu, step = block_mean(upright.hu, factors), upright.spacing_mm * factors
+    hu, step = seen_mean(upright.hu, factors), upright.spacing_mm * factors
     nothing = np.zeros(3, dtype=np.int64)
     body = _Body(hu, step, _Blocks(np.ones(3, dtype=np.int64), nothing), see_air(hu, step))
     regions = _regions_in_body(hu, step, body)
@@ -184,11 +185,12 @@ class _Regions:
 def _regions_in_body(hu: Float32Array, step: FloatArray, body: _Body) -> _Regions:
     from scipy import ndimage
 
-    outside = body.air.outside
+    outside, padding = body.air.outside, body.air.padding
+    beside_air = grown_into(outside & ~padding, np.ones_like(outside))
     inside = hu < AIR_THRESHOLD_HU
-    inside &= ~body.blocks.spread(grown_into(outside, np.ones_like(outside)), hu.shape)
+    inside &= ~body.blocks.spread(beside_air | padding, hu.shape)
     cores, count = ndimage.label(eroded(inside, float(step.max()), step))
-    judged = judge_regions(body.hu, body.picked(cores), count, outside, body.step_mm)
+    judged = judge_regions(body.hu, body.picked(cores), count, body.air.around, body.step_mm)
     return _Regions(inside, cores, judged)
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from nodulebench.imaging.lungs.body import see_air
+from nodulebench.imaging.lungs.body import padded, see_air, seen_mean
 from nodulebench.imaging.lungs.regions import judge_regions
+from nodulebench.imaging.morphology import block_mean
 
 STEP_MM = np.array([3.0, 3.0, 3.0])
 
@@ -49,6 +50,34 @@ def test_what_the_edge_cuts_is_inside_where_it_is_as_dark_as_lung():
     for hu_of_it, is_inside in ((-860.0, True), (-1000.0, False)):
         hu = np.where(cavity(), np.float32(hu_of_it), block())[:, :, 25:]
         assert see_air(hu, STEP_MM).inside[7:13, 22:38, 0:14].all() == is_inside
+
+
+def test_a_block_half_outside_the_field_of_view_has_the_mean_of_its_other_half():
+    hu = np.arange(24, dtype=np.int16).reshape(2, 3, 4) * 10
+    hu[:, :, 0] = -2048
+    hu[:, 2, :2] = -2048
+    mean = seen_mean(hu, np.array([2, 2, 2]))
+    # above left 10, 50, 130 and 170; below left nothing is seen; below right 100, 110, 220, 230
+    assert mean.tolist() == [[[90.0, 105.0], [-2048.0, 165.0]]]
+    moved = seen_mean(hu, np.array([2, 2, 2]), np.array([0, 0, 1]))
+    assert moved.tolist() == [[[-2048.0, 95.0, 110.0], [-2048.0, 160.0, 170.0]]]
+
+
+def test_without_padding_blocks_have_their_means():
+    hu = block().astype(np.int16)
+    factors, lead = np.array([2, 3, 3]), np.array([1, 2, 0])
+    assert not padded(hu).any()
+    assert np.array_equal(seen_mean(hu, factors, lead), block_mean(hu, factors, lead))
+
+
+@pytest.mark.parametrize("padding", [-2048.0, -1024.0])
+def test_lung_beside_padding_is_inside_up_to_the_last_voxel(padding):
+    hu = block()
+    hu[:, :, :28] = padding
+    assert np.array_equal(padded(hu), np.tile(np.arange(60) < 28, (60, 1)))
+    seen = cavity()
+    seen[:, :, :28] = False
+    assert np.array_equal(see_air(hu, STEP_MM).inside, seen)
 
 
 def test_regions_are_lung_by_density_vessels_and_wall():

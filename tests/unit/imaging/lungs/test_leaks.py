@@ -102,11 +102,14 @@ def test_a_field_of_view_that_cuts_both_flanks_leaves_the_rest_of_the_lungs(whol
     assert_lungs(found(body.hu[:, :, seen]), right[:, :, seen], left[:, :, seen])
 
 
-def test_a_round_field_of_view_that_cuts_both_flanks_leaves_the_rest_of_the_lungs(whole, body):
+@pytest.mark.parametrize(("radius_mm", "padding"), [(120, -2048), (113, -1024)])
+def test_a_round_field_of_view_leaves_all_the_lung_that_it_shows(whole, body, radius_mm, padding):
     _, right, left = whole
-    seen = body.x**2 + body.y**2 <= 120**2
-    body.hu[~seen] = -2048
-    assert_lungs(found(body.hu), right & seen, left & seen, least=0.97)
+    seen = body.x**2 + body.y**2 <= radius_mm**2
+    body.hu[~seen] = padding
+    lungs = found(body.hu)
+    assert_lungs(lungs, right & seen, left & seen, least=0.99)
+    assert not (lungs.mask & ~seen).any()
 
 
 def test_of_a_lung_half_consolidated_the_rest_is_found(whole, body):

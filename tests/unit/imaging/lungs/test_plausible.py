@@ -67,7 +67,7 @@ def test_measures_are_those_of_boxes_counted_by_hand():
     hu[2:10, 13:14, 26:30] = -700.0  # air as dark as lung, 3 voxels from both
     within = np.zeros(hu.shape, np.bool_)
     within[body] = True
-    air = Air(label > 0, ~within, within)
+    air = Air(label > 0, ~within, ~within, np.zeros(hu.shape[1:], np.bool_), within)
     measures = measure_lungs(hu, label, air, np.array([5.0, 4.0, 4.0]))
     assert measures.volume_ml == pytest.approx(8 * 10 * 12 * 0.08)
     assert measures.height_mm == 40.0
@@ -87,6 +87,6 @@ def test_lungs_at_the_skin_are_exposed():
     outside = np.ones(label.shape, np.bool_)
     outside[:, 9:21, 9:21] = False
     hu = np.where(outside, -1000.0, -850.0).astype(np.float32)
-    air = Air(label > 0, outside, ~outside)
+    air = Air(label > 0, outside, outside, np.zeros(hu.shape[1:], np.bool_), ~outside)
     assert measure_lungs(hu, label, air, np.array([5.0, 4.0, 4.0])).exposed_share == 1.0
     assert body_share(label > 0, outside) == pytest.approx(100 / 144)
