@@ -11,10 +11,12 @@ from builders.places import TEST_DATA
 
 # tests run side by side already, and threads of PyTorch would wait for each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# machines differ in speed, so no example has a deadline; CI runs the same examples every time
+# machines differ in speed, so no example has a deadline; CI runs the same examples every time;
+# `--hypothesis-profile thorough` tries ten times as many where a test does not say how many
 hypothesis.settings.register_profile(
-    "nodulebench", deadline=None, derandomize=bool(os.environ.get("CI"))
+    "nodulebench", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=50
 )
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=500)
 hypothesis.settings.load_profile("nodulebench")
 
 

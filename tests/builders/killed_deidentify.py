@@ -75,8 +75,11 @@ def seen(folder: Path) -> dict[str, Any]:
     return {"slices": sorted(names), "problems": [str(one) for one in check_folder(out)]}
 
 
-def main(name: str, how: str) -> None:
-    """Run as a program; print what was seen after every stop and after the run that followed."""
+def main(name: str, how: str, step: str) -> None:
+    """Run as a program; print what was seen after every stop and after the run that followed.
+
+    It is stopped at its first operation and at every so many after that.
+    """
     folder = Path(name)
     answer = folder / "answer.json"
     outcomes: list[dict[str, Any]] = []
@@ -92,7 +95,7 @@ def main(name: str, how: str) -> None:
         }
         answer.write_text(json.dumps(told))
 
-    while is_stopped_at(folder, len(outcomes), how):
+    while is_stopped_at(folder, int(step) * len(outcomes), how):
         if in_child(complete):
             outcomes.append({"problems": ["it could not be completed"]})
         else:

@@ -1,6 +1,8 @@
-"""The documentation builds without a warning, and its pages load nothing from the network."""
+"""The documentation builds without a warning, needs no network, and its notebooks run."""
 
+import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,21 @@ import pytest
 from builders.places import ROOT
 
 DOCS = ROOT / "docs"
+GENERATED = DOCS / "reference" / "generated"
+SHOWN = {
+    "score-from-python": [
+        "60 cases, 90 nodules; protocol luna16",
+        "<td>0.5</td><td>0.25</td><td>0.8</td>",
+    ],
+    "submit-from-a-notebook": [
+        "('Made-up nodules', 'luna16', 'open')",
+        "my_marks.csv line 2",
+        "('luna16_csv', 2, ())",
+        "<td>null</td><td>&quot;Two guesses&quot;</td><td>false</td>",
+    ],
+}
+"""What the pages of notebooks show, among other things."""
+NOTEBOOKS = sorted(DOCS.glob("tutorials/*.ipynb"))
 LOADED = re.compile(
     r"""<(?:script|img|iframe|source|video)\b[^>]*\bsrc=["'](?:https?:)?//"""
     r"""|<link\b(?=[^>]*rel=["'](?:stylesheet|preload|icon|preconnect)["'])[^>]*href=["'](?:https?:)?//"""
@@ -17,12 +34,15 @@ LOADED = re.compile(
 )
 
 
-def test_build_has_no_warning_and_pages_need_no_network(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation as it is read; what it generates is made anew, too."""
     pytest.importorskip("furo", reason="the extra 'docs' is not installed")
     pytest.importorskip("myst_parser", reason="the extra 'docs' is not installed")
     pytest.importorskip("sphinx", reason="the extra 'docs' is not installed")
-    pages = tmp_path / "html"
-    places = ["-d", tmp_path / "doctrees", DOCS, pages]
+    shutil.rmtree(GENERATED, ignore_errors=True)
+    folder = tmp_path_factory.mktemp("docs")
+    places = ["-d", folder / "doctrees", DOCS, folder / "html"]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", *places],
         capture_output=True,
@@ -31,6 +51,10 @@ def test_build_has_no_warning_and_pages_need_no_network(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "html"
+
+
+def test_pages_need_no_network(pages: Path) -> None:
     built = [*pages.rglob("*.html"), *pages.rglob("*.css")]
     assert pages / "explanation" / "rules" / "center_hit.html" in built
     assert pages / "reference" / "generated" / "figures.html" in built
@@ -40,6 +64,22 @@ def test_build_has_no_warning_and_pages_need_no_network(tmp_path: Path) -> None:
         if (found := LOADED.search(path.read_text(encoding="utf-8")))
     }
     assert loading == {}
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_run_kept_without_outputs_and_has_its_page(
+    pages: Path, notebook: Path
+) -> None:
+    kept = json.loads(notebook.read_text(encoding="utf-8"))
+    cells = kept["cells"]
+    assert (kept["nbformat"], len({cell["id"] for cell in cells})) == (4, len(cells))
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+    page = (GENERATED / f"{notebook.stem}.md").read_text(encoding="utf-8")
+    assert all("".join(cell["source"]) in page for cell in cells)
+    for shown in SHOWN[notebook.stem]:
+        assert shown in page
+    assert (pages / "reference" / "generated" / f"{notebook.stem}.html").is_file()
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 """Every code block of the documentation runs, and shows what the page says."""
 
-import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
-from generate import PAGES as GENERATED
 from generate.notebooks import run_cell
 
 from builders.doc_blocks import (
@@ -25,20 +23,6 @@ PAGES = ROOT / "docs"
 ELSEWHERE = ("a-test-lab-from-dicom-to-verdict",)
 """Tutorials that a journey runs: tests/journeys/test_from_dicom_to_verdict.py."""
 TUTORIALS = [page for page in sorted(PAGES.glob("tutorials/*.md")) if page.stem not in ELSEWHERE]
-SHOWN = {
-    "score-from-python": [
-        "60 cases, 90 nodules; protocol luna16",
-        "<td>0.5</td><td>0.25</td><td>0.8</td>",
-    ],
-    "submit-from-a-notebook": [
-        "('Made-up nodules', 'luna16', 'open')",
-        "my_marks.csv line 2",
-        "('luna16_csv', 2, ())",
-        "<td>null</td><td>&quot;Two guesses&quot;</td><td>false</td>",
-    ],
-}
-"""What the pages of notebooks show, among other things."""
-NOTEBOOKS = sorted(PAGES.glob("tutorials/*.ipynb"))
 SERVED = {
     "start-a-portal": "test_portal_in_browser.py",
     "install-a-portal": "test_portal_in_browser.py",
@@ -96,19 +80,6 @@ def unknown_options(words: list[str]) -> list[str]:
 def test_an_option_that_no_command_has_is_seen() -> None:
     assert unknown_options(["portal", "worker", "--storage", "x", "--nothing"]) == ["--nothing"]
     assert unknown_options(["portals", "--storage", "x"]) == ["--storage"]
-
-
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_is_kept_without_outputs_and_has_its_page(notebook: Path) -> None:
-    kept = json.loads(notebook.read_text(encoding="utf-8"))
-    cells = kept["cells"]
-    assert (kept["nbformat"], len({cell["id"] for cell in cells})) == (4, len(cells))
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
-    page = GENERATED[f"{notebook.stem}.md"]()
-    assert all("".join(cell["source"]) in page for cell in cells)
-    for shown in SHOWN[notebook.stem]:
-        assert shown in page
 
 
 def test_a_cell_shows_its_last_line_and_fails_aloud() -> None:

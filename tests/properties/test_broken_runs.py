@@ -35,14 +35,13 @@ def program(*arguments: object) -> str:
 @pytest.mark.parametrize(
     ("job", "way", "step"),
     [
-        ("sign, signed before", "killed", 5),
-        ("sign, signed before", "power_cut", 12),
-        ("evaluate --force", "power_cut", 60),
-        ("compare", "killed", 13),
-        ("bundle", "full", 15),
-        ("custody admit", "power_cut", 40),
-        ("reference build over another", "killed", 8),
-        ("deidentify --jobs 2", "full", 30),
+        ("sign, signed before", "power_cut", 20),
+        ("evaluate --force", "power_cut", 120),
+        ("compare", "killed", 18),
+        ("bundle", "full", 30),
+        ("custody admit", "power_cut", 80),
+        ("reference build over another", "killed", 16),
+        ("deidentify --jobs 2", "full", 60),
     ],
 )
 def test_a_broken_run_leaves_the_old_or_the_new(

@@ -19,8 +19,8 @@ TESTS = Path(__file__).parents[3]
 @pytest.mark.parametrize(
     ("how", "stride", "titles", "stops"),
     [
-        ("killed", 4, ("open", "read last", "add", "export"), 8),
-        ("full", 4, ("open", "read last", "settle"), 5),
+        ("killed", 9, ("open", "read last", "add", "export"), 4),
+        ("full", 9, ("open", "read last", "settle"), 3),
     ],
 )
 def test_a_stopped_command_is_completed_by_the_same_once_more(
