@@ -37,7 +37,7 @@ def program(*arguments: object) -> str:
     [
         ("sign, signed before", "power_cut", 20),
         ("evaluate --force", "power_cut", 120),
-        ("compare", "killed", 18),
+        ("compare", "killed", 13),
         ("bundle", "full", 30),
         ("custody admit", "power_cut", 80),
         ("reference build over another", "killed", 16),
