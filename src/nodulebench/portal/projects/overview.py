@@ -1,14 +1,18 @@
 """How a project stands, for those who oversee it: its log, its batches, what no batch has yet."""
 
+from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.annotate.process.batch import Batch
 from nodulebench.errors import InputError
 from nodulebench.portal.projects.making import project_problems
-from nodulebench.portal.projects.people import Member
-from nodulebench.portal.projects.store import Books
+from nodulebench.portal.projects.people import Member, is_blind
+from nodulebench.portal.projects.store import Books, books_of
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.tables import AnnotationProject
 from nodulebench.workflows.annotate.desk import Desk
 from nodulebench.workflows.annotate.questions import unread_cases
 
@@ -25,6 +29,51 @@ def state_of(
         return problems, list(desk.batches().values()), len(unread_cases(desk))
     except InputError as error:
         return problems or [str(error)], [], 0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a project is, as the desk shows it."""
+
+    project: AnnotationProject
+    is_told: bool
+    """Not to who reads in it, or where its log does not hold."""
+    batches: int = 0
+    released: int = 0
+    read: int = 0
+    to_read: int = 0
+    disputes: int = 0
+    unread: int = 0
+    """Cases that no batch has."""
+
+
+def all_progress(site: Site, session: Transaction, account: str) -> list[Progress]:
+    """How far each project is, the newest first; nothing of those in which the account reads."""
+    found = select(AnnotationProject).order_by(AnnotationProject.created_at.desc())
+    return [_progress(site, session, one, account) for one in session.scalars(found)]
+
+
+def _progress(
+    site: Site, session: Transaction, project: AnnotationProject, account: str
+) -> Progress:
+    try:
+        books = books_of(site, project.id, account)
+    except InputError:  # its page says what is wrong
+        return Progress(project, is_told=False)
+    if is_blind(session, books, account):
+        return Progress(project, is_told=False)
+    problems, batches, unread = state_of(books, session, books.on(session), checks=False)
+    lines = [line_of(one, {}) for one in batches]
+    return Progress(
+        project,
+        not problems,
+        len(lines),
+        sum(one["state"] == "released" for one in lines),
+        sum(one["read"] for one in lines),
+        sum(one["to_read"] for one in lines),
+        sum(one["disputes"] or 0 for one in lines),
+        unread,
+    )
 
 
 def line_of(batch: Batch, members: dict[str, Member]) -> dict[str, Any]:

@@ -86,6 +86,12 @@ def person_of(session: Transaction, project_id: str, account: str) -> str | None
     return session.scalar(own)
 
 
+def is_blind(session: Transaction, books: Books, account: str) -> bool:
+    """Whether somebody reads in a project, whatever else they have become since."""
+    person = person_of(session, books.project_id, account)
+    return person is not None and reads(books.base.workflow.roster.person(person))
+
+
 def assign(books: Books, by: str, person_id: str, account: str) -> None:
     """Let an account be a person of a project; nothing: let nobody be.
 

@@ -12,6 +12,7 @@ from nodulebench.portal.access.guard import AtSite, By, Sent, field
 from nodulebench.portal.benchmarks import state_of, test_sets
 from nodulebench.portal.boards.reuse import all_uses
 from nodulebench.portal.page import rendered, see
+from nodulebench.portal.projects.overview import all_progress
 from nodulebench.portal.store.tables import (
     Account,
     Announcement,
@@ -41,7 +42,7 @@ ENTRIES = {
 
 
 @router.get("/desk", name="desk")
-def desk(request: Request, site: AtSite) -> Response:
+def desk(request: Request, site: AtSite, by: By) -> Response:
     """How the site stands."""
     with site.database.reading() as session:
         last = select(Job).options(joinedload(Job.entry).joinedload(Entry.benchmark))
@@ -60,6 +61,7 @@ def desk(request: Request, site: AtSite) -> Response:
             "told": list(session.scalars(told.order_by(Announcement.created_at.desc()))),
             "benchmarks": [(one, state_of(one)) for one in everything],
             "people": session.scalar(people),
+            "projects": all_progress(site, session, by.account) if by.is_organiser else [],
         }
     return rendered(request, "desk.html", states=("waiting", "running", *jobs.ENDED), **values)
 

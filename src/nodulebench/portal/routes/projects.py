@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from sqlalchemy import select
-from sqlalchemy.orm import Session as Transaction
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
@@ -32,6 +31,7 @@ from nodulebench.portal.projects.making import (
 from nodulebench.portal.projects.overview import line_of, state_of
 from nodulebench.portal.projects.people import (
     assign,
+    is_blind,
     may_be,
     members_of,
     person_of,
@@ -208,7 +208,8 @@ def _zipped(site: Site, by: Visitor, project_id: str, name: str, write: Any) -> 
     """A folder that is made for somebody who is not blind to what it holds."""
     books = open_books(site, project_id, by.account)
     with site.database.reading() as session:
-        _refuse_readers(session, books, by)
+        if is_blind(session, books, by.account):
+            raise DeniedError("not_allowed", 403)
     content = io.BytesIO()
     with TemporaryDirectory() as scratch, zipfile.ZipFile(content, "w") as archive:
         folder = Path(scratch) / name
@@ -220,13 +221,6 @@ def _zipped(site: Site, by: Visitor, project_id: str, name: str, write: Any) -> 
         pass
     headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
     return Response(content.getvalue(), headers=headers, media_type="application/zip")
-
-
-def _refuse_readers(session: Transaction, books: Books, by: Visitor) -> None:
-    """Refuse who reads in a project, whatever else they have become since."""
-    person = person_of(session, books.project_id, by.account)
-    if person is not None and reads(books.base.workflow.roster.person(person)):
-        raise DeniedError("not_allowed", 403)
 
 
 def _oversees(by: Visitor) -> bool:
@@ -250,8 +244,7 @@ def _page(asked: Asked, status: int = 200, *, wrong: str = "", checks: bool = Fa
     with site.database.reading() as session:
         found = find_project(session, project_id)
         person = person_of(session, project_id, by.account)
-        is_blind = person is not None and reads(roster.person(person))
-        oversees = _oversees(by) and not is_blind
+        oversees = _oversees(by) and not is_blind(session, books, by.account)
         if person is None and not oversees:
             raise DeniedError("not_found", 404)
         values: dict[str, Any] = {"batches": [], "people": [], "problems": None, "fitting": {}}

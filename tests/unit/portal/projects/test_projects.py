@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -130,9 +131,13 @@ def test_a_reviewer_is_drawn_when_all_have_read(
     assert "Draw the reviewer" not in as_organiser.get(f"/projects/{project}").text
     early = as_organiser.post(draw, f"/projects/{project}")
     assert early.status_code == 422
+    assert "0 / 3</td>" in as_organiser.get("/desk").text
     for name in ("r1", "r2", "r3"):
         at_work(site, project, name).hand_in(0)
     assert "Draw the reviewer" in as_organiser.get(f"/projects/{project}").text
+    told = as_organiser.get("/desk").text.partition("Batches released")[2].partition("</tr>")[2]
+    cells = re.findall(r"<td[^>]*>(?:<progress[^>]*></progress>)? *([^<]*)</td>", told)[:4]
+    assert cells == ["3 / 3", "0", "0 / 1", "0"]
     assert as_organiser.post(draw, f"/projects/{project}").status_code == 303
     with open_books(site, project, "").desk() as desk:
         assert desk.batch("b1").order.reviewer_id == "lead2"

@@ -94,9 +94,11 @@ TEXTS = {
     "portal.reuse.empty": "Nobody has had anything scored yet.",
     "portal.reuse.unread": ("{title}: the log of its sealed set cannot be read, or was changed."),
     "portal.annotation": "Annotation",
-    "portal.annotation.empty": (
-        "No annotation project is shown here. Readers work in one with: nodulebench annotate"
-    ),
+    "portal.annotation.empty": "There is no annotation project yet.",
+    "portal.annotation.untold": "You read in it, or its log does not hold: see its page.",
+    "portal.project": "Project",
+    "portal.released_batches": "Batches released",
+    "portal.unread_cases": "Cases in no batch",
     "portal.exports": "Exports",
     "portal.exports.entries": "All entries (CSV)",
     "portal.log.export": "All events as they were signed (JSON lines)",
