@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 STORAGE = Path("nodulebench-portal")
 MIB = 1024 * 1024
+LOOPBACK = "127.0.0.1"
 DATABASE_WAIT_S = 60.0
 """How long a worker waits for a database that starts beside it."""
 OIDC_SECRET = "NODULEBENCH_OIDC_SECRET"  # noqa: S105 - the name of a variable
@@ -38,6 +40,11 @@ def places(command: Any) -> Any:
 @option("--host", str, "127.0.0.1", "Address to listen on.")
 @option("--port", click.IntRange(1, 65535), 8000, "Port to listen on.")
 @click.option("--address", help="How people reach it, as https://bench.example.  [default: host]")
+@click.option(
+    "--proxy",
+    help="Address of the reverse proxy, or several with commas, that is believed when it says who "
+    "asks.  [default: 127.0.0.1 where --address is https, else nobody]",
+)
 @click.option("--test-sets", type=FILE, help="Folder of test sets.  [default: in the storage]")
 @option("--processes", click.IntRange(1, 64), 1, "Processes that answer, at the same port.")
 @click.option("--scans", type=FILE, help="Folder of folders of scans.  [default: in the storage]")
@@ -47,7 +54,7 @@ def places(command: Any) -> Any:
 @click.option("--oidc-issuer", help="Provider of OpenID Connect by whom people may sign in, too.")
 @click.option("--oidc-client", help="As whom the site is known there.  [needed with an issuer]")
 @click.option("--oidc-name", help="What pages call the provider.  [default: its host]")
-@click.option("--demo", is_flag=True, help="Fill it with a made-up benchmark, entries and people.")
+@click.option("--demo", is_flag=True, help="Fill it with phantoms, entries and people.")
 @click.option("--until-parent-ends", is_flag=True, hidden=True)
 @click.pass_context
 def command(
@@ -57,6 +64,7 @@ def command(
     host: str,
     port: int,
     address: str | None,
+    proxy: str | None,
     test_sets: Path | None,
     processes: int,
     scans: Path | None,
@@ -83,10 +91,12 @@ def command(
         return
     from nodulebench.portal.serve import serve, serve_beside
 
+    address = (address or f"http://{host}:{port}").rstrip("/")
     settings = _settings(
         storage,
         database,
-        address=(address or f"http://{host}:{port}").rstrip("/"),
+        address=address,
+        proxy=_proxies(address, proxy),
         test_sets=test_sets,
         scans=scans,
         largest_upload=largest_upload * MIB,
@@ -96,9 +106,8 @@ def command(
     if until_parent_ends:
         serve_beside(settings, host, port, _parent_ended())
         return
-    if demo:
-        _fill(settings)
-    serve(settings, host, port, click.echo, processes=processes, workers=workers)
+    first = _fill if demo else None
+    serve(settings, host, port, click.echo, processes=processes, workers=workers, first=first)
 
 
 @command.command("worker")
@@ -285,18 +294,29 @@ def _provider(issuer: str | None, client: str | None, name: str | None) -> "Prov
     return Provider(issuer, client, os.environ.get(OIDC_SECRET, ""), name or "")
 
 
+def _proxies(address: str, given: str | None) -> str:
+    """Who is believed when they say who asks: who is named; with TLS a proxy of this machine."""
+    if given is None:
+        return LOOPBACK if address.startswith("https://") else ""
+    for one in filter(None, given.split(",")):
+        try:
+            ip_network(one.strip())
+        except ValueError as error:
+            raise click.UsageError(f"--proxy: '{one}' is no address: {error}.") from error
+    return given
+
+
 def _settings(storage: Path, database: str | None, **more: Any) -> "Settings":
     from nodulebench.portal.site import Settings
 
     return Settings(storage, database or "", **more)
 
 
-def _fill(settings: "Settings") -> None:
+def _fill(site: "Site") -> None:
     from nodulebench.portal.demo import PASSWORD, fill, token_for_programs
-    from nodulebench.portal.site import Site
 
-    site = Site.open(settings)
-    logins = fill(site)
+    with ProgressLine("making scans") as line:
+        logins = fill(site, progress=line.tell)
     if logins:
         click.echo(f"people: {', '.join(logins)}; the password of each: {PASSWORD}")
         click.echo(f"token of {logins[1]} for programs: {token_for_programs(site)}")

@@ -5,6 +5,7 @@ import logging
 from fastapi import Depends, FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from nodulebench import __version__
 from nodulebench.errors import InputError, first_line
@@ -62,6 +63,8 @@ def make_app(site: Site) -> FastAPI:
     )
     app.add_middleware(Headers, is_secure=site.settings.is_secure)
     app.add_middleware(KeptPages, site=site)
+    if site.settings.proxy:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=site.settings.proxy)
     return app
 
 

@@ -16,8 +16,6 @@ from nodulebench.portal.site import MIB, Settings, Site
 from nodulebench.portal.store.tables import Account, Invitation, now
 from nodulebench.workbench.door import listening
 
-PROXY = "127.0.0.1"
-"""Only a reverse proxy on this machine is believed when it says who asks."""
 
 
 def serve(
@@ -28,6 +26,7 @@ def serve(
     *,
     processes: int = 1,
     workers: int = 1,
+    first: Callable[[Site], object] | None = None,
 ) -> None:
     """Serve a site until it is stopped.
 
@@ -38,9 +37,12 @@ def serve(
         tell: told the address, and the organiser's link where nobody is organiser yet.
         processes: processes that answer, this one among them.
         workers: worker processes that are started beside; 0: they run elsewhere.
+        first: what is done with the site before anybody is answered.
     """
     listening(host, port).close()  # somebody else's port is not shared
     site = Site.open(settings)
+    if first is not None:
+        first(site)
     tell(f"{settings.address}/")
     link = organiser_link(site)
     if link:
@@ -59,7 +61,7 @@ def _answer(site: Site, heard: socket.socket, stop: threading.Event) -> None:
     config = uvicorn.Config(
         make_app(site),
         log_level="warning",
-        forwarded_allow_ips=PROXY,
+        proxy_headers=False,  # the application knows whom to believe
         server_header=False,
         timeout_graceful_shutdown=3,
     )
@@ -81,6 +83,7 @@ def _web(settings: Settings, host: str, port: int) -> list[str]:
         "host": host,
         "port": port,
         "address": settings.address,
+        "proxy": settings.proxy,
         "test-sets": settings.sets,
         "scans": settings.scan_sets,
         "largest-upload": settings.largest_upload // MIB,

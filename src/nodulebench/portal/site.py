@@ -31,6 +31,8 @@ class Settings:
     """Address of a database; nothing: SQLite in the storage."""
     address: str = "http://127.0.0.1:8000"
     """How people reach the site; https makes cookies secure."""
+    proxy: str = ""
+    """Addresses of proxies, which are believed when they say who asks; nothing: nobody is."""
     test_sets: Path | None = None
     """Folder of the test sets that benchmarks can be made of; None: that of the storage."""
     scans: Path | None = None

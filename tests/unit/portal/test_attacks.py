@@ -17,15 +17,18 @@ from time import monotonic, sleep
 import anyio
 import pytest
 from fastapi.routing import APIRoute
+from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from builders.portal import (
+    ADDRESS,
     GOOD,
     HEADER,
     PASSWORD,
     SECRET_PLACE,
     Browser,
     make_tiny_benchmark,
+    open_site,
     signed_in,
     work_off,
 )
@@ -37,6 +40,7 @@ from nodulebench.portal.access.passwords import AT_ONCE, Passwords
 from nodulebench.portal.access.refusals import Refusals
 from nodulebench.portal.access.throttle import MOST_PER_ADDRESS
 from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.app import make_app
 from nodulebench.portal.entries import received, sweep_uploads
 from nodulebench.portal.routes import ROUTERS
 from nodulebench.portal.site import Settings, Site
@@ -243,6 +247,34 @@ def test_spraying_is_refused_and_written_down(site: Site) -> None:
         actions = [one.action for one in latest_events(session, None, 200)]
     assert actions.count("sign_in_failed") == MOST_PER_ADDRESS
     assert actions.count("sign_in_throttled") == 1  # a log that everybody can fill is none
+
+
+@pytest.mark.parametrize(
+    ("proxy", "comes_from", "seen"),
+    [
+        ("", "127.0.0.1", "127.0.0.1"),  # nobody is believed where no proxy was named
+        ("127.0.0.1", "127.0.0.1", "203.0.113.9"),
+        ("127.0.0.1", "198.51.100.7", "198.51.100.7"),  # who is no proxy is not
+        ("10.0.0.0/8,127.0.0.1", "10.1.2.3", "203.0.113.9"),
+    ],
+)
+def test_who_asks_is_believed_of_a_named_proxy_alone(
+    tmp_path: Path, proxy: str, comes_from: str, seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever sprays invents addresses; the proxy adds the true one as the last."""
+    asked: list[str] = []
+    monkeypatch.setattr(
+        "nodulebench.portal.access.throttle._from", lambda address: asked.append(address) or ""
+    )
+    site = open_site(tmp_path / "portal", proxy=proxy)
+    browser = Browser(site)
+    browser.client = TestClient(
+        make_app(site), base_url=ADDRESS, follow_redirects=False, client=(comes_from, 50000)
+    )
+    browser.client.headers["X-Forwarded-For"] = "192.0.2.1, 203.0.113.9"
+    assert browser.sign_in("nobody").status_code == 401
+    assert set(asked) == {seen}
+    site.database.close()
 
 
 def test_a_flood_of_passwords_takes_no_more_memory_than_a_few(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import anyio
@@ -47,7 +48,7 @@ REPORT_POLICY = (
 )
 """Of a report, which itself names the only script that may run."""
 EVERY_S = 0.5
-LONGEST_S = 600
+LONGEST_S, SILENT_S = 600, 20.0
 """After that a browser asks again."""
 
 
@@ -202,7 +203,9 @@ def mark_baseline(site: AtSite, by: By, form: Sent, entry_id: str) -> Response:
 async def progress(site: AtSite, by: By, entry_id: str) -> Response:
     """How far the job of an entry is, told as it goes on."""
     first = await run_in_threadpool(_standing, site, by, entry_id)
-    return StreamingResponse(_told(site, by, entry_id, first), media_type="text/event-stream")
+    told = _told(site, by, entry_id, first)
+    headers = {"X-Accel-Buffering": "no"}  # a proxy passes on what is told when it is told
+    return StreamingResponse(told, headers=headers, media_type="text/event-stream")
 
 
 def job_of(session: Transaction, entry: Entry) -> Job | None:
@@ -233,13 +236,13 @@ def _comparable(session: Transaction, entry: Entry, by: Visitor) -> list[tuple[s
 async def _told(
     site: Site, by: Visitor, entry_id: str, first: dict[str, Any]
 ) -> AsyncIterator[str]:
-    """An event for each change, until the job has ended."""
+    """An event for each change, until the job has ended; proxies end what is silent for long."""
     before: dict[str, Any] | None = None
-    found = first
+    found, told_at = first, monotonic()
     for _ in range(int(LONGEST_S / EVERY_S)):
-        if found != before:
-            yield f"data: {json.dumps(found)}\n\n"
-            before = found
+        if found != before or monotonic() - told_at > SILENT_S:
+            yield f"data: {json.dumps(found)}\n\n" if found != before else ": \n\n"
+            before, told_at = found, monotonic()
         if found["state"] in ENDED:
             return
         await anyio.sleep(EVERY_S)

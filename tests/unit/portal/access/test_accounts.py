@@ -110,6 +110,18 @@ def test_spraying_one_password_over_names_is_stopped_by_the_address(
     assert enter(site, ada.login, address="elsewhere")
 
 
+def test_who_has_one_address_of_ipv6_has_all_of_its_network(
+    site: Site, ada: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nodulebench.portal.access.throttle.MOST_PER_ADDRESS", 2)
+    for number in range(2):
+        with refused("sign_in_wrong"):
+            enter(site, f"name{number}", address=f"2001:db8:0:1::{number}")
+    with refused("too_many_attempts"):
+        enter(site, ada.login, address="2001:db8:0:1:ffff::7")
+    assert enter(site, ada.login, address="2001:db8:0:2::1")
+
+
 def test_a_second_factor_is_asked_for_and_counts_once(site: Site, ada: Visitor) -> None:
     factor = new_factor()
     with site.database.writing() as session:
