@@ -6,18 +6,22 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager, suppress
+from contextlib import chdir, closing, contextmanager, suppress
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import DEVNULL, Popen
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
-from typing import Any, cast
+from typing import Any
 from unittest.mock import patch
 
 from generate.markdown import fence
 from nodulebench.client import Client
 from nodulebench.errors import InputError
+from nodulebench.portal.demo import fill, token_for_programs
+from nodulebench.portal.site import Settings, Site
+from nodulebench.workflows.demo import DemoChoice
 
+_TINY = DemoChoice(phantoms=2, matrix=48, slice_mm=5.0, types=("solid",), processes=1)
 _ENTRIES, _LONGEST_S = 5, 300.0
 """What the demonstration of a portal has on its leaderboard, and how long that may take."""
 TUTORIALS = Path(__file__).parents[1] / "tutorials"
@@ -41,22 +45,24 @@ def portal_page(name: str) -> str:
 
 @contextmanager
 def demo_portal() -> Iterator[dict[str, str]]:
-    """A portal with its demonstration; its address and a token, as the environment names them."""
+    """A portal with a small demonstration; its address and a token, as variables."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with TemporaryDirectory() as storage:
-        options = ["--demo", "--storage", storage, "--port", str(port)]
+        site = Site.open(Settings(Path(storage)))
+        with closing(site.database):
+            fill(site, _TINY, runs=False)
+            token = token_for_programs(site)
+        options = ["--storage", storage, "--port", str(port)]
         portal = Popen(  # noqa: S603 - our own program
-            [sys.executable, "-u", "-m", "nodulebench", "portal", *options], stdout=PIPE, text=True
+            [sys.executable, "-m", "nodulebench", "portal", *options], stdout=DEVNULL
         )
         try:
-            told = cast("Iterator[str]", portal.stdout)
-            token = next(line for line in told if " for programs: " in line).split()[-1]
             _until_scored(Client(f"http://127.0.0.1:{port}"))
             yield {"PORTAL": f"http://127.0.0.1:{port}", "TOKEN": token}
         finally:
             portal.terminate()
-            portal.communicate(timeout=60)
+            portal.wait(timeout=60)
 
 
 def _until_scored(portal: Client) -> None:

@@ -19,7 +19,7 @@ SHOWN = {
         "<td>0.5</td><td>0.25</td><td>0.8</td>",
     ],
     "submit-from-a-notebook": [
-        "('Made-up nodules', 'luna16', 'open')",
+        "('Phantoms', 'luna16', 'open')",
         "my_marks.csv line 2",
         "('luna16_csv', 2, ())",
         "<td>null</td><td>&quot;Two guesses&quot;</td><td>false</td>",

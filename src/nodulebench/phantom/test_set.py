@@ -114,10 +114,15 @@ def make_cases(
 
 
 def make_case(
-    seed: int, number: int, *, matrix: int = 512, plans: Sequence[NodulePlan] | None = None
+    seed: int,
+    number: int,
+    *,
+    matrix: int = 512,
+    plans: Sequence[NodulePlan] | None = None,
+    scan_plan: ScanPlan = ScanPlan(),  # noqa: B008 - frozen
 ) -> PhantomCase:
     """The scan of one patient, with the nodules planned or some of every type in turn."""
-    return _make_case(make_patient(seed, number, plans), 0, 0, (), matrix)
+    return _make_case(make_patient(seed, number, plans), 0, 0, (), matrix, scan_plan)
 
 
 def _make_case(

@@ -1,49 +1,38 @@
-"""A seed -> a small made-up test set, a benchmark of it, three baselines and two more people.
+"""Phantoms that detectors have read -> a benchmark of them, three baselines and two teams.
 
-No images: nodules at random places, and algorithms whose strengths are known by construction, so
-that a newcomer sees a live leaderboard within seconds.
+Real work on scans whose nodules are known, and so little of it that a newcomer sees a live
+leaderboard within a minute.
 """
 
-from dataclasses import dataclass
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import numpy as np
 import polars as pl
 from sqlalchemy import func, select
 
+from nodulebench.errors import InputError
+from nodulebench.formats.marks.luna16_csv import write_marks
+from nodulebench.model.progress import Progress, untold
+from nodulebench.model.tables import Reference, Submission
 from nodulebench.portal.access.accounts import make_link, new_token, use_link
 from nodulebench.portal.access.roles import Role
 from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.benchmarks import make_benchmark
+from nodulebench.portal.benchmarks import BenchmarkRules, make_benchmark
 from nodulebench.portal.entries import received, submit
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Account, Benchmark
-from nodulebench.storage.csv_text import write_csv
+from nodulebench.portal.terms.releases import release
+from nodulebench.workflows.demo import DETECTORS, IMAGES, DemoChoice, make_and_read
+from nodulebench.workflows.run.template import new_algorithm
 
 PASSWORD = "a leaderboard in a minute"  # noqa: S105 - of people who are made up, on loopback
-CASES, NODULES_PER_CASE, SEED = 60, 2, 16
-TEST_SET, TITLE = "made-up", "Made-up nodules"
-ABOUT = (
-    "A demonstration: 60 made-up scans with 120 nodules at random places, no images. Three "
-    "baselines are scored; sign in as ada or lin and send your own."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Skill:
-    """How well a made-up algorithm finds nodules."""
-
-    name: str
-    found: float
-    """Chance that it marks a nodule."""
-    false_per_case: float
-
-
-SKILLS = (
-    Skill("baseline careful", 0.78, 1.5),
-    Skill("baseline eager", 0.93, 12.0),
-    Skill("baseline weak", 0.55, 4.0),
-)
+SMALL = DemoChoice(phantoms=5, matrix=96, slice_mm=3.0)
+TEST_SET, TITLE = "phantoms", "Phantoms"
+SURE = 0.3
+"""Lower scores are left out by who wants few false positives."""
 PEOPLE: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
     ("olga", "Olga Organiser", ("organiser", "auditor")),
     ("ada", "Ada's team", ("participant",)),
@@ -51,28 +40,69 @@ PEOPLE: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
 )
 
 
-def fill(site: Site) -> list[str]:
-    """Fill a site that has no benchmark; the logins of its people, nothing where it has one."""
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What somebody sends in."""
+
+    by: str
+    name: str
+    about: str
+    file: Path
+    is_baseline: bool = False
+
+
+def fill(
+    site: Site, choice: DemoChoice = SMALL, progress: Progress = untold, *, runs: bool = True
+) -> list[str]:
+    """Fill a site that nobody uses yet.
+
+    Args:
+        site: the site.
+        choice: how large it shall be.
+        progress: told what was made.
+        runs: whether an algorithm is sent in, too, where workers can run one.
+
+    Returns:
+        The logins of its people; nothing where the site has a benchmark already.
+
+    Raises:
+        InputError: if there are people and no benchmark: their site is not for demonstrations.
+    """
     with site.database.reading() as session:
         if session.scalar(select(func.count()).select_from(Benchmark)):
             return []
-    random = np.random.default_rng(SEED)
-    truth = _write_test_set(site.settings.sets / TEST_SET, random)
+        if session.scalar(select(func.count()).select_from(Account)):
+            what = "is the site of somebody already."
+            raise InputError.at(site.settings.storage, what, "Name a new folder with --storage.")
+    folder = site.settings.sets / TEST_SET
+    reference, found = make_and_read(folder, choice, progress)
+    shutil.copytree(folder / IMAGES, site.downloads / TEST_SET, dirs_exist_ok=True)
     for login, name, roles in PEOPLE:
         use_link(site, make_link(site, roles, ""), login, name, PASSWORD)
-    organiser, *others = (_visitor(site, login) for login, _, _ in PEOPLE)
+    people = {login: _visitor(site, login) for login, _, _ in PEOPLE}
     benchmark = make_benchmark(
-        site, organiser, title=TITLE, test_set=TEST_SET, protocol="luna16", about=ABOUT
+        site,
+        people["olga"],
+        title=TITLE,
+        test_set=TEST_SET,
+        protocol="luna16",
+        about=_about(reference),
+        rules=BenchmarkRules(feedback="cases", takes_algorithms=True),
     )
-    sent = [(skill, organiser, True) for skill in SKILLS]
-    sent += [(Skill(f"{one.login}'s first", 0.7, 3.0), one, False) for one in others]
-    for skill, by, is_baseline in sent:
-        marks = site.settings.storage / f"{skill.name.replace(' ', '-')}.csv"
-        write_csv(_marks(truth, skill, random), marks)
-        with marks.open("rb") as file, received(site, marks.name, file) as kept:
-            submit(site, by, benchmark, kept, name=skill.name, is_baseline=is_baseline)
-        marks.unlink()
-    return [login for login, _, _ in PEOPLE]
+    release(site, people["olga"], benchmark, TEST_SET, "scans")
+    with TemporaryDirectory(dir=site.settings.storage) as scratch:
+        for one in _sent(Path(scratch), found, runs=runs and shutil.which("bwrap") is not None):
+            with one.file.open("rb") as file, received(site, one.file.name, file) as kept:
+                submit(
+                    site,
+                    people[one.by],
+                    benchmark,
+                    kept,
+                    name=one.name,
+                    declared={"about": one.about},
+                    is_baseline=one.is_baseline,
+                )
+    return list(people)
 
 
 def token_for_programs(site: Site) -> str:
@@ -80,45 +110,37 @@ def token_for_programs(site: Site) -> str:
     return new_token(site, _visitor(site, PEOPLE[1][0]).account, "programs")
 
 
-def _write_test_set(folder: Path, random: np.random.Generator) -> pl.DataFrame:
-    """A LUNA16 folder; its annotations."""
-    folder.mkdir(parents=True, exist_ok=True)
-    series = [f"1.2.826.0.1.{number:03d}" for number in range(1, CASES + 1)]
-    count = CASES * NODULES_PER_CASE
-    nodules = pl.DataFrame(
-        {
-            "seriesuid": np.repeat(series, NODULES_PER_CASE).tolist(),
-            **_places(random, count),
-            "diameter_mm": np.round(random.uniform(4, 20, count), 2),
-        }
+def _about(reference: Reference) -> str:
+    return (
+        f"A demonstration: {reference.cases.height} synthetic chest CT scans, small and coarse, "
+        f"with {reference.nodules.height} nodules whose places are known exactly. The baselines "
+        "are candidate detectors of this package. Sign in as ada or lin, download the scans, and "
+        "send your own marks, or an algorithm."
     )
-    write_csv(pl.DataFrame({"seriesuid": series}), folder / "seriesuids.csv", has_header=False)
-    write_csv(nodules, folder / "annotations.csv")
-    write_csv(nodules.clear(), folder / "annotations_excluded.csv")
-    return nodules
 
 
-def _marks(truth: pl.DataFrame, skill: Skill, random: np.random.Generator) -> pl.DataFrame:
-    """What an algorithm of that skill says: near nodules with high scores, elsewhere with low."""
-    seen = truth.filter(pl.Series(random.random(truth.height) < skill.found))
-    near = seen.select("seriesuid", "coordX", "coordY", "coordZ").with_columns(
-        pl.Series("probability", random.beta(5, 2, seen.height))
-    )
-    count = random.poisson(skill.false_per_case * CASES)
-    series = truth["seriesuid"].unique(maintain_order=True).to_numpy()
-    elsewhere = pl.DataFrame(
-        {
-            "seriesuid": random.choice(series, count).tolist(),
-            **_places(random, count),
-            "probability": random.beta(2, 4, count),
-        }
-    )
-    return pl.concat([near, elsewhere]).sort("seriesuid", maintain_order=True)
+def _sent(folder: Path, found: Sequence[Submission], *, runs: bool) -> Iterator[_Sent]:
+    """What everybody sends in, written into a folder."""
 
+    def written(submission: Submission, name: str) -> Path:
+        write_marks(submission, folder / f"{name}.csv")
+        return folder / f"{name}.csv"
 
-def _places(random: np.random.Generator, count: int) -> dict[str, np.ndarray]:
-    axes = ("coordX", "coordY", "coordZ")
-    return {axis: np.round(random.uniform(-120, 120, count), 2) for axis in axes}
+    by_name = {one.name: one for one in found}
+    for name in DETECTORS:
+        about = f"As `nodulebench detect {name}` finds them, its best marks of every scan."
+        yield _Sent("olga", name, about, written(by_name[name], name), is_baseline=True)
+    together = written(found[-1], "together")
+    yield _Sent("ada", "Three together", "The marks of all three detectors, merged.", together)
+    first = by_name[DETECTORS[0]]
+    sure = replace(first, marks=first.marks.filter(pl.col("score") > SURE), slices=None)
+    about = f"What {first.name} gives a score above {SURE}."
+    yield _Sent("lin", "Only what is sure", about, written(sure, "sure"))
+    if runs:
+        new_algorithm(folder / "densest", "python")
+        packed = shutil.make_archive(str(folder / "densest"), "zip", folder / "densest")
+        about = "A program that workers run: what `nodulebench algorithm new` writes, as it is."
+        yield _Sent("lin", "The densest voxel", about, Path(packed))
 
 
 def _visitor(site: Site, login: str) -> Visitor:

@@ -17,7 +17,6 @@ from nodulebench.portal.store.tables import Account, Invitation, now
 from nodulebench.workbench.door import listening
 
 
-
 def serve(
     settings: Settings,
     host: str,

@@ -21,9 +21,9 @@ from nodulebench.model.engine import HERE, Engine, Lost, Terms, in_order
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.protocol import RuleChoice, TestProtocol
 from nodulebench.model.results import Evaluation
-from nodulebench.model.tables import MARK_SLICES, NODULE_TYPES, Submission
+from nodulebench.model.tables import MARK_SLICES, NODULE_TYPES, Reference, Submission
 from nodulebench.phantom.patient import NodulePlan
-from nodulebench.phantom.test_set import PhantomCase, make_case, write_test_set
+from nodulebench.phantom.test_set import PhantomCase, ScanPlan, make_case, write_test_set
 from nodulebench.protocols import load_protocol
 from nodulebench.run.engines.local import LocalEngine
 from nodulebench.workflows.compare.combine import CombinationChoice, combine_candidates, write_rows
@@ -37,7 +37,7 @@ DETECTORS = ("isicad", "subsolidcad", "largecad")
 COMBINATION = "combination"
 MOST_PER_SCAN = 40
 """A detector's marks on a scan, the best ones; a candidate detector proposes hundreds."""
-TEST_SET, RESULT, TABLE = "test-set", "result", "combinations.csv"
+TEST_SET, IMAGES, RESULT, TABLE = "test-set", "images", "result", "combinations.csv"
 """Where things are; the result has a folder of its own, whose manifest lists all that is in it."""
 
 
@@ -51,6 +51,8 @@ class DemoChoice:
     phantoms: int = 6
     matrix: int = 256
     """Pixels along a side of a slice."""
+    slice_mm: float | None = None
+    """How thick slices are, and how far apart; None: that is left to chance."""
     seed: int = 5
     bootstraps: int = 1000
     processes: int = 2
@@ -88,13 +90,7 @@ def run_demo(
         The evaluation. The folder ``result`` has its tables, the comparison with the combination
         and the report with pictures; ``test-set`` has the images and the truth.
     """
-    made = _each(partial(_make, choice), range(1, choice.phantoms + 1), choice.processes)
-    reference = write_test_set(out / TEST_SET, made, has_masks=False, progress=progress)
-    images = out / TEST_SET / "images"
-    progress(f"{', '.join(DETECTORS)} read {reference.cases.height} scans", 0, 0)
-    cases = reference.cases["case_id"].to_list()
-    found = list(_each(partial(_read, images), cases, choice.processes))
-    submissions = _joined(found)
+    reference, submissions = make_and_read(out / TEST_SET, choice, progress)
     evaluation = evaluate(reference, submissions, demo_protocol(choice.bootstraps))
     result, table = out / RESULT, out / TABLE
     write_evaluation(evaluation, result)
@@ -102,8 +98,24 @@ def run_demo(
         combine_candidates(reference, submissions[:-1], MERGING, load_protocol("luna16")), table
     )
     compare_folder(result, ComparisonChoice(COMBINATION, bootstraps=choice.bootstraps))
+    images = out / TEST_SET / IMAGES
     write_report(result, ReportChoice(images=images, combinations=(table,)))
     return evaluation
+
+
+def make_and_read(
+    folder: Path, choice: DemoChoice, progress: Progress = untold
+) -> tuple[Reference, list[Submission]]:
+    """Make phantoms in a folder and let the detectors read them.
+
+    Returns:
+        What is known of the phantoms; what each detector, and last all of them together, said.
+    """
+    made = _each(partial(_make, choice), range(1, choice.phantoms + 1), choice.processes)
+    reference = write_test_set(folder, made, has_masks=False, progress=progress)
+    progress(f"{', '.join(DETECTORS)} read {reference.cases.height} scans", 0, 0)
+    cases = reference.cases["case_id"].to_list()
+    return reference, _joined(list(_each(partial(_read, folder / IMAGES), cases, choice.processes)))
 
 
 def _each(function: Callable[[Any], Any], tasks: Sequence[Any], processes: int) -> Iterator[Any]:
@@ -123,7 +135,8 @@ def _each(function: Callable[[Any], Any], tasks: Sequence[Any], processes: int) 
 
 def _make(choice: DemoChoice, number: int) -> PhantomCase:
     plans = tuple(NodulePlan(kind) for kind in choice.types)
-    return make_case(choice.seed, number, matrix=choice.matrix, plans=plans)
+    scans = ScanPlan(choice.slice_mm)
+    return make_case(choice.seed, number, matrix=choice.matrix, plans=plans, scan_plan=scans)
 
 
 def _read(images: Path, case_id: str) -> dict[str, Submission]:

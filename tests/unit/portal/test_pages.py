@@ -1,13 +1,17 @@
 """Every page in both languages, for whom it is; texts of people are never markup."""
 
+import re
+
 import pytest
 
 from builders.portal import GOOD, Browser, make_person, work_off
 from builders.portal import PASSWORD as WORDS
+from nodulebench.errors import InputError
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.demo import PASSWORD, PEOPLE, fill
 from nodulebench.portal.serve import organiser_link
 from nodulebench.portal.site import Site
+from nodulebench.workflows.demo import DETECTORS, DemoChoice
 
 PAGES = ("/", "/account", "/entries", "/desk", "/people", "/log", "/benchmarks/new")
 
@@ -111,14 +115,31 @@ def test_the_first_organisers_link_is_made_until_there_is_one(site: Site) -> Non
 
 
 def test_the_demonstration_has_a_live_leaderboard(site: Site) -> None:
-    assert fill(site) == [login for login, _, _ in PEOPLE]
-    assert fill(site) == []
+    tiny = DemoChoice(phantoms=1, matrix=48, slice_mm=5.0, types=("solid",), processes=1)
+    told: list[str] = []
+    said = fill(site, tiny, lambda what, *_: told.append(what), runs=False)
+    assert said == [login for login, _, _ in PEOPLE]
+    assert told[0].startswith("phantom-0001: 48 x 48 x ")
+    assert fill(site) == [], "nothing is made twice"
     assert work_off(site) == 5
     home = Browser(site).get("/").text
     assert "5 entries" in home
     path = home.split('href="/benchmarks/')[1].split('"')[0]
-    board = Browser(site).get(f"/benchmarks/{path}").text
-    assert board.index("baseline careful") < board.index("baseline weak")
     browser = Browser(site)
     browser.sign_in("ada", PASSWORD)
-    assert "yours" in browser.get(f"/benchmarks/{path}").text
+    board = browser.get(f"/benchmarks/{path}").text
+    for expected in ("1 synthetic chest CT scans", "yours", *DETECTORS, "Only what is sure"):
+        assert expected in board
+    scan = re.search(r'href="([^"]+)">phantoms/phantom-0001.mhd', board)
+    assert scan, board
+    given = site.settings.sets / "phantoms" / "images" / "phantom-0001.mhd"
+    assert browser.get(scan[1]).content == given.read_bytes()
+
+
+def test_a_site_of_people_is_not_filled_with_those_whose_password_is_known(
+    site: Site, ada: Visitor
+) -> None:
+    assert ada.account
+    with pytest.raises(InputError, match="the site of somebody"):
+        fill(site)
+    assert 'href="/benchmarks/' not in Browser(site).get("/").text
