@@ -25,6 +25,14 @@ def test_every_fold_was_left_out_once_by_weights_that_began_anew(
     assert all(card.figures[figure] > least for card in cards[:10])
 
 
+def test_znets_u_net_left_out_the_two_folds_that_its_page_tells_of() -> None:
+    cards = [read_card(path) for path in sorted(packaged_weights("znet_unet").iterdir())]
+
+    assert [sorted(set(range(10)) - set(card.folds)) for card in cards] == [[0], [1]]
+    assert [card.steps for card in cards] == [1500] * 2
+    assert [round(card.figures["sensitivity"], 3) for card in cards] == [0.857, 0.889]
+
+
 def test_a_series_of_a_fold_is_judged_by_weights_that_never_saw_it() -> None:
     cards = [read_card(path) for path in FILES]
     series = "1.3.6.1.4.1.14519.5.2.1.6279.6001.179049373636438705059720603192"
@@ -38,11 +46,11 @@ def test_a_series_of_a_fold_is_judged_by_weights_that_never_saw_it() -> None:
 
 def test_packaged_weights_are_those_of_their_cards_and_small() -> None:
     total = 0
-    for name in ("twoscale", "heatmap"):
+    for name, count in (("twoscale", 11), ("heatmap", 11), ("znet_unet", 2)):
         files = sorted(packaged_weights(name).glob("*.safetensors"))
-        assert [read_weights(path)[1].network for path in files] == [name] * 11
+        assert [read_weights(path)[1].network for path in files] == [name] * count
         total += sum(path.stat().st_size for path in files)
-    assert total < 14e6
+    assert total < 15e6
 
 
 def test_a_network_without_packaged_weights_is_told() -> None:
