@@ -7,24 +7,31 @@ edits, like everything that is drawn.
 import io
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS
 from nodulebench.formats.case_names import file_of_case
+from nodulebench.formats.viewers.nifti_labels import SUFFIX, TABLE
 from nodulebench.formats.viewers.sessions import Session, sessions_of
 from nodulebench.model.findings import Readings
 from nodulebench.model.tables import PLACE
+from nodulebench.storage.csv_text import write_csv
 from nodulebench.workbench.drawn import DIGITS, outlines_of
 from nodulebench.workbench.export import placed, readings_of
 from nodulebench.workbench.finding import Finding
 from nodulebench.workbench.original import grid_of
 from nodulebench.workbench.tiles import Tiles
 
+PACKED = ".nifti_labels.zip"
+"""A label map with the table of what its numbers are, as it is saved here."""
+LARGEST_PART = 64 << 20
 WRITTEN = ("slicer_markups", "seg_nrrd", "nifti_labels", "lidc_xml")
 """Formats that a reading can be saved as."""
 TAKEN = {
@@ -34,6 +41,7 @@ TAKEN = {
     ".nii.gz": "nifti_labels",
     ".nii": "nifti_labels",
     ".xml": "lidc_xml",
+    PACKED: "nifti_labels",
 }
 """Endings of files that can be read."""
 
@@ -77,10 +85,42 @@ def taken(name: str, content: bytes, case_id: str, tiles: Tiles) -> list[Finding
     if read is None:
         raise AssertionError("it reads readings")
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / file_of_case(case_id, ending)
-        file.write_bytes(content)
-        readings = read(file, readings_of("", {case_id: tiles}, []).cases)
+        given = Path(folder) / file_of_case(case_id, "" if ending == PACKED else ending)
+        if ending == PACKED:
+            given.mkdir()
+            _unpack(name, content, given, case_id)
+        else:
+            given.write_bytes(content)
+        readings = read(given, readings_of("", {case_id: tiles}, []).cases)
     return list(_findings(readings, tiles))
+
+
+def _unpack(name: str, content: bytes, folder: Path, case_id: str) -> None:
+    """Put the label map of a zip and its table into a folder, under the name of a case.
+
+    Raises:
+        InputError: if there is not one map in it, or a part is too large.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            parts = {one.filename: one for one in archive.infolist()}
+            maps = [one for one in parts if one.lower().endswith(SUFFIX)]
+            tables = [one for one in parts if one.endswith(TABLE)]
+            if len(maps) != 1 or len(tables) > 1:
+                raise InputError.at(f"file '{name}'", f"holds {len(maps)} label maps, not one.")
+            if any(parts[one].file_size > LARGEST_PART for one in (*maps, *tables)):
+                raise InputError.at(f"file '{name}'", "holds a part that is larger than 64 MiB.")
+            (folder / file_of_case(case_id, SUFFIX)).write_bytes(archive.read(maps[0]))
+            table = archive.read(tables[0]) if tables else b""
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error) as error:
+        raise InputError.at(f"file '{name}'", f"is no zip that can be read: {error}.") from error
+    if table:
+        try:
+            rows = pl.read_csv(table, infer_schema=False)
+        except pl.exceptions.PolarsError as error:
+            raise InputError.at(f"file '{name}'", f"its {TABLE} cannot be read.") from error
+        here = {"case_id": pl.lit(case_id), "reader_id": pl.lit("")}
+        write_csv(rows.with_columns(**here), folder / TABLE)
 
 
 def _findings(readings: Readings, tiles: Tiles) -> Iterator[Finding]:

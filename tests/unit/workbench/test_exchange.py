@@ -1,5 +1,8 @@
 """What a reader drew as files of other viewers, and back: the same voxels, their own alone."""
 
+import gzip
+import io
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,7 +52,12 @@ def voxels(finding: dict[str, Any], tiles: Tiles) -> set[tuple[int, ...]]:
 
 @pytest.mark.parametrize(
     ("kind", "ending"),
-    [("slicer_markups", ".mrk.json"), ("seg_nrrd", ".seg.nrrd"), ("lidc_xml", ".xml")],
+    [
+        ("slicer_markups", ".mrk.json"),
+        ("seg_nrrd", ".seg.nrrd"),
+        ("nifti_labels", ".nifti_labels.zip"),
+        ("lidc_xml", ".xml"),
+    ],
 )
 def test_voxels_and_words_come_back(client: TestClient, kind: str, ending: str) -> None:
     nodule = drawn(client)
@@ -63,15 +71,52 @@ def test_voxels_and_words_come_back(client: TestClient, kind: str, ending: str) 
     tiles = client.app.state.room.tiles(0, waits_s=60)
     assert voxels(back[0], tiles) == voxels(nodule, tiles)
     assert back[0]["malignancy"] == 4
-    assert [one["kind"] for one in back[1:]] == ([] if kind == "seg_nrrd" else ["non_nodule"])
+    has_points = kind not in ("seg_nrrd", "nifti_labels")
+    assert [one["kind"] for one in back[1:]] == (["non_nodule"] if has_points else [])
     assert len(client.get("/scans/0/reading").json()["findings"]) == 2  # nothing was kept
 
 
-def test_a_label_map_comes_with_its_table(client: TestClient) -> None:
+def test_a_label_map_alone_comes_back_voxel_for_voxel(client: TestClient) -> None:
+    """As another program saves it, which knows nothing of our table."""
+    nodule = drawn(client)
+    saved = client.get("/scans/0/files/nifti_labels").content
+    with zipfile.ZipFile(io.BytesIO(saved)) as packed:
+        assert sorted(packed.namelist()) == ["anna/a.nii.gz", "labels.csv"]
+        labels = packed.read("anna/a.nii.gz")
+    tiles = client.app.state.room.tiles(0, waits_s=60)
+    for name, content in (("x.nii.gz", labels), ("x.nii", gzip.decompress(labels))):
+        told = client.post("/scans/0/files", params={"name": name}, content=content, headers=OWN)
+        (back,) = told.json()["findings"]
+        assert voxels(back["finding"], tiles) == voxels(nodule, tiles)
+        assert back["finding"]["malignancy"] is None
+
+
+def test_zips_that_hold_no_label_map_and_maps_that_burst_are_told(client: TestClient) -> None:
     drawn(client)
-    answer = client.get("/scans/0/files/nifti_labels")
-    assert "a.nifti_labels.zip" in answer.headers["content-disposition"]
-    assert answer.content.startswith(b"PK")
+    saved = client.get("/scans/0/files/nifti_labels").content
+    with zipfile.ZipFile(io.BytesIO(saved)) as packed:
+        labels = packed.read("anna/a.nii.gz")
+    header = bytearray(gzip.decompress(labels)[:352])
+    header[42:48] = np.array([2000, 2000, 2000], dtype="<i2").tobytes()
+    burst = gzip.compress(bytes(header) + bytes(1 << 20))
+    for name, content, word in (
+        ("x.nifti_labels.zip", b"PK", "is no zip"),
+        ("x.nifti_labels.zip", zipped(), "holds 0 label maps"),
+        ("x.nifti_labels.zip", zipped(**{"a.nii.gz": labels, "b.nii.gz": labels}), "holds 2"),
+        ("x.nifti_labels.zip", zipped(**{"../a.nii.gz": burst}), "would unpack"),
+        ("x.nii.gz", burst, "would unpack to 14.9 GiB"),
+    ):
+        told = client.post("/scans/0/files", params={"name": name}, content=content, headers=OWN)
+        assert told.status_code == 422
+        assert word in told.json()["problem"]
+
+
+def zipped(**parts: bytes) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as packed:
+        for name, part in parts.items():
+            packed.writestr(name, part)
+    return content.getvalue()
 
 
 def test_nothing_drawn_unknown_kinds_and_broken_files_are_told(client: TestClient) -> None:
@@ -87,7 +132,8 @@ def test_a_file_that_is_too_large_is_refused(client: TestClient, monkeypatch: An
     monkeypatch.setattr("nodulebench.workbench.routes.exchange.MOST_BYTES", 10)
     name = {"name": "a.mrk.json"}
     told = client.post("/scans/0/files", params=name, content=b"x" * 11, headers=OWN)
-    assert told.status_code == 413
+    assert told.status_code == 422
+    assert "is larger than 64 MiB. Save label maps packed" in told.json()["problem"]
 
 
 def test_what_was_handed_in_takes_no_file(client: TestClient) -> None:

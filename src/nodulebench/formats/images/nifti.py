@@ -39,20 +39,24 @@ def read_volume(path: Path) -> Volume:
     return _placed(path, voxels, affine)
 
 
-def read_labels(path: Path) -> Volume:
+def read_labels(path: Path, most: int = LARGEST_BYTES) -> Volume:
     """Read a label map: whole numbers of voxels, and where these are.
+
+    Args:
+        path: the file.
+        most: how many bytes its voxels may unpack to.
 
     Raises:
         InputError: if it is no NIfTI image of whole numbers, or its voxels are damaged or sheared.
     """
-    voxels, affine = _read(path)
+    voxels, affine = _read(path, most)
     whole = np.rint(voxels).astype(np.int32)
     if not np.array_equal(whole, voxels):
         raise InputError.at(path, "has voxels that are no whole numbers.", "Is it a label map?")
     return _placed(path, whole, affine)
 
 
-def _read(path: Path) -> tuple[VoxelArray, FloatArray]:
+def _read(path: Path, most: int = LARGEST_BYTES) -> tuple[VoxelArray, FloatArray]:
     """The voxels [slice, row, column], and the affine matrix."""
     with needs("images", "NIfTI"):
         from nibabel.nifti1 import Nifti1Header
@@ -63,7 +67,7 @@ def _read(path: Path) -> tuple[VoxelArray, FloatArray]:
         except WrapStructError:
             header = Nifti1Header()
             header["sizeof_hdr"] = 0
-        voxels = _voxels(path, header, file, _voxel_bytes(path, header))
+        voxels = _voxels(path, header, file, _voxel_bytes(path, header, most))
         return voxels, _affine(path, header)
 
 
@@ -97,7 +101,7 @@ def write_volume(volume: Volume, path: Path) -> None:
         )
 
 
-def _voxel_bytes(path: Path, header: "Nifti1Header") -> int:
+def _voxel_bytes(path: Path, header: "Nifti1Header", most: int) -> int:
     """How many bytes the voxels take; what is no CT volume in one file is refused."""
     if header["sizeof_hdr"] != 348:
         raise InputError.at(path, "is not a NIfTI-1 image.")
@@ -113,7 +117,7 @@ def _voxel_bytes(path: Path, header: "Nifti1Header") -> int:
             f"has the size {shown} and the data type {header['datatype']}.",
             "A CT volume has three dimensions of one number each.",
         )
-    if size > LARGEST_BYTES:
+    if size > most:
         what = f"would unpack to {size / 2**30:.1f} GiB; no CT is so large."
         raise InputError.at(path, what, "Is it the right file?")
     return size

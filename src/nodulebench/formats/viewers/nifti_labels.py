@@ -7,25 +7,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, made_of_each
-from nodulebench.formats.case_names import file_of_case
-from nodulebench.formats.dicom.reports.reported import Report, ReportedFinding
+from nodulebench.errors import InputError
+from nodulebench.formats.dicom.reports.reported import ReportedFinding
 from nodulebench.formats.format import Format
 from nodulebench.formats.images.nifti import read_labels, write_volume
+from nodulebench.formats.viewers.label_files import read_label_files, sessions_with_files
 from nodulebench.formats.viewers.sessions import (
     FACTS,
     Session,
-    case_and_reader,
     facts_of,
-    files_ending,
     on_grid,
-    readings_from,
     regions_of,
     reported,
     said,
-    sessions_of,
 )
-from nodulebench.imaging.geometry import Geometry, geometries
+from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.findings import Readings
 from nodulebench.storage.csv_text import read_columns, write_csv
@@ -45,10 +41,8 @@ def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = 
     """
     with staged_folder(path, last=TABLE) as stage:
         rows: list[dict[str, Any]] = []
-        for one in sessions_of(readings, cases):
-            folder = stage / file_of_case(one.reader_id, "")
-            folder.mkdir(exist_ok=True)
-            write_volume(_label_map(one), folder / file_of_case(one.case_id, SUFFIX))
+        for one, file in sessions_with_files(readings, cases, stage, SUFFIX):
+            write_volume(_label_map(one), file)
             key = {"reader_id": one.reader_id, "case_id": one.case_id}
             rows += [
                 {**key, "label": label, "finding_id": name, **facts_of(one.rows[name])}
@@ -63,19 +57,14 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
     Without a table of labels each number of a file is a finding. The voxels must be those of the
     image.
     """
-    files = files_ending(path, ENDINGS)
     table = _table(path / TABLE)
-    known = geometries(cases)
-    grids: dict[str, Geometry] = {}
-    reports = []
-    for file, labels in zip(files, made_of_each(files, read_labels), strict=True):
-        case_id, reader = case_and_reader(file, path, ENDINGS)
-        grid = known.get(case_id) or grids.setdefault(case_id, labels.geometry)
-        named = table.get((reader, case_id), {})
-        reports.append(
-            Report(file.name, case_id, reader, tuple(_findings(labels, grid, file.name, named)))
-        )
-    return readings_from(path, reports, cases, grids)
+    return read_label_files(
+        path,
+        ENDINGS,
+        cases,
+        read_labels,
+        lambda labels, grid, file, key: _findings(labels, grid, file, table.get(key, {})),
+    )
 
 
 def _label_map(one: Session) -> Volume:

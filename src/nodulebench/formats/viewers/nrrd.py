@@ -40,13 +40,17 @@ class Nrrd:
 
     labels: npt.NDArray[Any]
     """Layer, slice, row, column."""
-    grid: Geometry
+    geometry: Geometry
     said: dict[str, str]
     """What stands in the header as key and value."""
 
 
-def read_nrrd(path: Path) -> Nrrd:
+def read_nrrd(path: Path, most: int = LARGEST_BYTES) -> Nrrd:
     """Read labels of three dimensions, or of several layers of such.
+
+    Args:
+        path: the file.
+        most: how many bytes its voxels may unpack to.
 
     Raises:
         InputError: if it is no such NRRD file of whole numbers, or its voxels are damaged.
@@ -61,7 +65,7 @@ def read_nrrd(path: Path) -> Nrrd:
     fields, said = _header(content[: end.start()].decode("utf-8", "replace"))
     size, dtype = _size(path, fields), _dtype(path, fields)
     expected = math.prod(size) * dtype.itemsize
-    if expected > LARGEST_BYTES:
+    if expected > most:
         what = f"would unpack to {expected / 2**30:.1f} GiB; no CT is so large."
         raise InputError.at(path, what, "Is it the right file?")
     voxels = _unpacked(path, fields, content[end.end() :], expected)
@@ -73,7 +77,7 @@ def read_nrrd(path: Path) -> Nrrd:
 
 def write_nrrd(nrrd: Nrrd, path: Path) -> None:
     """Write labels as one compressed file; a single layer has three dimensions."""
-    layers, grid = nrrd.labels, nrrd.grid
+    layers, grid = nrrd.labels, nrrd.geometry
     several = len(layers) > 1
     steps = [_vector(step) for step in (grid.direction * grid.spacing_mm).T]
     size = [*((len(layers),) if several else ()), *layers.shape[:0:-1]]

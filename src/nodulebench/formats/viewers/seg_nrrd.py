@@ -7,24 +7,19 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import made_of_each
-from nodulebench.formats.case_names import file_of_case
-from nodulebench.formats.dicom.reports.reported import Report, ReportedFinding
+from nodulebench.formats.dicom.reports.reported import ReportedFinding
 from nodulebench.formats.format import Format
+from nodulebench.formats.viewers.label_files import read_label_files, sessions_with_files
 from nodulebench.formats.viewers.nrrd import Nrrd, read_nrrd, write_nrrd
 from nodulebench.formats.viewers.sessions import (
     Session,
-    case_and_reader,
     facts_of,
-    files_ending,
     on_grid,
-    readings_from,
     regions_of,
     reported,
     said,
-    sessions_of,
 )
-from nodulebench.imaging.geometry import Geometry, geometries
+from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import IntArray
 from nodulebench.model.findings import Readings
 from nodulebench.storage.staging import staged_folder
@@ -43,10 +38,8 @@ def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = 
     layers of their own, as Slicer has them. Points without an outline are left out.
     """
     with staged_folder(path) as stage:
-        for one in sessions_of(readings, cases):
-            folder = stage / file_of_case(one.reader_id, "")
-            folder.mkdir(exist_ok=True)
-            write_nrrd(_segmentation(one), folder / file_of_case(one.case_id, SUFFIX))
+        for one, file in sessions_with_files(readings, cases, stage, SUFFIX):
+            write_nrrd(_segmentation(one), file)
 
 
 def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
@@ -55,16 +48,9 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
     A file may hold a part of the image alone, as Slicer saves it, but its voxels must be those of
     the image. Labels without a segment in the header are findings too.
     """
-    files = files_ending(path, ENDINGS)
-    known = geometries(cases)
-    grids: dict[str, Geometry] = {}
-    reports = []
-    for file, nrrd in zip(files, made_of_each(files, read_nrrd), strict=True):
-        case_id, reader = case_and_reader(file, path, ENDINGS)
-        grid = known.get(case_id) or grids.setdefault(case_id, nrrd.grid)
-        findings = tuple(_findings(nrrd, grid, file.name))
-        reports.append(Report(file.name, case_id, reader, findings))
-    return readings_from(path, reports, cases, grids)
+    return read_label_files(
+        path, ENDINGS, cases, read_nrrd, lambda nrrd, grid, file, _: _findings(nrrd, grid, file)
+    )
 
 
 def _segmentation(one: Session) -> Nrrd:
@@ -121,7 +107,7 @@ def _findings(nrrd: Nrrd, grid: Geometry, file: str) -> Iterator[ReportedFinding
             continue
         voxel = np.argwhere(nrrd.labels[layer] == label)[:, ::-1].astype(np.int64)
         if len(voxel):
-            placed = on_grid(voxel, nrrd.grid, grid, where)
+            placed = on_grid(voxel, nrrd.geometry, grid, where)
             yield reported(where, name, regions_of(placed, grid, where), said(facts))
 
 

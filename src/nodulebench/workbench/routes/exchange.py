@@ -5,21 +5,28 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 
+from nodulebench.errors import InputError
 from nodulebench.workbench.exchange import taken, written
 from nodulebench.workbench.measured import measured
 from nodulebench.workbench.routes.given import GivenDrafts, GivenRoom, GivenTiles
 
 router = APIRouter()
 MOST_BYTES = 64 << 20
+"""A thousand slices of labels, packed, are a hundredth of that."""
 
 
 async def _content(request: Request) -> bytes:
-    """What was sent, while it is not too much."""
+    """What was sent.
+
+    Raises:
+        InputError: if it is too much.
+    """
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
         if size > MOST_BYTES:
-            raise HTTPException(413, "the file is too large")
+            where, what = f"file '{request.query_params.get('name')}'", "is larger than 64 MiB."
+            raise InputError.at(where, what, "Save label maps packed: .nii.gz, .seg.nrrd.")
         parts.append(part)
     return b"".join(parts)
 

@@ -8,8 +8,10 @@ export class Refused extends Error {
 }
 
 async function answered(answer) {
-  if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => ({})));
-  return answer;
+  if (answer.ok) return answer;
+  const isPlain = answer.headers.get("Content-Type")?.startsWith("text/plain");
+  const told = isPlain ? { problem: await answer.text() } : await answer.json().catch(() => ({}));
+  throw new Refused(answer.status, told);
 }
 
 export async function ask(path) {
