@@ -13,8 +13,6 @@ import pytest
 from nodulebench.language import LanguageName
 from nodulebench.workbench.app import workbench_app
 from nodulebench.workbench.door import LOOPBACK, Door, listening
-from nodulebench.workbench.exam import Exam
-from nodulebench.workbench.judged import Judged
 from nodulebench.workbench.room import Room, open_room
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -37,15 +35,13 @@ class Served:
         room: Room,
         port: int = 0,
         secret: str = "",
-        judged: Judged | None = None,
         speaks: LanguageName = "en",
-        exam: Exam | None = None,
     ) -> None:
         self.room = room
         heard = listening(LOOPBACK, port)
         port = heard.getsockname()[1]
         self.door = Door(port, secret) if secret else Door(port)
-        app = workbench_app(room, self.door, speaks, judged=judged, exam=exam)
+        app = workbench_app(room, self.door, speaks)
         self._running = Running(app, heard)
 
     def stop(self) -> None:

@@ -18,8 +18,8 @@ from builders.browser import (
 )
 from builders.reading import BALL_MM, RADIUS_MM, ball, write_scans
 from builders.tables import case, mark, nodule, protocol, reference, submission
+from nodulebench.workbench.gallery import open_gallery
 from nodulebench.workbench.judged import Judged
-from nodulebench.workbench.room import open_gallery
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.recompute import evaluated_of
 
@@ -233,8 +233,8 @@ def test_errors_of_an_evaluation_are_stepped_through_by_key(browser: Any, tmp_pa
     truth, said = reference(*cases), submission(*cases, name="cad")
     judged = Judged(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
     folder = write_scans(tmp_path / "scans", "a", "b", "c")
-    with open_gallery(folder, judged.case_ids) as room:
-        served = Served(room, judged=judged)
+    with open_gallery(folder, judged) as room:
+        served = Served(room)
         with opened_page(browser, served) as page:
             seen = []
             for _ in range(4):

@@ -40,8 +40,7 @@ from nodulebench.language import LanguageName
 from nodulebench.portal.app import make_app
 from nodulebench.portal.projects.making import open_books
 from nodulebench.portal.site import Site
-from nodulebench.workbench.exam import Exam
-from nodulebench.workbench.room import open_room
+from nodulebench.workbench.exam import Exam, open_exam_room
 from nodulebench.workbench.work.room import open_work_room
 
 PICTURES = os.environ.get("NODULEBENCH_PICTURES")
@@ -265,8 +264,8 @@ def erase_half(page: Any) -> None:
 
 @contextmanager
 def sitting(browser: Any, folder: Path, exam: Exam) -> Iterator[Any]:
-    with open_room(folder / "scans", "anna", folder / "marks", exam.case_ids) as room:
-        served = Served(room, exam=exam)
+    with open_exam_room(folder / "scans", "anna", exam, folder / "marks") as room:
+        served = Served(room)
         try:
             with opened_page(browser, served) as page:
                 yield page

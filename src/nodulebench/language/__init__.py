@@ -41,6 +41,7 @@ PORTAL_PARTS = (
     "portal.terms",
     "portal.desk",
     "portal.projects",
+    "portal.exams",
 )
 """The modules of a language that hold the texts of the portal, which no report loads."""
 LANGUAGES: tuple[LanguageName, ...] = get_args(LanguageName)

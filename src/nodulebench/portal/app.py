@@ -16,9 +16,12 @@ from nodulebench.portal.access.guard import SignInError, guard
 from nodulebench.portal.access.headers import Headers, Sizes
 from nodulebench.portal.access.oidc import Oidc
 from nodulebench.portal.access.visitor import NOBODY, Visitor
+from nodulebench.portal.exams.sitting import ExamRooms
 from nodulebench.portal.kept_pages import KeptPages
 from nodulebench.portal.page import rendered, see
-from nodulebench.portal.projects.rooms import ROOM, Rooms, rooms_app
+from nodulebench.portal.projects.rooms import ProjectRooms
+from nodulebench.portal.rooms.door import rooms_app
+from nodulebench.portal.rooms.reviews import Reviews
 from nodulebench.portal.routes import ROUTERS
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.database import UNREACHED
@@ -46,10 +49,15 @@ def make_app(site: Site) -> FastAPI:
     app.state.counter = Counter()
     provider = site.settings.provider
     app.state.oidc = None if provider is None else Oidc(provider, site.settings.address)
-    app.state.rooms = Rooms(site)
+    app.state.rooms = ProjectRooms(site)
     for router in ROUTERS:
         app.include_router(router)
-    app.mount("/projects/{project_id}/room", rooms_app(app.state.rooms), name=ROOM)
+    for path, rooms, home in (
+        ("/projects/{of}/room", app.state.rooms, ("projects", "/projects")),
+        ("/exams/{of}/room", ExamRooms(site), ("projects", "/projects")),
+        ("/entries/{of}/view", Reviews(site), ("entry", "..")),
+    ):
+        app.mount(path, rooms_app(rooms, app.state.counter, home), name=rooms.route)
     app.add_exception_handler(DeniedError, _refused)
     app.add_exception_handler(SignInError, _sign_in)
     app.add_exception_handler(HTTPException, _http)

@@ -31,6 +31,7 @@ from nodulebench.portal.store.tables import (
     Benchmark,
     Entry,
     Result,
+    SiteExam,
     StoredEvent,
     UtcTime,
 )
@@ -61,6 +62,7 @@ def back_up(site: Site, path: Path) -> None:
             folders += [site.results / one for one in session.scalars(select(Result.folder))]
             folders += [site.benchmark(one) for one in session.scalars(select(Benchmark.id))]
             folders += [site.project(one) for one in session.scalars(select(AnnotationProject.id))]
+            folders += [site.exam(one) for one in session.scalars(select(SiteExam.id))]
             for table in Base.metadata.sorted_tables:
                 rows = session.execute(select(table)).mappings()
                 lines = "".join(json.dumps(_plain(dict(row))) + "\n" for row in rows)

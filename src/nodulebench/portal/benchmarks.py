@@ -39,8 +39,11 @@ class BenchmarkRules(Written):
     """What an organiser chose for a benchmark."""
 
     tracks: tuple[Track, ...] = ("detection",)
-    feedback: Literal["figures", "cases"] = "figures"
-    """What who submits gets: figures and curves, or single nodules and marks as well."""
+    feedback: Literal["figures", "cases", "images"] = "figures"
+    """What who submits gets: figures and curves, single nodules and marks as well, these over the
+    images."""
+    scans: str = ""
+    """The folder of scans in which entries are reviewed; nothing: the images of the test set."""
     takes_algorithms: bool = False
     """Whether algorithms may be sent in as well as marks; they are run apart from everything."""
     is_anonymous: bool = False

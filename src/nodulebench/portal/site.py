@@ -129,6 +129,10 @@ class Site:
         """The folder of what never changes of an annotation project, and of promised draws."""
         return self.settings.storage / "projects" / project
 
+    def exam(self, exam: str) -> Path:
+        """The folder of the key of an exam, and of how each who sits it hangs scans."""
+        return self.settings.storage / "exams" / exam
+
     @property
     def downloads(self) -> Path:
         """The folder whose files organisers can release; no other can be reached."""

@@ -11,9 +11,10 @@ from nodulebench.errors import InputError
 from nodulebench.language import LanguageName, language
 from nodulebench.optional_package import needs
 from nodulebench.storage.durable import make_folder
-from nodulebench.workbench.exam import Exam
+from nodulebench.workbench.exam import Exam, open_exam_room
+from nodulebench.workbench.gallery import open_gallery
 from nodulebench.workbench.judged import Judged
-from nodulebench.workbench.room import Room, open_gallery, open_room
+from nodulebench.workbench.room import Room, open_room
 from nodulebench.workbench.study import open_study_room
 from nodulebench.workbench.work.room import open_work_room
 from nodulebench.workflows.evaluate.recompute import load_evaluated
@@ -37,9 +38,7 @@ def workbench_app(
     room: Room | None,
     door: Entrance,
     speaks: LanguageName = "en",
-    judged: Judged | None = None,
-    exam: Exam | None = None,
-    home: str = "",
+    home: tuple[str, str] | None = None,
 ) -> FastAPI:
     """The reading room behind its door.
 
@@ -47,14 +46,11 @@ def workbench_app(
         room: its scans, and what is drawn in them; None: everybody's own, which the door knows.
         door: who may come in.
         speaks: the language of the page.
-        judged: an evaluation to look at, where nothing is drawn.
-        exam: that is sat here; it is looked at when it is over.
-        home: where the way out leads; nothing: there is none.
+        home: what the way out leads to, and its address; None: there is none.
     """
     say = language(speaks)
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.room, app.state.say = room, say
-    app.state.judged, app.state.exam, app.state.home = judged, exam, home
+    app.state.room, app.state.say, app.state.home = room, say, home
     for one in (page, scans, hanging, readings, exchange, outlines, judgements, work):
         app.include_router(one.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
@@ -93,9 +89,13 @@ def serve(
     Raises:
         InputError: if there are no scans, somebody else reads there, or the port is taken.
     """
-    wanted = None if exam is None else exam.case_ids
-    with open_room(place, reader, folder, wanted) as room:
-        _serve(room, port, opened, lambda door: workbench_app(room, door, speaks, exam=exam))
+    opening = (
+        open_room(place, reader, folder)
+        if exam is None
+        else open_exam_room(place, reader, exam, folder)
+    )
+    with opening as room:
+        _serve(room, port, opened, speaks)
 
 
 def serve_project(
@@ -116,7 +116,7 @@ def serve_project(
         InputError: if the person has no part in it, an image is missing, or the port is taken.
     """
     with open_work_room(project, images, reader, folder, key, passphrase) as room:
-        _serve(room, port, opened, lambda door: workbench_app(room, door, speaks))
+        _serve(room, port, opened, speaks)
 
 
 def serve_study(
@@ -135,7 +135,7 @@ def serve_study(
         InputError: if the person has no part in it, an image is missing, or the port is taken.
     """
     with open_study_room(study, images, reader, folder) as room:
-        _serve(room, port, opened, lambda door: workbench_app(room, door, speaks))
+        _serve(room, port, opened, speaks)
 
 
 def serve_evaluation(
@@ -161,17 +161,15 @@ def serve_evaluation(
         InputError: if the result cannot be read, no case has a scan, or the port is taken.
     """
     judged = Judged(load_evaluated(result))
-    with open_gallery(images, judged.case_ids, folder) as room:
-        _serve(room, port, opened, lambda door: workbench_app(room, door, speaks, judged))
+    with open_gallery(images, judged, folder) as room:
+        _serve(room, port, opened, speaks)
 
 
-def _serve(
-    room: Room, port: int, opened: Callable[[str], object], app_of: Callable[[Door], FastAPI]
-) -> None:
+def _serve(room: Room, port: int, opened: Callable[[str], object], speaks: LanguageName) -> None:
     with _listening_as_before(room.folder, port) as heard:
         door = Door(heard.getsockname()[1])
         settings = uvicorn.Config(
-            app_of(door),
+            workbench_app(room, door, speaks),
             log_level="warning",
             access_log=False,
             server_header=False,

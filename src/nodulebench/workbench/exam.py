@@ -1,16 +1,20 @@
 """A key that nobody sees, and a reader's answers -> the sheet, once everything was handed in."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
 from nodulebench.errors import InputError
-from nodulebench.formats import read_reference, read_submission
+from nodulebench.formats import read_reference
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
-from nodulebench.model.tables import Reference
-from nodulebench.workbench.export import NODULES
+from nodulebench.model.tables import Reference, Submission
+from nodulebench.workbench.drafts import Drafts, open_drafts
+from nodulebench.workbench.export import answer_of
 from nodulebench.workbench.judged import Judged
-from nodulebench.workbench.room import Room
+from nodulebench.workbench.room import Room, Voxels, beside
+from nodulebench.workbench.scans import Scan, scans_of
 from nodulebench.workflows.annotate.exam import (
     FIGURES,
     ExamRules,
@@ -33,43 +37,89 @@ class Sat:
     judged: Judged
 
 
+@dataclass(frozen=True, eq=False)
 class Exam:
-    """The exam of a room. Its key leaves here in no form before every scan was handed in."""
+    """A key, which leaves here in no form but that of a judged answer."""
 
-    def __init__(self, key: Reference, rules: ExamRules) -> None:
-        self._key = key
-        self._rules = rules
-        self._lock = Lock()
-        self._sat: Sat | None = None
+    key: Reference
+    rules: ExamRules
 
     @property
     def case_ids(self) -> list[str]:
         """The sequences of the exam, in order."""
-        return list(self._key.cases["case_id"])
+        return list(self.key.cases["case_id"])
 
-    def result(self, room: Room) -> Sat | None:
-        """The result, of which sheets are written too; None: not everything was handed in."""
-        drafts = room.drafts
-        if drafts is None or not all(drafts.of(one).is_handed_in for one in self.case_ids):
-            return None
-        with self._lock:
-            if self._sat is None:
-                self._sat = self._judge(room)
-            return self._sat
-
-    def _judge(self, room: Room) -> Sat:
-        answer = read_submission(room.folder / NODULES, self._key.cases)
-        answer = replace(answer, name=room.reader)
-        (sheet,) = hold_exam(self._key, [answer], self._rules)
+    def judge(self, answer: Submission) -> Sat:
+        """Compare an answer to all sequences with the key."""
+        (sheet,) = hold_exam(self.key, [answer], self.rules)
         protocol = TestProtocol(
             name="exam",
-            rules=(RuleChoice(name=self._rules.rule),),
+            rules=(RuleChoice(name=self.rules.rule),),
             figures=tuple(one.name for one in FIGURES),
             interval=IntervalChoice(bootstraps=0),
         )
-        judged = Judged(evaluated_of(evaluate(self._key, [answer], protocol)))
-        write_sheets([sheet], room.folder / SHEETS)
-        return Sat(sheet, judged)
+        return Sat(sheet, Judged(evaluated_of(evaluate(self.key, [answer], protocol))))
+
+
+class ExamRoom(Room):
+    """The sequences of an exam. Nothing of its key is told before all of them were handed in."""
+
+    def __init__(
+        self,
+        folder: Path,
+        images: Mapping[str, Scan],
+        drafts: Drafts,
+        reader: str,
+        exam: Exam,
+        voxels: Voxels | None = None,
+    ) -> None:
+        super().__init__(folder, [images[one] for one in exam.case_ids], drafts, reader, voxels)
+        self.exam = exam
+        self._own = drafts
+        self._lock = Lock()
+        self._sat: Sat | None = None
+
+    def sat(self) -> Sat | None:
+        """The result, which is kept as soon as there is one; None: something is not handed in."""
+        if not all(self._own.of(one).is_handed_in for one in self.exam.case_ids):
+            return None
+        with self._lock:
+            if self._sat is None:
+                found = self.exam.judge(answer_of(self, self._own))
+                self.keep(found.sheet)
+                self._sat = found
+            return self._sat
+
+    def keep(self, sheet: ExamSheet) -> None:
+        """Write the sheet into the folder of the room."""
+        write_sheets([sheet], self.folder / SHEETS)
+
+    def judged(self) -> Judged | None:
+        """Key and answers over the images, when it is over."""
+        found = self.sat()
+        return None if found is None else found.judged
+
+    def sheet(self) -> ExamSheet | None:
+        """The result, when it is over."""
+        found = self.sat()
+        return None if found is None else found.sheet
+
+
+@contextmanager
+def open_exam_room(
+    place: Path, reader: str, exam: Exam, folder: Path | None = None
+) -> Iterator[ExamRoom]:
+    """The room of somebody who sits an exam on their own machine.
+
+    Raises:
+        InputError: if a scan is not there, or somebody else reads there.
+    """
+    scans, kept = scans_of(place, exam.case_ids), folder or beside(place)
+    with (
+        open_drafts(kept, reader) as drafts,
+        closing(ExamRoom(kept, scans, drafts, reader, exam)) as room,
+    ):
+        yield room
 
 
 def exam_of(key: Path, rules: ExamRules = _ANY_NUMBER) -> Exam:
@@ -81,5 +131,5 @@ def exam_of(key: Path, rules: ExamRules = _ANY_NUMBER) -> Exam:
     truth = read_reference(key)
     if truth.slices is None:
         what = "has no slices: outlines of answers cannot be compared with it."
-        raise InputError.at(key, what, "Give the panel's nodules slice by slice (NIFDC CSV).")
+        raise InputError.at(key.name, what, "Give the panel's nodules slice by slice (NIFDC CSV).")
     return Exam(truth, rules)

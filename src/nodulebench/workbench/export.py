@@ -34,6 +34,22 @@ def write_readings(room: Room, drafts: Drafts) -> None:
     ``nodules.csv`` has the outlined nodules, slice by slice, as NIFDC has them; ``readings/`` every
     finding with all that was said of it, points and non-nodules too; ``cases.csv`` the scans.
     """
+    tiles, found = _handed_in(room, drafts)
+    readings = readings_of(room.reader, tiles, found)
+    write_csv(readings.cases, room.folder / CASE_TABLE)
+    write_marks(_submission(room.reader, tiles, found), room.folder / NODULES, readings.cases)
+    write_findings(readings, room.folder / READINGS)
+
+
+def answer_of(room: Room, drafts: Drafts) -> Submission:
+    """The outlined nodules that were handed in so far, as a submission."""
+    return _submission(room.reader, *_handed_in(room, drafts))
+
+
+def _handed_in(
+    room: Room, drafts: Drafts
+) -> tuple[dict[str, Tiles], list[tuple[str, str, Finding]]]:
+    """The voxels of scans that were handed in, and what was drawn there, as it was acquired."""
     scans = [one for one in room.scans if drafts.of(one.case_id).is_handed_in]
     tiles = {one.case_id: tiles_of(one, room.cache) for one in scans}
     found = [
@@ -41,16 +57,18 @@ def write_readings(room: Room, drafts: Drafts) -> None:
         for case_id in tiles
         for name, finding in drafts.of(case_id).present.items()
     ]
-    readings = readings_of(room.reader, tiles, found)
+    return tiles, found
+
+
+def _submission(
+    reader: str, tiles: Mapping[str, Tiles], found: Sequence[tuple[str, str, Finding]]
+) -> Submission:
     nodules = [one for one in found if one[2].kind == "nodule" and one[2].slices]
-    submission = Submission(
-        room.reader,
+    return Submission(
+        reader,
         _table(MARKS, [_mark(*one, tiles[one[0]]) for one in nodules]),
         _table(MARK_SLICES, [row for one in nodules for row in slice_rows(*one, tiles[one[0]])]),
     )
-    write_csv(readings.cases, room.folder / CASE_TABLE)
-    write_marks(submission, room.folder / NODULES, readings.cases)
-    write_findings(readings, room.folder / READINGS)
 
 
 def readings_of(

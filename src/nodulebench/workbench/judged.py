@@ -15,6 +15,7 @@ import polars as pl
 
 from nodulebench.imaging.outlines import box_outline, read_outline
 from nodulebench.metrics.score_order import threshold_at
+from nodulebench.model.arrays import FloatArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.tables import PLACE
 from nodulebench.workbench.drawn import DIGITS
@@ -244,12 +245,17 @@ _BOX = ("center_x_mm", "center_y_mm", "length_mm", "width_mm")
 
 def shown_number(one: dict[str, Any], tiles: Tiles) -> int:
     """The slice shown that is nearest to the middle of a box."""
+    return round(float(shown_place(one, tiles)[2]))
+
+
+def shown_place(one: dict[str, Any], tiles: Tiles) -> FloatArray:
+    """The middle of a box in voxels of what is shown: column, row, slice."""
     middle = np.array([[one["center_x_mm"], one["center_y_mm"]]])
     height = one["z_mm"]
     if height is None:
         height = tiles.original.height_on(np.array([float(one["slice_index"])]), middle)[0]
-    place = np.array([[*middle[0], height]])
-    return round(float(tiles.grid.to_index(place)[0, 2]))
+    place: FloatArray = tiles.grid.to_index(np.array([[*middle[0], height]]))[0]
+    return place
 
 
 def _circles(row: dict[str, Any], tiles: Tiles) -> Iterator[dict[str, Any]]:

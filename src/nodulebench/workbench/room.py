@@ -10,17 +10,21 @@ afterwards.
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError
 from nodulebench.workbench.drafts import Draft, Drafts, open_drafts
 from nodulebench.workbench.finding import Finding
 from nodulebench.workbench.scans import Scan, scans_in
 from nodulebench.workbench.tiles import Tiles, kept_tiles, read_tiles
+
+if TYPE_CHECKING:
+    from nodulebench.workbench.judged import Judged
+    from nodulebench.workflows.annotate.exam import ExamSheet
 
 KEPT_BESIDE = "-reading"
 """What the folder of readings is called: the folder of scans and this."""
@@ -194,69 +198,37 @@ class Room:
         drafts.hand_in(self.draft_key(number))
         write_readings(self, drafts)
 
+    def judged(self) -> "Judged | None":
+        """What is looked at in the room, with its labels; None: it is drawn in."""
+        return None
+
+    def sheet(self) -> "ExamSheet | None":
+        """The result of an exam that was sat in the room; None: there is none, or not yet."""
+        return None
+
     def close(self) -> None:
         """Read no more scans."""
         self._voxels.close()
 
 
 @contextmanager
-def open_room(
-    place: Path, reader: str, folder: Path | None = None, case_ids: Sequence[str] | None = None
-) -> Iterator[Room]:
+def open_room(place: Path, reader: str, folder: Path | None = None) -> Iterator[Room]:
     """The reading room of a folder of scans, or of one scan.
 
     Args:
         place: where the scans are.
         reader: who reads.
         folder: where readings and voxels are kept; None: beside the scans.
-        case_ids: the scans that shall be read, in this order; None: all.
 
     Raises:
-        InputError: if there are no scans, one that shall be read is not there, or somebody else
-            reads there.
+        InputError: if there are no scans, or somebody else reads there.
     """
-    where = place.resolve()
-    kept = folder or where.with_name(f"{where.name}{KEPT_BESIDE}")
-    scans = scans_in(place)
-    if case_ids is not None:
-        by_case = {one.case_id: one for one in scans}
-        refuse_any(
-            Problem(str(place), f"holds no scan of '{name}', which is to be read.")
-            for name in case_ids
-            if name not in by_case
-        )
-        scans = [by_case[name] for name in case_ids]
-    with open_drafts(kept, reader) as drafts:
-        room = Room(kept, scans, drafts, reader)
-        try:
-            yield room
-        finally:
-            room.close()
-
-
-@contextmanager
-def open_gallery(
-    place: Path, case_ids: Sequence[str], folder: Path | None = None
-) -> Iterator[Room]:
-    """A room to look at the scans of some cases, in their order; nothing can be drawn.
-
-    Args:
-        place: where the scans are.
-        case_ids: which of them; those without a scan are left out.
-        folder: where voxels are kept; None: beside the scans.
-
-    Raises:
-        InputError: if there is no scan of any of the cases.
-    """
-    where = place.resolve()
-    by_case = {one.case_id: one for one in scans_in(place)}
-    scans = [by_case[case_id] for case_id in case_ids if case_id in by_case]
-    if not scans:
-        shown = ", ".join(list(by_case)[:3])
-        what = f"holds no scan of the {len(case_ids)} cases, only {shown} and the like."
-        raise InputError.at(place, what, "Give the folder of the images that were evaluated.")
-    room = Room(folder or where.with_name(f"{where.name}{KEPT_BESIDE}"), scans, None, "")
-    try:
+    scans, kept = scans_in(place), folder or beside(place)
+    with open_drafts(kept, reader) as drafts, closing(Room(kept, scans, drafts, reader)) as room:
         yield room
-    finally:
-        room.close()
+
+
+def beside(place: Path) -> Path:
+    """Where readings and voxels of scans are kept, unless somebody says otherwise."""
+    where = place.resolve()
+    return where.with_name(f"{where.name}{KEPT_BESIDE}")

@@ -1,10 +1,10 @@
 """A folder of scans -> what there is to read, each with the files that it is made of."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.case_names import case_of_image
 from nodulebench.formats.images.case_images import SUFFIXES, read_case
 from nodulebench.formats.images.set_images import images_folder, images_of_set
@@ -87,3 +87,18 @@ def _dicom_scans(folder: Path, *, is_needed: bool) -> list[Scan]:
         if is_needed:
             raise
         return []
+
+
+def scans_of(place: Path, wanted: Iterable[str]) -> dict[str, Scan]:
+    """The scans of a folder by case, among which are some.
+
+    Raises:
+        InputError: if one of those is not there.
+    """
+    found = {one.case_id: one for one in scans_in(place)}
+    refuse_any(
+        Problem(f"folder '{place.name}'", f"holds no scan of '{name}', which is to be read.")
+        for name in dict.fromkeys(wanted)
+        if name not in found
+    )
+    return found

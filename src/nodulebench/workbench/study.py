@@ -5,17 +5,17 @@ the mark. What was called is an event of the reader's own log and cannot be chan
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError
 from nodulebench.workbench.drafts import ConflictError, Drafts, open_drafts
 from nodulebench.workbench.finding import Finding, Ruler
 from nodulebench.workbench.room import Beside, Room, Voxels
-from nodulebench.workbench.scans import Scan, scans_in
+from nodulebench.workbench.scans import Scan, scans_of
 from nodulebench.workbench.tiles import Tiles, patch_of, tiles_of
 from nodulebench.workflows.annotate.observer.study import OpenStudy, open_study
 
@@ -138,18 +138,12 @@ def open_study_room(
         InputError: if they have no part in it, an image is missing, or they work there already.
     """
     study = open_study(folder)
-    places, scans = study.places(reader), {one.case_id: one for one in scans_in(images)}
-    refuse_any(
-        Problem(str(images), f"holds no scan of '{case_id}', which is to be judged.")
-        for case_id in sorted({case_id for case_id, _ in places})
-        if case_id not in scans
-    )
+    scans = scans_of(images, sorted({case_id for case_id, _ in study.places(reader)}))
     where = folder.resolve()
     own = kept or where.with_name(f"{where.name}-{reader}")
     cache = where.with_name(f"{where.name}-voxels")
-    with open_drafts(own, reader) as drafts:
-        room = StudyRoom(own, scans, drafts, reader, study, cache)
-        try:
-            yield room
-        finally:
-            room.close()
+    with (
+        open_drafts(own, reader) as drafts,
+        closing(StudyRoom(own, scans, drafts, reader, study, cache)) as room,
+    ):
+        yield room

@@ -8,13 +8,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from builders.attacked import OWN, TRIES, answers_of, routes_of
-from builders.exams import COLUMNS, PANEL, ball_exam
+from builders.exams import PANEL, ball_exam, empty_key
 from builders.reading import BALL_MM, write_scans
 from nodulebench.errors import InputError
 from nodulebench.workbench.app import workbench_app
 from nodulebench.workbench.door import Door
-from nodulebench.workbench.exam import Exam, exam_of
-from nodulebench.workbench.room import Room, open_room
+from nodulebench.workbench.exam import Exam, exam_of, open_exam_room
+from nodulebench.workbench.room import Room
 
 DOOR = Door(8040)
 CLICK = {"place_mm": BALL_MM.tolist()}
@@ -28,13 +28,13 @@ def exam(tmp_path: Path) -> Exam:
 @pytest.fixture
 def room(tmp_path: Path, exam: Exam) -> Iterator[Room]:
     folder = write_scans(tmp_path / "scans", "other", "a", "b")
-    with open_room(folder, "anna", case_ids=exam.case_ids) as opened:
+    with open_exam_room(folder, "anna", exam) as opened:
         yield opened
 
 
 @pytest.fixture
-def client(room: Room, exam: Exam) -> TestClient:
-    made = TestClient(workbench_app(room, DOOR, exam=exam), base_url="http://127.0.0.1:8040")
+def client(room: Room) -> TestClient:
+    made = TestClient(workbench_app(room, DOOR), base_url="http://127.0.0.1:8040")
     made.get(DOOR.address)
     return made
 
@@ -50,10 +50,10 @@ def test_nothing_of_the_key_is_told_before_the_last_scan_is_handed_in(
     client: TestClient, room: Room, tmp_path: Path
 ) -> None:
     """Every answer is the one that an exam without any nodule gives, on every route."""
-    (tmp_path / "empty.csv").write_text(COLUMNS + "".join(f"{one}{',' * 8}\n" for one in "ab"))
+    (tmp_path / "empty.csv").write_text(empty_key("a", "b"))
     other = exam_of(tmp_path / "empty.csv")
-    with open_room(tmp_path / "scans", "anna", tmp_path / "other", other.case_ids) as easy:
-        app = workbench_app(easy, DOOR, exam=other)
+    with open_exam_room(tmp_path / "scans", "anna", other, tmp_path / "other") as easy:
+        app = workbench_app(easy, DOOR)
         assert sorted(routes_of(app)) == sorted(TRIES)
         twin = TestClient(app, base_url="http://127.0.0.1:8040")
         twin.get(DOOR.address)
@@ -103,7 +103,7 @@ def test_a_sequence_without_a_scan_and_a_key_without_slices_are_refused(
     folder = write_scans(tmp_path / "few", "a")
     with (
         pytest.raises(InputError, match="holds no scan of 'b'"),
-        open_room(folder, "anna", case_ids=exam.case_ids),
+        open_exam_room(folder, "anna", exam),
     ):
         pass
     luna16 = tmp_path / "luna16"

@@ -14,8 +14,9 @@ from nodulebench.errors import InputError
 from nodulebench.model.protocol import RuleChoice
 from nodulebench.workbench.app import workbench_app
 from nodulebench.workbench.door import Door
+from nodulebench.workbench.gallery import open_gallery
 from nodulebench.workbench.judged import Judged
-from nodulebench.workbench.room import Room, open_gallery
+from nodulebench.workbench.room import Room
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.recompute import evaluated_of
 
@@ -44,17 +45,19 @@ def judged() -> Judged:
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
+def room(tmp_path: Path, judged: Judged) -> Iterator[Room]:
     folder = write_scans(tmp_path / "scans", "b", "a", "other")
-    with open_gallery(folder, ["a", "b", "c"]) as opened:
+    with open_gallery(folder, judged) as opened:
         yield opened
 
 
-def test_a_gallery_has_the_scans_of_the_cases_in_their_order(room: Room, tmp_path: Path) -> None:
+def test_a_gallery_has_the_scans_of_the_cases_in_their_order(
+    room: Room, judged: Judged, tmp_path: Path
+) -> None:
     assert [one.case_id for one in room.scans] == ["a", "b"]
     with (
-        pytest.raises(InputError, match="holds no scan of the 1 cases"),
-        open_gallery(tmp_path / "scans", ["x"]),
+        pytest.raises(InputError, match="holds no scan of the 3 cases"),
+        open_gallery(write_scans(tmp_path / "others", "x"), judged),
     ):
         pass
 
@@ -174,12 +177,12 @@ def test_marks_without_scores_have_no_threshold() -> None:
     assert judged.stands("luna16", "cad", 0.5)["found"] == 1
 
 
-def test_a_site_says_with_each_request_what_is_looked_at(judged: Judged, room: Room) -> None:
+def test_a_site_says_with_each_request_what_is_looked_at(room: Room) -> None:
     """As a portal does, whose people look at results of their own."""
     app = workbench_app(None, DOOR)
 
     async def chosen(scope: Scope, receive: Receive, send: Send) -> None:
-        scope["state"] = {"room": room, "judged": judged}
+        scope["state"] = {"room": room}
         await app(scope, receive, send)
 
     client = TestClient(chosen, base_url="http://127.0.0.1:8040")
@@ -188,10 +191,8 @@ def test_a_site_says_with_each_request_what_is_looked_at(judged: Judged, room: R
     assert "judging.js" in client.get("/").text
 
 
-def test_routes_answer_with_what_was_judged_and_nothing_can_be_drawn(
-    judged: Judged, room: Room
-) -> None:
-    client = TestClient(workbench_app(room, DOOR, judged=judged), base_url="http://127.0.0.1:8040")
+def test_routes_answer_with_what_was_judged_and_nothing_can_be_drawn(room: Room) -> None:
+    client = TestClient(workbench_app(room, DOOR), base_url="http://127.0.0.1:8040")
     assert client.get("/judged").status_code == 403
     client.get(DOOR.address)
     assert list(client.get("/judged").json()["luna16"]) == ["cad"]

@@ -2,7 +2,8 @@
 
 TEXTS = {
     "workbench.title": "NoduleBench",
-    "workbench.home": "Projects",
+    "workbench.home.projects": "Projects",
+    "workbench.home.entry": "Entry",
     "workbench.stranger": (
         "This address needs its secret. Open the whole address that the command printed."
     ),

@@ -2,7 +2,8 @@
 
 TEXTS = {
     "workbench.title": "NoduleBench",
-    "workbench.home": "阅片项目",
+    "workbench.home.projects": "阅片项目",
+    "workbench.home.entry": "提交结果",
     "workbench.stranger": "该地址需要密钥。请打开命令行打印的完整地址。",
     "workbench.other_host": "本机不使用该主机名。",
     "workbench.other_page": "只有本阅片室的页面可以作出修改。",

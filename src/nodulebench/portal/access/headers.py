@@ -27,7 +27,7 @@ HEADERS = {
 """Unless a route says otherwise."""
 STAY = "max-age=31536000; includeSubDomains"
 SMALL = MIB
-UPLOADS = ("/submit", "/validate", "/check", "/entries", "/terms")
+UPLOADS = ("/submit", "/validate", "/check", "/entries", "/terms", "/exams/new", "/files")
 """How addresses end that take a file."""
 
 

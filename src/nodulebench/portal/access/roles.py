@@ -76,6 +76,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "withdraw": PARTICIPANTS,
     "certify": PARTICIPANTS,
     "progress": SIGNED_IN,
+    "view": PARTICIPANTS,
     # programs
     "api_description": PUBLIC,
     "api_benchmarks": PUBLIC,
@@ -108,7 +109,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "end_release": ORGANISERS,
     "announce": ORGANISERS,
     "end_announcement": ORGANISERS,
-    # annotation projects
+    # annotation projects and exams
     "projects": READERS | AUDITORS,
     "project": READERS | AUDITORS,
     "room": READERS,
@@ -121,6 +122,12 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "release_batch": ORGANISERS,
     "project_files": ORGANISERS,
     "project_reference": ORGANISERS,
+    "exam": READERS | AUDITORS,
+    "exam_room": READERS,
+    "new_exam_page": ORGANISERS,
+    "new_exam": ORGANISERS,
+    "end_exam": ORGANISERS,
+    "exam_sheets": AUDITORS,
     "log": AUDITORS,
     "verify_log": AUDITORS,
     "log_events": AUDITORS,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import polars as pl
 from sqlalchemy import select
@@ -14,12 +15,17 @@ from nodulebench.formats.case_lists import case_table_of
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.benchmarks import MOST_TITLE
+from nodulebench.portal.exams.making import find_exam
+from nodulebench.portal.exams.results import results_of, told_sheet
+from nodulebench.portal.projects.people import exam_of_project, members_of
 from nodulebench.portal.projects.store import Books, books_of, project_folder, tell_step
+from nodulebench.portal.rooms.scans import images_of, voxels_of
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.event_log import check_log
 from nodulebench.portal.store.tables import (
     AnnotationProject,
     ProjectEvent,
+    ProjectExam,
     ProjectHead,
     new_id,
 )
@@ -27,35 +33,17 @@ from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.digest import bytes_digest
 from nodulebench.storage.durable import make_folder
 from nodulebench.storage.event_log.store import FolderStore
+from nodulebench.storage.json_text import write_json
 from nodulebench.storage.staging import staged_folder
 from nodulebench.workbench.original import grid_of
-from nodulebench.workbench.scans import scans_in
+from nodulebench.workbench.scans import scans_in, scans_of
 from nodulebench.workbench.tiles import tiles_of
 from nodulebench.workflows.annotate.desk import CASES, EVENTS, PROJECT, Desk, open_project
 from nodulebench.workflows.annotate.project_log import audit_project
 from nodulebench.workflows.annotate.start_project import start_project
 
-VOXELS = "voxels"
-"""Folder of the storage where voxels of scans are kept, which can be thrown away."""
-
-
-def scan_folders(site: Site) -> list[str]:
-    """The folders of scans that a project can be about."""
-    place = site.settings.scan_sets
-    if not place.is_dir():
-        return []
-    return sorted(one.name for one in place.iterdir() if one.is_dir() and one.name[0] != ".")
-
-
-def images_of(site: Site, name: str) -> Path:
-    """Where the scans of a project lie.
-
-    Raises:
-        DeniedError: if there is no such folder.
-    """
-    if name not in scan_folders(site):
-        raise DeniedError("not_found", 404)
-    return site.settings.scan_sets / name
+EXAM = "exam.json"
+"""Beside a project that leaves the site: who passed the exam that it asks for."""
 
 
 def make_project(
@@ -68,6 +56,7 @@ def make_project(
     cases: bytes = b"",
     workflow: str = "nifdc-2022",
     exam: bytes = b"",
+    exam_id: str = "",
 ) -> str:
     """Make a project of a roster and scans; its id.
 
@@ -80,6 +69,7 @@ def make_project(
         cases: table of cases; nothing: what the folder of scans says of itself.
         workflow: the name of a published workflow.
         exam: ``exam.json``: only who passed can read, review and arbitrate.
+        exam_id: an exam of the site, in place of that: only accounts that passed it can.
 
     Raises:
         DeniedError: if the title or the folder is none.
@@ -88,35 +78,39 @@ def make_project(
     place = images_of(site, images)
     with TemporaryDirectory() as scratch:
         given = Path(scratch)
-        for name, content in (("roster.toml", roster), ("cases.csv", cases), ("exam.json", exam)):
+        for name, content in (("roster.toml", roster), ("cases.csv", cases), (EXAM, exam)):
             (given / name).write_bytes(content)
         desk = start_project(
             given / "project",
             given / "roster.toml",
             given / "cases.csv" if cases else _cases(site, place, given / "scans.csv"),
             workflow=workflow,
-            exam=given / "exam.json" if exam else None,
+            exam=given / EXAM if exam else None,
+            is_examined_later=bool(exam_id),
         )
-        return take_project(site, by, desk, title=title, images=images)
+        return take_project(site, by, desk, title=title, images=images, exam_id=exam_id)
 
 
 def _cases(site: Site, images: Path, file: Path) -> Path:
     """A table of the scans of a folder: its own, or one that is made by reading them all."""
     if case_table_of(images) is not None:
         return images
-    voxels = site.settings.storage / VOXELS
+    voxels = voxels_of(site)
     grids = {one.case_id: grid_of(tiles_of(one, voxels)) for one in scans_in(images)}
     rows = [{"case_id": name, **geometry_columns(grid)} for name, grid in grids.items()]
     write_csv(pl.DataFrame(rows), file)
     return file
 
 
-def take_project(site: Site, by: str, desk: Desk, *, title: str, images: str) -> str:
+def take_project(
+    site: Site, by: str, desk: Desk, *, title: str, images: str, exam_id: str = ""
+) -> str:
     """Take a project over that was begun elsewhere, with its log; its id.
 
     Raises:
-        DeniedError: if the title or the folder of scans is none.
-        InputError: if its log does not hold, its people sign with keys, or a scan is missing.
+        DeniedError: if the title, the folder of scans or the exam is none.
+        InputError: if its log does not hold, its people sign with keys, a scan is missing, or
+            nobody says who passed the exam that it asks for.
     """
     title = title.strip()
     if not title or len(title) > MOST_TITLE or not title.isprintable():
@@ -124,14 +118,12 @@ def take_project(site: Site, by: str, desk: Desk, *, title: str, images: str) ->
     if desk.workflow.roster.keys:
         what = "names keys, which stay with their people: nobody could sign on a site."
         raise InputError.at(str(desk.folder), what, "Leave the keys out, or use 'read' at home.")
+    if desk.workflow.rules.requires_exam and desk.passed is None and not exam_id:
+        what = "asks for an exam, and does not say who passed it."
+        raise InputError.at(str(desk.folder), what, "Make it anew, with an exam of the site.")
     refuse_any(audit_project(desk).problems)
-    known = {one.case_id for one in scans_in(images_of(site, images))}
     wanted = (desk.repeats.get(one, one) for one in desk.workflow.cases["case_id"])
-    refuse_any(
-        Problem(f"folder '{images}'", f"holds no scan of '{case_id}', which is to be read.")
-        for case_id in dict.fromkeys(wanted)
-        if case_id not in known
-    )
+    scans_of(images_of(site, images), wanted)
     project_id = new_id()
     folder = project_folder(site, project_id)
     make_folder(folder)
@@ -142,6 +134,9 @@ def take_project(site: Site, by: str, desk: Desk, *, title: str, images: str) ->
     with site.acting(by, "project_made", project=project_id, digest=root) as session:
         session.add(AnnotationProject(id=project_id, title=title, images=images))
         session.flush()
+        if exam_id:
+            exam = find_exam(session, exam_id)
+            session.add(ProjectExam(project_id=project_id, exam_id=exam.id))
         for one in store.read():
             session.add(ProjectEvent(project_id=project_id, number=one.number, content=one.content))
             tell_step(site, session, by, project_id, one)
@@ -172,7 +167,22 @@ def write_out(books: Books, folder: Path) -> Desk:
             head = source.read_head()
             if head is not None:
                 store.write_head(head)
+            sheets = _sheets(session, books.project_id)
+            if sheets is not None:
+                write_json(sheets, stage / EXAM)
     return open_project(folder)
+
+
+def _sheets(session: Transaction, project_id: str) -> list[dict[str, Any]] | None:
+    """The results of an exam of the site by who people are in a project; None: it asks for none."""
+    exam_id = exam_of_project(session, project_id)
+    if exam_id is None:
+        return None
+    members = members_of(session, project_id).values()
+    results = {one.account_id: one for one in results_of(session, exam_id)}
+    return [
+        told_sheet(results[one.account], one.person) for one in members if one.account in results
+    ]
 
 
 def project_problems(books: Books, session: Transaction) -> Iterator[Problem]:

@@ -12,9 +12,10 @@ from nodulebench.annotate.people import Role as RosterRole
 from nodulebench.errors import InputError
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.roles import Role
+from nodulebench.portal.exams.results import passed_accounts
 from nodulebench.portal.projects.store import Books
 from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Account, ProjectMember
+from nodulebench.portal.store.tables import Account, ProjectExam, ProjectMember
 
 NEEDS: Final[Mapping[RosterRole, Role]] = {
     "junior": "reader",
@@ -43,6 +44,23 @@ def may_be(person: Person, roles: frozenset[str]) -> bool:
     Organisers can take all readings with them, so that none of them can be a reader.
     """
     return needed(person) <= roles and not (reads(person) and "organiser" in roles)
+
+
+def exam_of_project(session: Transaction, project_id: str) -> str | None:
+    """The exam of the site that who reads in a project has passed; None: there is none."""
+    found = session.get(ProjectExam, project_id)
+    return None if found is None else found.exam_id
+
+
+def has_passed(person: Person, account: str, passed: frozenset[str] | None) -> bool:
+    """Whether an account can read as a person, as far as an exam of the site goes.
+
+    Args:
+        person: who they would be.
+        account: who they are.
+        passed: the accounts that passed; None: no exam of the site is asked for.
+    """
+    return passed is None or not reads(person) or account in passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +115,8 @@ def assign(books: Books, by: str, person_id: str, account: str) -> None:
 
     Raises:
         InputError: if the roster has no such person.
-        DeniedError: if the account cannot be, is somebody else there, or the person has taken
-            steps: what was read by one is not read on by another.
+        DeniedError: if the account cannot be, has not passed the exam, is somebody else there, or
+            the person has taken steps: what was read by one is not read on by another.
     """
     person = books.base.workflow.roster.person(person_id)
     facts = {"project": books.project_id, "person": person_id, "of": account or None}
@@ -120,6 +138,9 @@ def assign(books: Books, by: str, person_id: str, account: str) -> None:
                 raise DeniedError("not_found", 404)
             if not may_be(person, frozenset(found.roles)):
                 raise DeniedError("person_roles", 409)
+            exam_id = exam_of_project(session, books.project_id)
+            if not has_passed(person, account, passed_accounts(session, exam_id)):
+                raise DeniedError("person_exam", 409)
             if person_of(session, books.project_id, account) is not None:
                 raise DeniedError("person_twice", 409)
             session.add(

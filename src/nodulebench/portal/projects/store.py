@@ -6,15 +6,13 @@ in the log of the site by its digest, which the site signs.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import local
 
-from sqlalchemy import text
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.annotate.process.log import annotation_log
+from nodulebench.portal.rooms.steps import Steps
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.event_log import SqlStore
 from nodulebench.portal.store.tables import ProjectEvent, ProjectHead
@@ -56,40 +54,17 @@ def project_folder(site: Site, project_id: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Books:
+class Books(Steps):
     """A project for one account: looks at it, and steps in it."""
 
-    site: Site
-    project_id: str
     account: str
     base: Desk
     """The project with nothing in its log."""
-    _held: local = field(default_factory=local, repr=False)
 
-    @contextmanager
-    def looking(self) -> Iterator[Transaction]:
-        """A transaction that changes nothing, or the one that acts in this thread."""
-        held: Transaction | None = getattr(self._held, "session", None)
-        if held is not None:
-            yield held
-            return
-        with self.site.database.reading() as session:
-            yield session
-
-    @contextmanager
-    def acting(self) -> Iterator[Transaction]:
-        """The one transaction of a step: nobody else takes one in the project meanwhile."""
-        held: Transaction | None = getattr(self._held, "session", None)
-        if held is not None:
-            yield held
-            return
-        with self.site.database.writing() as session:
-            _lock(session, self.project_id)
-            self._held.session = session
-            try:
-                yield session
-            finally:
-                self._held.session = None
+    @property
+    def project_id(self) -> str:
+        """The id of the project."""
+        return self.of
 
     @contextmanager
     def desk(self, *, acts: bool = False) -> Iterator[Desk]:
@@ -111,10 +86,3 @@ def books_of(site: Site, project_id: str, account: str) -> Books:
         InputError: if its files are damaged.
     """
     return Books(site, project_id, account, open_project(project_folder(site, project_id)))
-
-
-def _lock(session: Transaction, project_id: str) -> None:
-    """Let one transaction act in a project at a time; SQLite lets no two write anyway."""
-    if session.get_bind().dialect.name == "postgresql":
-        number = int.from_bytes(sha256(project_id.encode()).digest()[:8], "big", signed=True)
-        session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": number})

@@ -9,6 +9,7 @@ from nodulebench.portal.routes import (
     desk,
     download,
     entry,
+    exams,
     home,
     log,
     oidc,
@@ -32,6 +33,7 @@ ROUTERS = tuple(
         composition,
         people,
         projects,
+        exams,
         log,
         api,
     )

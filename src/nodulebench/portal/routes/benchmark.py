@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import ValidationError
@@ -26,6 +26,7 @@ from nodulebench.portal.benchmarks import (
 )
 from nodulebench.portal.boards.leaderboard import Board, BoardChoice, board_of
 from nodulebench.portal.page import rendered, see
+from nodulebench.portal.rooms.scans import scan_folders
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Announcement, Benchmark
 from nodulebench.portal.terms.laid import FILES
@@ -42,9 +43,7 @@ Chosen = Annotated[BoardChoice, Depends()]
 @router.get("/benchmarks/new", name="new_benchmark_page")
 def new_benchmark_page(request: Request, site: AtSite) -> Response:
     """The form for a new benchmark."""
-    return rendered(
-        request, "new_benchmark.html", sets=test_sets(site), protocols=NAMES, wrong="", given={}
-    )
+    return _form(request, site)
 
 
 @router.post("/benchmarks/new", name="new_benchmark")
@@ -61,9 +60,7 @@ def new_benchmark(request: Request, site: AtSite, by: By, form: Sent) -> Respons
             closes_at=_time(form, "closes_at"),
         )
     except NoduleBenchError as error:
-        values = {"sets": test_sets(site), "protocols": NAMES, "given": given}
-        told = problem_text(error, site)
-        return rendered(request, "new_benchmark.html", 422, wrong=told, **values)
+        return _form(request, site, 422, wrong=problem_text(error, site), given=given)
     return see(f"/benchmarks/{made}")
 
 
@@ -139,6 +136,13 @@ def rescore(site: AtSite, by: By, benchmark_id: str) -> Response:
     return see(f"/benchmarks/{benchmark_id}")
 
 
+def _form(request: Request, site: Site, status: int = 200, **values: Any) -> Response:
+    choices = {"sets": test_sets(site), "protocols": NAMES, "folders": scan_folders(site)}
+    return rendered(
+        request, "new_benchmark.html", status, **{"wrong": "", "given": {}, **choices, **values}
+    )
+
+
 def _page(
     request: Request,
     site: Site,
@@ -162,6 +166,7 @@ def _page(
         "announced": announced,
         "releasable": releasable(site),
         "kinds": KINDS,
+        "folders": scan_folders(site),
     }
     return rendered(request, "benchmark.html", status, rules=rules_of(found), **values)
 
@@ -176,6 +181,7 @@ def _rules(form: FormData, old: BenchmarkRules | None = None) -> BenchmarkRules:
                 "tracks": [one for one in TRACKS if one in form.getlist("tracks")] or TRACKS[:1],
                 "cross_validates": field(form, "cross_validates") == "yes",
                 "feedback": field(form, "feedback") or "figures",
+                "scans": field(form, "scans"),
                 "is_anonymous": field(form, "anonymous") == "yes",
                 "takes_algorithms": field(form, "algorithms") == "yes",
                 "per_week": field(form, "per_week") or None,

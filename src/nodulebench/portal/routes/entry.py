@@ -34,6 +34,7 @@ from nodulebench.portal.entries import (
 )
 from nodulebench.portal.jobs import ENDED
 from nodulebench.portal.page import language_of, rendered, see
+from nodulebench.portal.rooms.reviews import review_place
 from nodulebench.portal.scoring import told_digests
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Entry, Job, Result
@@ -88,6 +89,7 @@ def entry(
         }
         result = values["result"]
         values["has_report"] = _has_report(site, found, result, by)
+        values["has_view"] = review_place(site, found, result, by) is not None
         values["history"] = (
             None
             if result is None

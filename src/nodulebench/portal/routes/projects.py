@@ -20,27 +20,32 @@ from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By, Sent, field
 from nodulebench.portal.access.roles import may
 from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.exams.listed import exams_for
+from nodulebench.portal.exams.results import passed_accounts
 from nodulebench.portal.page import rendered, see
 from nodulebench.portal.projects.making import (
     find_project,
     make_project,
     open_books,
-    scan_folders,
     write_out,
 )
 from nodulebench.portal.projects.overview import line_of, state_of
 from nodulebench.portal.projects.people import (
+    Member,
     assign,
+    exam_of_project,
+    has_passed,
     is_blind,
     may_be,
     members_of,
     person_of,
     reads,
 )
-from nodulebench.portal.projects.rooms import ROOM, Rooms
+from nodulebench.portal.projects.rooms import ROOM, ProjectRooms
 from nodulebench.portal.projects.store import Books
+from nodulebench.portal.rooms.scans import scan_folders
 from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Account, AnnotationProject, ProjectMember
+from nodulebench.portal.store.tables import Account, AnnotationProject, ProjectMember, SiteExam
 from nodulebench.workflows.annotate.desk import Desk
 from nodulebench.workflows.annotate.questions import unread_cases
 from nodulebench.workflows.annotate.released_batches import export_released
@@ -49,12 +54,12 @@ from nodulebench.workflows.annotate.reviewer_draw import draw_reviewer, open_bat
 router = APIRouter(include_in_schema=False)
 
 
-def _rooms(request: Request) -> Rooms:
-    rooms: Rooms = request.app.state.rooms
+def _rooms(request: Request) -> ProjectRooms:
+    rooms: ProjectRooms = request.app.state.rooms
     return rooms
 
 
-OpenRooms = Annotated[Rooms, Depends(_rooms)]
+OpenRooms = Annotated[ProjectRooms, Depends(_rooms)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +99,9 @@ def projects(request: Request, site: AtSite, by: By, rooms: OpenRooms) -> Respon
             mine = select(ProjectMember.project_id).where(ProjectMember.account_id == by.account)
             own = own.where(AnnotationProject.id.in_(mine))
         found = list(session.scalars(own))
+        exams = exams_for(session, by)
     lines = [(one, _stands(rooms, one.id, by)) for one in found]
-    return rendered(request, "projects.html", lines=lines)
+    return rendered(request, "projects.html", lines=lines, exams=exams)
 
 
 @router.get("/projects/new", name="new_project_page")
@@ -107,7 +113,7 @@ def new_project_page(request: Request, site: AtSite) -> Response:
 @router.post("/projects/new", name="new_project")
 def new_project(request: Request, site: AtSite, by: By, form: Sent) -> Response:
     """Make a project of a roster and a folder of scans."""
-    given = {name: field(form, name) for name in ("title", "images", "workflow")}
+    given = {name: field(form, name) for name in ("title", "images", "workflow", "exam_id")}
     try:
         made = make_project(
             site,
@@ -118,6 +124,7 @@ def new_project(request: Request, site: AtSite, by: By, form: Sent) -> Response:
             roster=_sent(form, "roster"),
             cases=_sent(form, "cases"),
             exam=_sent(form, "exam"),
+            exam_id=field(form, "exam_id"),
         )
     except NoduleBenchError as error:
         return _form(request, site, 422, wrong=str(error), given=given)
@@ -227,7 +234,7 @@ def _oversees(by: Visitor) -> bool:
     return bool({"organiser", "auditor"} & by.roles)
 
 
-def _stands(rooms: Rooms, project_id: str, by: Visitor) -> list[dict[str, Any]] | None:
+def _stands(rooms: ProjectRooms, project_id: str, by: Visitor) -> list[dict[str, Any]] | None:
     """How far somebody's own part is; None: they have none."""
     if not may(by.roles, ROOM):
         return None
@@ -253,17 +260,24 @@ def _page(asked: Asked, status: int = 200, *, wrong: str = "", checks: bool = Fa
             members = members_of(session, project_id)
             problems, batches, unread = state_of(books, session, desk, checks=checks)
             accounts = list(session.scalars(select(Account).where(Account.closed_at.is_(None))))
+            exam_id = exam_of_project(session, project_id)
+            passed = passed_accounts(session, exam_id)
             values = {
                 "batches": [line_of(one, members) for one in batches],
                 "people": [(one, members.get(one.person_id)) for one in roster.people],
                 "problems": problems,
                 "fitting": {
                     one.person_id: [
-                        account for account in accounts if may_be(one, frozenset(account.roles))
+                        account
+                        for account in accounts
+                        if may_be(one, frozenset(account.roles))
+                        and has_passed(one, account.id, passed)
                     ]
                     for one in roster.people
                 },
                 "unread": unread,
+                "exam_id": exam_id,
+                "passed": _passed(books, members, passed),
             }
     return rendered(
         asked.request,
@@ -274,7 +288,6 @@ def _page(asked: Asked, status: int = 200, *, wrong: str = "", checks: bool = Fa
         oversees=oversees,
         stands=_stands(asked.rooms, project_id, by),
         roster=roster,
-        passed=books.base.passed,
         rules=books.base.workflow.rules,
         aspects=ASPECTS,
         wrong=wrong,
@@ -282,8 +295,19 @@ def _page(asked: Asked, status: int = 200, *, wrong: str = "", checks: bool = Fa
     )
 
 
+def _passed(
+    books: Books, members: dict[str, Member], accounts: frozenset[str] | None
+) -> frozenset[str] | None:
+    """The people who passed the exam of a project, here or elsewhere; None: it asks for none."""
+    if accounts is None:
+        return None if books.base.passed is None else frozenset(books.base.passed)
+    return frozenset(name for name, one in members.items() if one.account in accounts)
+
+
 def _form(request: Request, site: Site, status: int = 200, **values: Any) -> Response:
-    choices = {"folders": scan_folders(site), "workflows": tuple(WORKFLOWS)}
+    with site.database.reading() as session:
+        exams = list(session.scalars(select(SiteExam).order_by(SiteExam.created_at.desc())))
+    choices = {"folders": scan_folders(site), "workflows": tuple(WORKFLOWS), "exams": exams}
     return rendered(
         request, "new_project.html", status, **{"wrong": "", "given": {}, **choices, **values}
     )

@@ -14,6 +14,15 @@ from nodulebench.portal.store.columns import Base as Base
 from nodulebench.portal.store.columns import UtcTime as UtcTime
 from nodulebench.portal.store.columns import new_id as new_id
 from nodulebench.portal.store.columns import now as now
+from nodulebench.portal.store.reading_tables import AnnotationProject as AnnotationProject
+from nodulebench.portal.store.reading_tables import ExamEdit as ExamEdit
+from nodulebench.portal.store.reading_tables import ExamResult as ExamResult
+from nodulebench.portal.store.reading_tables import ProjectEdit as ProjectEdit
+from nodulebench.portal.store.reading_tables import ProjectEvent as ProjectEvent
+from nodulebench.portal.store.reading_tables import ProjectExam as ProjectExam
+from nodulebench.portal.store.reading_tables import ProjectHead as ProjectHead
+from nodulebench.portal.store.reading_tables import ProjectMember as ProjectMember
+from nodulebench.portal.store.reading_tables import SiteExam as SiteExam
 
 
 class Account(Base):
@@ -267,55 +276,3 @@ class StoredHead(Base):
     __tablename__ = "event_head"
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     content: Mapped[bytes] = mapped_column(LargeBinary)
-
-
-class AnnotationProject(Base):
-    """An annotation project whose people are accounts; its roster and cases lie in the storage."""
-
-    __tablename__ = "project"
-    id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
-    title: Mapped[str]
-    images: Mapped[str]
-    """The folder of its scans, within that of all scans; no page shows where that is."""
-    created_at: Mapped[datetime] = mapped_column(default=now)
-
-
-class ProjectMember(Base):
-    """Which account is which person of a project."""
-
-    __tablename__ = "project_member"
-    project_id: Mapped[str] = mapped_column(ForeignKey("project.id"), primary_key=True)
-    account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), primary_key=True)
-    person: Mapped[str]
-    account: Mapped[Account] = relationship()
-    __table_args__ = (UniqueConstraint("project_id", "person"),)
-
-
-class ProjectEvent(Base):
-    """The bytes of one event of a project's log."""
-
-    __tablename__ = "project_event"
-    project_id: Mapped[str] = mapped_column(ForeignKey("project.id"), primary_key=True)
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    content: Mapped[bytes] = mapped_column(LargeBinary)
-
-
-class ProjectHead(Base):
-    """The head of a project's log."""
-
-    __tablename__ = "project_head"
-    project_id: Mapped[str] = mapped_column(ForeignKey("project.id"), primary_key=True)
-    content: Mapped[bytes] = mapped_column(LargeBinary)
-
-
-class ProjectEdit(Base):
-    """One edit of what somebody draws and says in a project, or that it was handed in."""
-
-    __tablename__ = "project_edit"
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    project_id: Mapped[str] = mapped_column(ForeignKey("project.id"))
-    person: Mapped[str]
-    of_case: Mapped[str]
-    content: Mapped[dict[str, Any]]
-    created_at: Mapped[datetime] = mapped_column(default=now)
-    __table_args__ = (Index(None, "project_id", "person", "id"),)

@@ -5,8 +5,6 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request
 
 from nodulebench.workbench.drafts import Drafts
-from nodulebench.workbench.exam import Exam, Sat
-from nodulebench.workbench.judged import Judged
 from nodulebench.workbench.room import Room
 from nodulebench.workbench.scans import Scan
 from nodulebench.workbench.tiles import Tiles
@@ -48,17 +46,3 @@ def _tiles(room: GivenRoom, number: int, scan: GivenScan) -> Tiles:  # noqa: ARG
 
 
 GivenTiles = Annotated[Tiles, Depends(_tiles)]
-
-
-def judged_here(request: Request, sat: Sat | None) -> Judged | None:
-    """What is looked at: an exam that is over, or the evaluation of the request or of the app."""
-    if sat is not None:
-        return sat.judged
-    judged: Judged | None = getattr(request.state, "judged", None) or request.app.state.judged
-    return judged
-
-
-def sat_exam(request: Request, room: Room) -> Sat | None:
-    """The exam of the room, if there is one and it is over."""
-    exam: Exam | None = request.app.state.exam
-    return None if exam is None else exam.result(room)

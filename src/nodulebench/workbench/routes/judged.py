@@ -2,24 +2,18 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request
+from fastapi import APIRouter, Depends, HTTPException, Query
 from pydantic import FiniteFloat
 
 from nodulebench.model.written import Written
 from nodulebench.workbench.judged import Judged
-from nodulebench.workbench.routes.given import (
-    GivenRoom,
-    GivenScan,
-    GivenTiles,
-    judged_here,
-    sat_exam,
-)
+from nodulebench.workbench.routes.given import GivenRoom, GivenScan, GivenTiles
 
 router = APIRouter()
 
 
-def _judged(request: Request, room: GivenRoom) -> Judged:
-    judged = judged_here(request, sat_exam(request, room))
+def _judged(room: GivenRoom) -> Judged:
+    judged = room.judged()
     if judged is None:
         raise HTTPException(404, "no evaluation is open")
     return judged

@@ -10,7 +10,7 @@ from nodulebench.language import Language
 from nodulebench.model.tables import DENSITIES, NODULE_TYPES
 from nodulebench.pages.templates import page
 from nodulebench.workbench.exchange import TAKEN, WRITTEN
-from nodulebench.workbench.routes.given import GivenRoom, judged_here, sat_exam
+from nodulebench.workbench.routes.given import GivenRoom
 from nodulebench.workbench.study import StudyRoom
 from nodulebench.workbench.work.room import WorkRoom
 from nodulebench.workflows.annotate.exam import JUDGED
@@ -24,14 +24,13 @@ OWN = "workbench."
 def viewer(request: Request, room: GivenRoom) -> str:
     """The reading room in one page."""
     say: Language = request.app.state.say
-    sat = sat_exam(request, room)
-    is_judged = judged_here(request, sat) is not None
+    is_judged = room.judged() is not None
     return page(
         "workbench.html",
         say=say,
         words=words(say),
         is_judged=is_judged,
-        sheet=None if sat is None else sat.sheet,
+        sheet=room.sheet(),
         figures=JUDGED,
         script="judging.js" if is_judged else room.script,
         is_study=isinstance(room, StudyRoom),

@@ -10,12 +10,7 @@ from nodulebench.workbench.drafts import ConflictError, Edit, Kept
 from nodulebench.workbench.finding import Finding
 from nodulebench.workbench.measured import measured
 from nodulebench.workbench.room import Beside
-from nodulebench.workbench.routes.given import (
-    GivenDrafts,
-    GivenRoom,
-    GivenTiles,
-    sat_exam,
-)
+from nodulebench.workbench.routes.given import GivenDrafts, GivenRoom, GivenTiles
 from nodulebench.workbench.tiles import Tiles
 
 router = APIRouter()
@@ -68,7 +63,7 @@ def edited(
 
 @router.post("/scans/{number}/hand-in")
 def handed_in(
-    request: Request, room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int
+    room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int
 ) -> dict[str, bool]:
     """Hand in what was said of a scan; nothing of it can be changed afterwards.
 
@@ -78,7 +73,7 @@ def handed_in(
         room.hand_in(number, tiles, drafts)
     except ConflictError as error:
         raise HTTPException(409, {"code": error.code, "stands": None}) from error
-    return {"is_handed_in": True, "is_over": sat_exam(request, room) is not None}
+    return {"is_handed_in": True, "is_over": room.sheet() is not None}
 
 
 def _candidate(beside: Beside, name: str, say: Language) -> dict[str, Any]:

@@ -5,17 +5,17 @@ asked in a case follows from it. Drafts are the person's own until they are hand
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import Any, Protocol
 
 from nodulebench.annotate.process.actions import ReleaseBatch
 from nodulebench.annotate.process.batch import Batch
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError, Problem
 from nodulebench.workbench.drafts import ConflictError, Draft, Drafts, open_drafts
 from nodulebench.workbench.room import Beside, Room, Voxels
-from nodulebench.workbench.scans import Scan, scans_in
+from nodulebench.workbench.scans import Scan, scans_of
 from nodulebench.workbench.tiles import Tiles
 from nodulebench.workbench.work.answers import answers_of, reading_of
 from nodulebench.workbench.work.shown import finding_of, told_of
@@ -234,15 +234,8 @@ def open_work_room(
     """
     desk, lock = open_project(project, key, passphrase), RLock()
     desk.workflow.roster.person(reader)
-    scans = {one.case_id: one for one in scans_in(images)}
-    refuse_any(
-        Problem(str(images), f"holds no scan of '{case_id}', which is to be read.")
-        for case_id in dict.fromkeys(
-            desk.repeats.get(one.case_id, one.case_id)
-            for one in tasks_of(desk, KnownBatches().of(desk), reader)
-        )
-        if case_id not in scans
-    )
+    tasks = tasks_of(desk, KnownBatches().of(desk), reader)
+    scans = scans_of(images, (desk.repeats.get(one.case_id, one.case_id) for one in tasks))
 
     @contextmanager
     def desks(*, acts: bool = False) -> Iterator[Desk]:  # noqa: ARG001 - of other projects
@@ -252,9 +245,8 @@ def open_work_room(
     where = project.resolve()
     kept = folder or where.with_name(f"{where.name}-{reader}")
     cache = where.with_name(f"{where.name}-voxels")
-    with open_drafts(kept, reader) as drafts:
-        room = WorkRoom(kept, scans, drafts, reader, desks, Voxels(cache))
-        try:
-            yield room
-        finally:
-            room.close()
+    with (
+        open_drafts(kept, reader) as drafts,
+        closing(WorkRoom(kept, scans, drafts, reader, desks, Voxels(cache))) as room,
+    ):
+        yield room

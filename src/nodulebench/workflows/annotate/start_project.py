@@ -33,6 +33,7 @@ def start_project(
     repeat_share: float = 0.0,
     repeat_seed: int | None = None,
     exam: Path | None = None,
+    is_examined_later: bool = False,
 ) -> Desk:
     """Make the folder of a project.
 
@@ -48,6 +49,7 @@ def start_project(
             name, to see how far they agree with themselves.
         repeat_seed: of the draw of these cases and of their names; None: one that nobody knows.
         exam: ``exam.json`` of an exam: only who passed it can read, review and arbitrate.
+        is_examined_later: whether who lets people in sees that they passed, as a site does.
     """
     written = _read_toml(roster)
     changes = written.pop("rules", {})
@@ -59,7 +61,7 @@ def start_project(
     changed = {**WORKFLOWS[workflow].model_dump(), **changes}
     rules = checked(WorkflowRules, changed, f"{roster.name} rules")
     passed = None if exam is None else who_passed(exam)
-    if passed is None and rules.requires_exam:
+    if passed is None and rules.requires_exam and not is_examined_later:
         remedy = "Give what 'annotate exam' wrote: exam.json."
         raise InputError.at(f"workflow '{rules.name}'", "asks for an exam.", remedy)
     if seed is not None:

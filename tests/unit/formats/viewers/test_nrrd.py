@@ -35,9 +35,9 @@ def written(path: Path, header: str = HEADER, content: bytes | None = None) -> P
 def test_a_file_by_hand_in_other_axes_and_byte_order(tmp_path: Path) -> None:
     found = read_nrrd(written(tmp_path / "a.nrrd"))
     assert found.labels.tolist() == [[[[0, 1], [2, 3], [4, 5]]]]
-    assert found.grid.origin_mm.tolist() == [-1, 2, 3]
-    assert found.grid.spacing_mm.tolist() == [0.5, 1, 2]
-    assert found.grid.direction.tolist() == np.diag([-1.0, -1.0, 1.0]).tolist()
+    assert found.geometry.origin_mm.tolist() == [-1, 2, 3]
+    assert found.geometry.spacing_mm.tolist() == [0.5, 1, 2]
+    assert found.geometry.direction.tolist() == np.diag([-1.0, -1.0, 1.0]).tolist()
     assert found.said == {"Segment0_Name": "a: b := c"}
 
 
@@ -54,8 +54,8 @@ def test_another_program_reads_the_same_places(direction: str, tmp_path: Path) -
     simpleitk.WriteImage(image, str(tmp_path / "b.nrrd"), True)
     again = read_nrrd(tmp_path / "b.nrrd")
     assert np.array_equal(again.labels, labels)
-    assert again.grid.origin_mm == pytest.approx(where.origin_mm)
-    assert again.grid.direction == pytest.approx(where.direction)
+    assert again.geometry.origin_mm == pytest.approx(where.origin_mm)
+    assert again.geometry.direction == pytest.approx(where.direction)
 
 
 @pytest.mark.parametrize(

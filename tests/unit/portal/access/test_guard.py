@@ -4,6 +4,7 @@ from itertools import product
 
 import pytest
 from fastapi.routing import APIRoute
+from starlette.routing import Mount
 
 from builders.portal import ADDRESS, Browser, make_person, make_tiny_benchmark, signed_in
 from nodulebench.portal.access.roles import GIVEN, ROLES, RULES, may
@@ -15,9 +16,16 @@ from nodulebench.portal.site import Site
 ROUTES = [one for router in ROUTERS for one in router.routes if isinstance(one, APIRoute)]
 
 
+ROOMS = {
+    "room": "/projects/0/room/",
+    "exam_room": "/exams/0/room/",
+    "view": "/entries/0/view/",
+}
+"""Applications of their own behind one door; what they tell is tried in tests of their own."""
+
+
 def test_every_route_has_a_rule_and_every_rule_a_route() -> None:
-    rooms = ("room",)  # an application of its own behind one door: see projects/test_rooms
-    assert sorted((*(one.name for one in ROUTES), *rooms)) == sorted(RULES)
+    assert sorted((*(one.name for one in ROUTES), *ROOMS)) == sorted(RULES)
 
 
 def test_there_is_nothing_beside_the_routes(site: Site) -> None:
@@ -55,8 +63,9 @@ def test_every_role_at_every_route(everybody: dict[str, Browser]) -> None:
         path = route.path
         for name in ("benchmark_id", "entry_id", "account_id", "job_id", "token_id", "link_id"):
             path = path.replace(f"{{{name}}}", "0" * 16)
-        path = path.replace("{project_id}", "0").replace("{batch_id}", "b1")
-        path = path.replace("{session_id}", "0").replace("{announcement_id}", "0")
+        for name in ("project_id", "exam_id", "session_id", "announcement_id"):
+            path = path.replace(f"{{{name}}}", "0")
+        path = path.replace("{batch_id}", "b1")
         path = path.replace("{secret}", "guess").replace("{name}", "en")
         method = next(iter(route.methods - {"HEAD"}))
         # a form without its secret stops after the rules: 403 form_old, in words of its own
@@ -69,6 +78,16 @@ def test_every_role_at_every_route(everybody: dict[str, Browser]) -> None:
         if is_refused == may(frozenset({role, "public"}), route.name):
             wrong.append((role, route.name, answer.status_code))
     assert wrong == []
+
+
+def test_every_role_at_every_room(site: Site, everybody: dict[str, Browser]) -> None:
+    mounted = {one.name for one in make_app(site).routes if isinstance(one, Mount)}
+    assert mounted == set(ROOMS)
+    for (role, browser), (name, path) in product(everybody.items(), ROOMS.items()):
+        answer = browser.get(path)
+        passes = may(frozenset({role, "public"}), name)
+        expected = 404 if passes else 303 if role == "public" else 403
+        assert answer.status_code == expected, (role, name)
 
 
 def test_a_form_needs_the_secret_of_its_session(site: Site, as_ada: Browser, lin: Visitor) -> None:

@@ -120,4 +120,7 @@ TEXTS = {
     "portal.checked_fine": "It can be scored: {format}, {marks} marks in {cases} cases.",
     "portal.checked_of": "The test set has {cases}.",
     "portal.checked_notices": "To look at before it is sent:",
+    "portal.feedback.images": "single nodules and marks, over the images",
+    "portal.review_scans": "Scans for the review of cases",
+    "portal.review_scans_own": "the images of the test set, if it has some",
 }

@@ -56,4 +56,10 @@ TEXTS = {
         "In the order of sending, with 95% intervals; the line is the best so far, dashed "
         "lines are baselines. The best of many entries flatters."
     ),
+    "portal.view": "Cases over the images",
+    "portal.view_about": (
+        "Nodules and marks over the scans, coloured by label under each rule and threshold; "
+        "every miss and false positive by key."
+    ),
+    "portal.open_view": "Open the cases",
 }

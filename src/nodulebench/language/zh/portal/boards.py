@@ -104,4 +104,7 @@ TEXTS = {
     "portal.checked_fine": "可以评分：{format}，{cases} 个病例中的 {marks} 个标记。",
     "portal.checked_of": "测试集共 {cases} 个病例。",
     "portal.checked_notices": "提交前请注意：",
+    "portal.feedback.images": "单个结节和标记，并可在影像上查看",
+    "portal.review_scans": "病例复核所用影像",
+    "portal.review_scans_own": "测试集自带的影像（如有）",
 }

@@ -1,4 +1,4 @@
-"""Drafts of a person in a project as rows: the same rules as in a folder, for any web process."""
+"""Drafts of somebody as rows: the same rules as in a folder, for any web process."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,28 +9,35 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.model.written import checked
-from nodulebench.portal.projects.store import Books
-from nodulebench.portal.store.tables import ProjectEdit
+from nodulebench.portal.rooms.steps import Steps
 from nodulebench.workbench.drafts import ConflictError, Draft, Edit, Kept, applied, refuse_edit
 
 
 class SqlDrafts:
-    """What one person drew and said in a project and has not handed in, or has.
+    """What somebody drew and said in a project or an exam and has not handed in, or has.
 
     What was read of it once is kept; rows of other processes are read with the next look. Rows of
     a person are written one transaction after another, so that none appears before an older one.
     """
 
-    def __init__(self, books: Books, person: str) -> None:
-        self._books = books
-        self._person = person
+    def __init__(self, steps: Steps, table: type[Any], **own: str) -> None:
+        """Open somebody's drafts.
+
+        Args:
+            steps: looks and steps in the project or the exam.
+            table: ``ProjectEdit`` or ``ExamEdit``.
+            own: what their rows have in common.
+        """
+        self._steps = steps
+        self._table = table
+        self._own = own
         self._drafts: dict[str, Draft] = {}
         self._last = 0
         self._lock = Lock()
 
     def every(self) -> Mapping[str, Draft]:
         """All drafts by what they are of."""
-        with self._books.looking() as session:
+        with self._steps.looking() as session:
             return self._read(session)
 
     def of(self, case_id: str) -> Draft:
@@ -43,7 +50,7 @@ class SqlDrafts:
         Raises:
             ConflictError: if the finding was changed meanwhile, or the draft was handed in.
         """
-        with self._books.acting() as session:
+        with self._steps.acting() as session:
             draft = self._read(session).get(case_id) or Draft()
             kept = draft.findings.get(edit.finding_id or "")
             if refuse_edit(draft, edit):
@@ -63,7 +70,7 @@ class SqlDrafts:
         Raises:
             ConflictError: if it was handed in before.
         """
-        with self._books.acting() as session:
+        with self._steps.acting() as session:
             draft = self._read(session).get(case_id) or Draft()
             if draft.is_handed_in:
                 raise ConflictError("handed_in")
@@ -71,19 +78,15 @@ class SqlDrafts:
             self._add(session, case_id, {"handed_in": True})
 
     def _add(self, session: Transaction, case_id: str, told: dict[str, Any]) -> None:
-        own = {"project_id": self._books.project_id, "person": self._person}
-        session.add(ProjectEdit(**own, of_case=case_id, content=told))
+        session.add(self._table(**self._own, of_case=case_id, content=told))
         session.flush()
 
     def _read(self, session: Transaction) -> dict[str, Draft]:
         """What stands, with the rows that came since it was read last."""
         with self._lock:
-            rows = select(ProjectEdit).where(
-                ProjectEdit.project_id == self._books.project_id,
-                ProjectEdit.person == self._person,
-                ProjectEdit.id > self._last,
-            )
-            for row in session.scalars(rows.order_by(ProjectEdit.id)):
+            table = self._table
+            rows = select(table).filter_by(**self._own).where(table.id > self._last)
+            for row in session.scalars(rows.order_by(table.id)):
                 draft = self._drafts.setdefault(row.of_case, Draft())
                 if "edit" in row.content:
                     draft.make(checked(Edit, row.content["edit"], f"edit {row.id}"))

@@ -1,0 +1,276 @@
+"""Exams on a site: made, sat once, judged at once; blind until then, and asked for by projects."""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable
+
+import pytest
+
+from builders.attacked import answers_of
+from builders.exams import PANEL, ball_key, empty_key
+from builders.portal import Browser, make_person, signed_in
+from builders.reading import BALL_MM, write_scans
+from builders.site_projects import SCANS, roster_text
+from builders.working import Person
+from nodulebench.errors import InputError
+from nodulebench.portal.access.accounts import DeniedError
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.backup import back_up
+from nodulebench.portal.exams.making import end_exam, make_exam
+from nodulebench.portal.exams.results import results_of
+from nodulebench.portal.exams.sitting import SiteExamRoom
+from nodulebench.portal.projects.making import make_project, open_books, take_project
+from nodulebench.portal.projects.people import assign
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.event_log import check_log, latest_events
+from nodulebench.workflows.annotate.exam import who_passed
+
+MakeExam = Callable[..., str]
+PLACE = {"place_mm": BALL_MM.tolist()}
+
+
+@pytest.fixture
+def made(any_site: Site) -> MakeExam:
+    return maker(any_site)
+
+
+def maker(site: Site) -> MakeExam:
+    """Makes exams on two scans, of which the first holds the ball."""
+    write_scans(site.settings.scan_sets / SCANS, "a", "b")
+    olga = make_person(site, "olga", "organiser")
+
+    def make(key: str = "", **more: str) -> str:
+        content = io.BytesIO((key or ball_key("b")).encode())
+        given = {"title": "Spring", "images": SCANS, **more}
+        return make_exam(site, olga.account, **given, key=content)
+
+    return make
+
+
+def sits(site: Site, exam: str, login: str) -> Person:
+    """Somebody who has signed in, in the room of an exam."""
+    return Person(signed_in(site, login).client, f"/exams/{exam}/room")
+
+
+def finds_all(person: Person) -> None:
+    """Outline the ball as it is proposed, and hand everything in."""
+    slices = person.post("/scans/0/proposal", PLACE)["slices"]
+    person.say(0, "f1", {**PLACE, "slices": slices, "type": "solid"})
+    person.hand_in(0)
+    assert person.hand_in(1) == {"is_handed_in": True, "is_over": True}
+
+
+def finds_nothing(person: Person) -> None:
+    person.hand_in(0)
+    person.hand_in(1)
+
+
+def test_from_a_form_to_who_may_read(any_site: Site) -> None:
+    """An organiser makes it, one passes and one fails, and a project lets the first one in."""
+    site = any_site
+    write_scans(site.settings.scan_sets / SCANS, "a", "b")
+    olga = make_person(site, "olga", "organiser")
+    rea, lena = make_person(site, "rea", "reader"), make_person(site, "lena", "team_leader")
+    office = signed_in(site, "olga")
+    given = {"title": "Spring", "images": SCANS, "pass_mark": "0.8"}
+    files = {"key": ("key.csv", ball_key("b").encode())}
+    where = office.post("/exams/new", "/exams/new", files=files, **given).headers["location"]
+    exam = where.rpartition("/")[2]
+    assert "Nobody has handed in" in office.get(where).text
+    reader = signed_in(site, "rea")
+    assert "not begun" in reader.get("/projects").text
+    assert "Begin the exam" in reader.get(where).text
+    finds_all(sits(site, exam, "rea"))
+    finds_nothing(sits(site, exam, "lena"))
+    sheet = reader.get(f"{where}/room/").text
+    assert "Passed" in sheet
+    assert "1 of 1 nodules found, 0 marks on none" in sheet
+    failed = signed_in(site, "lena")
+    assert "Not passed" in failed.get(f"{where}/room/").text
+    chosen = {"rule": "center_hit", "algorithm": "lena"}
+    told = failed.client.get(f"{where}/room/judged/errors", params=chosen).json()
+    assert [one["id"] for one in told["errors"]] == [f"nodule:{PANEL}"]
+    assert "not passed" in failed.get(where).text
+    page = office.get(where).text
+    assert "Rea (rea)" in page
+    assert "1 / 1" in page
+    assert "0 / 1" in page
+    assert PANEL not in page
+    sheets = office.get(f"{where}/exam.json").json()
+    assert {one["candidate"]: one["has_passed"] for one in sheets} == {"rea": True, "lena": False}
+    assert PANEL not in json.dumps(sheets)
+    asked = {"roster": f"rules.requires_exam = true\n{roster_text()}".encode(), "exam_id": exam}
+    project = make_project(site, olga.account, title="Examined", images=SCANS, **asked)
+    books = open_books(site, project, olga.account)
+    assign(books, olga.account, "r1", rea.account)
+    assign(books, olga.account, "office", olga.account)
+    with pytest.raises(DeniedError, match="person_exam"):
+        assign(books, olga.account, "lead1", lena.account)
+    page = office.get(f"/projects/{project}").text
+    assert page.count("<td>passed</td>") == 1
+    assert "Lena (lena)" not in page
+    taken = office.get(f"/projects/{project}/project.zip").content
+    with zipfile.ZipFile(io.BytesIO(taken)) as files_of:
+        files_of.extract("project/exam.json", site.settings.storage / "taken")
+    assert who_passed(site.settings.storage / "taken/project/exam.json") == {"r1"}
+    with site.database.reading() as session:
+        assert check_log(session, site.key).problems == []
+        events = latest_events(session, None, 50)
+    assert [one.facts["passed"] for one in events if one.action == "exam_sat"] == [False, True]
+
+
+PAGES = ("/projects", "/exams/{id}", "/exams/{id}/exam.json", "/exams/new", "/log", "/desk", "/")
+
+
+def test_a_candidate_is_answered_the_same_whatever_the_key_says(site: Site) -> None:
+    """Every route of the room and every page, until the last scan is handed in; then it differs.
+
+    Somebody else has sat both exams before, so that their results are there to be found.
+    """
+    make = maker(site)
+    exams = make(), make(empty_key("a", "b"))
+    for login in ("early", "anna"):
+        make_person(site, login, "reader")
+    for exam in exams:
+        finds_all(sits(site, exam, "early"))
+    spies = [sits(site, exam, "anna") for exam in exams]
+    for one in spies:
+        one._tab = "tab"
+
+    def told(exam: str, spy: Person) -> dict[str, str]:
+        steps = [f"/scans/{number}/hand-in" for number in (0, 1)]
+        found = dict(answers_of(spy.client, but=steps, where=spy.where))
+        for page in PAGES:
+            one = spy.client.get(page.format(id=exam))
+            assert one.headers["cache-control"] == "no-store"
+            found[page] = f"{one.status_code} {one.text}"
+        room = re.search(r'data-room="(\w+)"', found["GET / 0"])
+        assert room
+        hidden = re.compile(rf"{exam}|{room[1]}|value=\"[\w-]{{40,}}\"|\d{{4}}-\d\d-\d\d[^<\"]*")
+        return {name: hidden.sub("X", text) for name, text in found.items()}
+
+    def different() -> list[str]:
+        first, second = (told(exam, spy) for exam, spy in zip(exams, spies, strict=True))
+        assert len(first) > 60
+        own = first.pop("/projects") + second.pop("/projects")  # both exams stand there
+        assert PANEL not in own
+        return [name for name in first if first[name] != second[name]]
+
+    assert different() == []
+    for one in spies:
+        one.draw(0, "mine", BALL_MM.tolist(), 4)
+        assert one.hand_in(0) == {"is_handed_in": True, "is_over": False}
+    assert different() == []
+    for one in spies:
+        assert one.hand_in(1)["is_over"]
+    assert "GET /judged/errors 0" in different()
+
+
+def test_who_knows_the_key_or_comes_late_does_not_sit_it(site: Site) -> None:
+    make = maker(site)
+    exam = make()
+    make_person(site, "both", "organiser", "reader")
+    make_person(site, "ada", "participant")
+    for login, status in (("olga", 403), ("both", 403), ("ada", 403)):
+        browser = signed_in(site, login)
+        told = dict(answers_of(browser.client, where=f"/exams/{exam}/room"))
+        assert {text.partition(" ")[0] for text in told.values()} == {str(status)}
+    make_person(site, "rea", "reader")
+    make_person(site, "late", "reader")
+    assert sits(site, "0" * 16, "rea").client.get(f"/exams/{'0' * 16}/room/").status_code == 404
+    finds_all(sits(site, exam, "rea"))
+    person = sits(site, exam, "late")
+    person.draw(0, "mine", BALL_MM.tolist(), 4)
+    with site.database.reading() as session:
+        maker_of = session.scalars(_accounts()).one()
+    end_exam(site, maker_of, exam)
+    answer = person.client.get(f"{person.where}/")
+    assert (answer.status_code, answer.json()["error"]) == (409, "exam_ended")
+    assert "ended" in signed_in(site, "late").get(f"/exams/{exam}").text
+    assert "Passed" in sits(site, exam, "rea").client.get(f"/exams/{exam}/room/").text
+
+
+def _accounts():
+    from sqlalchemy import select
+
+    from nodulebench.portal.store.tables import Account
+
+    return select(Account.id).where(Account.login == "olga")
+
+
+def test_an_exam_is_sat_once(site: Site) -> None:
+    exam = maker(site)()
+    make_person(site, "rea", "reader")
+    finds_nothing(sits(site, exam, "rea"))
+    again = sits(site, exam, "rea")
+    edit = {"client": "x", "number": 1, "finding_id": "f1", "finding": PLACE}
+    assert again.post("/scans/0/edits", edit, 409)["detail"]["code"] == "handed_in"
+    assert again.post("/scans/0/hand-in", code=409)["detail"]["code"] == "handed_in"
+
+
+def test_a_result_that_a_kill_kept_from_being_written_is_written_at_the_next_look(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exam = maker(site)()
+    make_person(site, "rea", "reader")
+    person = sits(site, exam, "rea")
+    person.hand_in(0)
+
+    def killed(*_: object) -> None:
+        raise OSError("killed")
+
+    def results() -> list[bool]:
+        with site.database.reading() as session:
+            return [one.has_passed for one in results_of(session, exam)]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SiteExamRoom, "keep", killed)
+        with pytest.raises(OSError, match="killed"):
+            person.client.post(f"{person.where}/scans/1/hand-in", headers=OWN)
+    assert results() == []
+    for _ in range(2):
+        assert "Not passed" in sits(site, exam, "rea").client.get(f"{person.where}/").text
+    assert results() == [False]
+
+
+OWN = {"X-Requested-With": "nodulebench"}
+
+
+def test_keys_that_do_not_fit_are_refused_and_nothing_is_left(site: Site) -> None:
+    make = maker(site)
+    for key, told in (
+        (ball_key("c"), "holds no scan of 'c'"),
+        (empty_key("b") + "a,k,11,19.4,500,500,8,8,\n", "slice 11 lies outside of the scan"),
+        ("case_id\n", "key.csv"),
+        ("\x00", "key.csv"),
+    ):
+        with pytest.raises(InputError, match=told):
+            make(key)
+    for wrong in ({"title": ""}, {"images": "../.."}, {"pass_mark": "1"}, {"pass_mark": "much"}):
+        with pytest.raises(DeniedError):
+            make(**wrong)
+    assert [*(site.settings.storage / "exams").glob("*")] == []
+    office: Browser = signed_in(site, "olga")
+    files = {"key": ("key.csv", ball_key("c").encode())}
+    answer = office.post("/exams/new", "/exams/new", files=files, title="x", images=SCANS)
+    assert answer.status_code == 422
+    assert "holds no scan of &#39;c&#39;" in answer.text
+    assert str(site.settings.storage) not in answer.text
+
+
+def test_a_backup_holds_keys_and_a_project_without_its_exam_is_not_taken(
+    site: Site, tmp_path, organiser: Visitor
+) -> None:
+    write_scans(site.settings.scan_sets / SCANS, "a", "b")
+    content = io.BytesIO(ball_key("b").encode())
+    exam = make_exam(site, organiser.account, title="Spring", images=SCANS, key=content)
+    back_up(site, tmp_path / "site.zip")
+    with zipfile.ZipFile(tmp_path / "site.zip") as packed:
+        assert f"files/exams/{exam}/key.csv" in packed.namelist()
+    asked = {"roster": f"rules.requires_exam = true\n{roster_text()}".encode(), "exam_id": exam}
+    project = make_project(site, organiser.account, title="x", images=SCANS, **asked)
+    desk = open_books(site, project, "").base
+    with pytest.raises(InputError, match="does not say who passed"):
+        take_project(site, organiser.account, desk, title="x", images=SCANS)

@@ -1,0 +1,103 @@
+"""Case review on a site: who may look at which images, and that nothing can be drawn there."""
+
+import pytest
+
+from builders.attacked import TRIES, answers_of
+from builders.portal import GOOD, SERIES, Browser, make_tiny_benchmark, signed_in, work_off
+from builders.reading import write_scans
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.benchmarks import BenchmarkRules
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.tables import Benchmark, Entry
+
+CHOSEN = {"rule": "luna16", "algorithm": "Mine"}
+
+
+@pytest.fixture
+def entry(site: Site, organiser: Visitor, as_ada: Browser) -> str:
+    """An entry of ada's, with scans of its cases on the machine."""
+    write_scans(site.settings.scan_sets / "tiny", *SERIES)
+    made = make_tiny_benchmark(site, organiser, rules=BenchmarkRules(scans="tiny"))
+    where = as_ada.send(made, "submit", GOOD).headers["location"]
+    work_off(site)
+    return where.rpartition("/")[2]
+
+
+@pytest.fixture
+def everybody(site: Site, organiser: Visitor, as_ada: Browser, lin: Visitor) -> dict[str, Browser]:
+    found = {"nobody": Browser(site), "owner": as_ada}
+    return {
+        **found,
+        "other": signed_in(site, lin.login),
+        "organiser": signed_in(site, organiser.login),
+    }
+
+
+def sets(site: Site, entry: str, **rules: str) -> None:
+    """Change the rules of the benchmark of an entry."""
+    with site.database.writing() as session:
+        found = session.get_one(Entry, entry).benchmark
+        found.rules = BenchmarkRules(**{"scans": "tiny", **rules}).model_dump(mode="json")
+
+
+def statuses(everybody: dict[str, Browser], entry: str) -> dict[str, int]:
+    return {
+        who: one.get(f"/entries/{entry}/view/judged").status_code for who, one in everybody.items()
+    }
+
+
+def test_organisers_always_and_who_submitted_where_images_are_given_back(
+    site: Site, entry: str, everybody: dict[str, Browser]
+) -> None:
+    nobody = {"nobody": 401, "owner": 404, "other": 404, "organiser": 200}
+    for feedback in ("figures", "cases"):
+        sets(site, entry, feedback=feedback)
+        assert statuses(everybody, entry) == nobody
+    sets(site, entry, feedback="images")
+    assert statuses(everybody, entry) == {**nobody, "owner": 200}
+    link = f'href="/entries/{entry}/view/"'
+    seen = {who: link in one.get(f"/entries/{entry}").text for who, one in everybody.items()}
+    assert seen == {"nobody": False, "owner": True, "other": False, "organiser": True}
+    sets(site, entry, feedback="images", scans="gone")
+    assert statuses(everybody, entry) == {**nobody, "organiser": 404}
+
+
+def test_of_a_sealed_set_nobody_sees_an_image(
+    site: Site, entry: str, everybody: dict[str, Browser]
+) -> None:
+    sets(site, entry, feedback="images")
+    with site.database.writing() as session:
+        benchmark: Benchmark = session.get_one(Entry, entry).benchmark
+        benchmark.is_sealed = True
+    assert set(statuses(everybody, entry).values()) == {401, 404}
+
+
+def test_every_miss_is_there_and_nothing_can_be_drawn(
+    site: Site, entry: str, everybody: dict[str, Browser]
+) -> None:
+    sets(site, entry, feedback="images")
+    client = everybody["owner"].client
+    where = f"/entries/{entry}/view"
+    page = client.get(f"{where}/").text
+    assert "judging.js" in page
+    assert "← Entry" in page
+    assert str(site.settings.storage) not in page
+    errors = client.get(f"{where}/judged/errors", params=CHOSEN).json()
+    labels = [(one["case_id"], one["label"]) for one in errors["errors"]]
+    assert labels == [(SERIES[2], "missed"), (SERIES[2], "false_positive")]
+    told = dict(answers_of(client, where=where))
+    assert len(told) >= len(TRIES)
+    made = {place for place, text in told.items() if place[0] == "P" and text.startswith("200")}
+    assert {place.split()[1].rpartition("/")[2] for place in made} <= DRAWS_NOTHING
+
+
+DRAWS_NOTHING = {"proposal", "joined", "filled", "hanging"}
+"""Of what can be sent: outlines that are computed and not kept, and how scans are hung."""
+
+
+def test_withdrawn_and_unscored_entries_have_no_view(
+    site: Site, entry: str, everybody: dict[str, Browser], as_ada: Browser
+) -> None:
+    sets(site, entry, feedback="images")
+    as_ada.post(f"/entries/{entry}/withdraw", f"/entries/{entry}")
+    assert statuses(everybody, entry)["organiser"] == 404
