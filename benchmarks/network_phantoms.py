@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.candidate_findings import Case, Findings, joined_findings, kept_findings
 from benchmarks.candidate_phantoms import phantom_case
 from benchmarks.candidate_tables import nodules_to_find
-from benchmarks.network_tables import BASELINE, best_on_nodules, print_froc
+from benchmarks.network_tables import BASELINE, best_on_nodules, off_nodules, print_froc
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.model.arrays import FloatArray
@@ -72,8 +72,23 @@ def print_candidates(findings: Findings) -> None:
         print(f"| {name} | {one.marks.height / cases:.1f} | {found} |")
 
 
+def print_types(findings: Findings) -> None:
+    """Print how many nodules of each type are found at one false positive per phantom."""
+    reference, cases = findings.reference, findings.reference.cases.height
+    of_type = nodules_to_find(reference)["type"]
+    types = of_type.unique().sort().to_list()
+    print(f"| system | {' | '.join(f'{one}, of {(of_type == one).sum()}' for one in types)} |")
+    print("|---" * (len(types) + 1) + "|")
+    for name, one in findings.submissions.items():
+        false = np.sort(off_nodules(reference, one))[::-1]
+        least = false[cases] if len(false) > cases else -np.inf
+        is_found = best_on_nodules(reference, one) > least
+        counts = [int(is_found[(of_type == kind).to_numpy()].sum()) for kind in types]
+        print(f"| {name} | {' | '.join(map(str, counts))} |")
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--phantoms", type=int, default=16)
     parser.add_argument("--keep", type=Path, help="folder for what was found")
@@ -89,6 +104,8 @@ def main() -> None:
         parts.append(kept_findings(cases, chosen, folder))
     findings = joined_findings(parts)
     print_candidates(findings)
+    print()
+    print_types(findings)
     print()
     print_froc(findings, findings.submissions, BASELINE)
 
