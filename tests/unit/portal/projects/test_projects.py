@@ -90,7 +90,9 @@ def problems(site: Site, project_id: str) -> list[str]:
         ]
 
 
-def test_from_a_form_to_a_reference_on_both_databases(any_site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("any_database", ["postgresql"], indirect=True)
+def test_from_a_form_to_a_reference(any_site: Site, tmp_path: Path) -> None:
+    """On the other database the journey in a browser goes the same way."""
     site = any_site
     organiser = make_person(site, "olga", "organiser")
     olga = signed_in(site, "olga")
