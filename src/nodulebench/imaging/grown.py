@@ -3,8 +3,8 @@
 In the way of Kuhnigk et al., IEEE Transactions on Medical Imaging 25:417-434, 2006: a threshold
 between the nodule and the lung around it; the wall is where closed lung ends; what is thin is
 opened away; and nothing farther than a share of the nodule's own radius belongs to it. The
-constants were chosen on two tenths of the nodule blocks of LUNA16 against the mean diameter of the
-readers; ``benchmarks/click_proposals.py`` measures on the other eight.
+constants were chosen on two tenths of the nodule blocks of LUNA16 and three whole scans against
+the mean diameter of the readers; ``benchmarks/click_proposals.py`` measures on the other eight.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,9 @@ SEED_MM = 2.5
 """How far from the click the brightest place is looked for."""
 LUNG_HU, SOFT_HU = -850.0, 100.0
 """Lung around a nodule; and the densest that a nodule counts where the threshold is chosen."""
-SHARE = 0.42
-"""Of the way from lung to nodule: where its edge is. Readers draw a little outside of half-way."""
+SHARES, SHARE_MM = (0.42, 0.38), (5.0, 8.0)
+"""Of the way from lung to nodule: where its edge is, for nodules of these diameters. Readers draw a
+little outside of half-way; a small nodule is blurred by the voxels to nearly its whole width."""
 LOWEST_HU = -750.0
 """Below this, noise of the lung would be taken for the nodule."""
 AIR_HU = -500.0
@@ -33,7 +34,7 @@ THIN = 0.65
 GIVEN_BACK = 1.5
 """How much farther than it was opened the rest may grow back."""
 FARTHEST, FARTHEST_MM = 1.7, 1.5
-"""From the middle, in radii and besides."""
+"""From the middle, in radii and besides; half a slice more, for the radius counts whole slices."""
 STEP_HU, STEP = 50.0, 1.1
 """What one turn of the wheel changes: the threshold, and how far the nodule may reach."""
 LONGEST_CLIMB_MM = 6.0
@@ -64,9 +65,13 @@ def grown_at(volume: Volume, place_mm: FloatArray, level: int = 0) -> Grown:
     part, low, at = _cube(volume, place_mm)
     spacing = volume.spacing_mm
     seed, core_hu = _seed(part, at, spacing)
-    threshold = max(LUNG_HU + SHARE * (min(core_hu, SOFT_HU) - LUNG_HU), LOWEST_HU)
     is_lung = _closed_lung(part < AIR_HU, spacing)
+    threshold = _threshold(core_hu, 0.0)
     thing, middle = _thing(part, seed, is_lung, threshold, 0, spacing)
+    wanted = _threshold(core_hu, _diameter_mm(thing, spacing))
+    if wanted != threshold:
+        threshold = wanted
+        thing, middle = _thing(part, seed, is_lung, threshold, 0, spacing)
     way = 1 if level > 0 else -1
     for turn in range(way, level + way, way) if level else ():
         turned, _ = _thing(part, seed, is_lung, threshold, turn, spacing)
@@ -74,6 +79,17 @@ def grown_at(volume: Volume, place_mm: FloatArray, level: int = 0) -> Grown:
     if level:
         thing = ndimage.binary_fill_holes(_hanging_together(thing, middle))
     return Grown((np.argwhere(thing) + low)[:, ::-1], threshold - STEP_HU * level)
+
+
+def _threshold(core_hu: float, diameter_mm: float) -> float:
+    """Where the edge of a nodule is that is so dense, and about so large."""
+    share = float(np.interp(diameter_mm, SHARE_MM, SHARES))
+    return max(LUNG_HU + share * (min(core_hu, SOFT_HU) - LUNG_HU), LOWEST_HU)
+
+
+def _diameter_mm(thing: BoolArray, spacing: FloatArray) -> float:
+    """Of the ball of equal volume."""
+    return float(np.cbrt(6 / np.pi * thing.sum() * spacing.prod()))
 
 
 def _thing(
@@ -91,15 +107,24 @@ def _thing(
     dense[seed] = True
     if is_lung[seed]:
         dense &= is_lung
-    thing = _hanging_together(dense, seed)
+    whole = _hanging_together(dense, seed)
+    low, box = _box(whole)  # nothing outside of it matters, and most of the cube is outside
+    thing, here = whole[box], tuple(at - a for at, a in zip(seed, low, strict=True))
     inside = _depth(thing, spacing)
-    middle = _deepest_near(inside, seed, spacing)
+    middle = _deepest_near(inside, here, spacing)
     radius = float(inside[middle])
     thing = _opened(thing, inside, middle, THIN * radius / STEP**level, spacing)
-    reach = (FARTHEST * radius + FARTHEST_MM) * STEP**level
-    thing &= _distance(part.shape, middle, spacing) <= reach
-    whole: BoolArray = ndimage.binary_fill_holes(_hanging_together(thing, middle))
-    return whole, middle
+    reach = (FARTHEST * radius + FARTHEST_MM + spacing[0] / 2) * STEP**level
+    thing &= _distance(thing.shape, middle, spacing) <= reach
+    whole[box] = ndimage.binary_fill_holes(_hanging_together(thing, middle))
+    return whole, tuple(at + a for at, a in zip(middle, low, strict=True))
+
+
+def _box(mask: BoolArray) -> tuple[list[int], tuple[slice, ...]]:
+    """Where the voxels of a mask begin, and the box around them."""
+    kept = [np.flatnonzero(mask.any(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1))]
+    ends = [(int(one[0]), int(one[-1]) + 1) for one in kept]
+    return [low for low, _ in ends], tuple(slice(*one) for one in ends)
 
 
 def _cube(volume: Volume, place_mm: FloatArray) -> tuple[Float32Array, IntArray, IntArray]:

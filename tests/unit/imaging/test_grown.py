@@ -39,6 +39,19 @@ def test_a_ball_is_found_whole_wherever_it_is_clicked(
     assert np.abs(middle - BALL_MM).max() < max(spacing) / 2
 
 
+@pytest.mark.parametrize("off_mm", [0.0, 0.6, 1.25])
+def test_a_flat_nodule_in_thick_slices_is_not_cut(off_mm: float) -> None:
+    """Its depth counts whole slices, and it is more than twice as wide as it is high."""
+    volume = ball(size=(60, 60, 19), spacing_mm=(0.8, 0.8, 2.5))
+    place = around(volume) - np.array([0, 0, off_mm])
+    half = np.array([6.6, 6.6, 3.1])
+    share = np.clip((1 - np.linalg.norm(place / half, axis=-1)) * 4 + 0.5, 0, 1)
+    volume.hu[:] = np.rint(OUTSIDE_HU + share * (INSIDE_HU - OUTSIDE_HU))
+    found = grown_at(volume, BALL_MM + np.array([1.0, -1.0, off_mm]))
+    whole = {tuple(one) for one in np.argwhere(share >= 0.5)[:, ::-1].tolist()}
+    assert whole <= {tuple(one) for one in found.voxel.tolist()}
+
+
 def test_vessels_and_the_wall_are_cut_off() -> None:
     volume = ball(size=(90, 90, 60), spacing_mm=(0.7, 0.7, 1.0))
     away = around(volume)

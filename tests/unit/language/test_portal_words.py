@@ -22,7 +22,8 @@ FAMILIES = ("portal.refused.", "portal.action.", "portal.role.", "portal.state."
             "portal.nav.", "portal.done.", "portal.declared.", "portal.feedback.", "portal.terms.",
             "portal.lay.", "portal.count_of.", "portal.track.", "portal.trained.",
             "portal.trained_tag.", "portal.verdict.", "portal.release.", "portal.digest_of.",
-            "portal.certificate.", "portal.batch.", "portal.part.", "portal.aspect.")  # fmt: skip
+            "portal.certificate.", "portal.batch.", "portal.part.", "portal.aspect.",
+            "portal.exam.", "portal.exam_open.")  # fmt: skip
 """Keys that templates put together."""
 
 
@@ -74,7 +75,7 @@ def test_every_key_of_a_template_has_words_and_every_word_a_place() -> None:
 
 
 def test_every_key_that_is_put_together_is_somebodys() -> None:
-    values = constants() | {"heading", "benchmark_before", "benchmark_closed", "undecided"}
+    values = constants() | {"heading", "benchmark_before", "benchmark_closed", "undecided", "sheet"}
     values |= {*get_args(State), *get_args(Role), *ASPECTS}
     ends = {
         key: key.partition(".")[2].partition(".")[2]
