@@ -29,6 +29,7 @@ from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.run.engines.local import USUAL_ENGINE
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.custody.sealed_images import refuse_others
+from nodulebench.workflows.detect.network_judge import SAW_SCANS
 from nodulebench.workflows.detect.system import System, candidates_in, read_system
 
 Fold = int | Literal["auto"] | None
@@ -128,6 +129,11 @@ class Detection:
     """What else is to be known of its marks."""
     fold: int | None = None
     """The weights never saw this fold of LUNA16, to which the scan belongs."""
+
+    @property
+    def was_learnt(self) -> bool:
+        """Whether a network that read the scan had learnt from it."""
+        return any(one.code == SAW_SCANS for one in self.remarks)
 
     @property
     def seconds(self) -> float:
@@ -269,13 +275,17 @@ def submission_of(system: System, detections: Sequence[Detection]) -> Submission
 
 def training_data(detections: Sequence[Detection]) -> str:
     """Which of LUNA16's folds the weights that judged the cases had seen."""
-    by_fold = Counter(one.fold for one in detections if not one.problem)
+    done = [one for one in detections if not one.problem]
+    knew_it = sum(one.was_learnt for one in done)
+    by_fold = Counter(one.fold for one in done if not one.was_learnt)
     told = [
         f"all folds but {fold} for {count} scan{'s' if count > 1 else ''} of that fold"
         for fold, count in sorted((fold, n) for fold, n in by_fold.items() if fold is not None)
     ]
     if by_fold[None]:
         told.insert(0, f"all ten folds for {by_fold[None]} scan{'s' if by_fold[None] > 1 else ''}")
+    if knew_it:
+        told.append(f"the scan's own among them for {knew_it} scan{'s' if knew_it > 1 else ''}")
     return f"blocks and scans of LUNA16: {'; '.join(told)}" if told else ""
 
 

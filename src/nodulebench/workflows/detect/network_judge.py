@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".safetensors"
 PURPOSE = "judging with a network"
+SAW_SCANS = "weights_saw_scans"
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +171,7 @@ def networks_of(weights: Sequence[Path]) -> list[str]:
 
 def saw_scan(name: str) -> tuple[Notice, ...]:
     """That the weights at hand had all learnt from a scan."""
-    return (Notice("weights_saw_scans", {"count": 1, "cases": 1, "names": [name]}),)
+    return (Notice(SAW_SCANS, {"count": 1, "cases": 1, "names": [name]}),)
 
 
 def weight_files(path: Path) -> list[Path]:

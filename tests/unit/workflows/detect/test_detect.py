@@ -9,6 +9,7 @@ import pytest
 from nodulebench.model.engine import Lost, Terms
 from nodulebench.run.engines.local import LocalEngine
 from nodulebench.workflows.detect import detect
+from nodulebench.workflows.detect.network_judge import saw_scan
 from nodulebench.workflows.detect.system import System
 
 
@@ -49,12 +50,13 @@ def test_the_submission_tells_which_folds_its_weights_never_saw() -> None:
         detect.Detection("b", fold=3),
         detect.Detection("c", fold=3),
         detect.Detection("d", fold=0),
+        detect.Detection("known", fold=2, remarks=saw_scan("known")),
         detect.Detection("e", problem="cannot be read", state="failed"),
     ]
     told = detect.submission_of(System(("isicad",)), found).facts["training_data"]
     assert told == (
         "blocks and scans of LUNA16: all ten folds for 1 scan; all folds but 0 for 1 scan of that "
-        "fold; all folds but 3 for 2 scans of that fold"
+        "fold; all folds but 3 for 2 scans of that fold; the scan's own among them for 1 scan"
     )
     assert detect.training_data(found[-1:]) == ""
 
