@@ -1,5 +1,9 @@
-"""Sites on SQLite, and where a test asks for it on PostgreSQL, too."""
+"""Sites on SQLite, and where a test asks for it on PostgreSQL, too.
 
+``NODULEBENCH_TEST_DATABASE=postgresql pytest tests/unit/portal`` has all of them on PostgreSQL.
+"""
+
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +18,10 @@ from nodulebench.portal.site import Site
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    opened = open_site(tmp_path / "portal")
+def site(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Site]:
+    is_postgres = os.environ.get("NODULEBENCH_TEST_DATABASE") == "postgresql"
+    database = request.getfixturevalue("postgres").new_database() if is_postgres else ""
+    opened = open_site(tmp_path / "portal", database)
     yield opened
     opened.database.close()
 
