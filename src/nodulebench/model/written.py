@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
@@ -68,16 +69,22 @@ def _problems(kind: type[Any], error: ValidationError, source: str) -> Iterator[
 def _fields_beside(kind: type[Any], place: Sequence[int | str]) -> list[str]:
     """The fields that a record has where a field stands."""
     for part in place[:-1]:
-        named = {one.alias or name: one for name, one in kind.model_fields.items()}
-        field = named.get(str(part))
-        if field is not None:
-            kind = _record_in(field.annotation) or kind
-    return [field.alias or name for name, field in kind.model_fields.items()]
+        kind = _record_in(_fields_of(kind).get(str(part))) or kind
+    return list(_fields_of(kind))
 
 
-def _record_in(annotation: Any) -> type[BaseModel] | None:
+def _fields_of(kind: type[Any]) -> dict[str, Any]:
+    """What fields are called where they are written, and what they hold."""
+    if is_dataclass(kind):
+        return {one.name: one.type for one in fields(kind)}
+    return {one.alias or name: one.annotation for name, one in kind.model_fields.items()}
+
+
+def _record_in(annotation: Any) -> type[Any] | None:
     """The record that a field holds, itself or in a list."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if isinstance(annotation, type) and (
+        is_dataclass(annotation) or issubclass(annotation, BaseModel)
+    ):
         return annotation
     found = (_record_in(part) for part in get_args(annotation))
     return next((one for one in found if one is not None), None)

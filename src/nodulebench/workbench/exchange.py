@@ -116,7 +116,7 @@ def _unpack(name: str, content: bytes, folder: Path, case_id: str) -> None:
         raise InputError.at(f"file '{name}'", f"is no zip that can be read: {error}.") from error
     if table:
         try:
-            rows = pl.read_csv(table, infer_schema=False)
+            rows = pl.read_csv(table, infer_schema=False, glob=False)
         except pl.exceptions.PolarsError as error:
             raise InputError.at(f"file '{name}'", f"its {TABLE} cannot be read.") from error
         here = {"case_id": pl.lit(case_id), "reader_id": pl.lit("")}

@@ -1,3 +1,5 @@
+from dataclasses import dataclass
+
 import pytest
 from pydantic import Field
 
@@ -55,3 +57,15 @@ def test_all_problems_are_told_at_once_and_long_values_are_cut():
 
 def test_what_is_no_toml_is_told_with_the_line():
     assert told("name = ")[0].startswith("car.toml: is not valid TOML: Invalid value (at ")
+
+
+@dataclass(frozen=True)
+class Garage:
+    cars: tuple[Car, ...] = ()
+
+
+def test_a_wrong_field_below_what_programs_write_is_told_alike():
+    with pytest.raises(
+        InputError, match=r"field 'cars\.0\.spare\.inch': is unknown\. Did you mean"
+    ):
+        checked(Garage, {"cars": [{"spare": {"inch": 3}}]}, "garage.json")
