@@ -1,5 +1,6 @@
 """The reading room by its routes: who may come in, what is answered, what is kept."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -227,3 +228,13 @@ def test_a_broken_hanging_says_where(reader: TestClient, room: Room) -> None:
     told = reader.get("/hanging")
     assert told.status_code == 422
     assert "hanging.json" in told.json()["problem"]
+
+
+def test_the_page_asks_for_every_module_at_once(reader: TestClient) -> None:
+    asked = re.findall(
+        r'<link rel="modulepreload" href="static/viewer/(.*?)">', reader.get("/").text
+    )
+    assert {"findings.js", "paint.js"} < set(asked)  # the second is imported by view.js alone
+    assert "judging.js" not in asked
+    for name in asked:
+        assert reader.get(f"/static/viewer/{name}").status_code == 200

@@ -1,5 +1,8 @@
 """The page: the viewer with its words, and where its scripts are."""
 
+import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -16,6 +19,8 @@ from nodulebench.workbench.work.room import WorkRoom
 from nodulebench.workflows.annotate.exam import JUDGED
 
 router = APIRouter()
+VIEWER = Path(__file__).parents[1] / "static" / "viewer"
+IMPORTED = re.compile(r"""from "\./([\w.]+)";""")
 OWN = "workbench."
 """How the keys of the workbench's words begin."""
 
@@ -25,6 +30,7 @@ def viewer(request: Request, room: GivenRoom) -> str:
     """The reading room in one page."""
     say: Language = request.app.state.say
     is_judged = room.judged() is not None
+    script = "judging.js" if is_judged else room.script
     return page(
         "workbench.html",
         say=say,
@@ -32,7 +38,8 @@ def viewer(request: Request, room: GivenRoom) -> str:
         is_judged=is_judged,
         sheet=room.sheet(),
         figures=JUDGED,
-        script="judging.js" if is_judged else room.script,
+        script=script,
+        modules=modules_of(script),
         is_study=isinstance(room, StudyRoom),
         is_work=isinstance(room, WorkRoom),
         reader=room.reader,
@@ -44,6 +51,18 @@ def viewer(request: Request, room: GivenRoom) -> str:
         types=NODULE_TYPES,
         densities=DENSITIES,
     )
+
+
+@cache
+def modules_of(script: str) -> tuple[str, ...]:
+    """The modules that a script needs, for the page to ask for all of them at once."""
+    found, waiting = dict.fromkeys([script]), [script]
+    while waiting:
+        text = (VIEWER / waiting.pop()).read_text(encoding="utf-8")
+        new = [name for name in IMPORTED.findall(text) if name not in found]
+        found |= dict.fromkeys(new)
+        waiting += new
+    return tuple(found)[1:]
 
 
 def words(say: Language) -> dict[str, Any]:
