@@ -14,7 +14,7 @@ from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import MARKS, PLACE, Submission
 from nodulebench.workflows.detect.candidate_lists import read_places
-from nodulebench.workflows.detect.network_judge import SAW_SCANS, Jury
+from nodulebench.workflows.detect.network_judge import Jury
 
 MOST_NAMED = 5
 
@@ -65,7 +65,7 @@ def rescore(jury: Jury, candidates: Path, images: Path, progress: Progress = unt
     return Submission(
         jury.name,
         MARKS.conform(marks, candidates.name),
-        notices=(Notice(SAW_SCANS, told),) if seen else (),
+        notices=(Notice("weights_saw_scans", told),) if seen else (),
         facts={
             "version": __version__,
             "developer": "NoduleBench",
