@@ -17,11 +17,15 @@ class Recent(Generic[Thing]):
         self._held: OrderedDict[Hashable, Thing] = OrderedDict()
 
     def of(self, key: Hashable, make: Callable[[], Thing]) -> Thing:
-        """The thing of a key, made if it is not held."""
+        """The thing of a key, made if it is not held; nobody else waits while it is made."""
         with self._lock:
-            if key not in self._held:
-                self._held[key] = make()
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key]
+        made = make()
+        with self._lock:
+            thing = self._held.setdefault(key, made)  # of two who made it, all have the first
             self._held.move_to_end(key)
             if len(self._held) > self._most:
                 self._held.popitem(last=False)
-            return self._held[key]
+            return thing

@@ -79,13 +79,20 @@ class Database:
         while True:
             try:
                 self.engine.connect().close()
-                return self._migrate()
             except OperationalError as error:
-                if monotonic() > until:
-                    what = f"cannot be reached: {str(error.orig).strip()}"
-                    remedy = "Start it, or look at the address and who may connect."
-                    raise InputError.at("--database", what, remedy) from error
-                LOG.warning("the database is away: %s", first_line(error))
+                away = error
+            else:
+                try:
+                    return self._migrate()
+                except OperationalError as error:
+                    if not error.connection_invalidated:
+                        raise
+                    away = error
+            if monotonic() > until:
+                what = f"cannot be reached: {str(away.orig).strip()}"
+                remedy = "Start it, or look at the address and who may connect."
+                raise InputError.at("--database", what, remedy) from away
+            LOG.warning("the database is away: %s", first_line(away))
             sleep(AGAIN_S)
 
     def _migrate(self) -> None:

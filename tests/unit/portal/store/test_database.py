@@ -1,5 +1,7 @@
 """The tables are the same on both databases, by migrations; a transaction is whole or nothing."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from threading import Thread, Timer
 
@@ -7,6 +9,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
 
 from nodulebench.errors import InputError
 from nodulebench.portal.site import Site
@@ -77,4 +80,14 @@ def test_a_database_that_comes_later_is_waited_for(
     database.migrate(patience_s=30.0)
     with database.reading() as session:
         assert session.scalars(select(Setting)).all() == []
+    database.close()
+
+
+def test_tables_of_others_are_no_database_that_is_away(tmp_path: Path) -> None:
+    place = tmp_path / "portal.sqlite"
+    with closing(sqlite3.connect(place)) as others:
+        others.execute("CREATE TABLE account (x)")
+    database = Database(f"sqlite:///{place}")
+    with pytest.raises(OperationalError, match="already exists"):
+        database.migrate(patience_s=30.0)
     database.close()

@@ -1,0 +1,33 @@
+"""What is dear to make is held; who makes something keeps nobody else from what is there."""
+
+from threading import Event, Thread
+
+from nodulebench.portal.rooms.recent import Recent
+
+
+def test_of_many_the_longest_unused_goes() -> None:
+    held: Recent[object] = Recent(2)
+    first, second = held.of("a", object), held.of("b", object)
+    assert held.of("a", object) is first
+    held.of("c", object)
+    assert held.of("a", object) is first
+    assert held.of("b", object) is not second
+
+
+def test_nobody_waits_for_what_another_makes_and_of_two_all_have_the_first() -> None:
+    held: Recent[object] = Recent(4)
+    is_making, may_end, found = Event(), Event(), []
+
+    def slowly() -> object:
+        is_making.set()
+        assert may_end.wait(60)
+        return object()
+
+    maker = Thread(target=lambda: found.append(held.of("a", slowly)))
+    maker.start()
+    assert is_making.wait(60)
+    assert held.of("b", lambda: 1) == 1
+    first = held.of("a", object)
+    may_end.set()
+    maker.join()
+    assert found == [first]
