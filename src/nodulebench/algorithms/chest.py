@@ -4,9 +4,11 @@ A detector asks for the voxel size it works on; scans are averaged, not picked, 
 On these voxels every lung has the usual density and no more than the usual noise.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +26,27 @@ MARGIN_MM = 15.0
 REACH_MM = 8.0
 """Kept around the lungs on cubes: the reach of filters."""
 
+Made = TypeVar("Made")
+
+
+class Once:
+    """What is made once, whoever asks first; others wait for it, and for nothing else."""
+
+    def __init__(self) -> None:
+        self._guard = Lock()
+        self._locks: dict[Hashable, Lock] = {}
+        self._made: dict[Hashable, Any] = {}
+
+    def made(self, what: Hashable, make: Callable[[], Made]) -> Made:
+        """The thing of a name; it may ask for others while it is made, never for itself."""
+        with self._guard:
+            lock = self._locks.setdefault(what, Lock())
+        with lock:
+            if what not in self._made:
+                self._made[what] = make()
+            found: Made = self._made[what]
+            return found
+
 
 @dataclass(frozen=True, eq=False)
 class Chest:
@@ -33,7 +56,8 @@ class Chest:
     lungs: Lungs
     scan: Geometry
     """The grid of the whole scan, of which the volume is what lies around the lungs."""
-    _resampled: dict[float, "Chest"] = field(default_factory=dict, repr=False)
+    once: Once = field(default_factory=Once, init=False, repr=False)
+    """What several detectors need of it."""
 
     @property
     def hu(self) -> npt.NDArray[np.generic]:
@@ -72,9 +96,7 @@ class Chest:
 
         Its densities are standardised (:mod:`~nodulebench.algorithms.filters.lung_scale`).
         """
-        if step_mm not in self._resampled:
-            self._resampled[step_mm] = _on_cubes(self, step_mm)
-        return self._resampled[step_mm]
+        return self.once.made(("cubes", step_mm), lambda: _on_cubes(self, step_mm))
 
 
 def see_chest(volume: Volume, where: str = "volume", lungs: Lungs | None = None) -> Chest:
@@ -99,7 +121,7 @@ def _on_cubes(chest: Chest, step_mm: float) -> Chest:
         places_around(float(at), length, float(size), step_mm)
         for at, length, size in zip(middle, near.hu.shape, near.spacing_mm, strict=True)
     ]
-    hu = resample(near.hu.astype(np.float32), near.spacing_mm, step_mm, places)
+    hu = resample(near.hu, near.spacing_mm, step_mm, places)
     first = np.array([axis[0] for axis in places])
     geometry = Geometry(
         spacing_mm=np.full(3, step_mm),
@@ -138,20 +160,29 @@ def places_around(middle: float, count: int, spacing_mm: float, step_mm: float) 
 
 
 def resample(
-    values: Float32Array, spacing_mm: FloatArray, step_mm: float, places: Sequence[FloatArray]
+    values: npt.NDArray[np.generic],
+    spacing_mm: FloatArray,
+    step_mm: float,
+    places: Sequence[FloatArray],
 ) -> Float32Array:
     """Values on cubic voxels that lie at ``places`` along each axis.
 
     Each axis is weighed by a triangle as wide as the larger of both voxel sizes: linear
-    interpolation where voxels become smaller, an average where they grow.
+    interpolation where voxels become smaller, an average where they grow. One new slice is made at
+    a time, so that all that it needs is at hand.
     """
-    result = values
-    for axis, place in enumerate(places):
-        weights = _weights(place, result.shape[axis], float(spacing_mm[axis]), step_mm)
-        moved = np.moveaxis(result, axis, 0)
-        flat = weights @ np.ascontiguousarray(moved).reshape(moved.shape[0], -1)
-        result = np.moveaxis(flat.reshape(-1, *moved.shape[1:]), 0, axis)
-    return np.ascontiguousarray(result, dtype=np.float32)
+    slices, rows, columns = (
+        _weights(place, length, float(size), step_mm)
+        for place, length, size in zip(places, values.shape, spacing_mm, strict=True)
+    )
+    result = np.empty([len(place) for place in places], np.float32)
+    for number in range(len(result)):
+        weights = slices[[number]]
+        near = slice(weights.indices.min(), weights.indices.max() + 1)
+        old = values[near].astype(np.float32)
+        plane = (weights[:, near] @ old.reshape(len(old), -1)).reshape(old.shape[1:])
+        result[number] = (columns @ (rows @ plane).T).T
+    return result
 
 
 def _weights(place: FloatArray, count: int, spacing_mm: float, step_mm: float) -> sparse.csr_array:

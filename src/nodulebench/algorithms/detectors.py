@@ -1,20 +1,29 @@
 """Detectors by name and a chest -> candidates: what a detector's name means, wherever it is run.
 
 A detector's candidates are those in the lungs or at most a slack from them, as the second look
-judges them, the most likely first. Several detectors together are merged, the two nearest first.
+judges them, the most likely first. Several detectors together look side by side, on as many cores
+as there are; what they found is merged, the two nearest first.
 """
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 
 import polars as pl
 
 from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.candidates import DETECTORS
+from nodulebench.algorithms.candidates import DETECTORS, LONGEST_FIRST
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.second_look import looked_at, proposals
 from nodulebench.algorithms.combine import Place, is_near_lungs, merge_candidates
 from nodulebench.errors import InputError
 from nodulebench.model.tables import MARKS, Submission
+
+Stage = Callable[[str], AbstractContextManager[None]]
+"""What is being done, by name."""
+MOST_THREADS = 2
+"""More would wait for M5L, and would need more memory."""
 
 
 def detector_names(text: str) -> tuple[str, ...]:
@@ -46,13 +55,59 @@ def detect_nodules(
         fold: all weights are those that never saw it; None: those of all folds.
         place: where a candidate of several detectors lies.
     """
-    found = {name: proposals_near_lungs(name, chest, fold) for name in names}
-    return together(looked_at(found, chest, fold), place)
+    return together(looked_at(proposed(names, chest, fold), chest, fold), place)
 
 
 def candidates_of(name: str, chest: Chest, fold: int | None = None) -> Candidates:
     """The candidates of one detector, the most likely first."""
     return detect_nodules((name,), chest, fold)
+
+
+def proposed(
+    names: Sequence[str],
+    chest: Chest,
+    fold: int | None = None,
+    *,
+    stage: Stage = lambda _: nullcontext(),
+    threads: int | None = None,
+) -> dict[str, Candidates]:
+    """What each detector proposes, in the order of the names; the same however many look at once.
+
+    Args:
+        names: of the detectors.
+        chest: the scan.
+        fold: their own classifiers are those that never saw it; None: those of all folds.
+        stage: told which detector looks, in the thread in which it does.
+        threads: how many look at once; None: two where there are two cores.
+    """
+
+    def look(name: str) -> Candidates:
+        with stage(name):
+            return proposals_near_lungs(name, chest, fold)
+
+    count = min(len(names), threads or min(cores(), MOST_THREADS))
+    if count <= 1:
+        return {name: look(name) for name in names}
+    place = {name: number for number, name in enumerate(LONGEST_FIRST)}
+    pool = ThreadPoolExecutor(count)
+    try:
+        # detectors of other packages first: they may take long
+        order = sorted(names, key=lambda name: place.get(name, -1))
+        started = {name: pool.submit(look, name) for name in order}
+        return {name: started[name].result() for name in names}
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def cores() -> int:
+    """How many cores this process may use, or fewer where it is told to compute on fewer.
+
+    Processes that read a scan each are (:mod:`~nodulebench.run.engines.one_thread`).
+    """
+    is_told = hasattr(os, "sched_getaffinity")  # not by every system
+    there = len(os.sched_getaffinity(0)) if is_told else os.cpu_count() or 1
+    wanted = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    return max(1, min(there, int(wanted))) if wanted.isdecimal() else there
 
 
 def proposals_near_lungs(name: str, chest: Chest, fold: int | None = None) -> Candidates:

@@ -105,7 +105,9 @@ def command(
         one = detect.detect_case(detect.DetectionTask(system, case, *how))
         for stage, seconds in one.stages:
             click.echo(f"  {stage:<12} {seconds:7.2f} s")
-        click.echo(f"  {'together':<12} {one.seconds:7.2f} s, {one.peak_memory_mb:.0f} MB at most")
+        beside = ", detectors side by side" if one.is_side_by_side else ""
+        memory = f"{one.peak_memory_mb:.0f} MB at most"
+        click.echo(f"  {'together':<12} {one.seconds:7.2f} s{beside}, {memory}")
         detections = [one]
     else:
         if case_id:

@@ -1,3 +1,5 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -5,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.algorithms.chest import places_around, resample, see_chest
+from nodulebench.algorithms.chest import Once, places_around, resample, see_chest
 from nodulebench.imaging.lungs.segment import Lungs
 from nodulebench.imaging.volume import make_volume
 from nodulebench.robustness.variants import cropped
@@ -52,6 +54,39 @@ def test_resampling_keeps_places_and_is_made_once():
     # slices 8 to 11 of 2 mm, rows 22 to 26 and columns 22 to 41 of 0.7 mm: 1 mm centres at 15.5
     # to 22.5 mm, at 15.3 (row 21.9) to 18.3 (26.1), at 15.55 (column 22.2) to 28.55 (40.8)
     assert cubes.lungs.mask.sum() == 8 * 4 * 14
+
+
+def test_threads_that_ask_for_the_same_get_what_one_of_them_made_and_others_do_not_wait():
+    once, made = Once(), []
+    all_ask, two_at_it = threading.Barrier(8), threading.Barrier(2)
+
+    def make(step):
+        two_at_it.wait(timeout=30)  # passes only where both steps are made at the same time
+        made.append(step)
+        return [step]
+
+    def ask(step):
+        all_ask.wait(timeout=30)
+        return once.made(step, lambda: make(step))
+
+    with ThreadPoolExecutor(8) as threads:
+        got = list(threads.map(ask, [1.0, 1.4] * 4))
+    assert sorted(made) == [1.0, 1.4]
+    assert all(one is got[number % 2] for number, one in enumerate(got))
+
+
+def test_what_could_not_be_made_is_made_by_the_next_who_asks():
+    once = Once()
+    with pytest.raises(ZeroDivisionError):
+        once.made("x", lambda: 1 // 0)
+    assert once.made("x", lambda: once.made("y", lambda: 2) + 1) == 3
+
+
+def test_another_chest_has_voxels_of_its_own():
+    volume, lungs = _chest()
+    chest = see_chest(volume, lungs=lungs)
+    denser = replace(chest, volume=replace(chest.volume, hu=chest.hu + 800))
+    assert chest.resampled(1.0).hu.max() < denser.resampled(1.0).hu.min()
 
 
 def test_linear_ramps_stay_linear_between_the_borders():

@@ -1,5 +1,9 @@
 """A detector's name means one thing: the same candidates wherever it is run."""
 
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,16 +12,20 @@ import pytest
 
 from builders.lung_scenes import ball, lung_with
 from builders.made_up_chest import made_up_chest
+from nodulebench.algorithms import detectors
 from nodulebench.algorithms.candidate import Candidates, no_candidates
-from nodulebench.algorithms.candidates import DETECTORS
+from nodulebench.algorithms.candidates import DETECTORS, LONGEST_FIRST, NAMES
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.classify.second_look import looked_at
 from nodulebench.algorithms.detectors import (
     candidates_of,
+    cores,
     detect_nodules,
     near_lungs,
+    proposed,
     together,
 )
+from nodulebench.errors import InputError
 from nodulebench.formats.images import metaimage
 from nodulebench.workflows.detect.any_algorithm import open_algorithm
 from nodulebench.workflows.detect.detect import DetectionTask, detect_case
@@ -64,6 +72,77 @@ def test_a_name_stands_for_what_the_second_look_says_of_what_is_found_near_the_l
     for found in (candidates_of(name, chest), detect_nodules((name,), chest)):
         assert np.array_equal(found.center_mm, expected.center_mm)
         assert np.array_equal(found.score, expected.score)
+
+
+def test_however_many_detectors_look_at_once_they_propose_the_same_to_the_last_bit() -> None:
+    volume = made_up_chest()
+    one_by_one = proposed(NAMES, see_chest(volume), threads=1)
+    assert sum(map(len, one_by_one.values())) > 0
+    for threads, names in ((2, NAMES), (6, NAMES[::-1])):
+        at_once = proposed(names, see_chest(volume), threads=threads)
+        assert list(at_once) == list(names)
+        for name in names:
+            for column in ("center_mm", "score", "diameter_mm"):
+                found, expected = getattr(at_once[name], column), getattr(one_by_one[name], column)
+                assert np.array_equal(found, expected, equal_nan=True)
+
+
+def test_the_longest_begins_first_and_as_many_look_at_once_as_there_are_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[str] = []
+    both = threading.Barrier(2)
+
+    @contextmanager
+    def stage(name: str) -> Iterator[None]:
+        begun.append(name)
+        if name in LONGEST_FIRST[:2]:
+            both.wait(timeout=30)  # passes only where two are at it
+        yield
+
+    monkeypatch.setattr(detectors, "proposals_near_lungs", lambda *_: no_candidates())
+    chest = lung_with(ball((32.0, 32.0, 32.0), 4))
+    monkeypatch.setattr(detectors, "cores", lambda: 8)
+    assert list(proposed(NAMES, chest, stage=stage)) == list(NAMES)
+    assert set(begun[:2]) == set(LONGEST_FIRST[:2])
+    assert sorted(begun) == sorted(LONGEST_FIRST) == sorted(NAMES)
+    monkeypatch.setattr(detectors, "cores", lambda: 1)
+    begun.clear()
+
+    @contextmanager
+    def noted(name: str) -> Iterator[None]:
+        begun.append(name)
+        yield
+
+    proposed(("isicad", "largecad", "m5l"), chest, stage=noted)
+    assert begun == ["isicad", "largecad", "m5l"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_of_detectors_that_fail_the_first_that_was_named_is_told(
+    monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    def fail(name: str, *_: object) -> Candidates:
+        raise InputError.at(name, "cannot look.")
+
+    monkeypatch.setattr(detectors, "proposals_near_lungs", fail)
+    chest = lung_with(ball((32.0, 32.0, 32.0), 4))
+    with pytest.raises(InputError, match="isicad: cannot look"):
+        proposed(("isicad", "m5l", "largecad"), chest, threads=threads)
+
+
+def test_cores_are_those_of_this_process_unless_fewer_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 7}, raising=False)
+    for told, expected in (("", 3), ("1", 1), ("2,1", 2), ("64", 3), ("0", 1), ("many", 3)):
+        monkeypatch.setenv("OMP_NUM_THREADS", told)
+        assert cores() == expected
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert cores() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert cores() == 1
 
 
 def test_together_the_two_nearest_are_joined_first_so_that_chains_end() -> None:

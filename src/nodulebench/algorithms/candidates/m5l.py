@@ -52,7 +52,8 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
 
 def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
     """The candidates of all parts, each place once, with their features."""
-    parts = [*vbna.detect(chest, settings.filters), lungcam.detect(chest, settings.ants)]
+    ants = lungcam.detect(chest, settings.ants)  # first: another may be taking the dots by then
+    parts = [*vbna.detect(chest, settings.filters), ants]
     together = Candidates.joined(*parts)
     # dots lie best in the middle of a nodule, then the pleura's, then the ants'
     rank = np.concatenate([np.full(len(part), -place) for place, part in enumerate(parts)])

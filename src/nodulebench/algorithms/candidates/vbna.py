@@ -50,7 +50,8 @@ DEFAULT = Settings()
 
 def detect(chest: Chest, settings: Settings = DEFAULT) -> tuple[Candidates, Candidates]:
     """Candidates of the parenchyma, scored by the dot filter, and of the pleura, by crossings."""
-    return find_in_parenchyma(chest, settings), find_on_pleura(chest, settings)
+    on_pleura = find_on_pleura(chest, settings)
+    return find_in_parenchyma(chest, settings), on_pleura
 
 
 def find_in_parenchyma(chest: Chest, settings: Settings = DEFAULT) -> Candidates:

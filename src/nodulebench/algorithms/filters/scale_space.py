@@ -6,8 +6,6 @@ are taken once per chest for all detectors.
 """
 
 from dataclasses import dataclass
-from threading import Lock
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -58,17 +56,10 @@ class Peaks(Columns):
     """No neighbour is more of a centre."""
 
 
-_PEAKS: WeakKeyDictionary[Chest, Peaks] = WeakKeyDictionary()
-_ONE_AT_A_TIME = Lock()
-
-
 def peaks_of_chest(chest: Chest) -> Peaks:
     """The peaks of the lungs on cubes of ``STEP_MM``, computed once for each chest."""
-    with _ONE_AT_A_TIME:
-        if chest not in _PEAKS:
-            cubes = chest.resampled(STEP_MM)
-            _PEAKS[chest] = find_peaks(lung_image(cubes), cubes.lungs.mask)
-        return _PEAKS[chest]
+    cubes = chest.resampled(STEP_MM)
+    return chest.once.made("peaks", lambda: find_peaks(lung_image(cubes), cubes.lungs.mask))
 
 
 def lung_image(cubes: Chest) -> Float32Array:

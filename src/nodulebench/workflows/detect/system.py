@@ -5,8 +5,8 @@
 Networks are those of given weights, or of the package's.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.second_look import looked_at
 from nodulebench.algorithms.combine import MERGE_MM, Place
-from nodulebench.algorithms.detectors import proposals_near_lungs, together
+from nodulebench.algorithms.detectors import Stage, proposed, together
 from nodulebench.algorithms.networks import FINDERS, NETWORKS
 from nodulebench.algorithms.networks.packaged import packaged_weights
 from nodulebench.errors import InputError, UnknownNameError, did_you_mean
@@ -122,7 +122,7 @@ def candidates_in(
     fold: int | None = None,
     place: Place = "best",
     series: Sequence[str] = ("",),
-    stage: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext(),
+    stage: Stage = lambda _: nullcontext(),
 ) -> tuple[Candidates, tuple[Notice, ...]]:
     """The candidates of a scan, best first, and what is to be known of them.
 
@@ -169,13 +169,10 @@ def _classical(
     chest: Chest,
     fold: int | None,
     place: Place,
-    stage: Callable[[str], AbstractContextManager[None]],
+    stage: Stage,
 ) -> Candidates:
     """The candidates of detectors, by the second look."""
-    found: dict[str, Candidates] = {}
-    for name in names:
-        with stage(name):
-            found[name] = proposals_near_lungs(name, chest, fold)
+    found = proposed(names, chest, fold, stage=stage)
     with stage("second look"):
         found = looked_at(found, chest, fold)
     with stage("combining"):

@@ -30,7 +30,7 @@ def _of_density(chest, level):
     """The same chest with parenchyma of another density; air and tissue stay."""
     hu = np.interp(chest.hu, [-1000.0, LUNG_HU, 0.0, 3000.0], [-1000.0, level, 0.0, 3000.0])
     volume = replace(chest.volume, hu=hu.astype(np.float32))
-    return replace(chest, volume=volume, _resampled={})
+    return replace(chest, volume=volume)
 
 
 def _found(candidates):

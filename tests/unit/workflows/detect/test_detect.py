@@ -61,5 +61,11 @@ def test_the_submission_tells_which_folds_its_weights_never_saw() -> None:
     assert detect.training_data(found[-1:]) == ""
 
 
+def test_stages_that_overlap_are_told_as_side_by_side() -> None:
+    stages = (("isicad", 2.0), ("m5l", 3.0))
+    assert detect.Detection("a", stages=stages, seconds=3.5).is_side_by_side
+    assert not detect.Detection("a", stages=stages, seconds=5.1).is_side_by_side
+
+
 def test_folds_are_named() -> None:
     assert [detect.fold_named(text) for text in ("auto", "none", "7")] == ["auto", None, 7]

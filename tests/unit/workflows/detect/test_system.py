@@ -122,7 +122,7 @@ def test_a_finding_network_beside_detectors_adds_places_and_judges_theirs(
     own = Candidates(
         np.array([BALL_MM + 1.0, [40.0, 40.0, 20.0]]), np.array([0.5, 0.5]), np.full(2, 5.0)
     )
-    monkeypatch.setattr(system_module, "proposals_near_lungs", lambda *_: own)
+    monkeypatch.setattr(system_module, "proposed", lambda *_, **__: {"isicad": own})
     monkeypatch.setattr(system_module, "looked_at", lambda found, *_: found)
     system = read_system("isicad", [weights / "heatmap-all.safetensors"])
 
@@ -132,7 +132,8 @@ def test_a_finding_network_beside_detectors_adds_places_and_judges_theirs(
     assert len(found) == 2
     assert np.array_equal(found.center_mm, own.center_mm)
     assert found.score[0] > 0.5 > found.score[1]
-    monkeypatch.setattr(system_module, "proposals_near_lungs", lambda *_: own.chosen([False, True]))
+    less = {"isicad": own.chosen([False, True])}
+    monkeypatch.setattr(system_module, "proposed", lambda *_, **__: less)
     alone, _ = candidates_in(system, *scan, series=("x",))
     assert len(alone) == 2
     place = alone.center_mm[np.linalg.norm(alone.center_mm - BALL_MM, axis=1).argmin()]
