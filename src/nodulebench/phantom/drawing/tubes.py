@@ -152,9 +152,13 @@ def _add_thin(canvas: Canvas, tubes: Tubes, contrast_hu: float) -> None:
     is_inside = np.all((low >= 0) & (low < np.array(canvas.hu.shape) - 1), axis=1)
     low, rest, share = low[is_inside], (index - low)[is_inside], share[is_inside]
     flat = canvas.hu.reshape(-1)
+    first = np.ravel_multi_index(tuple(low.T), canvas.hu.shape)
+    strides = np.array(canvas.hu.strides) // canvas.hu.itemsize
+    nearness = (1 - rest.T, rest.T)
     for corner in product((0, 1), repeat=3):
-        weight = np.prod(np.where(corner, rest, 1 - rest), axis=1) * share * contrast_hu
-        at = np.ravel_multi_index(tuple((low + corner).T), canvas.hu.shape)
+        z, y, x = (nearness[far][axis] for axis, far in enumerate(corner))
+        weight = z * y * x * share * contrast_hu
+        at = first + strides @ corner
         is_lung = flat[at] < LUNG_BELOW_HU
         np.add.at(flat, at[is_lung], weight[is_lung].astype(np.float32))
 

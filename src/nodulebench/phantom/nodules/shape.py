@@ -6,7 +6,7 @@ distance.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -170,6 +170,7 @@ class NoduleShape:
         return best if depth.min() < 0 else None
 
 
+@cache
 def _sphere() -> tuple[FloatArray, FloatArray]:
     """Directions over the whole sphere, and their shares of the solid angle.
 
@@ -186,4 +187,6 @@ def _sphere() -> tuple[FloatArray, FloatArray]:
         ],
         axis=-1,
     ).reshape(-1, 3)
-    return direction, np.repeat(share, _AROUND) * 2 * np.pi / _AROUND
+    weight = np.repeat(share, _AROUND) * 2 * np.pi / _AROUND
+    direction.flags.writeable = weight.flags.writeable = False  # the same for all nodules
+    return direction, weight
