@@ -119,7 +119,7 @@ def make_case(
     *,
     matrix: int = 512,
     plans: Sequence[NodulePlan] | None = None,
-    scan_plan: ScanPlan = ScanPlan(),  # noqa: B008 - frozen
+    scan_plan: ScanPlan = ScanPlan(),
 ) -> PhantomCase:
     """The scan of one patient, with the nodules planned or some of every type in turn."""
     return _make_case(make_patient(seed, number, plans), 0, 0, (), matrix, scan_plan)
@@ -131,7 +131,7 @@ def _make_case(
     days: int,
     growth: tuple[Growth, ...],
     matrix: int,
-    plan: ScanPlan = ScanPlan(),  # noqa: B008 - frozen
+    plan: ScanPlan = ScanPlan(),
 ) -> PhantomCase:
     random = stream(patient.seed, patient.number * 1000 + repeat, SCANNER)
     chest = patient.chest
