@@ -13,35 +13,16 @@ from contextlib import AbstractContextManager, nullcontext
 import polars as pl
 
 from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.candidates import DETECTORS, LONGEST_FIRST
+from nodulebench.algorithms.candidates import LONGEST_FIRST
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.second_look import looked_at, proposals
 from nodulebench.algorithms.combine import Place, is_near_lungs, merge_candidates
-from nodulebench.errors import InputError
 from nodulebench.model.tables import MARKS, Submission
 
 Stage = Callable[[str], AbstractContextManager[None]]
 """What is being done, by name."""
 MOST_THREADS = 2
 """More would wait for M5L, and would need more memory."""
-
-
-def detector_names(text: str) -> tuple[str, ...]:
-    """The detectors that ``a+b+c`` names.
-
-    Raises:
-        UnknownNameError: if there is no such detector.
-        InputError: if one is named twice.
-    """
-    names = tuple(name.strip() for name in text.split("+"))
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise InputError.at(
-            f"detector '{text}'", f"names {', '.join(repeated)} twice.", "Name it once."
-        )
-    for name in names:
-        DETECTORS[name]
-    return names
 
 
 def detect_nodules(

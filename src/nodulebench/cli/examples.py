@@ -17,7 +17,7 @@ FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 @click.option("--reference", required=True, type=FILE, help="The nodules of the scans.")
 @click.option("--blocks", type=FOLDER, help="blocks.csv and foldN.npz.xz; or")
 @click.option("--images", type=FOLDER, help="whole scans: a folder of images, a test set.")
-@click.option("--detectors", help="Who looks for candidates, joined by '+'; or")
+@click.option("--detectors", help="Detectors and networks that find, joined by '+'; or")
 @click.option(
     "--candidates", multiple=True, type=FILE, help="lists of candidates; the first is judged."
 )

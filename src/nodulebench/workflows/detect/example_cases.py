@@ -10,12 +10,13 @@ from nodulebench.algorithms.block_voxels import BlockVoxels, block_voxels
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest, see_chest
 from nodulebench.algorithms.classify.weight_files import fold_of_series
-from nodulebench.algorithms.detectors import candidates_of, together
+from nodulebench.algorithms.detectors import together
 from nodulebench.formats.lidc.nodule_blocks import HU_PER_STEP, LOWEST_HU, Block, kept_part
 from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.tables import PLACE
+from nodulebench.workflows.detect.system import found_by_each
 from nodulebench.workflows.detect.train import diameters, hits
 
 
@@ -48,7 +49,7 @@ class CaseExamples:
 
 @dataclass(frozen=True, eq=False)
 class BlockTask:
-    """A block in which detectors look for candidates."""
+    """A block in which detectors or networks look for candidates."""
 
     names: tuple[str, ...]
     block: Block
@@ -90,8 +91,7 @@ def of_scan(
 
 def detected(names: Sequence[str], chest: Chest, series: str) -> Found:
     """The merged list, by weights that never saw the series, and what else its members propose."""
-    fold = fold_of_series(series)
-    each = {name: candidates_of(name, chest, fold) for name in names}
+    each = found_by_each(names, chest, fold_of_series(series), series)
     merged = together(each)
     return _with_others(merged, [one.center_mm for one in each.values()])
 

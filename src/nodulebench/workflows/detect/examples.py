@@ -13,7 +13,6 @@ import numpy.typing as npt
 import polars as pl
 
 from nodulebench.algorithms.chest import see_chest
-from nodulebench.algorithms.detectors import detector_names
 from nodulebench.algorithms.unseen import series_digest
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats import read_reference
@@ -46,6 +45,7 @@ from nodulebench.workflows.detect.example_cases import (
     of_block,
     of_scan,
 )
+from nodulebench.workflows.detect.system import finding_names
 
 SEED = 16
 """Of the faces of blocks that are moved in."""
@@ -94,7 +94,7 @@ def block_examples(
     Raises:
         InputError: if a block cannot be read or shows no lung.
     """
-    names = detector_names(detectors) if detectors else ()
+    names = finding_names(detectors) if detectors else ()
     truth, listed = read_reference(reference), [read_places(one) for one in candidates]
     made: list[CaseExamples] = []
     nodules = []
@@ -149,7 +149,7 @@ def scan_examples(
     Raises:
         InputError: if an image cannot be read or is no chest CT, or no case has an image.
     """
-    names = detector_names(detectors) if detectors else ()
+    names = finding_names(detectors) if detectors else ()
     truth, fold_of = read_reference(reference), _fold_of(folds)
     listed = [read_places(one) for one in candidates]
     wanted = truth.cases["case_id"].to_list()

@@ -96,6 +96,24 @@ def system_names(text: str) -> tuple[str, ...]:
     return names
 
 
+def finding_names(text: str) -> tuple[str, ...]:
+    """Detectors and networks that look for candidates, none that judges those of others.
+
+    Raises:
+        UnknownNameError: if there is no such detector or network.
+        InputError: if one is named twice, or judges.
+    """
+    names = system_names(text)
+    judges = [name for name in names if name in NETWORKS]
+    if judges:
+        raise InputError.at(
+            f"detector '{text}'",
+            f"{', '.join(judges)} judges what others find.",
+            "Name those that find: " + "+".join(name for name in names if name not in judges),
+        )
+    return names
+
+
 def read_system(text: str, weights: Sequence[Path] = ()) -> System:
     """A system with the weights of its networks.
 
@@ -162,6 +180,35 @@ def candidates_in(
         told = told if judged.is_unseen else saw_scan(series[-1])
     scored = replace(candidates, score=agreed(opinions))
     return scored.best(len(scored)), told
+
+
+def found_by_each(
+    names: Sequence[str], chest: Chest, fold: int | None, series: str
+) -> dict[str, Candidates]:
+    """What detectors and finding networks find, each for itself, by weights that never saw it.
+
+    Args:
+        names: of detectors and networks.
+        chest: the scan with its lungs.
+        fold: that the detectors' classifiers never saw; None: those of all folds.
+        series: what the scan is called in the data of the networks.
+
+    Raises:
+        InputError: if a network learnt from the scan.
+    """
+    own = [name for name in names if name in DETECTORS]
+    found = looked_at(proposed(own, chest, fold), chest, fold) if own else {}
+    for name in names:
+        if name not in found:
+            weights = (packaged_weights(name),)
+            found[name], saw_it = found_by(name, chest, chest.volume, weights, (series,))
+            if saw_it:
+                raise InputError.at(
+                    f"network '{name}'",
+                    f"all its weights learnt from '{series}', where it would find too much.",
+                    "Choose folds that its weights left out: `nodulebench weights show`.",
+                )
+    return {name: found[name] for name in names}
 
 
 def _classical(

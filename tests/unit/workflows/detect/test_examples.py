@@ -137,3 +137,33 @@ def test_the_command_says_what_it_made(data, tmp_path, capsys):
     assert run("examples", tmp_path / "out", *given) == 0
     assert " candidates in 1 images, 2 of them on nodules, " in capsys.readouterr().out
     assert run("examples", tmp_path / "out", "--reference", truth, "--blocks", blocks) == 2
+
+
+def test_a_network_that_finds_gives_candidates_and_its_own_list_is_judged(data, tmp_path):
+    blocks, truth = data
+    made = block_examples(tmp_path / "out", blocks, truth, detectors="heatmap", folds=[0])
+    listed = pl.read_csv(tmp_path / "out" / "candidates.csv")
+    assert listed.height == made.judged > 0
+    assert (
+        np.isclose(
+            listed.select("coordX", "coordY", "coordZ").to_numpy(), np.array(PLACE[::-1]), atol=2
+        )
+        .all(axis=1)
+        .any()
+    ), "the nodule is found"
+    assert listed["probability"].is_between(0, 1).all()
+
+
+def test_detectors_and_a_network_give_one_merged_list(data, tmp_path):
+    blocks, truth = data
+    made = block_examples(tmp_path / "out", blocks, truth, detectors="largecad+heatmap", folds=[0])
+    place = pl.read_csv(tmp_path / "out" / "candidates.csv").select("coordX", "coordY", "coordZ")
+    apart = np.linalg.norm(place.to_numpy()[:, None] - place.to_numpy()[None], axis=2)
+    assert apart[~np.eye(len(apart), dtype=bool)].min() >= 5
+    assert 0 < made.judged < made.candidates, "what was merged is learnt from all the same"
+
+
+@pytest.mark.parametrize("names", ["largecad+twoscale", "nodulebench"])
+def test_who_judges_is_told_that_others_find(names, data, tmp_path):
+    with pytest.raises(InputError, match="twoscale judges what others find"):
+        block_examples(tmp_path / "out", *data, detectors=names)

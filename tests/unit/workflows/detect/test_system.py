@@ -17,6 +17,7 @@ from nodulebench.workflows.detect import system as system_module  # noqa: E402
 from nodulebench.workflows.detect.system import (  # noqa: E402
     agreed,
     candidates_in,
+    found_by_each,
     read_system,
     system_names,
 )
@@ -147,3 +148,16 @@ def test_judges_agree_on_the_mean_of_their_log_odds() -> None:
     # odds of 9 and 1 / 4: the mean of their logarithms is that of 1.5
     assert agreed([np.array([0.9]), np.array([0.2])]) == pytest.approx([0.6])
     assert 0 < agreed([np.array([0.0]), np.array([0.5])])[0] < 0.01
+
+
+def test_each_finds_for_itself_and_a_network_not_where_it_learnt(
+    weights: Path, scan: tuple[Chest, Volume], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(system_module, "packaged_weights", lambda _: weights)
+    chest, _ = scan
+    found = found_by_each(("heatmap", "largecad"), chest, None, "unknown")
+    assert list(found) == ["heatmap", "largecad"]
+    assert np.linalg.norm(found["heatmap"].center_mm[0] - BALL_MM) < 2
+    with pytest.raises(InputError, match="learnt from 'known'") as told:
+        found_by_each(("heatmap",), chest, None, "known")
+    assert "weights show" in str(told.value)
