@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 from nodulebench.algorithms.networks import NETWORKS, network_named
 from nodulebench.algorithms.networks.cross_validation import Course, train_without
 from nodulebench.algorithms.networks.examples import Examples, join_examples, read_examples
+from nodulebench.algorithms.networks.folded import folded
 from nodulebench.algorithms.networks.judging import judge
 from nodulebench.algorithms.networks.network import Recipe, parameter_count
 from nodulebench.algorithms.networks.training import convolutions_a_second
@@ -67,7 +68,7 @@ def print_judging(name: str, examples: Examples, course: Course) -> None:
     which = int(examples.which.bincount().argmax())
     chosen = torch.nonzero(examples.which == which)[:JUDGED, 0]
     weights = sorted(course.out.glob(f"{name}-*.safetensors"))
-    module, _ = read_weights(weights[0])
+    module = folded(read_weights(weights[0])[0])
     for _ in range(3):
         begin = time.perf_counter()
         judge(module, network, examples, chosen).cpu()

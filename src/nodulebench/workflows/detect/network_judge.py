@@ -56,11 +56,12 @@ class TrainedNetwork:
     def module(self, choice: Choice) -> Any:
         """The network with the chosen weights, read once."""
         from nodulebench.algorithms.networks.device import best_device
+        from nodulebench.algorithms.networks.folded import folded
         from nodulebench.algorithms.networks.weights import read_weights
 
         if choice.number not in self._modules:
             module, _ = read_weights(self.paths[choice.number])
-            self._modules[choice.number] = module.to(best_device())
+            self._modules[choice.number] = folded(module).to(best_device())
         return self._modules[choice.number]
 
     def judge(self, seen: BlockVoxels, place_mm: FloatArray, choice: Choice, tries: int) -> Any:

@@ -44,7 +44,7 @@ class Residual(nn.Module):
         """Maps -> maps."""
         seen = self.body(maps)
         weight = self.weigh(seen.mean(dim=(2, 3, 4)))[:, :, None, None, None]
-        found: Tensor = self.unit(seen * weight + self.skip(maps))
+        found: Tensor = self.unit(torch.addcmul(self.skip(maps), seen, weight))
         return found
 
 

@@ -1,0 +1,69 @@
+"""A folded network says what the network says, in fewer steps."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+from nodulebench.algorithms.networks import FINDERS, NETWORKS  # noqa: E402
+from nodulebench.algorithms.networks.folded import folded  # noqa: E402
+
+OURS = {"twoscale": 0, "heatmap": 0, "znet_unet": 0}
+"""Normalisations that are left; ZNET's residual network normalises before it convolves."""
+
+
+def learnt(module: nn.Module) -> nn.Module:
+    """As after learning: normalisations that change something."""
+    for layer in module.modules():
+        if isinstance(layer, nn.BatchNorm2d | nn.BatchNorm3d):
+            nn.init.uniform_(layer.weight, 0.5, 1.5)
+            nn.init.uniform_(layer.bias, -0.5, 0.5)
+            nn.init.uniform_(layer.running_mean, -0.3, 0.3)
+            nn.init.uniform_(layer.running_var, 0.5, 2.0)
+    return module.eval()
+
+
+def normalisations(module: nn.Module) -> int:
+    return sum(isinstance(one, nn.BatchNorm2d | nn.BatchNorm3d) for one in module.modules())
+
+
+@pytest.mark.parametrize("name", [*NETWORKS, *FINDERS])
+def test_it_answers_the_same(name: str) -> None:
+    torch.manual_seed(3)
+    one = NETWORKS[name] if name in NETWORKS else FINDERS[name]
+    module = learnt(one.build())
+    patches = torch.rand(2, *one.look.shape)
+    quick = folded(module)
+    with torch.inference_mode():
+        said, quickly_said = module(patches), quick(patches)
+    scale = said.abs().max().clamp(min=1)
+    assert ((said - quickly_said).abs() / scale).max() < 1e-5
+    if name in OURS:
+        assert normalisations(quick) == OURS[name] < normalisations(module)
+
+
+def test_the_network_itself_stays_and_can_learn_on() -> None:
+    module = learnt(nn.Sequential(nn.Conv3d(1, 2, 3), nn.BatchNorm3d(2)))
+    before = {name: one.clone() for name, one in module.state_dict().items()}
+    quick = folded(module)
+    assert all(torch.equal(one, before[name]) for name, one in module.state_dict().items())
+    assert all(one.requires_grad for one in module.parameters())
+    assert not any(one.requires_grad for one in quick.parameters())
+
+
+@pytest.mark.parametrize("side", [1, 2, 3])
+def test_the_mean_of_blocks_of_any_size_is_folded(side: int) -> None:
+    torch.manual_seed(5)
+    module = nn.Sequential(nn.AvgPool3d(side), nn.Conv3d(3, 4, 1), nn.BatchNorm3d(4)).eval()
+    maps = torch.rand(2, 3, 7, 8, 9)
+    quick = folded(module)
+    assert [type(one) for one in quick] == [nn.Identity, nn.Identity, nn.Conv3d]
+    torch.testing.assert_close(quick(maps), module(maps))
+
+
+def test_what_cannot_be_folded_stays() -> None:
+    overlapping = nn.Sequential(nn.AvgPool3d(3, 1), nn.Conv3d(1, 1, 1))
+    wide = nn.Sequential(nn.AvgPool3d(2), nn.Conv3d(1, 1, 3))
+    for module in (overlapping, wide):
+        assert isinstance(folded(module)[0], nn.AvgPool3d)
