@@ -43,10 +43,12 @@ LONG = (
     "network_lists",
     "network_scans",
     "network_folds",
-    "network_phantoms",
+    "network_systems",
+    "network_znet",
     "portal_fuzzed",
     "portal_kills",
     "portal_load",
+    "second_look_phantoms",
 )
 
 chosen = sys.argv[1:] or NAMES

@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.fold_weights --keep DIR --out src/nodulebench/algorithms/classify/weights``
 
-Cases are the blocks, cut as in ``candidate_blocks``, the whole scans, each in its fold of LUNA16,
-and phantoms with seeds of their own. What detectors propose is kept in DIR; the tables of
-``candidate_blocks`` and ``candidate_scans`` are made of the same.
+Cases are the blocks, cut as in ``candidate_blocks``, and the whole scans, each in its fold of
+LUNA16; why no phantoms, ``second_look_phantoms`` tells. What detectors propose is kept in DIR; the
+tables of ``candidate_blocks`` and ``candidate_scans`` are made of the same.
 """
 
 import argparse

@@ -1,0 +1,112 @@
+"""Whether the second look should learn from phantoms too: real nodules and phantoms, both ways.
+
+``python -m benchmarks.second_look_phantoms --keep found/``. Twelve phantoms are learnt from and
+twelve others judged, half of them healthy people and half as clinics see people; real nodules are
+those of the blocks of folds 0 and 1 and of the whole scans, by classifiers that never saw their
+fold.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from benchmarks.candidate_findings import FIVE, Case, Findings
+from benchmarks.candidate_froc import labelled, mixed, sensitivities
+from benchmarks.candidate_phantoms import phantom_case
+from benchmarks.candidate_tables import combined
+from benchmarks.fold_weights import SECOND_LOOK, examples_from, learnt_from
+from benchmarks.proposals import Proposals, findings_of, kept_proposals
+from nodulebench.algorithms.candidates import NAMES
+from nodulebench.algorithms.classify import second_look
+from nodulebench.algorithms.classify.training import Examples
+from nodulebench.formats.lidc.nodule_blocks import FOLDS
+from nodulebench.phantom.patient import People
+from nodulebench.workflows.detect.train import train_on
+
+LEARNT, JUDGED = range(950, 956), range(956, 962)
+"""Numbers of phantoms; no table has any of them."""
+ALWAYS = 99
+"""The fold of what every classifier learns from."""
+CHOSEN = (0, 1)
+PEOPLE: tuple[People, ...] = ("healthy", "clinical")
+SHOWN = (FIVE, ("mot_m5lv1",), ("isicad", "etrocad"))
+
+Keeps = Callable[[Examples], np.ndarray]
+WAYS: dict[str, Keeps] = {
+    "no phantoms": lambda all_of: all_of.fold != ALWAYS,
+    "phantoms": lambda all_of: np.ones(len(all_of), dtype=np.bool_),
+    "what is no nodule in phantoms": lambda all_of: (all_of.fold != ALWAYS) | ~all_of.is_nodule,
+}
+
+
+def phantoms(numbers: Sequence[int], keep: Path) -> list[Proposals]:
+    """What detectors propose in phantoms, each by a name of its own."""
+    found = []
+    for people in PEOPLE:
+        for number in numbers:
+
+            def cases(one: int = number, who: People = people) -> Iterator[Case]:
+                yield phantom_case(one, people=who)
+
+            name = f"phantom-{people}-{number}"
+            for case in kept_proposals(cases, keep / name):
+                nodules = case.nodules.with_columns(case_id=pl.lit(name))
+                found.append(replace(case, case_id=name, nodules=nodules))
+    return found
+
+
+def cpm(findings: Findings, members: tuple[str, ...]) -> float:
+    """Of some detectors together."""
+    cohort = labelled(findings.reference, combined(findings, members))
+    return float(sensitivities(cohort, draws=2)[0].mean())
+
+
+def main() -> None:
+    """Print a line for each way and system."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", type=Path, required=True, help="folder for measured candidates")
+    keep = parser.parse_args().keep
+    real = learnt_from(keep)
+    # not whole scans: calibration is that of people
+    made = [replace(one, fold=ALWAYS, is_whole=False) for one in phantoms(LEARNT, keep)]
+    judged = phantoms(JUDGED, keep)
+    examples = examples_from([*real, *made], SECOND_LOOK)
+    scans = [one for one in real if one.is_whole]
+    blocks = [one for one in real if not one.is_whole and one.fold in CHOSEN]
+    asked = sorted({one.fold for one in [*scans, *blocks, *judged]})
+    print(
+        "| learnt from | detectors | blocks | blocks' nodules, scans' others | scans | phantoms |"
+    )
+    print("|---|---|---|---|---|---|")
+    packaged = second_look.classifier_of
+    for way, keeps in WAYS.items():
+        chosen = examples.chosen(keeps(examples))
+        trained = {
+            fold: train_on(SECOND_LOOK, chosen, [*(one for one in FOLDS if one != fold), ALWAYS])
+            for fold in asked
+        }
+
+        def own(name, weights, names, fold, known=trained):  # type: ignore[no-untyped-def]
+            if name != SECOND_LOOK:
+                return packaged(name, weights, names, fold)
+            return known[-1 if fold is None else fold]
+
+        second_look.classifier_of = own
+        each = [findings_of(part, NAMES) for part in (blocks, scans, judged)]
+        for members in SHOWN:
+            figures = (
+                cpm(each[0], members),
+                float(np.mean(mixed(each[0], each[1], members))),
+                cpm(each[1], members),
+                cpm(each[2], members),
+            )
+            cells = " | ".join(f"{one:.3f}" for one in figures)
+            print(f"| {way} | {'+'.join(members)} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
