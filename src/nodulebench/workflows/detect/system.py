@@ -28,8 +28,8 @@ from nodulebench.workflows.detect.known import SYSTEMS, known_detectors
 from nodulebench.workflows.detect.network_finder import found_by
 from nodulebench.workflows.detect.network_judge import networks_of, read_jury, saw_scan
 
-MISTAKEN = 0.01
-"""How often any judge may be quite mistaken: none is surer than that."""
+LEAST = 1e-6
+"""No judge is surer than that."""
 NOT_SEEN = 0.003
 """What a finding network says of a place where it sees nothing: less than it tells anywhere."""
 LIKELY, NOT_PROPOSED = 0.05, 1e-4
@@ -248,14 +248,10 @@ def _apart_mm(ones: Candidates, others: Candidates) -> FloatArray:
 
 
 def agreed(opinions: Sequence[FloatArray]) -> FloatArray:
-    """Probabilities of several judges -> one, whose log odds are the mean of theirs.
-
-    Each of them may be mistaken, and is then as good as a coin: so none who is sure, and wrong,
-    silences the others.
-    """
+    """Probabilities of several judges -> one, whose log odds are the mean of theirs."""
     if len(opinions) == 1:
         return opinions[0]
-    likely = MISTAKEN / 2 + (1 - MISTAKEN) * np.stack(opinions)
+    likely = np.clip(np.stack(opinions), LEAST, 1 - LEAST)
     odds = np.log(likely / (1 - likely)).mean(axis=0)
     found: FloatArray = 1 / (1 + np.exp(-odds))
     return found
