@@ -1,5 +1,6 @@
 """Parts of a picture -> SVG, in a page or as a file of its own; texts are escaped here alone."""
 
+import re
 from collections.abc import Iterable
 
 from markupsafe import Markup, escape
@@ -43,6 +44,13 @@ def label(x: float, y: float, text: str, kind: str = "") -> str:
 def told_there(shapes: str, text: str) -> str:
     """Shapes that tell a text where one points at them."""
     return f"<g><title>{escape(text)}</title>{shapes}</g>"
+
+
+def placed(picture: str, x: int, y: int) -> str:
+    """A picture at its natural size in another."""
+    found = re.search(r'viewBox="0 0 (\d+) (\d+)"', picture)
+    size = f' width="{found[1]}" height="{found[2]}"' if found else ""
+    return str(picture).replace("<svg", f'<svg x="{x}" y="{y}"{size}', 1)
 
 
 def stand_alone(picture: str, *, medium: Medium = "light", style: str = "") -> str:

@@ -149,10 +149,15 @@ TEXTS = {
     "axis.agreement": "agreement",
     "axis.steps": "training steps",
     "axis.loss": "loss",
+    "axis.area_held_back": "area under the ROC curve, folds that decide",
     "axis.seconds": "median seconds per case",
     "axis.memory": "peak memory, MB",
     "curve.trade_off": "what algorithms cost and find; on the front: {names}",
     "curve.learning": "how the loss of {names} fell while it was trained",
+    "curve.learning_area": (
+        "how the loss of {names} fell while it was trained, and the area under the ROC curve of "
+        "the folds that decide when it stops"
+    ),
     "curve.without_fold": "without fold {fold}",
     "curve.all_folds": "all folds",
     "curve.title": "{curve}: {of}",

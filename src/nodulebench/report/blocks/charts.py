@@ -1,6 +1,5 @@
 """Series of points -> a chart: the plot, its legend, and the data to read values off it."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,7 +9,7 @@ from markupsafe import Markup
 
 from nodulebench.language import Language
 from nodulebench.model.arrays import FloatArray
-from nodulebench.pages.svg import drawing, label
+from nodulebench.pages.svg import drawing, label, placed
 from nodulebench.pages.templates import Block
 from nodulebench.report.blocks.blocks import Switch
 from nodulebench.report.drawing.axes import Axis
@@ -95,18 +94,11 @@ def still_chart(title: str, description: str, x_axis: Axis, y_axis: Axis, line: 
 def with_legend(chart: Chart) -> Markup:
     """A chart as one picture: its title above the plot, what is what below it."""
     width, below = LEFT + WIDTH + RIGHT, TITLE + TOP + HEIGHT + BOTTOM
-    parts = [label(6, 16, chart.title, "axis first"), _placed(chart.picture, 0, TITLE)]
+    parts = [label(6, 16, chart.title, "axis first"), placed(chart.picture, 0, TITLE)]
     for row, (name, style) in enumerate(chart.legend):
         down = below + row * ROW
-        parts += [_placed(style.sample, LEFT, down), label(LEFT + 50, down + 10, name, "first")]
+        parts += [placed(style.sample, LEFT, down), label(LEFT + 50, down + 10, name, "first")]
     return drawing("plot", width, below + len(chart.legend) * ROW, parts, description=chart.title)
-
-
-def _placed(picture: Markup, x: int, y: int) -> str:
-    """A picture at its natural size in another."""
-    found = re.search(r'viewBox="0 0 (\d+) (\d+)"', picture)
-    size = f' width="{found[1]}" height="{found[2]}"' if found else ""
-    return str(picture).replace("<svg", f'<svg x="{x}" y="{y}"{size}', 1)
 
 
 def switched(charts: Sequence[Chart]) -> Chart | Switch | None:

@@ -177,8 +177,12 @@ def train_fold(
 
 
 def draw_learning(training: Training, done: "Sequence[Trained]") -> Path:
-    """A picture of how the loss fell in each training."""
-    curves = {one.fold: [(check.step, check.loss) for check in one.curve] for one in done}
+    """A picture of how the loss fell in each training, and how the area rose of folds held back."""
+    losses = {one.fold: [(check.step, check.loss) for check in one.curve] for one in done}
+    areas = {
+        one.fold: [(at.step, at.area) for at in one.curve if at.area is not None and at.area >= 0]
+        for one in done
+    }
     path = training.course.out / f"{training.name}.svg"
-    replace_whole(path, learning_picture(training.name, curves, language()).encode())
+    replace_whole(path, learning_picture(training.name, losses, areas, language()).encode())
     return path

@@ -5,7 +5,7 @@ POINTS = [(10, 0.7), (20, 0.4), (30, 0.35)]
 
 
 def test_one_training_is_named_at_the_end_of_its_line() -> None:
-    drawn = learning_picture("twoscale", {None: POINTS}, language("en"))
+    drawn = learning_picture("twoscale", {None: POINTS}, {}, language("en"))
 
     assert drawn.startswith("<svg xmlns")
     assert 'aria-label="how the loss of twoscale fell while it was trained"' in drawn
@@ -13,25 +13,43 @@ def test_one_training_is_named_at_the_end_of_its_line() -> None:
     assert ">30<" in drawn
 
 
+def test_the_area_of_folds_that_decide_stands_beside_the_loss() -> None:
+    areas = [(10, 0.71), (20, 0.93), (30, 0.9)]
+    drawn = learning_picture("znet", {0: POINTS, 1: POINTS}, {0: areas, 1: []}, language("en"))
+
+    assert drawn.count(">area under the ROC curve, folds that decide<") == 1
+    assert drawn.count('<path class="curve') == 3
+    assert 'aria-label="how the loss of znet fell while it was trained, and the area' in drawn
+    assert 'viewBox="0 0 1424 492"' in drawn
+    # the best check, in the middle of the steps, is marked
+    assert 'data-at="320.00 93.33"' in drawn
+
+
+def test_without_an_area_there_is_the_loss_alone() -> None:
+    drawn = learning_picture("znet", {0: POINTS}, {0: []}, language("en"))
+
+    assert "folds that decide" not in drawn
+
+
 def test_many_lines_have_no_names_that_would_cover_each_other() -> None:
-    drawn = learning_picture("znet", dict.fromkeys(range(10), POINTS), language("zh"))
+    drawn = learning_picture("znet", dict.fromkeys(range(10), POINTS), {}, language("zh"))
 
     assert "未用第" not in drawn
     assert drawn.count('<path class="curve') == 10
 
 
 def test_nothing_is_drawn_before_the_first_check() -> None:
-    drawn = learning_picture("znet", {None: POINTS}, language("en"))
+    drawn = learning_picture("znet", {None: POINTS}, {}, language("en"))
 
     assert ">10<" in drawn
     assert ">0<" not in drawn
 
 
 def test_a_single_check_is_a_point() -> None:
-    assert ">40<" in learning_picture("znet", {None: [(40, 0.5)]}, language("en"))
+    assert ">40<" in learning_picture("znet", {None: [(40, 0.5)]}, {}, language("en"))
 
 
 def test_two_names_would_cover_each_other_too() -> None:
-    drawn = learning_picture("znet", {0: POINTS, 1: POINTS}, language("en"))
+    drawn = learning_picture("znet", {0: POINTS, 1: POINTS}, {}, language("en"))
 
     assert "without fold" not in drawn
