@@ -151,7 +151,8 @@ def make_algorithm(folder: Path) -> None:
 def make_network(folder: Path) -> None:
     """A scan, candidates in it, and a network that has learnt nothing."""
     from nodulebench.algorithms.networks import NETWORKS
-    from nodulebench.algorithms.networks.weights import Card, write_weights
+    from nodulebench.algorithms.networks.card import Card
+    from nodulebench.algorithms.networks.weights import write_weights
 
     make_chest(folder)
     (folder / "candidates.csv").write_text(CANDIDATES)

@@ -9,10 +9,11 @@ import torch
 
 from nodulebench.algorithms.networks import FINDERS, NETWORKS
 from nodulebench.algorithms.networks.architectures import znet
+from nodulebench.algorithms.networks.card import Card
 from nodulebench.algorithms.networks.finders import znet_unet
 from nodulebench.algorithms.networks.looks import cube
 from nodulebench.algorithms.networks.network import Augment
-from nodulebench.algorithms.networks.weights import Card, write_weights
+from nodulebench.algorithms.networks.weights import write_weights
 from nodulebench.algorithms.unseen import series_digest
 from nodulebench.cli import main
 from nodulebench.formats import bundle, read_submission

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 DIGITS = 16
+NO_FOLD = -1
+"""The fold of scans that are in none: they are judged, and never learnt from."""
+UNTOLD = ""
+"""In place of digests: series that no card tells."""
 
 Learnt = Mapping[int, Sequence[str]]
 """Fold -> the digests of its series."""
@@ -24,8 +28,23 @@ class Carded(Protocol):
         ...
 
     @property
+    def held_back(self) -> Sequence[int]:
+        """Folds that decided when training stopped."""
+        ...
+
+    @property
     def series(self) -> Learnt:
         """All folds of the data, those that were left out too."""
+        ...
+
+    @property
+    def begun_from(self) -> str:
+        """The digest of the weights that it was tuned from; empty: none."""
+        ...
+
+    @property
+    def seen_before(self) -> Sequence[str]:
+        """Digests of what those weights had seen, and those that they were tuned from."""
         ...
 
 
@@ -47,26 +66,42 @@ def series_digest(series: str) -> str:
 
 
 def digests_by_fold(series: Iterable[tuple[str, int]]) -> dict[int, tuple[str, ...]]:
-    """Digests and their folds -> fold by fold, in order, each once; those of no fold (-1) too."""
+    """Digests and their folds -> fold by fold, in order, each once; those of no fold too."""
     found: dict[int, set[str]] = {}
     for digest, fold in series:
         found.setdefault(fold, set()).add(digest)
     return {fold: tuple(sorted(found[fold])) for fold in sorted(found)}
 
 
-def choose_unseen(series: str, cards: Sequence[Carded]) -> Choice:
+def seen_series(card: Carded) -> frozenset[str]:
+    """Digests of all series that made weights what they are, in every generation.
+
+    They were learnt from, or decided when training stopped. ``UNTOLD`` is among them where a card
+    does not tell all.
+    """
+    before = card.seen_before or ((UNTOLD,) if card.begun_from else ())
+    return own_series(card).union(before)
+
+
+def own_series(card: Carded) -> frozenset[str]:
+    """Those of its own training alone."""
+    folds = (*card.folds, *card.held_back)
+    return frozenset[str]().union(*(card.series.get(fold, (UNTOLD,)) for fold in folds))
+
+
+def choose_unseen(series: str, cards: Sequence[Carded], others: Sequence[str] = ()) -> Choice:
     """The weights for a scan: those that never saw it, and of these what learnt from most folds.
 
     Args:
         series: the scan's series UID, or the name that it has in the data.
         cards: of all weights at hand, at least one.
+        others: further names that it may have there; weights that saw one of them saw the scan.
     """
-    digest = series_digest(series)
-    fold_in = [fold_of(digest, card.series) for card in cards]
-    is_unseen = [fold not in card.folds for fold, card in zip(fold_in, cards, strict=True)]
+    digests = [series_digest(name) for name in (series, *others)]
+    is_unseen = [seen_series(card).isdisjoint(digests) for card in cards]
     best = max(range(len(cards)), key=lambda one: (is_unseen[one], len(cards[one].folds), -one))
-    known = (fold for fold in fold_in if fold is not None)
-    return Choice(best, next(known, None), is_unseen[best])
+    folds = (fold_of(digest, card.series) for digest in digests for card in cards)
+    return Choice(best, next((fold for fold in folds if fold is not None), None), is_unseen[best])
 
 
 def fold_of(digest: str, learnt: Learnt) -> int | None:

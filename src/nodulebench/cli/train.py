@@ -10,6 +10,8 @@ from nodulebench.cli.options import COUNT, WHOLE, option
 from nodulebench.cli.progress import ProgressLine
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nodulebench.workflows.detect.train_network import Check, Training
 
 FIGURES = {
@@ -87,6 +89,10 @@ def command(
     """
     from nodulebench.workflows.detect.known import known_networks
 
+    if patience is not None and stop_by is None:
+        raise click.UsageError("--patience takes --stop-by too, the folds that decide.")
+    if without_fold is not None and folds is not None:
+        raise click.UsageError("--without-fold and --folds say the same: give one of them.")
     if name in known_networks():
         from nodulebench.workflows.detect.train_network import Wanted, prepare_training
 
@@ -97,7 +103,7 @@ def command(
             seed,
             "printed" if schedule == "printed" else "scaled",
             patience,
-            tuple(one for one in _folds(stop_by) if one is not None),
+            _fold_numbers(stop_by),
             start,
         )
         with ProgressLine("reading examples"):
@@ -125,11 +131,8 @@ def _train(training: "Training", folds: "list[int] | list[int | None]") -> None:
 
     learnt, nodules = training.candidates
     steps = training.steps
-    with ProgressLine("trying a few steps"):
-        seconds = training.seconds
     click.echo(
-        f"{learnt} candidates to learn from, {nodules} of them nodules; "
-        f"about {_duration(seconds)} for each of {len(folds)} trainings on this machine"
+        f"{learnt} candidates to learn from, {nodules} of them nodules; {_outlook(training, folds)}"
     )
     done = []
     for fold in folds:
@@ -138,9 +141,29 @@ def _train(training: "Training", folds: "list[int] | list[int | None]") -> None:
             tell = partial(_tell, line, called, steps)
             one = train_fold(training, fold, tell)
         done.append(one)
-        told = "".join(f"{FIGURES[name]} {value:.4f}; " for name, value in one.card.figures.items())
-        click.echo(f"{called}: {told}{_duration(one.seconds)}; wrote {one.path}")
+        told = "".join(
+            f"{FIGURES.get(name, name)} {value:.4f}; " for name, value in one.card.figures.items()
+        )
+        how = "was done before;" if one.was_done else f"{_duration(one.seconds)}; wrote"
+        click.echo(f"{called}: {told}{how} {one.path}")
     click.echo(f"wrote {draw_learning(training, done)}")
+
+
+def _outlook(training: "Training", folds: "Sequence[int | None]") -> str:
+    """What is still to do, and about how long it takes."""
+    before = training.count_done(folds)
+    with ProgressLine("trying a few steps"):
+        seconds = training.seconds_left(folds)
+    if seconds is None:
+        return "all was done before"
+    at_most = "at most " if training.course.held_back else ""
+    told = f"{at_most}about {_duration(seconds)} for {_trainings(len(folds) - before)}"
+    done = f"; {_trainings(before)} done before" if before else ""
+    return f"{told} on this machine{done}"
+
+
+def _trainings(count: int) -> str:
+    return "1 training" if count == 1 else f"{count} trainings"
 
 
 def _tell(line: ProgressLine, called: str, steps: int, check: "Check") -> None:
@@ -150,12 +173,21 @@ def _tell(line: ProgressLine, called: str, steps: int, check: "Check") -> None:
 def _folds(text: str | None) -> list[int | None]:
     try:
         parts = text.split(",") if text else []
-        return [None if one == "all" else int(one) for one in parts]
+        return list(dict.fromkeys(None if one == "all" else int(one) for one in parts))
     except ValueError as error:
         raise click.UsageError(f"folds are numbers or 'all', not '{text}'.") from error
+
+
+def _fold_numbers(text: str | None) -> tuple[int, ...]:
+    found = _folds(text)
+    if None in found:
+        raise click.UsageError(f"--stop-by takes numbers of folds, not '{text}'.")
+    return tuple(one for one in found if one is not None)
 
 
 def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"

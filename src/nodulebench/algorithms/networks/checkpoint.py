@@ -1,6 +1,10 @@
-"""A learner <-> a file: weights, their average, the optimiser and the step, without any pickle."""
+"""A learner <-> a file: weights, their average, the optimiser and the step, without any pickle.
+
+The file says of which training it is, so that no other goes on with it.
+"""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,17 +13,20 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from nodulebench.errors import InputError
+from nodulebench.algorithms.networks.card import differences
+from nodulebench.errors import InputError, first_line
 from nodulebench.storage.durable import replace_whole
 
 if TYPE_CHECKING:
     from nodulebench.algorithms.networks.training import Learner
 
-SCHEMA = "nodulebench/checkpoint@1"
+SCHEMA = "nodulebench/checkpoint@2"
+REMEDY = "Choose another folder, or delete it to begin anew."
+_DAMAGED = (OSError, SafetensorError, LookupError, ValueError, TypeError, RuntimeError)
 
 
-def write_checkpoint(path: Path, learner: "Learner") -> None:
-    """Keep a learner; the file is replaced whole."""
+def write_checkpoint(path: Path, learner: "Learner", run: Mapping[str, Any]) -> None:
+    """Keep a learner and what its training is; the file is replaced whole."""
     tensors = {f"module.{name}": one for name, one in learner.module.state_dict().items()}
     if learner.average is not learner.module:
         tensors |= {f"average.{name}": one for name, one in learner.average.state_dict().items()}
@@ -35,7 +42,9 @@ def write_checkpoint(path: Path, learner: "Learner") -> None:
     about = {
         "schema": SCHEMA,
         "step": learner.step,
+        "run": run,
         "best": learner.best,
+        "best_step": learner.best_step,
         "since_best": learner.since_best,
         "plain": others,
     }
@@ -54,15 +63,36 @@ def plain(values: Tensor, *, is_half: bool = False) -> Tensor:
     return found.clone(memory_format=torch.contiguous_format)
 
 
-def read_checkpoint(path: Path, learner: "Learner") -> None:
-    """Bring a learner to where it was.
+def read_step(path: Path, run: Mapping[str, Any]) -> int:
+    """The step that a training was at.
 
     Raises:
-        InputError: if the file is damaged, or of another network.
+        InputError: if the file is damaged, or of another training.
     """
     try:
         with safe_open(path, framework="pt") as file:
             about = json.loads((file.metadata() or {})["about"])
+        schema, was, step = about["schema"], dict(about.get("run", {})), int(about["step"])
+    except (*_DAMAGED, AttributeError) as error:
+        raise _damaged(path, error) from error
+    if schema != SCHEMA:
+        raise InputError.at(path, f"has the schema '{schema}', not '{SCHEMA}'.", REMEDY)
+    told = differences(was, run)
+    if told:
+        raise InputError.at(path, f"is the state of another training ({told}).", REMEDY)
+    return step
+
+
+def read_checkpoint(path: Path, learner: "Learner", run: Mapping[str, Any]) -> None:
+    """Bring a learner to where it was.
+
+    Raises:
+        InputError: if the file is damaged, or of another training.
+    """
+    step = read_step(path, run)
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads(file.metadata()["about"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         learner.module.load_state_dict(_under("module.", tensors))
         if learner.average is not learner.module:
@@ -74,13 +104,17 @@ def read_checkpoint(path: Path, learner: "Learner") -> None:
             state.setdefault(int(number), {})[name] = value
         groups = learner.optimizer.state_dict()["param_groups"]
         learner.optimizer.load_state_dict({"state": state, "param_groups": groups})
-        learner.step, learner.best = int(about["step"]), float(about["best"])
-        learner.since_best = int(about["since_best"])
-    except (OSError, SafetensorError, KeyError, ValueError, RuntimeError) as error:
-        what = str(error).partition("\n")[0]
-        raise InputError.at(
-            path, f"is no checkpoint of this network ({what}).", "Remove it to begin anew."
-        ) from error
+        learner.step, learner.best = step, float(about["best"])
+        learner.best_step, learner.since_best = int(about["best_step"]), int(about["since_best"])
+    except _DAMAGED as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    what = first_line(error)
+    return InputError.at(
+        path, f"is no checkpoint of this network ({what}).", "Delete it to begin anew."
+    )
 
 
 def _under(start: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -22,18 +22,20 @@ import torch
 from torch import Tensor, nn
 
 from nodulebench.algorithms.networks import network_named
+from nodulebench.algorithms.networks.card import Card, differences, recipe_facts, run_facts
+from nodulebench.algorithms.networks.checkpoint import read_step
 from nodulebench.algorithms.networks.examples import Examples
 from nodulebench.algorithms.networks.finders.finder import Finder
 from nodulebench.algorithms.networks.finders.search import search
 from nodulebench.algorithms.networks.judging import area_under_roc, judge
 from nodulebench.algorithms.networks.network import Network, Recipe
-from nodulebench.algorithms.networks.training import Check, train
-from nodulebench.algorithms.networks.weights import Card, read_card, write_weights
-from nodulebench.errors import InputError
+from nodulebench.algorithms.networks.training import Check, learn
+from nodulebench.algorithms.networks.weights import read_card, write_weights
+from nodulebench.algorithms.unseen import NO_FOLD, UNTOLD, own_series, seen_series
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.storage.durable import replace_whole
 
-TRIED_STEPS = 4
-"""Steps that are timed before a training begins; the first of them does not count."""
+WEIGHTS, CURVE, STATE = ".safetensors", ".curve.json", ".state"
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Trained:
     curve: tuple[Check, ...]
     seconds: float
     """That it learnt in this run; 0: it was done before."""
+    was_done: bool = False
+    """Whether it was done before."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,8 @@ class Course:
     seed: int = 0
     start: nn.Module | None = None
     """A trained network whose weights it begins with."""
-    begun_from: str = ""
-    """The digest of those weights."""
+    origin: Card | None = None
+    """The card of those weights."""
     held_back: tuple[int, ...] = ()
     """Folds whose candidates decide when it stops."""
 
@@ -73,82 +77,136 @@ def train_without(
     """Train a network on all folds but one (None: on all), and let it judge what it never saw.
 
     Raises:
-        InputError: if the examples have no such fold, or a kept state is of another run.
+        InputError: if the examples have no such fold, it was seen before, or kept weights or a kept
+            state are of another run.
     """
     network, examples = network_named(name), course.examples
+    card = planned_card(name, fold, course)
+    stem = stem_of(name, fold, course)
+    left = steps_left(card, stem)
+    course.out.mkdir(parents=True, exist_ok=True)
+    weights, curve_file, state = (_beside(stem, end) for end in (WEIGHTS, CURVE, STATE))
+    if left is None:
+        return Trained(fold, weights, read_card(weights), _curve(curve_file), 0.0, was_done=True)
+    curve = list(_curve(curve_file)) if state.is_file() else []
+
+    def tell(check: Check) -> None:
+        curve[:] = [one for one in curve if one.step < check.step] + [check]
+        text = json.dumps([asdict(one) for one in curve])
+        replace_whole(curve_file, text.encode())
+        told(check)
+
     how = course.recipe or network.recipe
-    known = sorted(set(examples.fold.tolist()) - {-1})
+    begin = time.perf_counter()
+    learner = learn(
+        network,
+        examples,
+        list(card.folds),
+        held_back=list(course.held_back) or None,
+        recipe=how,
+        seed=course.seed,
+        keep=state,
+        run=run_facts(card),
+        start=course.start,
+        told=tell,
+    )
+    seconds = time.perf_counter() - begin
+    module = learner.average
+    if isinstance(network, Finder):
+        figures = _find_unseen(module, network, examples, fold, stem)
+    else:
+        figures = _judge_unseen(module, network, examples, fold, stem, how.tries)
+    whole = replace(
+        card,
+        figures=figures,
+        steps_taken=learner.step,
+        kept_step=learner.best_step if learner.kept else None,
+    )
+    write_weights(weights, module, whole)
+    state.unlink(missing_ok=True)
+    return Trained(fold, weights, read_card(weights), tuple(curve), seconds)
+
+
+def planned_card(name: str, fold: int | None, course: Course) -> Card:
+    """The card of a training before anything came of it.
+
+    Raises:
+        InputError: if the examples have no such fold, or what is left out was seen before.
+    """
+    examples, origin = course.examples, course.origin
+    how = course.recipe or network_named(name).recipe
+    known = sorted(set(examples.fold.tolist()) - {NO_FOLD})
     absent = sorted({*course.held_back, *([] if fold is None else [fold])} - set(known))
     if absent:
         raise InputError.at("examples", f"have no fold {', '.join(map(str, absent))}.")
-    learnt = [one for one in known if one != fold and one not in course.held_back]
-    stem = course.out / f"{name}-{'all' if fold is None else fold}"
-    paths = {end: stem.with_name(f"{stem.name}.{end}") for end in ("safetensors", "curve.json")}
-    course.out.mkdir(parents=True, exist_ok=True)
     card = Card(
         name,
         course.seed,
         how.steps,
         str(examples.about.get("data", "")),
         examples.digest,
-        tuple(learnt),
+        tuple(one for one in known if one != fold and one not in course.held_back),
         series=examples.series_by_fold,
-        begun_from=course.begun_from,
+        begun_from="" if origin is None else origin.parameters,
+        held_back=course.held_back,
+        seen_before=() if origin is None else tuple(sorted(seen_series(origin))),
+        recipe=recipe_facts(how, course.held_back),
     )
-    if paths["safetensors"].is_file():
-        kept = read_card(paths["safetensors"])
-        if replace(kept, figures={}, parameters="") != card:
-            raise InputError.at(
-                paths["safetensors"], "was trained in another way.", "Choose another folder."
-            )
-        return Trained(fold, paths["safetensors"], kept, _curve(paths["curve.json"]), 0.0)
-    state = stem.with_name(f"{stem.name}.state")
-    curve = list(_curve(paths["curve.json"])) if state.is_file() else []
-
-    def tell(check: Check) -> None:
-        curve[:] = [one for one in curve if one.step < check.step] + [check]
-        text = json.dumps([asdict(one) for one in curve])
-        replace_whole(paths["curve.json"], text.encode())
-        told(check)
-
-    begin = time.perf_counter()
-    module = train(
-        network,
-        examples,
-        learnt,
-        held_back=list(course.held_back) or None,
-        recipe=how,
-        seed=course.seed,
-        keep=state,
-        start=course.start,
-        told=tell,
-    )
-    seconds = time.perf_counter() - begin
-    if isinstance(network, Finder):
-        figures = _find_unseen(module, network, examples, fold, stem)
-    else:
-        figures = _judge_unseen(module, network, examples, fold, stem, how.tries)
-    write_weights(paths["safetensors"], module, replace(card, figures=figures))
-    state.unlink(missing_ok=True)
-    found = read_card(paths["safetensors"])
-    return Trained(fold, paths["safetensors"], found, tuple(curve), seconds)
+    refuse_any(_seen_problems(card, fold))
+    return card
 
 
-def estimated_seconds(
-    name: str, examples: Examples, folds: Sequence[int], recipe: Recipe | None = None
-) -> float:
-    """About how long one training will take here: a few steps are tried."""
-    network = network_named(name)
-    how = replace(recipe or network.recipe, check_every=1, patience=0)
-    at: list[float] = []
-    train(
-        network,
-        examples,
-        list(folds),
-        recipe=replace(how, steps=TRIED_STEPS),
-        told=lambda _: at.append(time.perf_counter()),
-    )
-    return (at[-1] - at[0]) / (len(at) - 1) * how.steps
+def steps_left(card: Card, stem: Path) -> int | None:
+    """Steps that a training still has to take; None: it was done before.
+
+    Raises:
+        InputError: if kept weights or a kept state are of another run.
+    """
+    weights, state = (_beside(stem, end) for end in (WEIGHTS, STATE))
+    if weights.is_file():
+        told = _in_what(read_card(weights), card)
+        if told:
+            what = f"was trained in another way ({told})."
+            raise InputError.at(weights, what, "Choose another folder.")
+        return None
+    return card.steps - (read_step(state, run_facts(card)) if state.is_file() else 0)
+
+
+def stem_of(name: str, fold: int | None, course: Course) -> Path:
+    """How the names of a training's files begin."""
+    return course.out / f"{name}-{'all' if fold is None else fold}"
+
+
+def _beside(stem: Path, end: str) -> Path:
+    return stem.with_name(stem.name + end)
+
+
+def _in_what(kept: Card, card: Card) -> str:
+    """In what weights were trained in another way, as far as their card tells."""
+    was, now = run_facts(kept), run_facts(card)
+    return differences(was, {name: now[name] for name in now if name in was or kept.recipe})
+
+
+def _seen_problems(card: Card, fold: int | None) -> list[Problem]:
+    """Why weights could not be said never to have seen what they leave out."""
+    called = "scans of no fold" if fold is None else f"fold {fold}"
+    if fold in card.held_back:
+        remedy = "Let others decide, or leave others out."
+        return [Problem(called, "is left out, and decides when training stops.", remedy)]
+    left_out = set(card.series.get(NO_FOLD if fold is None else fold, ()))
+    own = left_out & own_series(card) - {UNTOLD}
+    before = left_out.intersection(card.seen_before) - {UNTOLD}
+    if own:
+        what = f"{len(own)} series of {called} stand in a fold that is learnt from, too."
+        return [Problem("examples", what, "Keep a series in one fold.")]
+    where, remedy = "weights to begin with", "Begin anew, or with weights that left the same out."
+    if before:
+        what = f"have seen {len(before)} series of {called}, which shall be left out."
+        return [Problem(where, what, remedy)]
+    if left_out and UNTOLD in left_out.union(card.seen_before) and card.begun_from:
+        what = f"do not tell all series that they have seen, so that {called} may be among them."
+        return [Problem(where, what, remedy)]
+    return []
 
 
 def _judge_unseen(
@@ -160,7 +218,7 @@ def _judge_unseen(
     tries: int,
 ) -> dict[str, float]:
     """Keep the probabilities of all candidates of scans that were not learnt from."""
-    chosen = examples.judged([-1] if fold is None else [fold, -1])
+    chosen = examples.judged([NO_FOLD] if fold is None else [fold, NO_FOLD])
     score = judge(module, network, examples, chosen, tries=tries)
     path = stem.with_name(f"{stem.name}.npz")
     with path.open("wb") as file:
@@ -182,7 +240,7 @@ def _find_unseen(
         nodule.
     """
     folds = examples.fold.tolist()
-    unseen = [one for one, of in enumerate(folds) if of == -1 or of == fold]
+    unseen = [one for one, of in enumerate(folds) if of in (NO_FOLD, fold)]
     found = {
         which: search(module, finder, examples.scans, which, *examples.seen[which])
         for which in unseen

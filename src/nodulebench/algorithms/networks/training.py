@@ -5,7 +5,7 @@ interrupted goes on exactly as it would have gone.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import cos, isfinite, pi
 from pathlib import Path
@@ -53,12 +53,18 @@ class Learner:
     optimizer: torch.optim.Optimizer
     step: int = 0
     best: float = -1.0
+    best_step: int = 0
     since_best: int = 0
     kept: dict[str, Tensor] = field(default_factory=dict)
     """The weights of the best check, where some candidates were held back."""
 
 
-def train(
+def train(network: Network | Finder, examples: Examples, folds: list[int], **how: Any) -> nn.Module:
+    """A trained network, ready to judge; ``how`` is what ``learn`` takes."""
+    return learn(network, examples, folds, **how).average
+
+
+def learn(
     network: Network | Finder,
     examples: Examples,
     folds: list[int],
@@ -67,9 +73,10 @@ def train(
     recipe: Recipe | None = None,
     seed: int = 0,
     keep: Path | None = None,
+    run: Mapping[str, Any] | None = None,
     start: nn.Module | None = None,
     told: Told = untold,
-) -> nn.Module:
+) -> Learner:
     """Train a network.
 
     Args:
@@ -80,11 +87,12 @@ def train(
         recipe: how; None: the network's own.
         seed: of everything random.
         keep: where the state is kept, and taken up again if it is there.
+        run: what this training is; a kept state of another one is refused.
         start: a trained network of this kind whose weights it begins with; None: drawn anew.
         told: what a check found.
 
     Returns:
-        The trained network, ready to judge.
+        The learner at its end; its average is the trained network, ready to judge.
 
     Raises:
         InputError: if the folds hold no nodule or nothing else, the state is of another run, or
@@ -95,10 +103,10 @@ def train(
     torch.manual_seed(seed)
     learner = _begin(network, how, device, start)
     if keep is not None and keep.is_file():
-        read_checkpoint(keep, learner)
+        read_checkpoint(keep, learner, run or {})
     lesson = lesson_of(network, examples, folds, how)
     lost: list[Tensor] = []
-    while learner.step < how.steps:
+    while not _is_done(learner, how):
         lost.append(_step(learner, lesson, how, seed, device))
         learner.step += 1
         if learner.step % how.check_every and learner.step < how.steps:
@@ -117,13 +125,11 @@ def train(
         lost = []
         _remember_best(learner, area)
         if keep is not None:
-            write_checkpoint(keep, learner)
-        if how.patience and learner.since_best >= how.patience:
-            break
+            write_checkpoint(keep, learner, run or {})
     if learner.kept:
         learner.average.load_state_dict(learner.kept)
     learner.average.eval()
-    return learner.average
+    return learner
 
 
 def convolutions_a_second(network: Network | Finder, examples: Examples, how: Recipe) -> float:
@@ -216,6 +222,11 @@ def _learn(
     return loss.detach()
 
 
+def _is_done(learner: Learner, how: Recipe) -> bool:
+    has_waited = 0 < how.patience <= learner.since_best
+    return has_waited or learner.step >= how.steps
+
+
 def _remember_best(learner: Learner, area: float | None) -> None:
     if area is None:
         return
@@ -223,7 +234,7 @@ def _remember_best(learner: Learner, area: float | None) -> None:
     if area > learner.best:
         state = learner.average.state_dict()
         learner.kept = {name: one.detach().clone() for name, one in state.items()}
-        learner.best, learner.since_best = area, 0
+        learner.best, learner.best_step, learner.since_best = area, learner.step, 0
 
 
 def _follow(learner: Learner, how: Recipe) -> None:

@@ -8,7 +8,7 @@ No pickle is ever read: a weight file can hold numbers and text, and nothing tha
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,37 +18,14 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from nodulebench.algorithms.networks import network_named
+from nodulebench.algorithms.networks.card import SCHEMA, Card, card_of
 from nodulebench.algorithms.networks.checkpoint import plain
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.storage.durable import replace_whole
 
-SCHEMA = "nodulebench/network-weights@1"
 STEP = "/step"
 """Ends the name of the steps of a tensor of eight bits."""
 MOST = 127
-
-
-@dataclass(frozen=True)
-class Card:
-    """Where weights come from."""
-
-    network: str
-    seed: int
-    steps: int
-    data: str
-    """What they were trained on, in words."""
-    digest: str
-    """Of the examples."""
-    folds: tuple[int, ...]
-    """Folds whose candidates were learnt from; a scan of another fold was never seen."""
-    figures: dict[str, float] = field(default_factory=dict)
-    """What was measured on candidates that were never seen."""
-    series: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """All folds of the data with the digests of their series (``algorithms/unseen.py``)."""
-    begun_from: str = ""
-    """The digest of the weights that it was tuned from; empty: drawn anew."""
-    parameters: str = ""
-    """The digest of its own weights, once they are in a file."""
 
 
 def write_weights(path: Path, module: nn.Module, card: Card, *, is_small: bool = False) -> None:
@@ -70,7 +47,7 @@ def read_card(path: Path) -> Card:
     Raises:
         InputError: if it is no weight file of a network.
     """
-    return _card(_about(path), path)
+    return card_of(_about(path), path)
 
 
 def read_weights(path: Path) -> tuple[nn.Module, Card]:
@@ -81,11 +58,11 @@ def read_weights(path: Path) -> tuple[nn.Module, Card]:
     """
     card = read_card(path)
     try:
+        module = network_named(card.network).build()
         with safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if _digest(tensors) != card.parameters:
             raise InputError.at(path, "its numbers are not those of its card.", "Fetch it anew.")
-        module = network_named(card.network).build()
         module.load_state_dict(_whole(tensors))
     except UnknownNameError as error:
         raise InputError.at(path, str(error)) from error
@@ -116,29 +93,17 @@ def _beside(step: Tensor, values: Tensor) -> Tensor:
     return step.reshape(-1, *[1] * (values.ndim - 1))
 
 
-def _about(path: Path) -> dict[str, Any]:
+def _about(path: Path) -> Any:
     try:
         with safe_open(path, framework="pt") as file:
-            about: dict[str, Any] = json.loads((file.metadata() or {})["card"])
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
+            return json.loads((file.metadata() or {})["card"])
+    except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:
         what = str(error).partition("\n")[0]
         raise InputError.at(
             path,
             f"is no weight file of a network ({what}).",
             "Weights are safetensors files with a card, as nodulebench writes them.",
         ) from error
-    if about.get("schema") != SCHEMA:
-        raise InputError.at(path, f"has the schema '{about.get('schema')}', not '{SCHEMA}'.")
-    return about
-
-
-def _card(about: dict[str, Any], path: Path) -> Card:
-    try:
-        given = {one.name: about[one.name] for one in fields(Card) if one.name in about}
-        series = {int(fold): tuple(one) for fold, one in given.get("series", {}).items()}
-        return Card(**{**given, "folds": tuple(given["folds"]), "series": series})
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError.at(path, f"its card is damaged ({error}).", "Fetch it anew.") from error
 
 
 def _digest(tensors: dict[str, Tensor]) -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from nodulebench.algorithms.chest import see_chest
-from nodulebench.algorithms.unseen import series_digest
+from nodulebench.algorithms.unseen import NO_FOLD, series_digest
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats import read_reference
 from nodulebench.formats.images.case_images import NoImageError, image_reader
@@ -50,7 +50,6 @@ from nodulebench.workflows.detect.system import finding_names
 SEED = 16
 """Of the faces of blocks that are moved in."""
 SLOWEST_S = 1800.0
-NO_FOLD = -1
 CANDIDATES, FOLDS, REFERENCE = "candidates.csv", "folds.csv", "reference"
 
 

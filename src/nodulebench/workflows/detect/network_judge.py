@@ -23,7 +23,7 @@ from nodulebench.model.notice import Notice
 from nodulebench.optional_package import needs
 
 if TYPE_CHECKING:
-    from nodulebench.algorithms.networks.weights import Card
+    from nodulebench.algorithms.networks.card import Card
 
 SUFFIX = ".safetensors"
 PURPOSE = "judging with a network"
@@ -188,6 +188,5 @@ def weight_files(path: Path) -> list[Path]:
 
 
 def choose(names: Sequence[str], cards: "Sequence[Card]") -> Choice:
-    """By the first name that the data know; by any, if they know none."""
-    choices = [choose_unseen(name, cards) for name in names]
-    return next((one for one in choices if one.fold is not None), choices[0])
+    """By all names that a scan may have in the data; its fold is that of the first they know."""
+    return choose_unseen(names[0], cards, names[1:])

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from nodulebench.algorithms.networks import FINDERS, NETWORKS, network_named
-from nodulebench.errors import InputError
+from nodulebench.algorithms.unseen import NO_FOLD
+from nodulebench.errors import InputError, made_of_each
 from nodulebench.language import language
 from nodulebench.model.tables import PLACE
 from nodulebench.optional_package import needs
@@ -17,7 +18,7 @@ from nodulebench.report.drawing.pictures.learning import learning_picture
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.durable import replace_whole
 from nodulebench.workflows.detect.candidate_lists import read_places
-from nodulebench.workflows.detect.examples import CANDIDATES, NO_FOLD
+from nodulebench.workflows.detect.examples import CANDIDATES
 
 if TYPE_CHECKING:
     from nodulebench.algorithms.networks.cross_validation import Course, Trained
@@ -73,12 +74,29 @@ class Training:
         chosen = examples.learnt(self.folds)
         return len(chosen), int(examples.is_nodule[chosen].sum())
 
-    @property
-    def seconds(self) -> float:
-        """About how long one training takes here."""
-        from nodulebench.algorithms.networks.cross_validation import estimated_seconds
+    def count_done(self, folds: Sequence[int | None]) -> int:
+        """How many trainings were done before.
 
-        return estimated_seconds(self.name, self.course.examples, self.folds, self.course.recipe)
+        Raises:
+            InputError: with everything that stands against any of them.
+        """
+        from nodulebench.algorithms.networks.cross_validation import (
+            planned_card,
+            stem_of,
+            steps_left,
+        )
+
+        def is_done(fold: int | None) -> bool:
+            card = planned_card(self.name, fold, self.course)
+            return steps_left(card, stem_of(self.name, fold, self.course)) is None
+
+        return sum(made_of_each(folds, is_done))
+
+    def seconds_left(self, folds: Sequence[int | None]) -> float | None:
+        """About how long the trainings that are not done will take here; None: all are done."""
+        from nodulebench.algorithms.networks.estimate import seconds_left
+
+        return seconds_left(self.name, folds, self.course)
 
 
 def prepare_training(
@@ -101,12 +119,9 @@ def prepare_training(
         from nodulebench.algorithms.networks.device import best_device
         from nodulebench.algorithms.networks.examples import join_examples, read_examples
         from nodulebench.algorithms.networks.weights import read_weights
-    start, begun_from = None, ""
-    if how.start is not None:
-        start, card = read_weights(how.start)
-        begun_from = card.parameters
-        if card.network != name:
-            raise InputError.at(how.start, f"holds weights of '{card.network}', not of '{name}'.")
+    start, card = (None, None) if how.start is None else read_weights(how.start)
+    if card is not None and card.network != name:
+        raise InputError.at(str(how.start), f"holds weights of '{card.network}', not of '{name}'.")
     whole = join_examples([read_examples(folder) for folder in examples])
     places = pl.concat([read_places(folder / CANDIDATES) for folder in examples])
     if places.height != int(whole.is_judged.sum()):
@@ -117,7 +132,7 @@ def prepare_training(
         recipe_of(name, how),
         how.seed,
         start,
-        begun_from,
+        card,
         how.held_back,
     )
     return Training(name, course, places)
@@ -127,9 +142,13 @@ def recipe_of(name: str, wanted: Wanted) -> "Recipe":
     """How a network shall learn.
 
     Raises:
-        InputError: if its paper prints no schedule.
+        InputError: if its paper prints no schedule, or no fold can decide when it stops.
     """
     network = network_named(name)
+    if wanted.held_back and name in FINDERS:
+        raise InputError.at(
+            f"network '{name}'", "finds nodules itself, so that no fold can decide when it stops."
+        )
     if wanted.schedule == "printed" and network.printed is None:
         printed = [one for one in NETWORKS if NETWORKS[one].printed is not None]
         raise InputError.at(

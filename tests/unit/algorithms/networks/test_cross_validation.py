@@ -6,16 +6,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from nodulebench.algorithms.networks import NETWORKS  # noqa: E402
+from nodulebench.algorithms.networks import NETWORKS, cross_validation, training  # noqa: E402
 from nodulebench.algorithms.networks.cross_validation import (  # noqa: E402
     Course,
-    estimated_seconds,
+    Trained,
     train_without,
 )
 from nodulebench.algorithms.networks.examples import Examples, make_examples  # noqa: E402
 from nodulebench.algorithms.networks.patches import scans_of  # noqa: E402
 from nodulebench.algorithms.networks.training import Check  # noqa: E402
-from nodulebench.algorithms.networks.weights import read_weights  # noqa: E402
+from nodulebench.algorithms.networks.weights import read_weights, write_weights  # noqa: E402
 from nodulebench.algorithms.unseen import choose_unseen, series_digest  # noqa: E402
 from nodulebench.errors import InputError  # noqa: E402
 
@@ -89,6 +89,7 @@ def test_a_killed_fold_is_taken_up_again_and_a_finished_one_is_kept(
     assert resumed.path.read_bytes() == whole.path.read_bytes()
     assert resumed.curve == whole.curve
     again = train_without(NAME, 0, course)
+    assert again.was_done
     assert (again.seconds, again.card, again.curve) == (0.0, whole.card, whole.curve)
 
 
@@ -101,6 +102,202 @@ def test_weights_of_another_run_are_not_taken_for_this_one(
         train_without(NAME, 0, Course(examples, tmp_path, RECIPE, seed=1))
 
 
+def test_kept_weights_of_another_recipe_are_not_taken_for_these(
+    examples: Examples, tmp_path: Path
+) -> None:
+    train_without(NAME, 0, Course(examples, tmp_path, RECIPE))
+
+    with pytest.raises(InputError, match=r"in another way \(rate 0\.1, not 0\.5; batch 8, not 4\)"):
+        train_without(NAME, 0, Course(examples, tmp_path, replace(RECIPE, rate=0.5, batch=4)))
+
+
+def test_weights_whose_card_tells_no_recipe_are_kept_as_they_were(
+    examples: Examples, tmp_path: Path
+) -> None:
+    done = train_without(NAME, 0, Course(examples, tmp_path, RECIPE))
+    module, card = read_weights(done.path)
+    write_weights(done.path, module, replace(card, recipe={}, steps_taken=None))
+
+    assert train_without(NAME, 0, Course(examples, tmp_path, replace(RECIPE, rate=0.5))).was_done
+    with pytest.raises(InputError, match=r"in another way \(seed 0, not 1\)"):
+        train_without(NAME, 0, Course(examples, tmp_path, RECIPE, seed=1))
+
+
+OTHERS = {
+    r"seed 0, not 77": {"seed": 77},
+    r"steps 6, not 4": {"recipe": replace(RECIPE, steps=4)},
+    r"batch 8, not 4": {"recipe": replace(RECIPE, batch=4)},
+    r"augment shift mm 0\.0, not 2\.0": {
+        "recipe": replace(RECIPE, augment=replace(RECIPE.augment, shift_mm=2.0))
+    },
+    r"folds 1, 2, not 2; held back none, not 1": {"held_back": (1,)},
+}
+
+
+@pytest.mark.parametrize("told", OTHERS)
+def test_a_killed_training_does_not_go_on_as_another(
+    told: str, examples: Examples, tmp_path: Path
+) -> None:
+    course = Course(examples, tmp_path, RECIPE)
+    _kill(0, course)
+
+    with pytest.raises(InputError, match=rf"m5lcad-0\.state: is the state of another .*\({told}"):
+        train_without(NAME, 0, replace(course, **OTHERS[told]))
+    assert not (tmp_path / "m5lcad-0.safetensors").exists()
+
+
+def test_a_killed_training_does_not_go_on_with_other_examples(
+    examples: Examples, tmp_path: Path
+) -> None:
+    course = Course(examples, tmp_path, RECIPE)
+    _kill(0, course)
+    turned = replace(examples, is_nodule=~examples.is_nodule)
+
+    told = r"another training \(examples sha256:\w{8}, not sha256:\w{8}\)\. Choose another folder"
+    with pytest.raises(InputError, match=told):
+        train_without(NAME, 0, replace(course, examples=turned))
+
+
+def test_a_killed_training_does_not_go_on_from_another_start(
+    examples: Examples, tmp_path: Path
+) -> None:
+    first = train_without(NAME, 0, Course(examples, tmp_path / "a", RECIPE))
+    course = Course(examples, tmp_path / "b", RECIPE)
+    _kill(0, course)
+
+    with pytest.raises(InputError, match=r"begun from none, not sha256:\w{8}"):
+        train_without(NAME, 0, _tuned(course, first))
+
+
+def test_a_state_without_a_word_of_its_training_is_told(examples: Examples, tmp_path: Path) -> None:
+    course = Course(examples, tmp_path, RECIPE)
+    _kill(0, course)
+    state = tmp_path / "m5lcad-0.state"
+    older = state.read_bytes().replace(b"checkpoint@2", b"checkpoint@1")
+    state.write_bytes(older)
+
+    with pytest.raises(InputError, match=r"has the schema 'nodulebench/checkpoint@1', not '.*@2'"):
+        train_without(NAME, 0, course)
+
+
+def test_how_often_it_is_checked_makes_no_other_training_where_no_fold_decides(
+    examples: Examples, tmp_path: Path
+) -> None:
+    course = Course(examples, tmp_path, RECIPE)
+    _kill(0, course)
+    whole = train_without(NAME, 0, Course(examples, tmp_path / "whole", RECIPE))
+
+    often = train_without(NAME, 0, replace(course, recipe=replace(RECIPE, check_every=1)))
+
+    assert often.path.read_bytes() == whole.path.read_bytes()
+    stopped = Course(examples, tmp_path / "b", RECIPE, held_back=(1,))
+    _kill(0, stopped)
+    with pytest.raises(InputError, match="check every 2, not 1"):
+        train_without(NAME, 0, replace(stopped, recipe=replace(RECIPE, check_every=1)))
+
+
+def _kill(fold: int, course: Course) -> None:
+    """A training that is killed at its second check."""
+
+    def kill(check: Check) -> None:
+        if check.step == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_without(NAME, fold, course, kill)
+
+
+def _tuned(course: Course, first: Trained) -> Course:
+    start, card = read_weights(first.path)
+    return replace(course, start=start, origin=card)
+
+
+def test_no_fold_is_left_out_that_the_weights_to_begin_with_have_seen(
+    examples: Examples, tmp_path: Path
+) -> None:
+    first = train_without(NAME, 0, Course(examples, tmp_path / "a", RECIPE))
+    second = _tuned(Course(examples, tmp_path / "b", RECIPE), first)
+
+    train_without(NAME, 0, second)
+    with pytest.raises(InputError, match="begin with: have seen 1 series of fold 1, which shall"):
+        train_without(NAME, 1, second)
+
+
+def test_series_count_and_not_the_numbers_of_folds(examples: Examples, tmp_path: Path) -> None:
+    first = train_without(NAME, 0, Course(examples, tmp_path / "a", RECIPE))
+    moved = replace(examples, fold=torch.tensor([1, 0, 2, -1]))
+    second = _tuned(Course(moved, tmp_path / "b", RECIPE), first)
+
+    assert train_without(NAME, 1, second).card.folds == (0, 2)
+    with pytest.raises(InputError, match="have seen 1 series of fold 0"):
+        train_without(NAME, 0, second)
+
+
+def test_what_grandparents_have_seen_counts_too(examples: Examples, tmp_path: Path) -> None:
+    def only(scan: int) -> Examples:
+        named = tuple(series_digest(f"s{scan}") if one == scan else f"{one}" for one in range(4))
+        return replace(examples, series=named)
+
+    first = train_without(NAME, 1, Course(only(0), tmp_path / "a", RECIPE))
+    second = train_without(NAME, None, _tuned(Course(only(1), tmp_path / "b", RECIPE), first))
+    third = train_without(NAME, 1, _tuned(Course(only(2), tmp_path / "c", RECIPE), second))
+
+    seen = [choose_unseen(f"s{scan}", [third.card]).is_unseen for scan in range(4)]
+    assert seen == [False, False, False, True]
+    with pytest.raises(InputError, match="have seen 1 series of fold 0"):
+        train_without(NAME, 0, _tuned(Course(examples, tmp_path / "d", RECIPE), third))
+
+
+def test_weights_that_do_not_tell_what_they_have_seen_leave_nothing_out(
+    examples: Examples, tmp_path: Path
+) -> None:
+    first = train_without(NAME, 0, Course(examples, tmp_path / "a", RECIPE))
+    module, card = read_weights(first.path)
+    write_weights(first.path, module, replace(card, series={}))
+
+    second = _tuned(Course(examples, tmp_path / "b", RECIPE), first)
+    with pytest.raises(
+        InputError, match="do not tell all series that they have seen, so that fold"
+    ):
+        train_without(NAME, 0, second)
+    of_folds = replace(examples, fold=torch.tensor([0, 1, 2, 2]))
+    tuned = train_without(NAME, None, replace(second, examples=of_folds))
+    third = _tuned(Course(examples, tmp_path / "c", RECIPE), tuned)
+    with pytest.raises(InputError, match="have seen 1 series of fold 0"):
+        train_without(NAME, 0, third)
+
+
+def test_a_series_in_two_folds_cannot_be_left_out(examples: Examples, tmp_path: Path) -> None:
+    twice = replace(examples, series=(examples.series[1], *examples.series[1:]))
+
+    with pytest.raises(InputError, match="1 series of fold 0 stand in a fold that is learnt from"):
+        train_without(NAME, 0, Course(twice, tmp_path, RECIPE))
+
+
+def test_a_fold_that_decides_is_not_left_out(examples: Examples, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="fold 1: is left out, and decides when training stops"):
+        train_without(NAME, 1, Course(examples, tmp_path, RECIPE, held_back=(1,)))
+
+
+def test_a_training_that_was_killed_after_it_stopped_is_not_taken_up_again(
+    examples: Examples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    areas = iter([0.9, 0.8, 0.99])
+    monkeypatch.setattr(training, "_area_of", lambda *_: next(areas))
+    course = Course(examples, tmp_path, replace(RECIPE, patience=1), held_back=(1,))
+
+    def kill(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cross_validation, "_judge_unseen", kill)
+    with pytest.raises(KeyboardInterrupt):
+        train_without(NAME, 0, course)
+    monkeypatch.setattr(cross_validation, "_judge_unseen", lambda *_: {})
+    done = train_without(NAME, 0, course)
+
+    assert (done.card.steps, done.card.steps_taken, done.card.kept_step) == (6, 4, 2)
+
+
 def test_a_fold_that_is_not_there_is_told(examples: Examples, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="examples: have no fold 7"):
         train_without(NAME, 7, Course(examples, tmp_path, RECIPE))
@@ -111,8 +308,10 @@ def test_folds_that_decide_when_it_stops_are_not_learnt_from(
 ) -> None:
     done = train_without(NAME, 0, Course(examples, tmp_path, RECIPE, held_back=(1,)))
 
-    assert done.card.folds == (2,)
+    assert (done.card.folds, done.card.held_back) == ((2,), (1,))
     assert all(one.area is not None for one in done.curve)
+    seen = [choose_unseen(f"s{scan}", [done.card]).is_unseen for scan in range(4)]
+    assert seen == [True, False, False, True]
 
 
 def test_tuned_weights_say_what_they_began_with(examples: Examples, tmp_path: Path) -> None:
@@ -120,20 +319,10 @@ def test_tuned_weights_say_what_they_began_with(examples: Examples, tmp_path: Pa
     start, card = read_weights(first.path)
     still = replace(RECIPE, rate=0.0, decay=0.0)
     tuned = train_without(
-        NAME, 0, Course(examples, tmp_path / "b", still, start=start, begun_from=card.parameters)
+        NAME, 0, Course(examples, tmp_path / "b", still, start=start, origin=card)
     )
 
     assert tuned.card.begun_from == first.card.parameters
+    assert tuned.card.seen_before == tuple(sorted(map(series_digest, ("s1", "s2"))))
     kept, _ = read_weights(tuned.path)
     assert all(map(torch.equal, kept.parameters(), start.parameters()))
-
-
-def test_the_time_is_estimated_by_trying(
-    examples: Examples, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = iter([10.0, 11.0, 12.0, 13.0])
-    monkeypatch.setattr(
-        "nodulebench.algorithms.networks.cross_validation.time.perf_counter", lambda: next(clock)
-    )
-
-    assert estimated_seconds(NAME, examples, [0], replace(RECIPE, steps=600)) == 600.0

@@ -1,5 +1,8 @@
-from dataclasses import replace
+import json
+import re
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,8 +11,8 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import save_file  # noqa: E402
 
 from nodulebench.algorithms.networks import NETWORKS, weights  # noqa: E402
+from nodulebench.algorithms.networks.card import SCHEMA, Card, recipe_facts  # noqa: E402
 from nodulebench.algorithms.networks.weights import (  # noqa: E402
-    Card,
     read_card,
     read_weights,
     write_weights,
@@ -140,3 +143,72 @@ def test_tensors_without_a_card_are_told(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="is no weight file of a network"):
         read_card(tmp_path / "w")
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ([], "it is no table of names and values"),
+        ("text", "it is no table of names and values"),
+        ({"folds": "012"}, "'folds' is no list of whole numbers"),
+        ({"folds": [0, True]}, "'folds' is no list of whole numbers"),
+        ({"figures": {"area": "high"}}, "'figures' is no table of numbers"),
+        ({"figures": {"area": float("nan")}}, "'figures' is no table of numbers"),
+        ({"figures": {"area": 10**400}}, "'figures' is no table of numbers"),
+        ({"figures": ["area"]}, "'figures' is no table of numbers"),
+        ({"network": ["m5lcad"]}, "'network' is no text"),
+        ({"steps": "60"}, "'steps' is no whole number"),
+        ({"series": {"first": ["ab"]}}, "'series' is no table of folds and lists of digests"),
+        ({"series": {"0": "ab"}}, "'series' is no table of folds and lists of digests"),
+        ({"begun_from": None}, "'begun_from' is no text"),
+        ({"held_back": 1}, "'held_back' is no list of whole numbers"),
+        ({"seen_before": {"a": 1}}, "'seen_before' is no list of digests"),
+        ({"recipe": []}, "'recipe' is no table of names and values"),
+        ({"steps_taken": 1.5}, "'steps_taken' is no whole number"),
+        ({"digest": ...}, "'digest' is missing"),
+    ],
+)
+def test_damaged_cards_are_told(changed: Any, told: str, tmp_path: Path) -> None:
+    about: Any = {**asdict(CARD), "schema": SCHEMA}
+    if isinstance(changed, dict):
+        whole = about | changed
+        about = {name: value for name, value in whole.items() if value is not ...}
+    else:
+        about = changed
+    save_file({"a": torch.zeros(2)}, tmp_path / "w", metadata={"card": json.dumps(about)})
+
+    with pytest.raises(InputError, match=rf"w: its card is damaged \({re.escape(told)}\)"):
+        read_card(tmp_path / "w")
+
+
+def test_a_card_of_endless_depth_is_told(tmp_path: Path) -> None:
+    save_file({"a": torch.zeros(2)}, tmp_path / "w", metadata={"card": "[" * 100_000})
+
+    with pytest.raises(InputError, match="is no weight file of a network"):
+        read_card(tmp_path / "w")
+
+
+def test_an_unknown_network_is_told_before_its_numbers_are_looked_at(path: Path) -> None:
+    card = replace(CARD, network="resnet")
+    save_file(
+        {"a": torch.zeros(2)},
+        path,
+        metadata={"card": json.dumps({**asdict(card), "schema": SCHEMA})},
+    )
+
+    with pytest.raises(InputError, match="there is no network 'resnet'"):
+        read_weights(path)
+
+
+def test_a_card_tells_how_it_learnt_and_what_was_seen(tmp_path: Path) -> None:
+    whole = replace(
+        CARD,
+        held_back=(2,),
+        seen_before=("", "ab"),
+        recipe=recipe_facts(NETWORKS["m5lcad"].recipe, (2,)),
+        steps_taken=900,
+        kept_step=700,
+    )
+    write_weights(tmp_path / "w", NETWORKS["m5lcad"].build(), whole)
+
+    assert replace(read_card(tmp_path / "w"), parameters="") == whole

@@ -5,7 +5,8 @@ import torch
 
 from builders.commands import run
 from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks.weights import Card, read_weights, write_weights
+from nodulebench.algorithms.networks.card import Card
+from nodulebench.algorithms.networks.weights import read_weights, write_weights
 from nodulebench.algorithms.unseen import digests_by_fold, series_digest
 from nodulebench.errors import InputError
 from nodulebench.formats import read_submission

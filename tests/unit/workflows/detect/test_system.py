@@ -8,7 +8,8 @@ torch = pytest.importorskip("torch")
 from nodulebench.algorithms.candidate import Candidates  # noqa: E402
 from nodulebench.algorithms.chest import Chest, see_chest  # noqa: E402
 from nodulebench.algorithms.networks import FINDERS, NETWORKS  # noqa: E402
-from nodulebench.algorithms.networks.weights import Card, write_weights  # noqa: E402
+from nodulebench.algorithms.networks.card import Card  # noqa: E402
+from nodulebench.algorithms.networks.weights import write_weights  # noqa: E402
 from nodulebench.algorithms.unseen import series_digest  # noqa: E402
 from nodulebench.errors import InputError, UnknownNameError  # noqa: E402
 from nodulebench.imaging.lungs.segment import Lungs  # noqa: E402

@@ -8,6 +8,7 @@ from builders.commands import run
 from nodulebench.algorithms.networks.examples import make_examples, read_examples, write_examples
 from nodulebench.algorithms.networks.patches import scans_of
 from nodulebench.algorithms.networks.weights import read_card
+from nodulebench.cli.train import _duration
 from nodulebench.errors import InputError
 from nodulebench.workflows.detect.train_network import (
     Wanted,
@@ -58,7 +59,7 @@ def test_every_fold_gets_weights_and_the_marks_of_what_they_never_saw(folder, tm
     assert run(*given, "--folds", "0,1,all", "--steps", 8) == 0
     told = capsys.readouterr().out
     assert "8 candidates to learn from, 4 of them nodules; about " in told
-    assert "for each of 3 trainings on this machine" in told
+    assert re.search(r"nodules; about \d+ s for 3 trainings on this machine\n", told)
     assert re.search(r"without fold 0: area under the ROC curve [01]\.\d{4}; \d+ s; wrote ", told)
     of_fold = {
         name: pl.read_csv(tmp_path / "w" / f"{NAME}-{name}.csv") for name in ("0", "1", "all")
@@ -85,6 +86,54 @@ def test_every_fold_gets_weights_and_the_marks_of_what_they_never_saw(folder, tm
     before = (tmp_path / "w" / f"{NAME}-0.safetensors").stat().st_mtime_ns
     assert run(*given, "--folds", "each", "--steps", 8) == 0
     assert (tmp_path / "w" / f"{NAME}-0.safetensors").stat().st_mtime_ns == before
+    told = capsys.readouterr().out
+    assert "4 of them nodules; all was done before\n" in told
+    assert re.search(r"without fold 0: area under the ROC curve [01]\.\d{4}; was done be.*", told)
+    assert " 0 s; wrote" not in told
+
+
+def test_a_training_given_again_in_another_way_is_refused(folder, tmp_path, capsys):
+    given = ["train", NAME, "--examples", folder, "--out", tmp_path / "w", "--steps", 2]
+    assert run(*given, "--folds", "0") == 0
+    assert run(*given, "--folds", "0,1") == 0
+    assert "for 1 training on this machine; 1 training done before" in capsys.readouterr().out
+    assert run(*given, "--folds", "each", "--seed", 5) == 1
+    told = capsys.readouterr().err
+    for fold in (0, 1):
+        assert f"{NAME}-{fold}.safetensors: was trained in another way (seed 0, not 5)" in told
+
+
+def test_folds_that_the_start_has_seen_are_refused_before_anything_is_trained(
+    folder, tmp_path, capsys
+):
+    given = ["train", NAME, "--examples", folder, "--steps", 2]
+    assert run(*given, "--out", tmp_path / "a", "--folds", "0") == 0
+    start = tmp_path / "a" / f"{NAME}-0.safetensors"
+    assert run(*given, "--out", tmp_path / "b", "--folds", "each", "--from", start) == 1
+    assert "have seen 1 series of fold 1, which shall be left out" in capsys.readouterr().err
+    assert not (tmp_path / "b").exists()
+    assert run(*given, "--out", tmp_path / "b", "--folds", "0", "--from", start) == 0
+
+
+def test_options_that_would_do_nothing_are_refused(folder, tmp_path, capsys):
+    given = ["train", NAME, "--examples", folder, "--out", tmp_path / "w", "--steps", 2]
+    assert run(*given, "--patience", 3) == 2
+    assert "--patience takes --stop-by too" in capsys.readouterr().err
+    assert run(*given, "--without-fold", 0, "--folds", "1") == 2
+    assert "--without-fold and --folds say the same" in capsys.readouterr().err
+    assert run(*given, "--stop-by", "all") == 2
+    assert "--stop-by takes numbers of folds, not 'all'" in capsys.readouterr().err
+    finder = ["train", "heatmap", "--examples", folder, "--out", tmp_path / "w"]
+    assert run(*finder, "--stop-by", "1") == 1
+    assert "no fold can decide when it stops" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(89, "89 s"), (90, "2 min"), (5400, "1.5 h"), (172_799, "48.0 h"), (302_400, "3.5 days")],
+)
+def test_long_times_are_told_in_days(seconds, told):
+    assert _duration(seconds) == told
 
 
 def test_weights_to_begin_with_must_be_of_the_same_network(folder, tmp_path):
