@@ -1,14 +1,19 @@
 """nodulebench weights: what weights of networks are, and whether they hold."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from nodulebench.cli.progress import ProgressLine
 
-PATHS = click.argument(
-    "paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True)
-)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nodulebench.errors import Problem
+
+EXISTING = click.Path(path_type=Path, exists=True)
+PATHS = click.argument("paths", nargs=-1, required=True, type=EXISTING)
 
 
 @click.group("weights")
@@ -17,46 +22,49 @@ def command() -> None:
 
 
 @command.command("list")
-@PATHS
-def list_(paths: tuple[Path, ...]) -> None:
-    r"""List weights: PATHS are files, and folders of them.
+@click.argument("paths", nargs=-1, type=EXISTING)
+def list_(paths: tuple[Path, ...]) -> int:
+    r"""List weights: PATHS are files, and folders of them; without any, the package's.
 
     \b
+    nodulebench weights list
     nodulebench weights list twoscale/
     """
     from nodulebench.workflows.detect.weights import list_weights
 
-    found = list_weights(paths)
-    width = max(len(one.path.name) for one in found)
-    head = (
-        f"{'file':<{width}}  {'network':<14} {'without':<8} {'series':>6} {'steps':>7} {'area':>6}"
-    )
-    click.secho(head, bold=True)
+    found, problems = list_weights(paths)
+    width = max((len(one.path.name) for one in found), default=0)
+    named = list(dict.fromkeys(name for one in found for name in one.figures))
+    if found:
+        head = f"{'file':<{width}}  {'network':<14} {'without':<8} {'series':>6} {'steps':>7}"
+        click.secho(head + "".join(f" {name:>{_width(name)}}" for name in named), bold=True)
     for one in found:
         without = ",".join(map(str, one.left_out)) or "-"
-        area = one.figures.get("area")
-        shown = "-" if area is None else f"{area:.4f}"
+        figures = "".join(f" {_figure(one.figures, name):>{_width(name)}}" for name in named)
         click.echo(
             f"{one.path.name:<{width}}  {one.network:<14} {without:<8} {one.series:>6} "
-            f"{one.steps:>7} {shown:>6}"
+            f"{one.steps:>7}{figures}"
         )
+    return _told(problems)
 
 
 @command.command("show")
 @PATHS
-def show(paths: tuple[Path, ...]) -> None:
-    r"""Show the card of weights: data, folds, digests, figures.
+def show(paths: tuple[Path, ...]) -> int:
+    r"""Show the card of weights: data, folds, recipe, digests, figures.
 
     \b
     nodulebench weights show twoscale/twoscale-0.safetensors
     """
     from nodulebench.workflows.detect.weights import list_weights
 
-    for one in list_weights(paths):
+    found, problems = list_weights(paths)
+    for one in found:
         click.secho(str(one.path), bold=True)
         for name, value in one.facts.items():
-            if name != "path" and value not in ("", ()):
+            if name != "path" and value not in ("", (), None):
                 click.echo(f"  {name.replace('_', ' '):<11} {_text(value)}")
+    return _told(problems)
 
 
 @command.command("verify")
@@ -75,10 +83,27 @@ def verify(paths: tuple[Path, ...]) -> int:
     for path, problems in found:
         if not problems:
             click.echo(f"ok     {path}")
-        for problem in problems:
-            click.echo(f"error: {problem}", err=True)
-        wrong += bool(problems)
+        wrong += _told(problems)
     return 1 if wrong else 0
+
+
+def _told(problems: "Sequence[Problem]") -> int:
+    """Tell what is wrong with files, after what is right; the status that the command ends with."""
+    for problem in problems:
+        click.echo(f"error: {problem}", err=True)
+    return 1 if problems else 0
+
+
+def _figure(figures: dict[str, float], name: str) -> str:
+    """A share to four places, a number of places to one."""
+    value = figures.get(name)
+    if value is None:
+        return "-"
+    return f"{value:.1f}" if abs(value) > 1 else f"{value:.4f}"
+
+
+def _width(name: str) -> int:
+    return max(6, len(name))
 
 
 def _text(value: object) -> str:

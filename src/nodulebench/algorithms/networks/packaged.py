@@ -8,6 +8,11 @@ from nodulebench.errors import InputError
 _FOLDER = files("nodulebench.algorithms.networks") / "trained"
 
 
+def networks_with_weights() -> list[str]:
+    """The networks whose weights the package has."""
+    return sorted(one.name for one in Path(str(_FOLDER)).iterdir() if one.is_dir())
+
+
 def packaged_weights(name: str) -> Path:
     """Where the weights of a network are: a folder of files, one for each fold left out.
 

@@ -1,11 +1,14 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from builders.commands import run
 from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks.weights import Card, read_card, write_weights
+from nodulebench.algorithms.networks.card import Card, recipe_facts
+from nodulebench.algorithms.networks.weights import read_card, write_weights
 
 SERIES = {0: ("aa", "bb"), 1: ("cc",), 2: ("dd",), -1: ("ee",)}
 
@@ -33,7 +36,37 @@ def test_a_card_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "  folds       0, 2\n" in told
     assert "  data        dots\n" in told
     assert "  figures     area 0.8750\n" in told
+    assert "  seed        0\n" in told
     assert "begun from" not in told
+    assert "seen before" not in told
+    assert "recipe" not in told
+
+
+def test_a_card_shows_in_what_its_recipe_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = NETWORKS["m5lcad"].recipe
+    for name, recipe in (("a", replace(own, steps=9)), ("b", replace(own, rate=0.5, patience=7))):
+        card = Card(
+            "m5lcad",
+            5,
+            9,
+            "",
+            "",
+            (0,),
+            series=SERIES,
+            held_back=(1,),
+            recipe=recipe_facts(recipe, (1,)),
+            steps_taken=6,
+            kept_step=3,
+        )
+        write_weights(tmp_path / f"{name}.safetensors", NETWORKS["m5lcad"].build(), card)
+    assert run("weights", "show", tmp_path) == 0
+    told = capsys.readouterr().out
+    assert "  recipe      the network's own\n" in told
+    assert "  recipe      the network's own, but rate 0.5, not 0.1; patience 7, not 0\n" in told
+    assert "  left out    2\n  held back   1\n" in told
+    assert "  seed        5\n  steps       6\n  kept step   3\n" in told
 
 
 def test_whole_weights_are_verified_and_damaged_ones_and_pickles_are_told(
@@ -61,7 +94,76 @@ def test_weights_that_saw_the_fold_they_leave_out_before_are_told(
     write_weights(folder / "m5lcad-0.safetensors", module, card)
     assert run("weights", "verify", folder) == 1
     told = capsys.readouterr().err
-    assert "began with weights that had learnt from fold 0, which it leaves out" in told
+    assert "began with weights that had seen 2 series of fold 0, left out here" in told
+
+
+def test_weights_are_asked_for_series_and_not_for_the_numbers_of_folds(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = read_card(folder / "m5lcad-1.safetensors").parameters
+    module = NETWORKS["m5lcad"].build()
+    moved = {0: ("ff",), 1: ("aa", "bb"), 2: ("dd",)}  # fold 0 of the first is fold 1 here
+    card = Card("m5lcad", 0, 5, "", "", (1, 2), series=moved, begun_from=first)
+    write_weights(folder / "m5lcad-0.safetensors", module, card)
+    assert run("weights", "verify", folder) == 0
+    # the third generation leaves out what only the first one saw
+    second = read_card(folder / "m5lcad-0.safetensors").parameters
+    card = Card("m5lcad", 0, 5, "", "", (1,), series=SERIES, begun_from=second)
+    write_weights(folder / "m5lcad-02.safetensors", NETWORKS["m5lcad"].build(), card)
+    assert run("weights", "verify", folder) == 1
+    told = capsys.readouterr().err
+    assert "m5lcad-02.safetensors: began with weights that had seen 2 series of fold 0" in told
+    assert "had seen 1 series of fold 2, left out here" in told
+
+
+def test_weights_tell_what_was_seen_before_by_themselves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = NETWORKS["m5lcad"].build()
+    card = Card("m5lcad", 0, 5, "", "", (1, 2), series=SERIES, begun_from="x", seen_before=("bb",))
+    write_weights(tmp_path / "m5lcad-0.safetensors", module, card)
+    assert run("weights", "verify", tmp_path) == 1
+    assert "had seen 1 series of fold 0, left out here" in capsys.readouterr().err
+
+
+def test_an_origin_that_tells_no_series_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = NETWORKS["m5lcad"].build()
+    write_weights(tmp_path / "a.safetensors", module, Card("m5lcad", 0, 5, "", "", (1, 2)))
+    first = read_card(tmp_path / "a.safetensors").parameters
+    card = Card("m5lcad", 0, 5, "", "", (1, 2), series=SERIES, begun_from=first)
+    write_weights(tmp_path / "b.safetensors", module, card)
+    assert run("weights", "verify", tmp_path) == 1
+    told = capsys.readouterr()
+    assert "a.safetensors" in told.out
+    assert "b.safetensors: began with weights of which no card tells all series" in told.err
+    assert run("weights", "verify", tmp_path / "b.safetensors") == 1
+
+
+def test_good_weights_are_listed_and_bad_ones_are_told_at_the_end(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.safetensors").write_bytes(b"nothing")
+    save_file({"a": torch.zeros(2)}, folder / "b.safetensors", metadata={"card": "[1]"})
+    for command in ("list", "show"):
+        assert run("weights", command, folder) == 1
+        told = capsys.readouterr()
+        assert "m5lcad-1.safetensors" in told.out
+        assert "a.safetensors: is no weight file of a network" in told.err
+        assert "b.safetensors: its card is damaged" in told.err
+
+
+def test_the_packages_own_weights_are_listed_where_none_are_given(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("weights", "list") == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split()[-3:] == ["places", "sensitivity", "area"]
+    of_unet = [row.split() for row in rows if "znet_unet-0" in row]
+    assert of_unet == [
+        ["znet_unet-0.safetensors", "znet_unet", "0", "520", "1500", "12.4", "0.8571", "-"]
+    ]
 
 
 def test_a_folder_without_weights_is_told(
