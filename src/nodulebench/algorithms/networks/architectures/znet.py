@@ -68,4 +68,5 @@ ZNET = Network(
         tries=4,
     ),
 )
-"""Printed: a tenth of the rate after epochs 80 and 125; batch 128."""
+"""Printed: a tenth of the rate after epochs 80 and 125; batch 128. How long an epoch is, and which
+is the last, is not, so that no schedule in steps follows; here the last is 150."""
