@@ -54,14 +54,23 @@ def _pools(examples: Examples, folds: list[int]) -> tuple[Tensor, Tensor]:
     """Candidates that are no nodules, and those that are."""
     chosen = examples.learnt(folds)
     is_nodule = examples.is_nodule[chosen]
-    found = (chosen[~is_nodule], chosen[is_nodule])
-    if not all(map(len, found)):
+    refuse_one_kind(is_nodule, "are learnt from")
+    return chosen[~is_nodule], chosen[is_nodule]
+
+
+def refuse_one_kind(is_nodule: Tensor, what: str) -> None:
+    """Candidates of some folds must be of both kinds.
+
+    Raises:
+        InputError: if they hold no nodule, or nothing else.
+    """
+    nodules = int(is_nodule.sum())
+    if not 0 < nodules < len(is_nodule):
         raise InputError.at(
             "training",
-            f"{len(found[1])} candidates are nodules and {len(found[0])} are not.",
-            "Give examples with both in the folds that are learnt from.",
+            f"{nodules} candidates are nodules and {len(is_nodule) - nodules} are not.",
+            f"Give examples with both in the folds that {what}.",
         )
-    return found
 
 
 def _drawn(pools: tuple[Tensor, Tensor], how: Recipe, random: torch.Generator) -> Tensor:

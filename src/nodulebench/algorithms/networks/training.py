@@ -18,7 +18,7 @@ from nodulebench.algorithms.networks.checkpoint import read_checkpoint, write_ch
 from nodulebench.algorithms.networks.examples import Examples
 from nodulebench.algorithms.networks.finders.finder import Finder
 from nodulebench.algorithms.networks.judging import area_under_roc, judge, laid_out, mixed
-from nodulebench.algorithms.networks.lessons import Lesson, lesson_of
+from nodulebench.algorithms.networks.lessons import Lesson, lesson_of, refuse_one_kind
 from nodulebench.algorithms.networks.network import Network, Recipe
 from nodulebench.errors import InputError
 
@@ -105,6 +105,8 @@ def learn(
     if keep is not None and keep.is_file():
         read_checkpoint(keep, learner, run or {})
     lesson = lesson_of(network, examples, folds, how)
+    if held_back:
+        refuse_one_kind(examples.is_nodule[examples.learnt(held_back)], "decide when it stops")
     lost: list[Tensor] = []
     while not _is_done(learner, how):
         lost.append(_step(learner, lesson, how, seed, device))

@@ -278,6 +278,13 @@ def test_folds_without_a_nodule_cannot_be_learnt_from(examples: Examples) -> Non
         train(SMALL, none, [0])
 
 
+def test_folds_without_a_nodule_cannot_decide(examples: Examples) -> None:
+    none = replace(examples, is_nodule=examples.is_nodule & (examples.which != 1))
+
+    with pytest.raises(InputError, match=r"0 candidates are nodules .* that decide when it stops"):
+        train(SMALL, none, [0], held_back=[1])
+
+
 def test_pickles_are_never_read(folder: Path, tmp_path: Path) -> None:
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
