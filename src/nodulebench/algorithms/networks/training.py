@@ -7,7 +7,7 @@ interrupted goes on exactly as it would have gone.
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import cos, isfinite, pi
+from math import cos, inf, isfinite, pi
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from nodulebench.algorithms.networks.network import Network, Recipe
 from nodulebench.errors import InputError
 
 MEASURED_STEPS = 40
+SAVING_SHARE = 0.05
+"""Of the time at most that saving the state takes: a large one takes as long as many steps."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ def learn(
     if held_back:
         refuse_one_kind(examples.is_nodule[examples.learnt(held_back)], "decide when it stops")
     lost: list[Tensor] = []
+    saved, saving = -inf, 0.0
     while not _is_done(learner, how):
         lost.append(_step(learner, lesson, how, seed, device))
         learner.step += 1
@@ -126,8 +129,12 @@ def learn(
         told(Check(learner.step, loss, area))
         lost = []
         _remember_best(learner, area)
-        if keep is not None:
+        begin = time.monotonic()
+        is_due = begin - saved >= saving / SAVING_SHARE or _is_done(learner, how)
+        if keep is not None and is_due:
             write_checkpoint(keep, learner, run or {})
+            saved = time.monotonic()
+            saving = saved - begin
     if learner.kept:
         learner.average.load_state_dict(learner.kept)
     learner.average.eval()
