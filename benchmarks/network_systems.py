@@ -1,0 +1,211 @@
+"""Systems with networks and without, as they ship: real nodules in blocks, whole scans, phantoms.
+
+``python -m benchmarks.network_systems --keep found/ --phantoms 13``. What detectors and networks
+say of a case is kept in the folder; ``candidate_blocks --keep`` and ``candidate_scans --keep`` keep
+the same. Every case is judged by weights that never saw its fold; none ever learnt from a phantom.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from benchmarks.candidate_blocks import SEED, block_cases, block_proposals
+from benchmarks.candidate_findings import Case, Findings, as_marks
+from benchmarks.candidate_phantoms import phantom_case
+from benchmarks.candidate_scans import all_scans, scan_cases
+from benchmarks.candidate_tables import nodules_to_find
+from benchmarks.network_opinions import Opinions, five_together, kept_opinions
+from benchmarks.network_tables import (
+    BASELINE,
+    CHOSEN,
+    HEADLINE,
+    best_on_nodules,
+    off_nodules,
+    print_froc,
+    print_mixed,
+    write_headline,
+)
+from benchmarks.proposals import Proposals, findings_of, kept_proposals
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.model.arrays import FloatArray
+from nodulebench.model.tables import Submission
+from nodulebench.phantom.patient import People
+from nodulebench.workflows.detect.system import agreed, said_by, with_places_of
+
+FIRST = 900
+"""The number of the first phantom: no other benchmark has these."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What detectors proposed in a case, and what networks said of it."""
+
+    proposed: Proposals
+    opinions: Opinions
+
+    def said(self) -> dict[str, Candidates]:
+        """What each system says, and what each judge alone says of the candidates of all."""
+        five, places = five_together(self.proposed), self.opinions.places
+        own = self.opinions.of(five)
+        more = with_places_of(five, places)
+        every = [more.score, said_by(places, more), self.opinions.of(more)]
+        return {
+            BASELINE: five,
+            "twoscale": _by(five, own),
+            "heatmap": places,
+            "five and twoscale": _by(five, five.score, own),
+            "five and heatmap": _by(five, five.score, said_by(places, five)),
+            "nodulebench": _by(more, *every),
+        }
+
+
+def _by(candidates: Candidates, *opinions: FloatArray) -> Candidates:
+    return replace(candidates, score=agreed(opinions))
+
+
+def systems_on(cases: Sequence[Seen]) -> Findings:
+    """What each system says of some cases."""
+    said = [one.said() for one in cases]
+    lists = {
+        name: pl.concat(
+            [
+                as_marks(case.proposed.case_id, one[name])
+                for case, one in zip(cases, said, strict=True)
+            ]
+        )
+        for name in said[0]
+    }
+    empty = findings_of([one.proposed for one in cases], ())
+    return replace(empty, submissions={name: Submission(name, one) for name, one in lists.items()})
+
+
+def seen_blocks(keep: Path, folds: Sequence[int]) -> list[Seen]:
+    """The blocks of some folds."""
+    return [
+        one
+        for fold in folds
+        for one in _seen(
+            partial(block_cases, [fold]),
+            block_proposals(fold, keep),
+            keep / f"seed{SEED}-fold{fold}",
+            lambda name: name.partition("_")[0],
+        )
+    ]
+
+
+def seen_scans(keep: Path) -> list[Seen]:
+    """The whole scans."""
+    folder = keep / "scans"
+    series = {name: one for name, one, _ in all_scans()}
+    return _seen(scan_cases, kept_proposals(scan_cases, folder), folder, series.__getitem__)
+
+
+def seen_phantoms(keep: Path, numbers: Sequence[int], people: People = "healthy") -> list[Seen]:
+    """Phantoms by their numbers."""
+    found = []
+    for number in numbers:
+
+        def cases(one: int = number) -> Iterator[Case]:
+            yield phantom_case(one, people=people)
+
+        folder = keep / f"phantom-{people}-{number}"
+        found += _seen(cases, kept_proposals(cases, folder), folder, str)
+    return found
+
+
+def _seen(
+    cases: Callable[[], Iterator[Case]],
+    proposed: Sequence[Proposals],
+    folder: Path,
+    series_of: Callable[[str], str],
+) -> list[Seen]:
+    said = kept_opinions(cases, proposed, folder, series_of)
+    return [Seen(one, opinions) for one, opinions in zip(proposed, said, strict=True)]
+
+
+def print_candidates(findings: Findings) -> None:
+    """Print candidates per case and the share of nodules among them."""
+    cases, nodules = findings.reference.cases.height, nodules_to_find(findings.reference).height
+    print(f"| system | candidates per case | found of {nodules} |")
+    print("|---|---|---|")
+    for name, one in findings.submissions.items():
+        found = int(np.isfinite(best_on_nodules(findings.reference, one)).sum())
+        print(f"| {name} | {one.marks.height / cases:.1f} | {found} |")
+
+
+def print_types(findings: Findings) -> None:
+    """Print how many nodules of each type are found at one false positive per phantom."""
+    reference, cases = findings.reference, findings.reference.cases.height
+    of_type = nodules_to_find(reference)["type"]
+    types = of_type.unique().sort().to_list()
+    print(f"| system | {' | '.join(f'{one}, of {(of_type == one).sum()}' for one in types)} |")
+    print("|---" * (len(types) + 1) + "|")
+    for name, one in findings.submissions.items():
+        false = np.sort(off_nodules(reference, one))[::-1]
+        least = false[cases] if len(false) > cases else -np.inf
+        is_found = best_on_nodules(reference, one) > least
+        counts = [int(is_found[(of_type == kind).to_numpy()].sum()) for kind in types]
+        print(f"| {name} | {' | '.join(map(str, counts))} |")
+
+
+def print_medians(findings: Findings) -> None:
+    """Print the median of what each system says of the nodules that it proposes, by type."""
+    of_type = nodules_to_find(findings.reference)["type"]
+    types = of_type.unique().sort().to_list()
+    print(f"| system | {' | '.join(types)} |")
+    print("|---" * (len(types) + 1) + "|")
+    for name, one in findings.submissions.items():
+        best = best_on_nodules(findings.reference, one)
+        is_proposed = np.isfinite(best)
+        own = [best[is_proposed & (of_type == kind).to_numpy()] for kind in types]
+        print(f"| {name} | {' | '.join(f'{np.median(one):.4f}' for one in own)} |")
+
+
+def print_kind(title: str, findings: Findings) -> None:
+    """Print candidates and FROC of all systems."""
+    print(f"\n{title}: {findings.reference.cases.height}\n")
+    print_candidates(findings)
+    print()
+    print_froc(findings, findings.submissions, BASELINE)
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", type=Path, required=True, help="folder for what was said")
+    parser.add_argument("--phantoms", type=int, default=13)
+    parser.add_argument("--people", choices=("healthy", "clinical"), default="healthy")
+    parser.add_argument("--write", type=Path, help="folder for the lists of the headline")
+    given = parser.parse_args()
+    blocks = systems_on(seen_blocks(given.keep, HEADLINE))
+    print_kind("Blocks of folds 2 to 9", blocks)
+    print_kind("Blocks of folds 0 and 1", systems_on(seen_blocks(given.keep, CHOSEN)))
+    scans = systems_on(seen_scans(given.keep))
+    print_kind("Whole scans", scans)
+    print("\nNodules of the blocks of folds 2 to 9, false positives of the scans\n")
+    print_mixed(blocks, scans, _on_both(blocks, scans))
+    numbers = range(FIRST, FIRST + given.phantoms)
+    phantoms = systems_on(seen_phantoms(given.keep, numbers, given.people))
+    print_kind(f"Phantoms, {given.people}", phantoms)
+    print()
+    print_types(phantoms)
+    print()
+    print_medians(phantoms)
+    if given.write:
+        write_headline(given.write, blocks.reference, blocks.submissions)
+
+
+def _on_both(one: Findings, other: Findings) -> dict[str, Submission]:
+    return {
+        name: Submission(name, pl.concat([marks.marks, other.submissions[name].marks]))
+        for name, marks in one.submissions.items()
+    }
+
+
+if __name__ == "__main__":
+    main()

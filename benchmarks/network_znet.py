@@ -1,0 +1,91 @@
+"""ZNET as a complete system on the blocks of folds 0 and 1: its U-Net, and who judges its finds.
+
+``python -m benchmarks.network_znet UNET WEIGHTS ZNET``: UNET is what ``nodulebench examples UNET
+--detectors znet_unet --folds 0,1`` wrote, ZNET the examples of all folds with that list as the one
+that is judged, WEIGHTS what ``network_folds WEIGHTS ZNET --networks znet --folds 0,1`` wrote.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from benchmarks.candidate_blocks import block_cases
+from benchmarks.candidate_findings import Case, Findings
+from benchmarks.network_tables import CHOSEN, as_submission, print_froc
+from nodulebench.model.tables import CASES, Reference, Submission
+from nodulebench.workflows.detect.network_judge import read_jury
+
+UNET, JUDGE, OTHER = "znet_unet", "znet", "twoscale"
+
+
+def listed_in(examples: Path) -> pl.DataFrame:
+    """The candidates that are judged, in their order."""
+    table = pl.read_csv(examples / "candidates.csv")
+    return table.with_columns(mark_id=pl.int_range(1, pl.len() + 1))
+
+
+def by_network(listed: pl.DataFrame, weights: Path, examples: Path) -> pl.DataFrame:
+    """The same with the probabilities of ZNET's second half, each fold by the one without it."""
+    judged = np.flatnonzero(np.load(examples / "is_judged.npy"))
+    row = {int(number): at for at, number in enumerate(judged)}
+    score = np.full(listed.height, np.nan)
+    for fold in CHOSEN:
+        with np.load(weights / f"{JUDGE}-{fold}.npz") as kept:
+            for number, one in zip(kept["chosen"], kept["score"], strict=True):
+                if int(number) in row:
+                    score[row[int(number)]] = one
+    if np.isnan(score).any():
+        raise ValueError("not all candidates were judged")
+    return listed.with_columns(pl.Series("probability", score))
+
+
+def by_other(listed: pl.DataFrame, cases: list[Case]) -> pl.DataFrame:
+    """The same by our network, as it ships."""
+    parts = []
+    for case in cases:
+        own = listed.filter(seriesuid=case.case_id)
+        place = own.select("coordX", "coordY", "coordZ").to_numpy()
+        series = (case.case_id.partition("_")[0],)
+        said = read_jury(OTHER, ()).judge(case.chest.volume, case.case_id, place, series)
+        parts.append(own.with_columns(pl.Series("probability", said.score)))
+    return pl.concat(parts)
+
+
+def findings_of(cases: list[Case]) -> Findings:
+    """The nodules of the blocks, and how much lung they show."""
+    litres = [
+        float(np.count_nonzero(one.chest.lungs.mask) * np.prod(one.chest.spacing_mm)) / 1e6
+        for one in cases
+    ]
+    names = {"case_id": [one.case_id for one in cases], "lung_litres": litres}
+    nodules = pl.concat([one.nodules for one in cases], how="diagonal_relaxed")
+    return Findings(
+        Reference("blocks", CASES.conform(pl.DataFrame(names), "blocks"), nodules), {}, {}
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("unet", type=Path)
+    parser.add_argument("weights", type=Path)
+    parser.add_argument("znet", type=Path)
+    given = parser.parse_args()
+    cases = list(block_cases(CHOSEN))
+    listed = listed_in(given.unet)
+    lists = {
+        UNET: listed,
+        f"{UNET}+{OTHER}": by_other(listed, cases),
+        f"{UNET}+{JUDGE}": by_network(listed_in(given.znet), given.weights, given.znet),
+    }
+    systems: dict[str, Submission] = {name: as_submission(name, one) for name, one in lists.items()}
+    findings = findings_of(cases)
+    per_block = listed.height / findings.reference.cases.height
+    print(f"{findings.reference.cases.height} blocks, {per_block:.1f} candidates a block\n")
+    print_froc(findings, systems, UNET)
+
+
+if __name__ == "__main__":
+    main()
