@@ -289,7 +289,7 @@ def test_znet_is_trained_and_reads_a_scan_by_commands_alone(tmp_path, capsys, sc
     told = capsys.readouterr().out
     assert told.index("  znet_unet ") < told.index("  network ")
     found = read_submission(tmp_path / "marks")
-    assert found.name == "znet_unet+znet"
+    assert found.name == "znet"
     place = found.marks.select("x_mm", "y_mm", "z_mm").to_numpy()
     assert np.linalg.norm(place - NODULE_MM, axis=1).min() < 2
     assert found.marks["score"].is_between(0, 1, closed="none").all()

@@ -6,15 +6,25 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+import torch
 
-from builders.algorithms import MARKS, algorithm_folder, images_set, needs_bubblewrap
+from builders.algorithms import MARKS, algorithm_folder, images_set, needs_bubblewrap, needs_engine
+from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks.weights import Card, write_weights
 from nodulebench.cli import main
+from nodulebench.formats import read_submission
 from nodulebench.formats.bundle import write_reference
+from nodulebench.formats.images import metaimage
+from nodulebench.imaging.volume import make_volume
 from nodulebench.model.tables import CASES, NODULES, Reference
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.json_text import read_json
 
 pytestmark = needs_bubblewrap
+ENGINES = ("podman", "docker")
 FAILING = 'grep -q "$(printf "\\\\001")" "$1/ct.raw" && exit 5\n'
 """On the case whose voxels are 1."""
 
@@ -95,3 +105,57 @@ def test_a_folder_that_is_no_test_set_is_told(
     (tmp_path / "empty").mkdir()
     assert run("run", folder, tmp_path / "empty", "--out", tmp_path / "marks") == 1
     assert "has no images/, one image per case." in capsys.readouterr().err
+
+
+@pytest.fixture
+def chest(tmp_path: Path) -> Path:
+    """A test set of one scan: two lungs with vessels, and a nodule of 12 mm."""
+    hu = np.full((60, 80, 120), -1000, dtype=np.int16)
+    hu[:, 10:70, 10:110] = 40
+    for first in (18, 66):
+        hu[5:55, 20:60, first : first + 36] = -850
+        hu[5:55, 23:58:6, first + 3 : first + 34 : 6] = -400
+    grid = np.stack(np.meshgrid(*map(np.arange, hu.shape), indexing="ij"), axis=-1)
+    hu[np.linalg.norm(grid - (30, 40, 36), axis=-1) <= 3] = 30
+    (tmp_path / "chests" / "images").mkdir(parents=True)
+    volume = make_volume(hu, spacing_mm=(2.0, 2.0, 2.0))
+    metaimage.write_volume(volume, tmp_path / "chests" / "images" / "scan.mhd")
+    return tmp_path / "chests"
+
+
+def network_weights(folder: Path, seed: int) -> Path:
+    """Weights of a small network that learnt nothing."""
+    folder.mkdir()
+    torch.manual_seed(seed)
+    file, card = folder / "m5lcad-all.safetensors", Card("m5lcad", seed, 1, "noise", "", (0,))
+    write_weights(file, NETWORKS["m5lcad"].build(), card)
+    return file
+
+
+@pytest.mark.parametrize(
+    "isolation",
+    ["none", "bubblewrap", *(pytest.param(one, marks=needs_engine(one)) for one in ENGINES)],
+)
+def test_a_system_is_run_with_given_weights_in_its_sandbox(
+    tmp_path: Path, chest: Path, capsys: pytest.CaptureFixture[str], isolation: str
+) -> None:
+    weights = network_weights(tmp_path / "weights", 0)
+    out, system = tmp_path / "marks", ("largecad+m5lcad", chest)
+    walls = ("--isolation", isolation)
+    assert run("run", *system, "--out", out, *walls, "--weights", weights.parent) == 0
+    told = capsys.readouterr()
+    assert "1 cases: 1 ok" in told.out, told.err
+    found = read_submission(out)
+    assert found.name == "largecad+m5lcad"
+    plain = tmp_path / "plain"
+    assert run("detect", *system, "--out", plain, "--weights", weights) == 0
+    assert found.marks["score"].to_list() == read_submission(plain).marks["score"].to_list()
+    record = read_json(out / "run.json")["algorithm"]
+    name = "weights/m5lcad-all.safetensors"
+    assert record["weights"] == [{"file": name, "digest": file_digest(weights)}]
+    capsys.readouterr()
+    if isolation != "none":
+        return
+    other = network_weights(tmp_path / "other", 1)
+    assert run("run", *system, "--out", out, *walls, "--weights", other.parent) == 1
+    assert "holds a run that differs in: algorithm, weights." in capsys.readouterr().err

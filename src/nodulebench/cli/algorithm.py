@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, option, print_next, print_written
+from nodulebench.cli.options import COUNT, FILE, option, print_next, print_written, weights_option
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.run import ISOLATIONS, PROFILES
 from nodulebench.language import english
@@ -38,9 +38,16 @@ def new(folder: Path, language: str) -> None:
 @click.argument("algorithm")
 @option("--isolation", ISOLATIONS, "auto", "What keeps it apart, as for `run`.")
 @click.option("--profile", type=click.Choice(PROFILES), help="Of an image archive, as for `run`.")
+@weights_option
 @option("--cases", COUNT, 2, "How many phantoms.")
-def check(algorithm: str, isolation: str, profile: "RunProfile | None", cases: int) -> int:
-    r"""Try ALGORITHM, a folder with an algorithm.toml or an image archive, on small phantoms.
+def check(
+    algorithm: str,
+    isolation: str,
+    profile: "RunProfile | None",
+    weights: tuple[Path, ...],
+    cases: int,
+) -> int:
+    r"""Try ALGORITHM on small phantoms: a folder, an image archive, or a detector, as for `run`.
 
     Tells whether it starts, whether its output can be read, what it said, which limits it came
     near, and whether the same scan gives the same marks twice. Ends with 1 if a case is not ok.
@@ -51,7 +58,7 @@ def check(algorithm: str, isolation: str, profile: "RunProfile | None", cases: i
     from nodulebench.workflows.run.check import check_algorithm, told
     from nodulebench.workflows.run.named import named_algorithm
 
-    chosen = named_algorithm(algorithm, profile)
+    chosen = named_algorithm(algorithm, profile, weights)
     with ProgressLine(f"trying {chosen.name}") as line:
         found = check_algorithm(chosen, isolation, cases, line.tell)
     click.echo(f"{chosen.name} in isolation '{found.isolation}'")

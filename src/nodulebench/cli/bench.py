@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, option, print_written
+from nodulebench.cli.options import COUNT, FILE, option, print_written, weights_option
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.run import ISOLATIONS
 
@@ -15,6 +15,7 @@ from nodulebench.cli.run import ISOLATIONS
 @click.option("--out", required=True, type=FILE, help="Folder for all that is made.")
 @click.option("--protocol", help="Name or TOML file.  [default: luna16]")
 @click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap replicates.")
+@weights_option
 @option("--isolation", ISOLATIONS, "auto", "What keeps the algorithms apart, as for `run`.")
 @option("--processes", COUNT, 1, "Cases at the same time; times are fair with 1.", to="slots")
 def command(
@@ -23,12 +24,14 @@ def command(
     out: Path,
     protocol: str | None,
     bootstraps: int | None,
+    weights: tuple[Path, ...],
     isolation: str,
     slots: int,
 ) -> None:
     r"""Run ALGORITHMS on TEST_SET and set time and memory against what they find.
 
-    Each is a folder with an algorithm.toml, or built-in detectors by name. Writes a submission for
+    Each is a folder with an algorithm.toml, or built-in detectors by name, which take those of the
+    --weights that are of their own networks. Writes a submission for
     each, their result, a table and pictures. An algorithm is on the front (*) if no other is as
     good in time, memory, sensitivity and false positives, and better in one. The same command
     goes on where it was stopped.
@@ -37,10 +40,10 @@ def command(
     nodulebench bench my_cad/ isicad largecad phantoms/ --out bench/ --protocol nifdc-2022
     """
     from nodulebench.workflows.run.bench import bench
-    from nodulebench.workflows.run.named import named_algorithm
+    from nodulebench.workflows.run.named import named_algorithms
     from nodulebench.workflows.run.run import RunChoice
 
-    chosen = [named_algorithm(one) for one in algorithms]
+    chosen = named_algorithms(algorithms, weights)
     with ProgressLine("running") as line:
         rows, written = bench(
             chosen,

@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from nodulebench.cli.engine_options import engine_options
-from nodulebench.cli.options import COUNT, option
+from nodulebench.cli.options import COUNT, option, weights_option
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
 from nodulebench.model.engine import EngineChoice
@@ -41,12 +41,7 @@ class _ListsDetectors(click.Command):
     "Where a candidate of several detectors lies: where the best of them marks it, or at the mean "
     "of their marks, as in LUNA16.",
 )
-@click.option(
-    "--weights",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True),
-    help="Of networks that judge the candidates: a file, or a folder of folds.",
-)
+@weights_option
 @option(
     "--fold",
     ["auto", "none", *map(str, range(10))],

@@ -26,6 +26,14 @@ nodules_option = click.option(
 )
 
 
+weights_option = click.option(
+    "--weights",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Of built-in networks that find or judge: a file, or a folder of folds.",
+)
+
+
 def option(
     name: str, kind: Any, default: Any, words: str = "", *, to: str = "", **more: Any
 ) -> Callable[[Command], Command]:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import click
 
-from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option
+from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option, weights_option
 from nodulebench.cli.progress import told_while_made
 from nodulebench.language import english
 
@@ -17,6 +17,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.argument("case", type=FILE)
 @click.option("--out", type=FOLDER, help="Folder for the table and the marks of every variant.")
 @click.option("--test", "tests", multiple=True, help="Only this test; may be given several times.")
+@weights_option
 @option(
     "--image", ["metaimage", "nifti", "dicom"], "metaimage", "What a command is given as {case}."
 )
@@ -35,6 +36,7 @@ def command(
     case: Path,
     out: Path | None,
     tests: tuple[str, ...],
+    weights: tuple[Path, ...],
     image: Literal["metaimage", "nifti", "dicom"],
     **strictness: Any,
 ) -> int:
@@ -53,7 +55,7 @@ def command(
 
     choice = RobustnessChoice(**strictness)
     asked = tests or tuple(TESTS)
-    runs = check_case(algorithm, case, choice, asked, image)
+    runs = check_case(algorithm, case, choice, asked, image, weights)
     outcomes = []
     for outcome, bench in told_while_made("testing relations", runs, len(asked)):
         outcomes.append(outcome)

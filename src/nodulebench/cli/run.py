@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench.cli.engine_options import engine_options
-from nodulebench.cli.options import COUNT, option, print_next, print_written
+from nodulebench.cli.options import COUNT, option, print_next, print_written, weights_option
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
 from nodulebench.model.engine import EngineChoice
@@ -41,6 +41,7 @@ PROFILES = ["native", "grand-challenge", "medperf", "map"]
     type=click.Choice(PROFILES),
     help="What an image archive finds and writes, where it is given by itself.",
 )
+@weights_option
 @option("--repeat", COUNT, 1, "Read each case so often: are the marks the same?")
 @click.option("--only-failed", is_flag=True, help="Run cases again that did not end well.")
 @click.option("--dry-run", is_flag=True, help="Tell what a run would need, and run nothing.")
@@ -51,6 +52,7 @@ def command(
     out: Path,
     isolation: str,
     profile: "RunProfile | None",
+    weights: tuple[Path, ...],
     repeat: int,
     only_failed: bool,
     dry_run: bool,
@@ -60,15 +62,16 @@ def command(
     r"""Run ALGORITHM on every case of TEST_SET, and write its marks as a submission.
 
     ALGORITHM is a folder with an algorithm.toml, an image archive with its --profile, or a
-    built-in detector's name, several joined by '+'. TEST_SET is a bundle, a bag, a sealed set, or
-    a folder with images/. Cases are given to it one at a time, under names that say nothing,
-    without network, within its limits. A case that fails is a result. A run that was stopped goes
-    on with the same command. Ends with 1 if the machine, and not the algorithm, kept a case from
-    its result.
+    built-in detector's name, several joined by '+', as for `detect`; --weights are those of its
+    networks. TEST_SET is a bundle, a bag, a sealed set, or a folder with images/. Cases are given
+    to it one at a time, under names that say nothing, without network, within its limits. A case
+    that fails is a result. A run that was stopped goes on with the same command. Ends with 1 if the
+    machine, and not the algorithm, kept a case from its result.
 
     \b
     nodulebench run my_cad/ phantoms/ --out marks/
     nodulebench run my-cad.tar.gz phantoms/ --out marks/ --profile grand-challenge
+    nodulebench run znet phantoms/ --out marks/ --weights znet_unet/ --weights znet/
     nodulebench run my_cad/ sealed/ --out marks/ --key operator.key
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
@@ -78,7 +81,7 @@ def command(
     from nodulebench.workflows.run.needs import needs_of
     from nodulebench.workflows.run.run import RunChoice, run_algorithm
 
-    chosen = named_algorithm(algorithm, profile)
+    chosen = named_algorithm(algorithm, profile, weights)
     choice = RunChoice(isolation, engine.workers or 1, only_failed, repeat)
     secret = opening.required() if opening.is_named else opening.secret()
     if dry_run:

@@ -42,6 +42,8 @@ class Algorithm:
     root: Path | None = None
     """The unpacked image."""
     image_digest: str = ""
+    weights: tuple[tuple[str, str], ...] = ()
+    """Files of weights that were given to it, and their digests, which are part of its own."""
 
     @property
     def name(self) -> str:
@@ -72,7 +74,7 @@ def read_algorithm(folder: Path) -> Algorithm:
     archive = folder / run.image if run.image else None
     if archive is None:
         _refuse_missing_program(folder, run, file)
-        _refuse_unreadable(folder)
+        refuse_unreadable(folder)
         mounts = [Mount(folder.resolve(), PLACE)]
     else:
         if not archive.is_file():
@@ -139,8 +141,12 @@ def _refuse_missing_program(folder: Path, run: RunContract, file: Path) -> None:
         raise InputError.at(where, f"'{program}' may not be executed.", f"chmod +x {place}")
 
 
-def _refuse_unreadable(folder: Path) -> None:
-    """Where root runs it, the program is somebody else, who has to be able to read its files."""
+def refuse_unreadable(folder: Path) -> None:
+    """Where root runs it, the program is somebody else, who has to be able to read its files.
+
+    Raises:
+        InputError: if a file or folder may not be read by others.
+    """
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return
     for path in (folder, *sorted(folder.rglob("*"))):
@@ -156,11 +162,31 @@ def command_algorithm(
     command: tuple[str, ...],
     folders: tuple[Path, ...],
     environment: dict[str, str],
+    given: tuple[Mount, ...] = (),
+    weights: tuple[tuple[str, str], ...] = (),
 ) -> Algorithm:
-    """An algorithm that is a program of this installation, which needs these folders of it."""
+    """An algorithm that is a program of this installation.
+
+    Args:
+        name: of the algorithm.
+        version: of the installation.
+        command: what is started.
+        folders: of the installation, which the program needs.
+        environment: of the program.
+        given: what the user gave to it: files and folders with weights.
+        weights: the files among these, and their digests.
+    """
     run = RunContract(command=command)
     manifest = AlgorithmManifest(name=name, version=version, developer="NoduleBench", run=run)
-    digest = bytes_digest(f"{name} of NoduleBench {version}".encode())
-    mounts = tuple(Mount(folder, str(folder)) for folder in folders)
-    pairs = tuple(environment.items())
-    return Algorithm(manifest, run, digest, mounts, command, "/tmp", pairs)  # noqa: S108
+    told = [f"{name} of NoduleBench {version}", *(digest for _, digest in weights)]
+    mounts = (*(Mount(folder, str(folder)) for folder in folders), *given)
+    return Algorithm(
+        manifest,
+        run,
+        bytes_digest("\n".join(told).encode()),
+        mounts,
+        command,
+        "/tmp",  # noqa: S108
+        tuple(environment.items()),
+        weights=weights,
+    )

@@ -1,7 +1,7 @@
 """The names of built-in detectors, or a command -> a function from a CT volume to marks."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -29,17 +29,32 @@ CASE_ID = "case"
 
 @contextmanager
 def open_algorithm(
-    name_or_command: str, image_format: InputFormat = "metaimage"
+    name_or_command: str,
+    image_format: InputFormat = "metaimage",
+    weights: Sequence[Path] = (),
 ) -> Iterator[Algorithm]:
     """Built-in detectors by name (``a`` or ``a+b``), a folder, or any program by its command.
 
     A folder with an ``algorithm.toml`` is run in its sandbox, as ``run`` does: made ready once, for
     all scans that it is given.
 
+    Args:
+        name_or_command: what is run.
+        image_format: what a command is given.
+        weights: of built-in detectors and networks: files, and folders of them.
+
     Raises:
         UnknownNameError: if it is no folder, no command with {case} and {out} and no detector.
-        InputError: if the folder holds no algorithm that can be run.
+        InputError: if the folder holds no algorithm that can be run, or weights are given for what
+            is not ours.
     """
+    is_ours = not Path(name_or_command).is_dir() and "{" not in name_or_command
+    if weights and not is_ours:
+        raise InputError.at(
+            "--weights",
+            f"are of networks and classifiers of this package; '{name_or_command}' has its own.",
+            "Leave them out.",
+        )
     if Path(name_or_command).is_dir():
         chosen = read_algorithm(Path(name_or_command))
         with open_desk(chosen, "auto") as desk:
@@ -48,14 +63,14 @@ def open_algorithm(
         check_command(name_or_command)
         yield partial(_by_command, name_or_command, image_format)
     else:
-        yield _detector(name_or_command)
+        yield _detector(name_or_command, weights)
 
 
-def _detector(name: str) -> Algorithm:
+def _detector(name: str, weights: Sequence[Path]) -> Algorithm:
     from nodulebench.algorithms.chest import see_chest
     from nodulebench.workflows.detect.system import candidates_in, read_system
 
-    system = read_system(name)
+    system = read_system(name, weights)
 
     def run(volume: Volume) -> Marks:
         candidates, _ = candidates_in(system, see_chest(volume), volume)

@@ -1,4 +1,4 @@
-"""Detectors as a program that is run like any other: NAMES /input /output.
+"""Detectors as a program that is run like any other: NAMES WEIGHTS /input /output.
 
 ``python -m nodulebench.workflows.detect.as_program isicad /input /output``
 """
@@ -18,10 +18,16 @@ from nodulebench.workflows.detect.detect import (
 )
 
 
-def main(names: str, given: str, out: str) -> None:
-    """Read the case of an input folder, and write its marks."""
+def main(names: str, *places: str) -> None:
+    """Read the case of an input folder, and write its marks.
+
+    Args:
+        names: of detectors and networks.
+        places: weights, as many as were given; the input folder, the folder of the marks.
+    """
+    *weights, given, out = places
     case = json.loads((Path(given) / "case.json").read_text(encoding="utf-8"))
-    system = system_named(names)
+    system = system_named(names, [Path(one) for one in weights])
     task = DetectionTask(system, Path(given) / case["image"], case["case_id"])
     detection = detect_case(task)
     write_detections(system, [detection], Path(out))

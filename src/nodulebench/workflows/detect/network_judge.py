@@ -160,16 +160,6 @@ def trained_network(name: str, weights: tuple[Path, ...]) -> TrainedNetwork:
     return TrainedNetwork(name, paths, of_network)
 
 
-def networks_of(weights: Sequence[Path]) -> list[str]:
-    """The networks that some weights are of, each once."""
-    if not weights:
-        return []
-    with needs("networks", PURPOSE):
-        from nodulebench.algorithms.networks.weights import read_card
-    names = [read_card(path).network for given in weights for path in weight_files(given)]
-    return list(dict.fromkeys(names))
-
-
 def saw_scan(name: str) -> tuple[Notice, ...]:
     """That the weights at hand had all learnt from a scan."""
     return (Notice(SAW_SCANS, {"count": 1, "cases": 1, "names": [name]}),)

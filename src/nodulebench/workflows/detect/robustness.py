@@ -219,13 +219,22 @@ def check_case(
     choice: RobustnessChoice = DEFAULT_CHOICE,
     names: Sequence[str] = tuple(TESTS),
     image_format: InputFormat = "metaimage",
+    weights: Sequence[Path] = (),
 ) -> Iterator[tuple[RobustnessOutcome, Bench]]:
     """Test an algorithm, by its name or command, on the image of a case in any form.
+
+    Args:
+        name_or_command: what is tested.
+        case: the image.
+        choice: how strictly.
+        names: of the tests.
+        image_format: what a command is given.
+        weights: of built-in detectors and networks: files, and folders of them.
 
     Raises:
         InputError: if the algorithm, the image or a test is unknown, or the case shows no lung.
     """
-    with open_algorithm(name_or_command, image_format) as algorithm:
+    with open_algorithm(name_or_command, image_format, weights) as algorithm:
         yield from check_robustness(algorithm, read_case(case), choice, names)
 
 

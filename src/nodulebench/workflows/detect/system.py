@@ -24,9 +24,10 @@ from nodulebench.errors import InputError, UnknownNameError, did_you_mean
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.notice import Notice
+from nodulebench.workflows.detect.given_weights import WeightFile, given_weights
 from nodulebench.workflows.detect.known import SYSTEMS, known_detectors
 from nodulebench.workflows.detect.network_finder import found_by
-from nodulebench.workflows.detect.network_judge import networks_of, read_jury, saw_scan
+from nodulebench.workflows.detect.network_judge import read_jury, saw_scan
 
 LEAST = 1e-6
 """No judge is surer than that."""
@@ -45,11 +46,13 @@ class System:
     """Of all its parts."""
     weights: tuple[Path, ...] = ()
     """Of its networks: files, and folders of them."""
+    own_name: str = ""
+    """What it is called, where it has a name of its own."""
 
     @property
     def name(self) -> str:
         """What its submissions are called."""
-        return "+".join(self.names)
+        return self.own_name or "+".join(self.names)
 
     @property
     def detectors(self) -> tuple[str, ...]:
@@ -126,10 +129,18 @@ def read_system(text: str, weights: Sequence[Path] = ()) -> System:
         InputError: if a network has no weights, or PyTorch is missing.
     """
     named = system_names(text)
-    given = networks_of(weights)
+    files = given_weights(weights)
+    given = [file.part for file in files]
     names = tuple(dict.fromkeys((*named, *given)))
-    own = [name for name in names if name not in DETECTORS and name not in given]
-    return System(names, (*weights, *(packaged_weights(name) for name in own)))
+    packaged = [name for name in names if name not in DETECTORS and name not in given]
+    own_name = text if text in SYSTEMS and names == named else ""
+    paths = (*(file.path for file in files), *map(packaged_weights, packaged))
+    return System(names, paths, own_name)
+
+
+def takes(text: str, file: WeightFile) -> bool:
+    """Whether a file of weights is of a part that ``a+b+c`` names."""
+    return file.part in system_names(text)
 
 
 def candidates_in(

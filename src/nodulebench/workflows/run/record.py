@@ -15,8 +15,10 @@ SCHEMA = "nodulebench/run@1"
 
 def identity(algorithm: Algorithm, isolation: str, set_digest: str, repeats: int) -> dict[str, Any]:
     """What must be the same for a run to be gone on with."""
+    digests = [digest for _, digest in algorithm.weights]
     return {
         "algorithm": algorithm.digest,
+        **({"weights": digests} if digests else {}),
         "contract": algorithm.run.model_dump(mode="json", by_alias=True),
         "isolation": isolation,
         "test_set": set_digest,
@@ -35,6 +37,7 @@ def run_record(
             "version": algorithm.manifest.version,
             "digest": algorithm.digest,
             "image_digest": algorithm.image_digest or None,
+            "weights": [{"file": file, "digest": digest} for file, digest in algorithm.weights],
         },
         "contract": algorithm.run.model_dump(mode="json", by_alias=True),
         "test_set": set_name,

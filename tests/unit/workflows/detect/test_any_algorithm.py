@@ -28,6 +28,20 @@ def test_why_it_failed_is_told(tmp_path: Path) -> None:
         algorithm(small_volume())
 
 
+def test_weights_are_those_of_built_in_networks(tmp_path: Path) -> None:
+    for given in (str(algorithm_folder(tmp_path / "mine")), "mine {case} {out}"):
+        with (
+            pytest.raises(InputError, match="--weights: are of networks"),
+            open_algorithm(given, weights=[tmp_path]),
+        ):
+            pass
+    with (
+        pytest.raises(InputError, match="mine: holds no weights"),
+        open_algorithm("largecad+m5lcad", weights=[tmp_path / "mine"]),
+    ):
+        pass
+
+
 def test_it_is_made_ready_once_for_all_scans(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

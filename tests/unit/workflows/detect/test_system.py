@@ -91,6 +91,18 @@ def test_given_weights_join_a_system_and_a_network_without_any_is_told(weights: 
         read_system("isicad+znet")
 
 
+def test_a_system_of_its_own_name_submits_under_it_unless_weights_change_who_is_in_it(
+    weights: Path,
+) -> None:
+    assert read_system("nodulebench").name == "nodulebench"
+    own = read_system("nodulebench", [weights / "heatmap-all.safetensors"])
+    assert own.name == "nodulebench"
+    assert weights / "heatmap-all.safetensors" in own.weights
+    more = read_system("nodulebench", [weights])
+    assert more.name == "+".join((*system_names("nodulebench"), "m5lcad"))
+    assert read_system("isicad + etrocad").name == "isicad+etrocad"
+
+
 def test_a_finding_network_finds_what_lies_in_the_lungs(
     weights: Path, scan: tuple[Chest, Volume]
 ) -> None:

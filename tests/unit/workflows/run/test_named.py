@@ -3,13 +3,17 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from builders.algorithms import algorithm_folder, images_set, needs_bubblewrap
 from builders.images import archive, docker, layers, needs_busybox
+from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks.weights import Card, write_weights
 from nodulebench.errors import InputError
+from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import read_json
 from nodulebench.workflows.detect.detect import system_named
-from nodulebench.workflows.run.named import named_algorithm
+from nodulebench.workflows.run.named import named_algorithm, named_algorithms
 from nodulebench.workflows.run.run import RunChoice, run_algorithm
 
 
@@ -30,6 +34,55 @@ def test_an_archive_needs_its_layout_and_nothing_else_has_one(tmp_path: Path) ->
     folder = algorithm_folder(tmp_path / "mine")
     with pytest.raises(InputError, match="is for an image archive"):
         named_algorithm(str(folder), "native")
+
+
+def network_weights(folder: Path, *seeds: int, name: str = "m5lcad") -> Path:
+    """Weights of a small network that learnt nothing."""
+    folder.mkdir()
+    for seed in seeds:
+        torch.manual_seed(seed)
+        card = Card(name, seed, 1, "noise", "", (0,))
+        write_weights(folder / f"{name}-{seed}.safetensors", NETWORKS[name].build(), card)
+    return folder
+
+
+def test_given_weights_are_seen_inside_and_are_part_of_the_algorithm(tmp_path: Path) -> None:
+    weights = network_weights(tmp_path / "w", 0, 1)
+    one = weights / "m5lcad-1.safetensors"
+    chosen = named_algorithm("largecad+m5lcad", weights=[weights])
+    assert [(mount.source, mount.is_writable) for mount in chosen.mounts][-1] == (weights, False)
+    assert chosen.mounts[-1].target == chosen.command[-1]
+    assert not chosen.command[-1].startswith(str(tmp_path))
+    assert chosen.weights == tuple(
+        (f"w/m5lcad-{seed}.safetensors", file_digest(weights / f"m5lcad-{seed}.safetensors"))
+        for seed in (0, 1)
+    )
+    other = named_algorithm("largecad+m5lcad", weights=[one])
+    assert other.weights == ((one.name, file_digest(one)),)
+    assert other.digest != chosen.digest != named_algorithm("largecad").digest
+    # a network that is not named judges too, and the algorithm's name tells it
+    assert named_algorithm("largecad", weights=[one]).name == "largecad+m5lcad"
+
+
+def test_weights_are_for_systems_of_the_package(tmp_path: Path) -> None:
+    folder = algorithm_folder(tmp_path / "mine")
+    with pytest.raises(InputError, match=r"--weights: are of networks.*run\.model"):
+        named_algorithm(str(folder), weights=[network_weights(tmp_path / "w", 0)])
+
+
+def test_algorithms_side_by_side_take_the_weights_that_are_their_own(tmp_path: Path) -> None:
+    m5lcad = network_weights(tmp_path / "a", 0)
+    cadimi = network_weights(tmp_path / "b", 0, name="cadimi")
+    mine = str(algorithm_folder(tmp_path / "mine"))
+    found = named_algorithms(("largecad+cadimi", mine, "largecad+m5lcad"), [m5lcad, cadimi])
+    assert [one.name for one in found] == ["largecad+cadimi", "tested", "largecad+m5lcad"]
+    assert [[file for file, _ in one.weights] for one in found] == [
+        ["cadimi-0.safetensors"],
+        [],
+        ["m5lcad-0.safetensors"],
+    ]
+    with pytest.raises(InputError, match="is of cadimi, which no algorithm names"):
+        named_algorithms(("largecad+m5lcad",), [m5lcad, cadimi])
 
 
 def test_detect_says_where_programs_of_others_are_run(tmp_path: Path) -> None:
