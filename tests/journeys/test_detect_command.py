@@ -241,6 +241,9 @@ def test_a_network_judges_what_detectors_found_and_says_when_it_knew_the_scan(
     assert found.marks["score"].is_sorted(descending=True)
     assert run(*given, tmp_path / "weights-0", "--out", tmp_path / "known") == 0
     assert "scan-1: 1 of 1 scans were judged by weights that had lea" in capsys.readouterr().err
+    assert run(*given, tmp_path / "weights-0", "--fold", 3, "--out", tmp_path / "third") == 1
+    assert "network 'm5lcad': none of its weights left fold 3 out" in capsys.readouterr().err
+    assert not (tmp_path / "third").exists()
 
 
 @pytest.fixture

@@ -7,13 +7,16 @@ machine can write cards.
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 DIGITS = 16
 NO_FOLD = -1
 """The fold of scans that are in none: they are judged, and never learnt from."""
 UNTOLD = ""
 """In place of digests: series that no card tells."""
+
+Fold = int | Literal["auto"] | None
+"""Weights that never saw this fold; ``auto``: the fold of the scan; None: weights of all folds."""
 
 Learnt = Mapping[int, Sequence[str]]
 """Fold -> the digests of its series."""
@@ -102,6 +105,38 @@ def choose_unseen(series: str, cards: Sequence[Carded], others: Sequence[str] = 
     best = max(range(len(cards)), key=lambda one: (is_unseen[one], len(cards[one].folds), -one))
     folds = (fold_of(digest, card.series) for digest in digests for card in cards)
     return Choice(best, next((fold for fold in folds if fold is not None), None), is_unseen[best])
+
+
+def choose_without(
+    fold: int | None, names: Sequence[str], cards: Sequence[Carded]
+) -> Choice | None:
+    """The weights that left a fold out, or learnt from all; of several what learnt from most.
+
+    Args:
+        fold: that was left out; None: none was.
+        names: what the scan may be called in the data.
+        cards: of all weights at hand.
+
+    Returns:
+        None if there are no such weights.
+    """
+    fits = [
+        number
+        for number, card in enumerate(cards)
+        if (not left_out(card) if fold is None else fold in left_out(card))
+    ]
+    if not fits:
+        return None
+    best = max(fits, key=lambda one: (len(cards[one].folds), -one))
+    card = cards[best]
+    known = (fold_of(series_digest(name), card.series) for name in names)
+    own = next((one for one in known if one is not None), None)
+    return Choice(best, own, own not in card.folds)
+
+
+def left_out(card: Carded) -> tuple[int, ...]:
+    """The folds of the data that were not learnt from."""
+    return tuple(fold for fold in sorted(card.series) if fold >= 0 and fold not in card.folds)
 
 
 def fold_of(digest: str, learnt: Learnt) -> int | None:

@@ -90,10 +90,12 @@ def command(
         sealed_images,
     )
     from nodulebench.workflows.detect import detect
+    from nodulebench.workflows.detect.system import refuse_fold
     from nodulebench.workflows.engine import open_engine
 
     system = detect.system_named(name, weights)
     unseen = detect.fold_named(fold)
+    refuse_fold(system, unseen)
     is_encrypted = has_encrypted_images(case)
     if not is_encrypted and not detect.is_test_set(case):
         how = (case_id, most, place, unseen)

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
 from nodulebench import __version__
 from nodulebench.algorithms.chest import see_chest
-from nodulebench.algorithms.classify.weight_files import fold_of_series
 from nodulebench.algorithms.combine import Place
 from nodulebench.algorithms.describe import describe
+from nodulebench.algorithms.unseen import Fold
 from nodulebench.errors import InputError, NoduleBenchError, UnknownNameError
 from nodulebench.formats.case_lists import case_table_of
 from nodulebench.formats.images.case_images import read_case_image
@@ -30,9 +30,8 @@ from nodulebench.run.engines.local import USUAL_ENGINE
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.custody.sealed_images import refuse_others
 from nodulebench.workflows.detect.network_judge import SAW_SCANS
-from nodulebench.workflows.detect.system import System, candidates_in, read_system
+from nodulebench.workflows.detect.system import System, candidates_in, read_system, unseen_fold
 
-Fold = int | Literal["auto"] | None
 WARNINGS = "warnings.json"
 STATE_OF_LOST = {"died": "failed", "timed_out": "timed_out", "gone": "infrastructure"}
 SLOWEST_S = 1800.0
@@ -70,7 +69,7 @@ class DetectionTask:
     place: Place = "best"
     """Where a candidate of several detectors lies."""
     fold: Fold = "auto"
-    """Classifiers are those that never saw this fold of LUNA16; ``auto``: the fold of the case."""
+    """Weights are those that never saw this fold of LUNA16; ``auto``: the fold of the case."""
 
 
 class ImageSource(Protocol):
@@ -174,16 +173,16 @@ def detect_case(task: DetectionTask) -> Detection:
     with stage("reading"):
         volume, own_id = _read(task.case)
     case_id = task.case_id or own_id
-    fold = fold_of_series(case_id, own_id) if task.fold == "auto" else task.fold
+    series = (own_id, case_id)
     with stage("lungs"):
         chest = see_chest(volume, str(task.case))
     candidates, saw_it = candidates_in(
         task.system,
         chest,
         volume,
-        fold=fold,
+        fold=task.fold,
         place=task.place,
-        series=(own_id, case_id),
+        series=series,
         stage=stage,
     )
     if task.most_marks is not None:
@@ -200,7 +199,7 @@ def detect_case(task: DetectionTask) -> Detection:
         state="ok" if chest.lungs.is_plausible else "lungs_implausible",
         doubts=chest.lungs.doubts,
         remarks=saw_it,
-        fold=fold,
+        fold=unseen_fold(task.fold, series),
     )
 
 

@@ -10,18 +10,24 @@ from nodulebench.algorithms.block_voxels import block_voxels
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.detectors import near_lungs
+from nodulebench.algorithms.unseen import Fold
 from nodulebench.formats.lidc.nodule_blocks import HU_PER_STEP, LOWEST_HU
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.notice import Notice
-from nodulebench.workflows.detect.network_judge import choose, saw_scan, trained_network
+from nodulebench.workflows.detect.network_judge import saw_scan, trained_network
 
 SLACK_MM = 10.0
 """How far from the lungs a candidate may lie."""
 
 
 def found_by(
-    name: str, chest: Chest, volume: Volume, weights: tuple[Path, ...], series: Sequence[str]
+    name: str,
+    chest: Chest,
+    volume: Volume,
+    weights: tuple[Path, ...],
+    series: Sequence[str],
+    fold: Fold = "auto",
 ) -> tuple[Candidates, tuple[Notice, ...]]:
     """What a network finds in a scan, best first; and what is to be known, if it learnt from it.
 
@@ -31,6 +37,10 @@ def found_by(
         volume: the scan.
         weights: files and folders.
         series: what the scan may be called in the data of the network.
+        fold: that the weights never saw, where it is not told by the series.
+
+    Raises:
+        InputError: if there are no such weights.
     """
     from nodulebench.algorithms.networks import FINDERS
     from nodulebench.algorithms.networks.device import best_device
@@ -38,7 +48,7 @@ def found_by(
     from nodulebench.algorithms.networks.patches import scans_of
 
     network = trained_network(name, weights)
-    choice = choose(series, network.cards)
+    choice = network.choose(series, fold)
     corners = _corners(chest)
     seen = block_voxels(volume, series[0], corners)
     scans = scans_of([seen.voxels], [seen.spacing_mm], step_hu=HU_PER_STEP, lowest_hu=LOWEST_HU).to(

@@ -14,7 +14,7 @@ import numpy as np
 from nodulebench.algorithms.block_voxels import BlockVoxels, block_voxels
 from nodulebench.algorithms.networks import NETWORKS
 from nodulebench.algorithms.networks.packaged import packaged_weights
-from nodulebench.algorithms.unseen import Choice, choose_unseen
+from nodulebench.algorithms.unseen import Choice, Fold, choose_unseen, choose_without, left_out
 from nodulebench.errors import InputError
 from nodulebench.formats.lidc.nodule_blocks import HU_PER_STEP, LOWEST_HU
 from nodulebench.imaging.volume import Volume
@@ -52,6 +52,30 @@ class TrainedNetwork:
     paths: tuple[Path, ...]
     cards: "tuple[Card, ...]"
     _modules: dict[int, Any] = field(default_factory=dict, repr=False)
+
+    def choose(self, names: Sequence[str], fold: Fold = "auto") -> Choice:
+        """The weights that judge a scan.
+
+        Args:
+            names: what the scan may be called in the data.
+            fold: that they never saw, where it is not told by the names.
+
+        Raises:
+            InputError: if there are no such weights.
+        """
+        if fold == "auto":
+            return choose(names, self.cards)
+        found = choose_without(fold, names, self.cards)
+        if found is None:
+            what = "learnt from all folds" if fold is None else f"left fold {fold} out"
+            known = sorted({one for card in self.cards for one in left_out(card)})
+            there = f"There are weights without: {', '.join(map(str, known)) or 'no fold'}."
+            raise InputError.at(
+                f"network '{self.name}'",
+                f"none of its weights {what}.",
+                f"{there} Give others with --weights, or let --fold be auto.",
+            )
+        return found
 
     def module(self, choice: Choice) -> Any:
         """The network with the chosen weights, read once."""
@@ -96,7 +120,12 @@ class Jury:
         return "+".join(one.name for one in self.judges)
 
     def judge(
-        self, volume: Volume, where: str, place_mm: FloatArray, names: Sequence[str]
+        self,
+        volume: Volume,
+        where: str,
+        place_mm: FloatArray,
+        names: Sequence[str],
+        fold: Fold = "auto",
     ) -> Judged:
         """Judge places in a scan.
 
@@ -106,8 +135,12 @@ class Jury:
             place_mm: n x 3, LPS millimetres.
             names: what the scan may be called in the data of the networks: its series UID, its
                 case.
+            fold: that the weights never saw, where it is not told by the names.
+
+        Raises:
+            InputError: if a network has no such weights.
         """
-        choices = tuple(choose(names, one.cards) for one in self.judges)
+        choices = tuple(one.choose(names, fold) for one in self.judges)
         if not len(place_mm):
             return Judged(np.empty(0), choices)
         seen = block_voxels(volume, where, place_mm)

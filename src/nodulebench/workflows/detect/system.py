@@ -16,10 +16,12 @@ from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.second_look import looked_at
+from nodulebench.algorithms.classify.weight_files import fold_of_series
 from nodulebench.algorithms.combine import MERGE_MM, Place
 from nodulebench.algorithms.detectors import Stage, proposed, together
 from nodulebench.algorithms.networks import FINDERS, NETWORKS
 from nodulebench.algorithms.networks.packaged import packaged_weights
+from nodulebench.algorithms.unseen import Fold
 from nodulebench.errors import InputError, UnknownNameError, did_you_mean
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import FloatArray
@@ -27,7 +29,7 @@ from nodulebench.model.notice import Notice
 from nodulebench.workflows.detect.given_weights import WeightFile, given_weights
 from nodulebench.workflows.detect.known import SYSTEMS, known_detectors
 from nodulebench.workflows.detect.network_finder import found_by
-from nodulebench.workflows.detect.network_judge import read_jury, saw_scan
+from nodulebench.workflows.detect.network_judge import read_jury, saw_scan, trained_network
 
 LEAST = 1e-6
 """No judge is surer than that."""
@@ -143,12 +145,27 @@ def takes(text: str, file: WeightFile) -> bool:
     return file.part in system_names(text)
 
 
+def refuse_fold(system: System, fold: Fold) -> None:
+    """Refuse a fold that weights of a network did not leave out, before any scan is read.
+
+    Raises:
+        InputError: if there are no weights as they are asked for.
+    """
+    for name in (*system.finders, *system.judges):
+        trained_network(name, system.weights).choose(("",), fold)
+
+
+def unseen_fold(fold: Fold, series: Sequence[str]) -> int | None:
+    """The fold that the packaged classifiers which judge a scan never saw; None: they saw all."""
+    return fold_of_series(*series) if fold == "auto" else fold
+
+
 def candidates_in(
     system: System,
     chest: Chest,
     volume: Volume,
     *,
-    fold: int | None = None,
+    fold: Fold = "auto",
     place: Place = "best",
     series: Sequence[str] = ("",),
     stage: Stage = lambda _: nullcontext(),
@@ -162,21 +179,25 @@ def candidates_in(
         system: who looks.
         chest: the scan with its lungs.
         volume: the scan.
-        fold: classifiers are those that never saw this fold; None: those of all folds.
+        fold: weights are those that never saw this fold; ``auto``: the fold of the series, where
+            they saw it; None: those of all folds.
         place: where a candidate of several detectors lies.
-        series: what the scan may be called in the data of the networks.
+        series: what the scan may be called in the data of the weights.
         stage: told what is being done.
+
+    Raises:
+        InputError: if a network has no weights that left the fold out.
     """
     told: tuple[Notice, ...] = ()
     seen: list[Candidates] = []
     for name in system.finders:
         with stage(name):
-            places, saw_it = found_by(name, chest, volume, system.weights, series)
+            places, saw_it = found_by(name, chest, volume, system.weights, series, fold)
         seen.append(places)
         told = told or saw_it
     opinions: list[FloatArray] = []
     if system.detectors:
-        candidates = _classical(system.detectors, chest, fold, place, stage)
+        candidates = _classical(system.detectors, chest, unseen_fold(fold, series), place, stage)
         for places in seen:
             candidates = with_places_of(candidates, places)
         opinions = [candidates.score, *(said_by(places, candidates) for places in seen)]
@@ -186,7 +207,7 @@ def candidates_in(
     if system.judges:
         with stage("network"):
             jury = read_jury("+".join(system.judges), system.weights)
-            judged = jury.judge(volume, series[0], candidates.center_mm, series)
+            judged = jury.judge(volume, series[0], candidates.center_mm, series, fold)
         opinions.append(judged.score)
         told = told if judged.is_unseen else saw_scan(series[-1])
     scored = replace(candidates, score=agreed(opinions))

@@ -10,16 +10,18 @@ from nodulebench.algorithms.chest import Chest, see_chest  # noqa: E402
 from nodulebench.algorithms.networks import FINDERS, NETWORKS  # noqa: E402
 from nodulebench.algorithms.networks.card import Card  # noqa: E402
 from nodulebench.algorithms.networks.weights import write_weights  # noqa: E402
-from nodulebench.algorithms.unseen import series_digest  # noqa: E402
+from nodulebench.algorithms.unseen import Fold, series_digest  # noqa: E402
 from nodulebench.errors import InputError, UnknownNameError  # noqa: E402
 from nodulebench.imaging.lungs.segment import Lungs  # noqa: E402
 from nodulebench.imaging.volume import Volume, make_volume  # noqa: E402
 from nodulebench.workflows.detect import system as system_module  # noqa: E402
 from nodulebench.workflows.detect.system import (  # noqa: E402
+    System,
     agreed,
     candidates_in,
     found_by_each,
     read_system,
+    refuse_fold,
     system_names,
 )
 
@@ -152,6 +154,64 @@ def test_a_finding_network_beside_detectors_adds_places_and_judges_theirs(
     assert len(alone) == 2
     place = alone.center_mm[np.linalg.norm(alone.center_mm - BALL_MM, axis=1).argmin()]
     assert np.linalg.norm(place - BALL_MM) < 1.0
+
+
+@pytest.fixture
+def folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A heat map and a judge, each without fold 3 and of all folds; they learnt from ``known``."""
+    from dataclasses import replace
+
+    monkeypatch.setitem(FINDERS._loaded, "heatmap", replace(FINDERS["heatmap"], build=Bright))
+    series = {0: ("x",), 3: (series_digest("known"),)}
+    for number, folds in enumerate([(0,), (0, 3)]):
+        torch.manual_seed(number)
+        for name, module in (("heatmap", Bright()), ("m5lcad", NETWORKS["m5lcad"].build())):
+            card = Card(name, 0, 1, f"{name} data", "", folds, series=series)
+            write_weights(tmp_path / f"{name}-{number}.safetensors", module, card)
+    return tmp_path
+
+
+def scores(system: System, scan: tuple[Chest, Volume], fold: Fold, name: str) -> list[float]:
+    found, _ = candidates_in(system, *scan, fold=fold, series=(name,))
+    return [float(one) for one in found.score]
+
+
+def test_a_fold_that_is_named_reaches_the_networks(
+    folded: Path, scan: tuple[Chest, Volume]
+) -> None:
+    both = read_system("heatmap+m5lcad", [folded])
+    without = read_system(
+        "heatmap+m5lcad", [folded / f"{name}-0.safetensors" for name in ("heatmap", "m5lcad")]
+    )
+    whole = read_system(
+        "heatmap+m5lcad", [folded / f"{name}-1.safetensors" for name in ("heatmap", "m5lcad")]
+    )
+    apart, together_ = (scores(one, scan, "auto", "renamed") for one in (without, whole))
+    assert apart != together_
+    # whatever the scan is called
+    assert scores(both, scan, 3, "renamed") == apart
+    assert scores(both, scan, None, "renamed") == together_
+    assert scores(both, scan, None, "known") == together_
+    # by itself it is judged as its name says
+    assert scores(both, scan, "auto", "renamed") == together_
+    assert scores(both, scan, "auto", "known") == apart
+    _, told = candidates_in(both, *scan, fold=None, series=("known",))
+    assert [one.code for one in told] == ["weights_saw_scans"]
+
+
+def test_a_fold_that_no_weights_left_out_is_refused_before_a_scan_is_read(folded: Path) -> None:
+    system = read_system("heatmap+m5lcad", [folded])
+    for fold in ("auto", None, 3):
+        refuse_fold(system, fold)
+    with pytest.raises(
+        InputError, match=r"network 'heatmap': none of its weights left fold 5 out.*without: 3"
+    ):
+        refuse_fold(system, 5)
+    some = read_system("heatmap", [folded / "heatmap-0.safetensors"])
+    with pytest.raises(InputError, match="'heatmap': none of its weights learnt from all folds"):
+        refuse_fold(some, None)
+    refuse_fold(read_system("nodulebench"), 9)
+    refuse_fold(read_system("nodulebench"), None)
 
 
 def test_judges_agree_on_the_mean_of_their_log_odds() -> None:
