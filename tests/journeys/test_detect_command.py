@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 import torch
 
+from builders.blocks import write_blocks
 from nodulebench.algorithms.networks import FINDERS, NETWORKS
 from nodulebench.algorithms.networks.architectures import znet
 from nodulebench.algorithms.networks.card import Card
@@ -296,3 +297,33 @@ def test_znet_is_trained_and_reads_a_scan_by_commands_alone(tmp_path, capsys, sc
     place = found.marks.select("x_mm", "y_mm", "z_mm").to_numpy()
     assert np.linalg.norm(place - NODULE_MM, axis=1).min() < 2
     assert found.marks["score"].is_between(0, 1, closed="none").all()
+
+
+def test_classifiers_are_trained_and_read_a_scan_by_commands_alone(tmp_path, capsys, scan):
+    path = tmp_path / "scan-1.mhd"
+    metaimage.write_volume(scan, path)
+    blocks, reference = write_blocks(tmp_path)
+    (tmp_path / "scans").mkdir()
+    nifti.write_volume(scan, tmp_path / "scans" / "s3.nii.gz")  # where it says there are none
+    known = ("--blocks", blocks, "--reference", reference, "--scans", tmp_path / "scans")
+    files = {name: tmp_path / f"{name[:3]}.npz" for name in ("mot_m5lv1", "second_look")}
+    for name, file in files.items():
+        left_out = ("--without-fold", 9) if name == "mot_m5lv1" else ()
+        assert run("train", name, *known, *left_out, "--out", file) == 0
+    found = []
+    for number, given in enumerate([(), tuple(files.values())[:1], tuple(files.values())]):
+        weights = [word for file in given for word in ("--weights", file)]
+        out = tmp_path / f"marks-{number}"
+        assert run("detect", "mot_m5lv1", path, *weights, "--out", out) == 0
+        found.append(read_submission(out))
+    assert [one.name for one in found] == ["mot_m5lv1"] * 3
+    # the detector's own classifier decides what is reported, the second look how likely it is
+    scores = [one.marks["score"].max() for one in found]
+    assert scores[0] == scores[1] != scores[2]
+    capsys.readouterr()
+    given = ("--weights", files["second_look"], "--out", tmp_path / "no")
+    assert run("detect", "mot_m5lv1", path, "--fold", 9, *given) == 1
+    told = capsys.readouterr().err
+    assert (
+        "the classifier of second_look learnt from fold 9. Train it with --without-fold 9" in told
+    )

@@ -9,6 +9,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 
@@ -51,6 +53,7 @@ def proposed(
     *,
     stage: Stage = lambda _: nullcontext(),
     threads: int | None = None,
+    weights: Mapping[str, Path] = MappingProxyType({}),
 ) -> dict[str, Candidates]:
     """What each detector proposes, in the order of the names; the same however many look at once.
 
@@ -60,11 +63,12 @@ def proposed(
         fold: their own classifiers are those that never saw it; None: those of all folds.
         stage: told which detector looks, in the thread in which it does.
         threads: how many look at once; None: two where there are two cores.
+        weights: files of their own classifiers, in place of the packaged ones.
     """
 
     def look(name: str) -> Candidates:
         with stage(name):
-            return proposals_near_lungs(name, chest, fold)
+            return proposals_near_lungs(name, chest, fold, weights.get(name))
 
     count = min(len(names), threads or min(cores(), MOST_THREADS))
     if count <= 1:
@@ -91,9 +95,11 @@ def cores() -> int:
     return max(1, min(there, int(wanted))) if wanted.isdecimal() else there
 
 
-def proposals_near_lungs(name: str, chest: Chest, fold: int | None = None) -> Candidates:
+def proposals_near_lungs(
+    name: str, chest: Chest, fold: int | None = None, weights: Path | None = None
+) -> Candidates:
     """What a detector proposes in the lungs or at most a slack from them, by its own score."""
-    return near_lungs(proposals(name, chest, fold), chest)
+    return near_lungs(proposals(name, chest, fold, weights), chest)
 
 
 def near_lungs(found: Candidates, chest: Chest) -> Candidates:

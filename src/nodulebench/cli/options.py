@@ -30,7 +30,7 @@ weights_option = click.option(
     "--weights",
     multiple=True,
     type=click.Path(path_type=Path, exists=True),
-    help="Of built-in networks that find or judge: a file, or a folder of folds.",
+    help="Of networks that find or judge, and classifiers of detectors: a file, or a folder.",
 )
 
 

@@ -6,6 +6,7 @@ it is a nodule, so that the candidates of several detectors can be ranked togeth
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -26,21 +27,38 @@ LEAST_PROBABILITY = 0.00001
 """Open: candidates that are less likely are dropped; no nodule of the blocks is."""
 
 
-def proposals(name: str, chest: Chest, fold: int | None = None) -> Candidates:
-    """What a detector proposes; where its own classifier drops some, it never saw the fold."""
+def is_asked(name: str) -> bool:
+    """Whether the classifier of a detector decides what it proposes; the second look always is."""
+    return name == NAME or WITH_CLASSIFIER[name].least_score > 0
+
+
+def proposals(
+    name: str, chest: Chest, fold: int | None = None, weights: Path | None = None
+) -> Candidates:
+    """What a detector proposes; where its own classifier drops some, it never saw the fold.
+
+    Args:
+        name: of the detector.
+        chest: the scan.
+        fold: that a packaged classifier never saw; None: those of all folds.
+        weights: a file of its own classifier, in place of the packaged ones.
+    """
     if name not in WITH_CLASSIFIER:
         return DETECTORS[name](chest)
     own = WITH_CLASSIFIER[name]
     if own.propose is not None:
         return own.propose(chest)
     measured = own.find(chest)
-    if own.least_score <= 0:
+    if not is_asked(name):
         return measured.candidates
-    return scored(name, measured, None, own.least_score, fold)
+    return scored(name, measured, weights, own.least_score, fold)
 
 
 def looked_at(
-    found: Mapping[str, Candidates], chest: Chest, fold: int | None = None
+    found: Mapping[str, Candidates],
+    chest: Chest,
+    fold: int | None = None,
+    weights: Path | None = None,
 ) -> dict[str, Candidates]:
     """The candidates of each detector with their probability as score, the most likely first.
 
@@ -48,12 +66,13 @@ def looked_at(
         found: by detector.
         chest: where they were found.
         fold: the weights are those that never saw it; None: those of all folds.
+        weights: a file of the second look, in place of the packaged ones.
     """
     look = described(Candidates.joined(*found.values()), chest)
     ends = np.cumsum([len(one) for one in found.values()])
     parts = np.split(look.features, ends[:-1])
     return {
-        name: judged(one, features, fold)
+        name: judged(one, features, fold, weights)
         for (name, one), features in zip(found.items(), parts, strict=True)
     }
 
@@ -63,9 +82,11 @@ def described(found: Candidates, chest: Chest) -> Measured:
     return Measured(found, describe_places(chest, found.center_mm).astype(np.float64), NAMES)
 
 
-def judged(found: Candidates, features: FloatArray, fold: int | None = None) -> Candidates:
+def judged(
+    found: Candidates, features: FloatArray, fold: int | None = None, weights: Path | None = None
+) -> Candidates:
     """Candidates with their probability as score, the most likely first, the unlikely left out."""
-    probability = classifier_of(NAME, None, NAMES, fold).score(features)
+    probability = classifier_of(NAME, weights, NAMES, fold).score(features)
     likely = Candidates(found.center_mm, probability, found.diameter_mm)
     return likely.chosen(probability >= LEAST_PROBABILITY).best(len(found))
 

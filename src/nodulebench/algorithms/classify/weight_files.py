@@ -7,8 +7,8 @@ its fold is known from a digest of its series UID.
 
 import json
 import zipfile
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -38,12 +38,38 @@ SEEN = "seen.json"
 """Of the package: digests of the series that were used, and their folds."""
 
 
-def write_weights(path: Path, classifier: Classifier, features: tuple[str, ...]) -> None:
-    """Write a classifier with the names of the features it was trained on."""
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Whose classifier a file holds, and what it learnt from."""
+
+    name: str = ""
+    """The detector that ends in it, or the second look; empty: the file does not say."""
+    folds: tuple[int, ...] = ()
+    """Folds that were learnt from; none: the file does not say."""
+
+
+def write_weights(
+    path: Path,
+    classifier: Classifier,
+    features: tuple[str, ...],
+    name: str = "",
+    folds: Sequence[int] = (),
+) -> None:
+    """Write a classifier.
+
+    Args:
+        path: of the file.
+        classifier: what was trained.
+        features: names of what it was trained on.
+        name: the detector that ends in it, or the second look.
+        folds: that were learnt from.
+    """
     kind = next(name for name, one in KINDS.items() if isinstance(classifier, one))
     arrays: dict[str, Any] = {
         one.name: _stored(getattr(classifier, one.name)) for one in fields(classifier)
     }
+    if name:
+        arrays |= {"name": np.array(name), "folds": np.array(folds, dtype=np.int64)}
     with staged_file(path) as stage, stage.open("wb") as file:
         np.savez_compressed(file, kind=np.array(kind), features=np.array(features), **arrays)
 
@@ -59,15 +85,7 @@ def read_weights(path: Path, features: tuple[str, ...]) -> Classifier:
     Raises:
         InputError: if the file is missing, damaged, or was trained on other features.
     """
-    try:
-        arrays = read_arrays(path)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError.at(
-            path, f"is no file of weights ({error}).", "Train it with `train`."
-        ) from error
-    kind = KINDS.get(str(arrays.get("kind")))
-    if kind is None or set(arrays) != {"kind", "features", *(one.name for one in fields(kind))}:
-        raise InputError.at(path, "holds no classifier of this package.", "Train it with `train`.")
+    kind, arrays = _read(path)
     trained_on = tuple(str(name) for name in arrays["features"])
     if trained_on != features:
         raise InputError.at(
@@ -76,6 +94,41 @@ def read_weights(path: Path, features: tuple[str, ...]) -> Classifier:
             "Train it for this detector with `train`.",
         )
     return kind(*(arrays[one.name].astype(np.float64) for one in fields(kind)))
+
+
+def read_origin(path: Path) -> Origin:
+    """Whose classifier a file holds, as far as it says.
+
+    Raises:
+        InputError: if the file is missing, damaged, or holds no classifier.
+    """
+    _, arrays = _read(path)
+    folds = arrays.get("folds", ())
+    return Origin(str(arrays.get("name", "")), tuple(int(fold) for fold in folds))
+
+
+def holds_classifier(path: Path) -> bool:
+    """Whether a file holds a classifier of this package, and not a network or anything else."""
+    try:
+        _read(path)
+    except InputError:
+        return False
+    return True
+
+
+def _read(path: Path) -> tuple[type[Classifier], dict[str, Any]]:
+    """The kind of a classifier, and the arrays of its file."""
+    try:
+        arrays = read_arrays(path)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError.at(
+            path, f"is no file of weights ({error}).", "Train it with `train`."
+        ) from error
+    kind = KINDS.get(str(arrays.get("kind")))
+    own = {"kind", "features", *(() if kind is None else (one.name for one in fields(kind)))}
+    if kind is None or arrays.keys() - {"name", "folds"} != own:
+        raise InputError.at(path, "holds no classifier of this package.", "Train it with `train`.")
+    return kind, arrays
 
 
 @cache

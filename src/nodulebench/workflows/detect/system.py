@@ -2,10 +2,10 @@
 
 ``isicad+etrocad`` are detectors together; ``heatmap`` is a network that finds nodules by itself;
 ``isicad+etrocad+twoscale`` are detectors whose candidates a network judges with the second look.
-Networks are those of given weights, or of the package's.
+Networks and classifiers are those of given weights, or of the package's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,8 @@ import numpy as np
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.classify.second_look import looked_at
+from nodulebench.algorithms.classify.second_look import NAME as SECOND_LOOK
+from nodulebench.algorithms.classify.second_look import is_asked, looked_at
 from nodulebench.algorithms.classify.weight_files import fold_of_series
 from nodulebench.algorithms.combine import MERGE_MM, Place
 from nodulebench.algorithms.detectors import Stage, proposed, together
@@ -48,6 +49,8 @@ class System:
     """Of all its parts."""
     weights: tuple[Path, ...] = ()
     """Of its networks: files, and folders of them."""
+    classifiers: tuple[WeightFile, ...] = ()
+    """Of its detectors and of the second look, in place of the package's."""
     own_name: str = ""
     """What it is called, where it has a name of its own."""
 
@@ -124,35 +127,71 @@ def read_system(text: str, weights: Sequence[Path] = ()) -> System:
 
     Args:
         text: its name, or parts joined by ``+``.
-        weights: of networks, in place of the package's; those that are not named judge too.
+        weights: of networks and classifiers, in place of the package's; networks that are not named
+            judge too.
 
     Raises:
         UnknownNameError: if there is no such detector or network.
-        InputError: if a network has no weights, or PyTorch is missing.
+        InputError: if a network has no weights, a classifier is of no part, or PyTorch is missing.
     """
     named = system_names(text)
     files = given_weights(weights)
-    given = [file.part for file in files]
+    networks = [file for file in files if not file.is_classifier]
+    classifiers = tuple(file for file in files if file.is_classifier)
+    _refuse_idle(text, classifiers)
+    given = [file.part for file in networks]
     names = tuple(dict.fromkeys((*named, *given)))
     packaged = [name for name in names if name not in DETECTORS and name not in given]
     own_name = text if text in SYSTEMS and names == named else ""
-    paths = (*(file.path for file in files), *map(packaged_weights, packaged))
-    return System(names, paths, own_name)
+    paths = (*(file.path for file in networks), *map(packaged_weights, packaged))
+    return System(names, paths, classifiers, own_name)
 
 
 def takes(text: str, file: WeightFile) -> bool:
-    """Whether a file of weights is of a part that ``a+b+c`` names."""
-    return file.part in system_names(text)
+    """Whether a file of weights is of a part that ``a+b+c`` names; detectors have a second look."""
+    names = system_names(text)
+    is_second_look = file.is_classifier and file.part == SECOND_LOOK
+    return any(name in DETECTORS for name in names) if is_second_look else file.part in names
+
+
+def _refuse_idle(text: str, classifiers: Sequence[WeightFile]) -> None:
+    """Refuse classifiers that would change nothing."""
+    for file in classifiers:
+        if not takes(text, file):
+            what = f"is the classifier of {file.part}, which '{text}' does not have."
+            raise InputError.at(file.path, what, "Leave it out, or name the detector: a+b.")
+        if not is_asked(file.part):
+            raise InputError.at(
+                file.path,
+                f"is the classifier of {file.part}, which reports all that it finds: the second "
+                "look alone gives the scores.",
+                f"Train {SECOND_LOOK} in its place.",
+            )
+
+
+def own_classifiers(system: System, fold: int | None) -> dict[str, WeightFile]:
+    """Of each given classifier the file that judges: one that left the fold out, where one did."""
+    found: dict[str, WeightFile] = {}
+    for file in system.classifiers:
+        best = found.get(file.part, file)
+        rank = (fold not in file.folds, len(file.folds))
+        found[file.part] = file if rank > (fold not in best.folds, len(best.folds)) else best
+    return found
 
 
 def refuse_fold(system: System, fold: Fold) -> None:
-    """Refuse a fold that weights of a network did not leave out, before any scan is read.
+    """Refuse a fold that given or packaged weights did not leave out, before any scan is read.
 
     Raises:
         InputError: if there are no weights as they are asked for.
     """
     for name in (*system.finders, *system.judges):
         trained_network(name, system.weights).choose(("",), fold)
+    for file in own_classifiers(system, fold).values() if isinstance(fold, int) else ():
+        if fold in file.folds:
+            what = f"the classifier of {file.part} learnt from fold {fold}."
+            remedy = f"Train it with --without-fold {fold}, or let --fold be auto."
+            raise InputError.at(file.path, what, remedy)
 
 
 def unseen_fold(fold: Fold, series: Sequence[str]) -> int | None:
@@ -197,7 +236,11 @@ def candidates_in(
         told = told or saw_it
     opinions: list[FloatArray] = []
     if system.detectors:
-        candidates = _classical(system.detectors, chest, unseen_fold(fold, series), place, stage)
+        unseen = unseen_fold(fold, series)
+        own = own_classifiers(system, unseen)
+        if any(unseen in file.folds for file in own.values()):
+            told = told or saw_scan(series[-1])
+        candidates = _classical(system.detectors, chest, unseen, place, stage, own)
         for places in seen:
             candidates = with_places_of(candidates, places)
         opinions = [candidates.score, *(said_by(places, candidates) for places in seen)]
@@ -249,11 +292,13 @@ def _classical(
     fold: int | None,
     place: Place,
     stage: Stage,
+    own: Mapping[str, WeightFile],
 ) -> Candidates:
-    """The candidates of detectors, by the second look."""
-    found = proposed(names, chest, fold, stage=stage)
+    """The candidates of detectors, by the second look; some classifiers are given ones."""
+    weights = {name: file.path for name, file in own.items()}
+    found = proposed(names, chest, fold, stage=stage, weights=weights)
     with stage("second look"):
-        found = looked_at(found, chest, fold)
+        found = looked_at(found, chest, fold, weights.get(SECOND_LOOK))
     with stage("combining"):
         return together(found, place)
 

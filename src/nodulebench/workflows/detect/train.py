@@ -180,5 +180,5 @@ def train_classifier(
     examples = collect_examples(
         name, (one for one in lessons if one.fold != without_fold), progress
     )
-    write_weights(out, train_on(name, examples, folds, seed), TRAINED[name].names)
+    write_weights(out, train_on(name, examples, folds, seed), TRAINED[name].names, name, folds)
     return examples

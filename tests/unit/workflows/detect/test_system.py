@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,11 @@ torch = pytest.importorskip("torch")
 
 from nodulebench.algorithms.candidate import Candidates  # noqa: E402
 from nodulebench.algorithms.chest import Chest, see_chest  # noqa: E402
+from nodulebench.algorithms.classify.trained import TRAINED  # noqa: E402
+from nodulebench.algorithms.classify.weight_files import classifier_of  # noqa: E402
+from nodulebench.algorithms.classify.weight_files import (  # noqa: E402
+    write_weights as write_classifier,
+)
 from nodulebench.algorithms.networks import FINDERS, NETWORKS  # noqa: E402
 from nodulebench.algorithms.networks.card import Card  # noqa: E402
 from nodulebench.algorithms.networks.weights import write_weights  # noqa: E402
@@ -45,8 +51,6 @@ class Bright(torch.nn.Module):
 @pytest.fixture
 def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Of a heat map and of a network that judges, which learnt from the scan ``known``."""
-    from dataclasses import replace
-
     monkeypatch.setitem(FINDERS._loaded, "heatmap", replace(FINDERS["heatmap"], build=Bright))
     series = {0: (series_digest("known"),)}
     torch.manual_seed(0)
@@ -159,8 +163,6 @@ def test_a_finding_network_beside_detectors_adds_places_and_judges_theirs(
 @pytest.fixture
 def folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A heat map and a judge, each without fold 3 and of all folds; they learnt from ``known``."""
-    from dataclasses import replace
-
     monkeypatch.setitem(FINDERS._loaded, "heatmap", replace(FINDERS["heatmap"], build=Bright))
     series = {0: ("x",), 3: (series_digest("known"),)}
     for number, folds in enumerate([(0,), (0, 3)]):
@@ -212,6 +214,29 @@ def test_a_fold_that_no_weights_left_out_is_refused_before_a_scan_is_read(folded
         refuse_fold(some, None)
     refuse_fold(read_system("nodulebench"), 9)
     refuse_fold(read_system("nodulebench"), None)
+
+
+def test_given_classifiers_decide_in_place_of_the_packages(
+    tmp_path: Path, scan: tuple[Chest, Volume], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = []
+    for name in ("mot_m5lv1", "second_look"):
+        features = TRAINED[name].names
+        whole = classifier_of(name, None, features)
+        files.append(tmp_path / f"{name}.npz")
+        no_nodule = replace(whole, output_bias=whole.output_bias - 100)
+        write_classifier(files[-1], no_nodule, features, name, (0,))
+
+    usual, _ = candidates_in(read_system("mot_m5lv1"), *scan)
+    dropped, told = candidates_in(read_system("mot_m5lv1", files[:1]), *scan)
+    unlikely, _ = candidates_in(read_system("largecad", files[1:]), *scan)
+    alone, _ = candidates_in(read_system("largecad"), *scan)
+
+    assert (len(usual) > 0, len(dropped), told) == (True, 0, ())
+    assert len(alone) > len(unlikely)
+    monkeypatch.setattr(system_module, "fold_of_series", lambda *_: 0)
+    _, told = candidates_in(read_system("mot_m5lv1", files[:1]), *scan, series=("learnt",))
+    assert [one.code for one in told] == ["weights_saw_scans"]
 
 
 def test_judges_agree_on_the_mean_of_their_log_odds() -> None:
