@@ -7,7 +7,7 @@ zip archive of one.
 import zipfile
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -73,7 +73,21 @@ class NoImageError(InputError):
 
 
 def image_reader(folder: Path, wanted: Collection[str] | None = None) -> Callable[[str], Volume]:
-    """What reads the image of a case from a folder: of images, a test set, or any archive.
+    """What reads the image of a case from a folder, as ``image_finder`` finds it.
+
+    Raises:
+        NoImageError: by what is returned, where there is none.
+    """
+    find = image_finder(folder, wanted)
+    return lambda case_id: find(case_id)()
+
+
+def image_finder(
+    folder: Path, wanted: Collection[str] | None = None
+) -> Callable[[str], Callable[[], Volume]]:
+    """What finds the image of a case in a folder: of images, a test set, or any archive.
+
+    What it gives reads the image, when it is called.
 
     The image of a case is a file ``<case_id>`` with one of ``SUFFIXES`` or a folder ``<case_id>``
     of DICOM files: in the folder, in ``images/`` of a bundle, or anywhere below. Where no name
@@ -89,23 +103,23 @@ def image_reader(folder: Path, wanted: Collection[str] | None = None) -> Callabl
     named = cache(lambda: _images_by_name(folder))
     series = cache(lambda: _series_by_uid(folder, wanted))
 
-    def read(case_id: str) -> Volume:
+    def find(case_id: str) -> Callable[[], Volume]:
         places = (folder, folder / "images", folder / "data" / "images")
         paths = (place / f"{case_id}{suffix}" for place in places for suffix in (*SUFFIXES, ""))
         found = next((path for path in paths if path.exists()), None) or named().get(case_id)
         if found is not None:
-            return read_case(found)
+            return partial(read_case, found)
         if case_id in series():
             from nodulebench.formats.dicom.volume import series_volume
 
-            return series_volume(series()[case_id], f"{folder} series {case_id}")
+            return partial(series_volume, series()[case_id], f"{folder} series {case_id}")
         raise NoImageError.at(
             folder,
             f"has no image of case '{case_id}'.",
             f"Put {case_id}.mhd, .mha, .nii or .nii.gz there, or a folder {case_id} of DICOM.",
         )
 
-    return read
+    return find
 
 
 def _images_by_name(folder: Path) -> dict[str, Path]:

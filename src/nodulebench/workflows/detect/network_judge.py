@@ -13,7 +13,7 @@ import numpy as np
 
 from nodulebench.algorithms.block_voxels import BlockVoxels, block_voxels
 from nodulebench.algorithms.classify.weight_files import holds_classifier, read_origin
-from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks import FINDERS, NETWORKS
 from nodulebench.algorithms.networks.packaged import packaged_weights
 from nodulebench.algorithms.unseen import Choice, Fold, choose_unseen, choose_without, left_out
 from nodulebench.errors import InputError
@@ -160,9 +160,17 @@ def read_jury(names: str, weights: Sequence[Path], *, tries: int = 1) -> Jury:
         tries: patches of a candidate that are averaged.
 
     Raises:
-        InputError: if PyTorch is missing, a file is no weight file, or a network has no weights.
+        InputError: if PyTorch is missing, a file is no weight file, or a network has no weights or
+            judges nothing.
         UnknownNameError: if there is no such network.
     """
+    for name in names.split("+"):
+        if name in FINDERS:
+            raise InputError.at(
+                f"network '{name}'",
+                "finds nodules itself, and judges no candidates of others.",
+                f"Use: nodulebench detect {name}; networks that judge: {', '.join(NETWORKS)}.",
+            )
     known = [name for name in names.split("+") if NETWORKS[name]]
     judges = [trained_network(name, tuple(weights) or (packaged_weights(name),)) for name in known]
     return Jury(tuple(judges), tries)

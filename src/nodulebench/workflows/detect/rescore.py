@@ -1,6 +1,6 @@
 """Candidates, images, weights -> candidates with probabilities: LUNA16's second track."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +8,9 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.errors import Problem, refuse_any
-from nodulebench.formats.images.case_images import NoImageError, image_reader
+from nodulebench.formats.images.case_images import NoImageError, image_finder
 from nodulebench.formats.marks import luna16_csv, submission_folder
+from nodulebench.imaging.volume import Volume
 from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import MARKS, PLACE, Submission
@@ -33,21 +34,18 @@ def rescore(jury: Jury, candidates: Path, images: Path, progress: Progress = unt
     """
     places = read_places(candidates).with_row_index("row")
     cases = places["case_id"].unique(maintain_order=True).to_list()
-    read = image_reader(images, cases)
+    images_of = _images_of(cases, images)
     score = np.zeros(places.height)
     seen: list[str] = []
     problems: list[Problem] = []
     for number, case_id in enumerate(cases):
         own = places.filter(case_id=case_id)
-        try:
-            volume = read(case_id)
-        except NoImageError as error:
-            problems += error.problems
-            continue
+        volume = images_of[case_id]()
         place_mm = own.select(PLACE).to_numpy()
         inside = volume.geometry.contains(place_mm)
         if not inside.all():
             problems += _outside(own.filter(~inside))
+        if problems:  # nothing more is judged in vain
             continue
         judged = jury.judge(volume, case_id, place_mm, [case_id])
         score[own["row"].to_numpy()] = judged.score
@@ -73,6 +71,24 @@ def rescore(jury: Jury, candidates: Path, images: Path, progress: Progress = unt
             "description": f"candidates of {candidates.name}, judged by {jury.name}",
         },
     )
+
+
+def _images_of(cases: Sequence[str], images: Path) -> dict[str, Callable[[], Volume]]:
+    """What reads the image of each case, all of them found before one is read.
+
+    Raises:
+        NoImageError: with every case that has none.
+    """
+    find = image_finder(images, cases)
+    found, missing = {}, []
+    for case_id in cases:
+        try:
+            found[case_id] = find(case_id)
+        except NoImageError as error:
+            missing += error.problems
+    if missing:
+        raise NoImageError(missing)
+    return found
 
 
 def write_rescored(submission: Submission, out: Path) -> None:

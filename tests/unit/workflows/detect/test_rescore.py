@@ -14,7 +14,7 @@ from nodulebench.formats.dicom import volume as dicom_volume
 from nodulebench.formats.dicom.header import SeriesHeader, uid_from
 from nodulebench.formats.images import metaimage, nifti
 from nodulebench.imaging.volume import make_volume
-from nodulebench.workflows.detect.network_judge import read_jury
+from nodulebench.workflows.detect.network_judge import Jury, read_jury
 
 PLACES = ((12.0, 10.0, 8.0), (20.5, 15.0, 9.0))
 SERIES = digests_by_fold((series_digest(f"scan-{fold}"), fold) for fold in range(3))
@@ -124,6 +124,28 @@ def test_what_cannot_be_judged_is_told(volume, weights, tmp_path, capsys):
         InputError, match=r"no weights of the network 'znet'\. There are weights of"
     ):
         read_jury("znet", [weights])
+
+
+def test_nothing_is_judged_where_an_image_is_missing(
+    volume, weights, tmp_path, capsys, monkeypatch
+):
+    metaimage.write_volume(volume, tmp_path / "a.mhd")
+    asked = []
+    monkeypatch.setattr(Jury, "judge", lambda *given: asked.append(given))
+    given = ["rescore", "m5lcad", candidates_of(tmp_path, "a", "b", "c"), "--images", tmp_path]
+    assert run(*given, "--weights", weights, "--out", tmp_path / "marks.csv") == 1
+    told = capsys.readouterr().err
+    assert "has no image of case 'b'" in told
+    assert "has no image of case 'c'" in told
+    assert asked == []
+
+
+def test_a_network_that_finds_is_told_to_judge_nothing(tmp_path, capsys):
+    given = ["rescore", "heatmap", candidates_of(tmp_path, "a"), "--images", tmp_path]
+    assert run(*given, "--out", tmp_path / "marks.csv") == 1
+    told = capsys.readouterr().err
+    assert "network 'heatmap': finds nodules itself, and judges no candidates of others" in told
+    assert "nodulebench detect heatmap" in told
 
 
 def test_weights_are_read_as_they_were_written(weights):
