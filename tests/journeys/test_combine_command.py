@@ -211,9 +211,30 @@ def test_folds_that_test_every_case_once_are_listed(luna16: Path, tmp_path: Path
     path = folds(tmp_path, "s1,0", "s2,0", "s3,1", "s4,1")
     assert run("folds", "check", path, "--reference", luna16) == 0
     told = capsys.readouterr().out.splitlines()
-    assert told[1].split() == ["0", "2", "2", "2"]
-    assert told[2].split() == ["1", "2", "2", "1"]
-    assert told[3] == "every one of 4 cases is tested once, in 2 folds"
+    assert told[1].split() == ["0", "2", "-", "2"]
+    assert told[2].split() == ["1", "2", "-", "1"]
+    assert told[3] == (
+        "note: no case names its patient, and each of them counts as a patient of its own. Name "
+        "them with --cases, a table of case_id and patient_id."
+    )
+    assert told[4] == "every one of 4 cases is tested once, in 2 folds"
+
+
+def test_patients_are_counted_where_they_are_named(luna16: Path, tmp_path: Path, capsys) -> None:
+    path = folds(tmp_path, "s1,0", "s2,0", "s3,1", "s4,1")
+    header = "case_id,patient_id\n"
+    cases = write(tmp_path, "cases", "s1,a", "s2,a", "s3,b", "s4,c", header=header)
+    assert run("folds", "check", path, "--reference", luna16, "--cases", cases) == 0
+    told = capsys.readouterr().out
+    assert [line.split()[2] for line in told.splitlines()[1:3]] == ["1", "2"]
+    assert "note:" not in told
+    drawn = tmp_path / "drawn.csv"
+    given = ("--reference", luna16, "--count", 2, "--cases")
+    assert run("folds", "make", drawn, *given, cases) == 0
+    assert "note:" not in capsys.readouterr().out
+    some = write(tmp_path, "some", "s1,a", "s2,a", "s3,b", "s4,", header=header)
+    assert run("folds", "make", drawn, *given, some) == 0
+    assert "note: 1 cases name no patient, and each of them counts" in capsys.readouterr().out
 
 
 def test_every_problem_of_folds_is_told(luna16: Path, tmp_path: Path, capsys) -> None:

@@ -92,4 +92,12 @@ def _show(sizes: "Sequence[FoldSize]") -> None:
     width = max(4, *(len(one.fold) for one in sizes))
     click.secho(f"{'fold':<{width}} {'cases':>6} {'patients':>9} {'nodules':>8}", bold=True)
     for one in sizes:
-        click.echo(f"{one.fold:<{width}} {one.cases:>6} {one.patients:>9} {one.nodules:>8}")
+        patients = "-" if one.unnamed == one.cases else one.patients
+        click.echo(f"{one.fold:<{width}} {one.cases:>6} {patients:>9} {one.nodules:>8}")
+    unnamed, total = sum(one.unnamed for one in sizes), sum(one.cases for one in sizes)
+    if unnamed:
+        of = "no case names its patient" if unnamed == total else f"{unnamed} cases name no patient"
+        click.echo(
+            f"note: {of}, and each of them counts as a patient of its own. "
+            "Name them with --cases, a table of case_id and patient_id."
+        )

@@ -34,6 +34,8 @@ class FoldSize:
     cases: int
     patients: int
     nodules: int
+    unnamed: int = 0
+    """Cases whose patient is not known; each counts as a patient of its own."""
 
 
 def check_folds(
@@ -153,6 +155,7 @@ def fold_sizes(folds: pl.DataFrame, reference: Reference) -> list[FoldSize]:
             cases=pl.len(),
             patients=pl.col("patient_id").fill_null(pl.col("case_id")).n_unique(),
             nodules=pl.col("nodules").sum(),
+            unnamed=pl.col("patient_id").is_null().sum(),
         )
     )
     by_number = sizes.sort(pl.col("fold").cast(pl.Int64, strict=False), "fold", nulls_last=True)
