@@ -135,7 +135,7 @@ def command(
     marks = sum(one.marks.height for one in detections)
     read = len(detections) - len(failed)
     click.echo(f"wrote {out}: {marks} marks on {read} scan{'' if read == 1 else 's'}")
-    if any(one.fold is not None for one in detections):
+    if weights or any(one.fold is not None for one in detections):
         click.echo(f"weights learnt from {detect.training_data(detections)}")
     for one in failed:
         for line in one.problem.splitlines():

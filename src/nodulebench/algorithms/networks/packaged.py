@@ -13,6 +13,11 @@ def networks_with_weights() -> list[str]:
     return sorted(one.name for one in Path(str(_FOLDER)).iterdir() if one.is_dir())
 
 
+def is_packaged(path: Path) -> bool:
+    """Whether a file of weights is one of the package's."""
+    return path.is_relative_to(Path(str(_FOLDER)))
+
+
 def packaged_weights(name: str) -> Path:
     """Where the weights of a network are: a folder of files, one for each fold left out.
 

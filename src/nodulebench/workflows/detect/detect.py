@@ -29,8 +29,15 @@ from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.run.engines.local import USUAL_ENGINE
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.custody.sealed_images import refuse_others
-from nodulebench.workflows.detect.network_judge import SAW_SCANS
-from nodulebench.workflows.detect.system import System, candidates_in, read_system, unseen_fold
+from nodulebench.workflows.detect.system import (
+    LUNA16,
+    Learnt,
+    System,
+    candidates_in,
+    learnt_by,
+    read_system,
+    unseen_fold,
+)
 
 WARNINGS = "warnings.json"
 STATE_OF_LOST = {"died": "failed", "timed_out": "timed_out", "gone": "infrastructure"}
@@ -129,12 +136,9 @@ class Detection:
     remarks: tuple[Notice, ...] = ()
     """What else is to be known of its marks."""
     fold: int | None = None
-    """The weights never saw this fold of LUNA16, to which the scan belongs."""
-
-    @property
-    def was_learnt(self) -> bool:
-        """Whether a network that read the scan had learnt from it."""
-        return any(one.code == SAW_SCANS for one in self.remarks)
+    """The packaged classifiers never saw this fold of LUNA16."""
+    learnt: tuple[Learnt, ...] = ()
+    """What the weights that read it had learnt from."""
 
     @property
     def is_side_by_side(self) -> bool:
@@ -200,6 +204,7 @@ def detect_case(task: DetectionTask) -> Detection:
         doubts=chest.lungs.doubts,
         remarks=saw_it,
         fold=unseen_fold(task.fold, series),
+        learnt=learnt_by(task.system, task.fold, series),
     )
 
 
@@ -278,19 +283,21 @@ def submission_of(system: System, detections: Sequence[Detection]) -> Submission
 
 
 def training_data(detections: Sequence[Detection]) -> str:
-    """Which of LUNA16's folds the weights that judged the cases had seen."""
-    done = [one for one in detections if not one.problem]
-    knew_it = sum(one.was_learnt for one in done)
-    by_fold = Counter(one.fold for one in done if not one.was_learnt)
-    told = [
-        f"all folds but {fold} for {count} scan{'s' if count > 1 else ''} of that fold"
-        for fold, count in sorted((fold, n) for fold, n in by_fold.items() if fold is not None)
-    ]
-    if by_fold[None]:
-        told.insert(0, f"all ten folds for {by_fold[None]} scan{'s' if by_fold[None] > 1 else ''}")
-    if knew_it:
-        told.append(f"the scan's own among them for {knew_it} scan{'s' if knew_it > 1 else ''}")
-    return f"blocks and scans of LUNA16: {'; '.join(told)}" if told else ""
+    """What the weights that judged the cases had learnt from, as their cards say."""
+    learnt = Counter(one for case in detections for one in case.learnt if not case.problem)
+    told: dict[str, list[str]] = {}
+    for one in sorted(learnt, key=lambda one: (one.knew_it, one.without)):
+        scans = f"{learnt[one]} scan{'s' if learnt[one] > 1 else ''}"
+        told.setdefault(one.data, []).append(f"{_folds_of(one)} for {scans}")
+    # those of the package first
+    ordered = sorted(told.items(), key=lambda pair: pair[0] != LUNA16)
+    return ". ".join(f"{data}: {'; '.join(parts)}" for data, parts in ordered)
+
+
+def _folds_of(learnt: Learnt) -> str:
+    whole = "all ten folds" if learnt.data == LUNA16 else "all folds"
+    but = f"all folds but {', '.join(map(str, learnt.without))}" if learnt.without else whole
+    return f"{but}, the scan's own among them," if learnt.knew_it else but
 
 
 def write_detections(system: System, detections: Sequence[Detection], out: Path) -> None:

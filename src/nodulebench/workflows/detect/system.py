@@ -5,7 +5,7 @@
 Networks and classifiers are those of given weights, or of the package's.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,13 +17,15 @@ from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.second_look import NAME as SECOND_LOOK
 from nodulebench.algorithms.classify.second_look import is_asked, looked_at
+from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.weight_files import fold_of_series
 from nodulebench.algorithms.combine import MERGE_MM, Place
 from nodulebench.algorithms.detectors import Stage, proposed, together
 from nodulebench.algorithms.networks import FINDERS, NETWORKS
-from nodulebench.algorithms.networks.packaged import packaged_weights
-from nodulebench.algorithms.unseen import Fold
+from nodulebench.algorithms.networks.packaged import is_packaged, packaged_weights
+from nodulebench.algorithms.unseen import Fold, left_out
 from nodulebench.errors import InputError, UnknownNameError, did_you_mean
+from nodulebench.formats.lidc.nodule_blocks import FOLDS
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.notice import Notice
@@ -39,6 +41,22 @@ NOT_SEEN = 0.003
 LIKELY, NOT_PROPOSED = 0.05, 1e-4
 """How likely a finding network must think a place that no detector proposed; and what the second
 look, which was not asked, says of it."""
+
+
+LUNA16 = "blocks and scans of LUNA16"
+"""What all weights of the package learnt from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What some of the weights that read a scan had learnt from."""
+
+    data: str
+    """In words, with the network or detector whose weights they are, unless the package's."""
+    without: tuple[int, ...]
+    """Folds of the data that they left out."""
+    knew_it: bool = False
+    """Whether the scan itself was among the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +215,34 @@ def refuse_fold(system: System, fold: Fold) -> None:
 def unseen_fold(fold: Fold, series: Sequence[str]) -> int | None:
     """The fold that the packaged classifiers which judge a scan never saw; None: they saw all."""
     return fold_of_series(*series) if fold == "auto" else fold
+
+
+def learnt_by(system: System, fold: Fold, series: Sequence[str]) -> tuple[Learnt, ...]:
+    """What the weights that read a scan had learnt from, each kind once.
+
+    Args:
+        system: who looks.
+        fold: as for :func:`candidates_in`.
+        series: what the scan may be called in the data of the weights.
+    """
+    found = [*_learnt_by_classifiers(system, unseen_fold(fold, series))]
+    for name in (*system.finders, *system.judges):
+        network = trained_network(name, system.weights)
+        choice = network.choose(series, fold)
+        card, path = network.cards[choice.number], network.paths[choice.number]
+        data = LUNA16 if is_packaged(path) else f"{name} ({card.data or path.name})"
+        found.append(Learnt(data, left_out(card), not choice.is_unseen))
+    return tuple(dict.fromkeys(found))
+
+
+def _learnt_by_classifiers(system: System, fold: int | None) -> Iterator[Learnt]:
+    own = own_classifiers(system, fold)
+    asked = [name for name in system.detectors if name in TRAINED and is_asked(name)]
+    if any(name not in own for name in (*asked, *((SECOND_LOOK,) if system.detectors else ()))):
+        yield Learnt(LUNA16, () if fold is None else (fold,))
+    for file in own.values():
+        without = tuple(one for one in FOLDS if one not in file.folds) if file.folds else ()
+        yield Learnt(f"{file.part} ({file.path.name})", without, fold in file.folds)
 
 
 def candidates_in(

@@ -9,8 +9,7 @@ import pytest
 from nodulebench.model.engine import Lost, Terms
 from nodulebench.run.engines.local import LocalEngine
 from nodulebench.workflows.detect import detect
-from nodulebench.workflows.detect.network_judge import saw_scan
-from nodulebench.workflows.detect.system import System
+from nodulebench.workflows.detect.system import LUNA16, Learnt, System
 
 
 def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_failed(
@@ -45,18 +44,20 @@ def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_faile
 
 
 def test_the_submission_tells_which_folds_its_weights_never_saw() -> None:
+    mine = Learnt("m5lcad (our scans)", (1,))
     found = [
-        detect.Detection("a"),
-        detect.Detection("b", fold=3),
-        detect.Detection("c", fold=3),
-        detect.Detection("d", fold=0),
-        detect.Detection("known", fold=2, remarks=saw_scan("known")),
+        detect.Detection("a", learnt=(Learnt(LUNA16, ()),)),
+        detect.Detection("b", learnt=(mine, Learnt(LUNA16, (3,)))),
+        detect.Detection("c", learnt=(mine, Learnt(LUNA16, (3,)))),
+        detect.Detection("d", learnt=(Learnt(LUNA16, (0,)),)),
+        detect.Detection("known", learnt=(Learnt(LUNA16, (2,), knew_it=True),)),
         detect.Detection("e", problem="cannot be read", state="failed"),
     ]
     told = detect.submission_of(System(("isicad",)), found).facts["training_data"]
     assert told == (
-        "blocks and scans of LUNA16: all ten folds for 1 scan; all folds but 0 for 1 scan of that "
-        "fold; all folds but 3 for 2 scans of that fold; the scan's own among them for 1 scan"
+        "blocks and scans of LUNA16: all ten folds for 1 scan; all folds but 0 for 1 scan; all "
+        "folds but 3 for 2 scans; all folds but 2, the scan's own among them, for 1 scan. "
+        "m5lcad (our scans): all folds but 1 for 2 scans"
     )
     assert detect.training_data(found[-1:]) == ""
 

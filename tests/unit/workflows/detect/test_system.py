@@ -22,10 +22,13 @@ from nodulebench.imaging.lungs.segment import Lungs  # noqa: E402
 from nodulebench.imaging.volume import Volume, make_volume  # noqa: E402
 from nodulebench.workflows.detect import system as system_module  # noqa: E402
 from nodulebench.workflows.detect.system import (  # noqa: E402
+    LUNA16,
+    Learnt,
     System,
     agreed,
     candidates_in,
     found_by_each,
+    learnt_by,
     read_system,
     refuse_fold,
     system_names,
@@ -199,6 +202,20 @@ def test_a_fold_that_is_named_reaches_the_networks(
     assert scores(both, scan, "auto", "known") == apart
     _, told = candidates_in(both, *scan, fold=None, series=("known",))
     assert [one.code for one in told] == ["weights_saw_scans"]
+
+
+def test_what_was_learnt_from_is_told_by_the_cards(folded: Path) -> None:
+    own = read_system("isicad+twoscale", [folded])
+    assert learnt_by(own, "auto", ("known",)) == (
+        Learnt(LUNA16, ()),
+        Learnt("heatmap (heatmap data)", (3,)),
+        Learnt("m5lcad (m5lcad data)", (3,)),
+    )
+    assert learnt_by(own, None, ("known",))[1] == Learnt("heatmap (heatmap data)", (), True)
+    assert learnt_by(own, 3, ("renamed",))[0] == Learnt(LUNA16, (3,))
+    assert learnt_by(read_system("nodulebench"), "auto", ("any",)) == (Learnt(LUNA16, ()),)
+    # the packaged U-Net left fold 0 or 1 out, whoever reads
+    assert learnt_by(read_system("znet_unet"), "auto", ("any",)) == (Learnt(LUNA16, (0,)),)
 
 
 def test_a_fold_that_no_weights_left_out_is_refused_before_a_scan_is_read(folded: Path) -> None:
