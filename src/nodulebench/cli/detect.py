@@ -14,13 +14,15 @@ from nodulebench.model.engine import EngineChoice
 
 
 class _ListsDetectors(click.Command):
-    """Its help ends with all detectors, those of other packages too."""
+    """Its help ends with all detectors and networks, those of other packages too."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        from nodulebench.workflows.detect.known import known_detectors
+        from nodulebench.workflows.detect.known import judging_networks, known_detectors
 
-        with formatter.section("Detectors"):
+        with formatter.section("Systems, detectors and networks that find"):
             formatter.write_text(", ".join(known_detectors()))
+        with formatter.section("Networks that judge, beside these"):
+            formatter.write_text(", ".join(judging_networks()))
 
 
 @click.command("detect", cls=_ListsDetectors)
@@ -67,13 +69,13 @@ def command(
 
     NAME is a detector, or several of them joined by '+': candidates closer than 5 mm are one, the
     two nearest first. A network in NAME judges what the others found, together with the detectors'
-    own second look; nodulebench is five detectors and our network.
+    own second look; nodulebench is five detectors and both of our networks.
     CASE is a folder or zip of DICOM, a .dcm file of many frames, a .mhd, .mha, .nii or .nii.gz
     file, or a test set: a bundle, a bag, a sealed set, or a folder with images/. Of a test set all
     scans are read; one that cannot be read is told, counts as failed, and ends the command with 1.
     So does one whose lungs are not as lungs are; its marks are written, with warnings.json.
-    With --weights the network is your own. Weights of several folds judge a scan by those that
-    never saw it.
+    With --weights networks and classifiers are your own. Weights of several folds judge a scan by
+    those that never saw it.
     Encrypted images of a sealed set are decrypted case by case, for those who score on it (--key).
 
     \b

@@ -49,8 +49,9 @@ def make(out: Path, reference: Path, cases: Path | None, count: int, seed: int) 
 def merge(submissions: tuple[Path, ...], folds: Path, out: Path, name: str) -> None:
     r"""Merge SUBMISSIONS, one of each fold, into the one that is evaluated.
 
-    What a submission marks says which fold it is of. A case that two of them mark, one that is in
-    no fold, a submission of several folds and a fold without any are refused.
+    What a submission marks says which fold it is of; one without a mark, a header alone, stands for
+    a fold in which nothing was found. A case that two of them mark, one that is in no fold, a
+    submission of several folds and a fold without any are refused.
 
     \b
     nodulebench folds merge fold0.csv fold1.csv fold2.csv --folds folds.csv --out submission.csv

@@ -56,6 +56,16 @@ def test_help_shows_examples_on_lines_of_their_own(name: str) -> None:
     ]
 
 
+def test_the_help_of_detect_lists_who_finds_and_who_judges() -> None:
+    text = LEAVES["detect"].get_help(click.Context(LEAVES["detect"], info_name="x"))
+    finding, judging = text.partition("networks that find:")[2].split("Networks that judge")
+    for name in ("nodulebench", "etrocad", "heatmap"):
+        assert name in finding
+    for name in ("cumedvis_a", "m5lcad", "twoscale"):
+        assert name in judging
+        assert name not in finding
+
+
 def test_an_example_with_an_option_that_is_not_there_is_found() -> None:
     with pytest.raises(click.UsageError, match="--refrence"):
         parsed("nodulebench evaluate marks.csv --refrence luna16/")

@@ -32,7 +32,8 @@ def merge_folds(paths: Sequence[Path], folds: Path, out: Path, *, name: str = ""
     """Write the submissions of all folds as one.
 
     Args:
-        paths: a submission for each fold, in any format; what it marks says which fold it is.
+        paths: a submission for each fold, in any format; what it marks says which fold it is, and
+            those without a mark are of the folds that are left.
         folds: the table of series and folds.
         out: a .csv file as LUNA16's, or a folder.
         name: of the algorithm; empty: that of ``out``.
@@ -52,12 +53,14 @@ def merge_folds(paths: Sequence[Path], folds: Path, out: Path, *, name: str = ""
         fold_of[marks["case_id"][0]]: path for path, marks in given.items() if not marks.is_empty()
     }
     missing = sorted(set(fold_of.values()) - set(taken))
-    if missing:
+    empty = [path for path, marks in given.items() if marks.is_empty()]
+    if len(missing) > len(empty):
         raise InputError.at(
             folds.name,
             f"fold {', '.join(missing)} has no submission with a mark.",
-            "Give one file for each fold.",
+            "Give one file for each fold; where a fold has no mark, one with its header alone.",
         )
+    taken |= dict(zip(missing, empty, strict=False))
     ordered = [fold for fold in dict.fromkeys(fold_of.values()) if fold in taken]
     marks = pl.concat([given[taken[fold]] for fold in ordered], how="diagonal_relaxed")
     numbered = marks.with_columns(mark_id=pl.int_range(1, pl.len() + 1).cast(pl.String))

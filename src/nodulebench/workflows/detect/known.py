@@ -15,6 +15,11 @@ def known_detectors() -> list[str]:
     return [*SYSTEMS, *DETECTORS, *FINDERS]
 
 
+def judging_networks() -> list[str]:
+    """The names of the networks that judge what others find."""
+    return [*NETWORKS]
+
+
 def known_networks() -> list[str]:
     """The names of all networks, those that find nodules last."""
     return [*NETWORKS, *FINDERS]

@@ -80,7 +80,8 @@ def _images_of(cases: Sequence[str], images: Path) -> dict[str, Callable[[], Vol
         NoImageError: with every case that has none.
     """
     find = image_finder(images, cases)
-    found, missing = {}, []
+    found: dict[str, Callable[[], Volume]] = {}
+    missing: list[Problem] = []
     for case_id in cases:
         try:
             found[case_id] = find(case_id)

@@ -63,6 +63,18 @@ def test_what_is_no_cross_validation_is_refused(first, second, told, folds, tmp_
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_a_fold_without_a_mark_is_a_file_without_rows(folds, tmp_path, capsys):
+    one, none = submission(tmp_path / "one.csv", ("c", 1, 0.5)), submission(tmp_path / "none.csv")
+    out = tmp_path / "mine.csv"
+    assert run("folds", "merge", one, "--folds", folds, "--out", out) == 1
+    told = capsys.readouterr().err
+    assert "fold 0 has no submission with a mark. Give one file for each fold; where" in told
+    assert run("folds", "merge", one, none, "--folds", folds, "--out", out) == 0
+    told = capsys.readouterr().out
+    assert f"fold 0: {none}\nfold 1: {one}\n" in told
+    assert "1 marks on 1 cases, 3 cases have no mark" in told
+
+
 def test_a_case_that_is_tested_twice_is_refused(folds, tmp_path):
     folds.write_text("seriesuid,fold\na,0\na,1\n")
     one = submission(tmp_path / "one.csv", ("a", 1, 0.5))
