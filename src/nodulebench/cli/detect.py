@@ -92,7 +92,7 @@ def command(
         sealed_images,
     )
     from nodulebench.workflows.detect import detect
-    from nodulebench.workflows.detect.system import refuse_fold
+    from nodulebench.workflows.detect.trained.learnt import refuse_fold
     from nodulebench.workflows.engine import open_engine
 
     system = detect.system_named(name, weights)

@@ -29,15 +29,9 @@ from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.run.engines.local import USUAL_ENGINE
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.custody.sealed_images import refuse_others
-from nodulebench.workflows.detect.system import (
-    LUNA16,
-    Learnt,
-    System,
-    candidates_in,
-    learnt_by,
-    read_system,
-    unseen_fold,
-)
+from nodulebench.workflows.detect.system import System, candidates_in, read_system
+from nodulebench.workflows.detect.trained.classifiers import unseen_fold
+from nodulebench.workflows.detect.trained.learnt import LUNA16, Learnt, learnt_by
 
 WARNINGS = "warnings.json"
 STATE_OF_LOST = {"died": "failed", "timed_out": "timed_out", "gone": "infrastructure"}

@@ -5,7 +5,7 @@
 Networks and classifiers are those of given weights, or of the package's.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,23 +16,25 @@ from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.second_look import NAME as SECOND_LOOK
-from nodulebench.algorithms.classify.second_look import is_asked, looked_at
-from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.weight_files import fold_of_series
+from nodulebench.algorithms.classify.second_look import looked_at
 from nodulebench.algorithms.combine import MERGE_MM, Place
 from nodulebench.algorithms.detectors import Stage, proposed, together
 from nodulebench.algorithms.networks import FINDERS, NETWORKS
-from nodulebench.algorithms.networks.packaged import is_packaged, packaged_weights
-from nodulebench.algorithms.unseen import Fold, left_out
+from nodulebench.algorithms.networks.packaged import packaged_weights
+from nodulebench.algorithms.unseen import Fold
 from nodulebench.errors import InputError, UnknownNameError, did_you_mean
-from nodulebench.formats.lidc.nodule_blocks import FOLDS
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.notice import Notice
-from nodulebench.workflows.detect.given_weights import WeightFile, given_weights
 from nodulebench.workflows.detect.known import SYSTEMS, known_detectors
 from nodulebench.workflows.detect.network_finder import found_by
-from nodulebench.workflows.detect.network_judge import read_jury, saw_scan, trained_network
+from nodulebench.workflows.detect.network_judge import read_jury, saw_scan
+from nodulebench.workflows.detect.trained.classifiers import (
+    own_classifiers,
+    refuse_idle,
+    unseen_fold,
+)
+from nodulebench.workflows.detect.trained.given import WeightFile, given_weights
 
 LEAST = 1e-6
 """No judge is surer than that."""
@@ -41,22 +43,6 @@ NOT_SEEN = 0.003
 LIKELY, NOT_PROPOSED = 0.05, 1e-4
 """How likely a finding network must think a place that no detector proposed; and what the second
 look, which was not asked, says of it."""
-
-
-LUNA16 = "blocks and scans of LUNA16"
-"""What all weights of the package learnt from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Learnt:
-    """What some of the weights that read a scan had learnt from."""
-
-    data: str
-    """In words, with the network or detector whose weights they are, unless the package's."""
-    without: tuple[int, ...]
-    """Folds of the data that they left out."""
-    knew_it: bool = False
-    """Whether the scan itself was among the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,93 +142,13 @@ def read_system(text: str, weights: Sequence[Path] = ()) -> System:
     files = given_weights(weights)
     networks = [file for file in files if not file.is_classifier]
     classifiers = tuple(file for file in files if file.is_classifier)
-    _refuse_idle(text, classifiers)
+    refuse_idle(named, classifiers)
     given = [file.part for file in networks]
     names = tuple(dict.fromkeys((*named, *given)))
     packaged = [name for name in names if name not in DETECTORS and name not in given]
     own_name = text if text in SYSTEMS and names == named else ""
     paths = (*(file.path for file in networks), *map(packaged_weights, packaged))
     return System(names, paths, classifiers, own_name)
-
-
-def takes(text: str, file: WeightFile) -> bool:
-    """Whether a file of weights is of a part that ``a+b+c`` names; detectors have a second look."""
-    names = system_names(text)
-    is_second_look = file.is_classifier and file.part == SECOND_LOOK
-    return any(name in DETECTORS for name in names) if is_second_look else file.part in names
-
-
-def _refuse_idle(text: str, classifiers: Sequence[WeightFile]) -> None:
-    """Refuse classifiers that would change nothing."""
-    for file in classifiers:
-        if not takes(text, file):
-            what = f"is the classifier of {file.part}, which '{text}' does not have."
-            raise InputError.at(file.path, what, "Leave it out, or name the detector: a+b.")
-        if not is_asked(file.part):
-            raise InputError.at(
-                file.path,
-                f"is the classifier of {file.part}, which reports all that it finds: the second "
-                "look alone gives the scores.",
-                f"Train {SECOND_LOOK} in its place.",
-            )
-
-
-def own_classifiers(system: System, fold: int | None) -> dict[str, WeightFile]:
-    """Of each given classifier the file that judges: one that left the fold out, where one did."""
-    found: dict[str, WeightFile] = {}
-    for file in system.classifiers:
-        best = found.get(file.part, file)
-        rank = (fold not in file.folds, len(file.folds))
-        found[file.part] = file if rank > (fold not in best.folds, len(best.folds)) else best
-    return found
-
-
-def refuse_fold(system: System, fold: Fold) -> None:
-    """Refuse a fold that given or packaged weights did not leave out, before any scan is read.
-
-    Raises:
-        InputError: if there are no weights as they are asked for.
-    """
-    for name in (*system.finders, *system.judges):
-        trained_network(name, system.weights).choose(("",), fold)
-    for file in own_classifiers(system, fold).values() if isinstance(fold, int) else ():
-        if fold in file.folds:
-            what = f"the classifier of {file.part} learnt from fold {fold}."
-            remedy = f"Train it with --without-fold {fold}, or let --fold be auto."
-            raise InputError.at(file.path, what, remedy)
-
-
-def unseen_fold(fold: Fold, series: Sequence[str]) -> int | None:
-    """The fold that the packaged classifiers which judge a scan never saw; None: they saw all."""
-    return fold_of_series(*series) if fold == "auto" else fold
-
-
-def learnt_by(system: System, fold: Fold, series: Sequence[str]) -> tuple[Learnt, ...]:
-    """What the weights that read a scan had learnt from, each kind once.
-
-    Args:
-        system: who looks.
-        fold: as for :func:`candidates_in`.
-        series: what the scan may be called in the data of the weights.
-    """
-    found = [*_learnt_by_classifiers(system, unseen_fold(fold, series))]
-    for name in (*system.finders, *system.judges):
-        network = trained_network(name, system.weights)
-        choice = network.choose(series, fold)
-        card, path = network.cards[choice.number], network.paths[choice.number]
-        data = LUNA16 if is_packaged(path) else f"{name} ({card.data or path.name})"
-        found.append(Learnt(data, left_out(card), not choice.is_unseen))
-    return tuple(dict.fromkeys(found))
-
-
-def _learnt_by_classifiers(system: System, fold: int | None) -> Iterator[Learnt]:
-    own = own_classifiers(system, fold)
-    asked = [name for name in system.detectors if name in TRAINED and is_asked(name)]
-    if any(name not in own for name in (*asked, *((SECOND_LOOK,) if system.detectors else ()))):
-        yield Learnt(LUNA16, () if fold is None else (fold,))
-    for file in own.values():
-        without = tuple(one for one in FOLDS if one not in file.folds) if file.folds else ()
-        yield Learnt(f"{file.part} ({file.path.name})", without, fold in file.folds)
 
 
 def candidates_in(
@@ -283,7 +189,7 @@ def candidates_in(
     opinions: list[FloatArray] = []
     if system.detectors:
         unseen = unseen_fold(fold, series)
-        own = own_classifiers(system, unseen)
+        own = own_classifiers(system.classifiers, unseen)
         if any(unseen in file.folds for file in own.values()):
             told = told or saw_scan(series[-1])
         candidates = _classical(system.detectors, chest, unseen, place, stage, own)

@@ -17,8 +17,9 @@ from nodulebench.run.contract.algorithm import (
 )
 from nodulebench.run.isolation.sandbox import Mount
 from nodulebench.storage.digest import file_digest
-from nodulebench.workflows.detect.given_weights import WeightFile, given_weights
-from nodulebench.workflows.detect.system import System, read_system, takes
+from nodulebench.workflows.detect.system import System, read_system, system_names
+from nodulebench.workflows.detect.trained.classifiers import takes
+from nodulebench.workflows.detect.trained.given import WeightFile, given_weights
 
 PROGRAM = "nodulebench.workflows.detect.as_program"
 WEIGHTS = "/opt/weights"
@@ -93,7 +94,7 @@ def named_algorithms(given: Sequence[str], weights: Sequence[Path] = ()) -> list
 
 
 def _own_weights(name: str, files: Sequence[WeightFile]) -> list[WeightFile]:
-    return [file for file in files if takes(name, file)]
+    return [file for file in files if takes(system_names(name), file)]
 
 
 def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algorithm:

@@ -9,7 +9,8 @@ import pytest
 from nodulebench.model.engine import Lost, Terms
 from nodulebench.run.engines.local import LocalEngine
 from nodulebench.workflows.detect import detect
-from nodulebench.workflows.detect.system import LUNA16, Learnt, System
+from nodulebench.workflows.detect.system import System
+from nodulebench.workflows.detect.trained.learnt import LUNA16, Learnt
 
 
 def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_failed(

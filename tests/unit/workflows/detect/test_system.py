@@ -22,16 +22,19 @@ from nodulebench.imaging.lungs.segment import Lungs  # noqa: E402
 from nodulebench.imaging.volume import Volume, make_volume  # noqa: E402
 from nodulebench.workflows.detect import system as system_module  # noqa: E402
 from nodulebench.workflows.detect.system import (  # noqa: E402
-    LUNA16,
-    Learnt,
     System,
     agreed,
     candidates_in,
     found_by_each,
-    learnt_by,
     read_system,
-    refuse_fold,
     system_names,
+)
+from nodulebench.workflows.detect.trained import classifiers  # noqa: E402
+from nodulebench.workflows.detect.trained.learnt import (  # noqa: E402
+    LUNA16,
+    Learnt,
+    learnt_by,
+    refuse_fold,
 )
 
 BALL_MM = np.array([31.0, 27.0, 24.0])
@@ -251,7 +254,7 @@ def test_given_classifiers_decide_in_place_of_the_packages(
 
     assert (len(usual) > 0, len(dropped), told) == (True, 0, ())
     assert len(alone) > len(unlikely)
-    monkeypatch.setattr(system_module, "fold_of_series", lambda *_: 0)
+    monkeypatch.setattr(classifiers, "fold_of_series", lambda *_: 0)
     _, told = candidates_in(read_system("mot_m5lv1", files[:1]), *scan, series=("learnt",))
     assert [one.code for one in told] == ["weights_saw_scans"]
 

@@ -9,8 +9,10 @@ from builders.commands import run
 from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.weight_files import classifier_of, write_weights
 from nodulebench.errors import InputError
-from nodulebench.workflows.detect.given_weights import given_weights
-from nodulebench.workflows.detect.system import own_classifiers, read_system, refuse_fold
+from nodulebench.workflows.detect.system import read_system
+from nodulebench.workflows.detect.trained.classifiers import own_classifiers
+from nodulebench.workflows.detect.trained.given import given_weights
+from nodulebench.workflows.detect.trained.learnt import refuse_fold
 
 ALL = tuple(range(10))
 
@@ -51,7 +53,7 @@ def test_a_classifier_that_would_change_nothing_is_refused(tmp_path: Path) -> No
     system = read_system("isicad+mot_m5lv1", [look, mot])
     assert system.names == ("isicad", "mot_m5lv1")
     assert [file.part for file in system.classifiers] == ["second_look", "mot_m5lv1"]
-    with pytest.raises(InputError, match="classifier of mot_m5lv1, which 'isicad' does not have"):
+    with pytest.raises(InputError, match="classifier of mot_m5lv1, which isicad does not have"):
         read_system("isicad", [mot])
     etrocad = classifier(tmp_path / "e.npz", "etrocad", "etrocad")
     with pytest.raises(InputError, match=r"reports all that it finds.*Train second_look"):
@@ -64,7 +66,7 @@ def test_of_several_folds_the_one_judges_that_left_the_scans_out(tmp_path: Path)
         for left in (3, 10)
     ]
     system = read_system("m5l", paths)
-    chosen = [own_classifiers(system, fold)["m5l"].path.stem for fold in (3, 5, None)]
+    chosen = [own_classifiers(system.classifiers, fold)["m5l"].path.stem for fold in (3, 5, None)]
     assert chosen == ["3", "10", "10"]
     refuse_fold(system, 3)
     refuse_fold(system, None)

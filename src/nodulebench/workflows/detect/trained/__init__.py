@@ -1,0 +1,1 @@
+"""Trained weights: whose they are, which of them read a scan, what they had learnt from."""
