@@ -3,9 +3,12 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
+import torch
 
 from builders.made_up_chest import made_up_chest
 from builders.places import ROOT
+from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks.weights import Card, write_weights
 from nodulebench.cli import main
 from nodulebench.formats.dicom import volume as dicom_volume
 from nodulebench.formats.dicom.header import SeriesHeader, uid_from
@@ -157,3 +160,14 @@ def test_a_path_that_is_no_image_is_told(tmp_path, capsys):
     (tmp_path / "scan.png").write_bytes(b"x")
     assert run("robustness", "isicad", tmp_path / "scan.png") == 1
     assert "scan.png: is no image that is known. Give a .mhd" in capsys.readouterr().err
+
+
+def test_a_system_is_tested_with_given_weights(tmp_path, case, capsys):
+    assert run("robustness", "largecad+m5lcad", case, "--test", "shift") == 1
+    assert "give its weights with --weights" in capsys.readouterr().err
+    torch.manual_seed(0)
+    card = Card("m5lcad", 0, 1, "noise", "", (0,))
+    write_weights(tmp_path / "w.safetensors", NETWORKS["m5lcad"].build(), card)
+    given = ("--test", "shift", "--weights", tmp_path / "w.safetensors")
+    run("robustness", "largecad+m5lcad", case, *given)
+    assert "shift          the patient lies elsewhere" in capsys.readouterr().out

@@ -161,3 +161,12 @@ def test_a_system_is_run_with_given_weights_in_its_sandbox(
     other = network_weights(tmp_path / "other", 1)
     assert run("run", *system, "--out", out, *walls, "--weights", other.parent) == 1
     assert "holds a run that differs in: algorithm, weights." in capsys.readouterr().err
+
+
+def test_algorithms_beside_each_other_refuse_weights_of_nobody(
+    tmp_path: Path, chest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = network_weights(tmp_path / "weights", 0)
+    given = ("largecad", "isicad", chest, "--out", tmp_path / "bench", "--weights", weights)
+    assert run("bench", *given) == 1
+    assert "is of m5lcad, which no algorithm names" in capsys.readouterr().err
