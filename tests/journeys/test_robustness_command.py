@@ -8,7 +8,8 @@ import torch
 from builders.made_up_chest import made_up_chest
 from builders.places import ROOT
 from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks.weights import Card, write_weights
+from nodulebench.algorithms.networks.card import Card
+from nodulebench.algorithms.networks.weights import write_weights
 from nodulebench.cli import main
 from nodulebench.formats.dicom import volume as dicom_volume
 from nodulebench.formats.dicom.header import SeriesHeader, uid_from

@@ -13,7 +13,8 @@ import torch
 
 from builders.algorithms import MARKS, algorithm_folder, images_set, needs_bubblewrap, needs_engine
 from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks.weights import Card, write_weights
+from nodulebench.algorithms.networks.card import Card
+from nodulebench.algorithms.networks.weights import write_weights
 from nodulebench.cli import main
 from nodulebench.formats import read_submission
 from nodulebench.formats.bundle import write_reference

@@ -123,20 +123,31 @@ def choose_without(
     fits = [
         number
         for number, card in enumerate(cards)
-        if (not left_out(card) if fold is None else fold in left_out(card))
+        if (set(_folds(card)) <= set(card.folds) if fold is None else fold in left_out(card))
     ]
     if not fits:
         return None
     best = max(fits, key=lambda one: (len(cards[one].folds), -one))
-    card = cards[best]
-    known = (fold_of(series_digest(name), card.series) for name in names)
+    card, digests = cards[best], [series_digest(name) for name in names]
+    known = (fold_of(digest, card.series) for digest in digests)
     own = next((one for one in known if one is not None), None)
-    return Choice(best, own, own not in card.folds)
+    return Choice(best, own, seen_series(card).isdisjoint(digests))
 
 
 def left_out(card: Carded) -> tuple[int, ...]:
-    """The folds of the data that were not learnt from."""
-    return tuple(fold for fold in sorted(card.series) if fold >= 0 and fold not in card.folds)
+    """The folds of the data of which weights never saw anything, in no generation."""
+    seen = seen_series(card)
+    used = {*card.folds, *card.held_back}
+    return tuple(
+        fold
+        for fold in _folds(card)
+        if fold not in used and seen.isdisjoint((UNTOLD, *card.series[fold]))
+    )
+
+
+def _folds(card: Carded) -> list[int]:
+    """All folds of the data; scans that are in none are no fold."""
+    return [fold for fold in sorted(card.series) if fold != NO_FOLD]
 
 
 def fold_of(digest: str, learnt: Learnt) -> int | None:

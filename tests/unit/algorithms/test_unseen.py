@@ -7,7 +7,9 @@ from nodulebench.algorithms.unseen import (
     UNTOLD,
     Choice,
     choose_unseen,
+    choose_without,
     digests_by_fold,
+    left_out,
     seen_series,
     series_digest,
 )
@@ -92,3 +94,20 @@ def test_weights_that_saw_a_scan_under_any_of_its_names_saw_it() -> None:
 )
 def test_a_card_tells_all_that_was_seen_or_says_that_it_does_not(card: Card, is_told: bool) -> None:
     assert (UNTOLD not in seen_series(card)) == is_told
+
+
+def test_a_fold_that_is_named_chooses_whatever_the_scan_is_called() -> None:
+    assert choose_without(1, ["9.9"], CARDS) == Choice(2, None, is_unseen=True)
+    assert choose_without(1, ["1.2.0"], CARDS) == Choice(2, 0, is_unseen=False)
+    assert choose_without(2, ["1.2.2"], CARDS) is None
+    assert choose_without(None, ["1.2.2"], CARDS) == Choice(0, 2, is_unseen=False)
+    assert choose_without(None, ["9.9"], CARDS[1:]) is None
+
+
+def test_a_fold_that_decided_or_was_seen_by_earlier_weights_was_not_left_out() -> None:
+    assert left_out(CARDS[1]) == (0,)
+    assert left_out(replace(CARDS[1], held_back=(0,))) == ()
+    earlier = replace(CARDS[1], begun_from="sha256:1")
+    assert left_out(replace(earlier, seen_before=(series_digest("1.2.0"),))) == ()
+    assert left_out(replace(earlier, seen_before=(series_digest("1.2.1"),))) == (0,)
+    assert left_out(earlier) == ()  # nobody knows

@@ -8,7 +8,8 @@ import torch
 from builders.algorithms import algorithm_folder, images_set, needs_bubblewrap
 from builders.images import archive, docker, layers, needs_busybox
 from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks.weights import Card, write_weights
+from nodulebench.algorithms.networks.card import Card
+from nodulebench.algorithms.networks.weights import write_weights
 from nodulebench.errors import InputError
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import read_json
