@@ -98,12 +98,26 @@ def _about(path: Path) -> Any:
         with safe_open(path, framework="pt") as file:
             return json.loads((file.metadata() or {})["card"])
     except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:
+        _refuse_classifier(path)
         what = str(error).partition("\n")[0]
         raise InputError.at(
             path,
             f"is no weight file of a network ({what}).",
             "Weights are safetensors files with a card, as nodulebench writes them.",
         ) from error
+
+
+def _refuse_classifier(path: Path) -> None:
+    """Say of a file that `train` wrote for a detector what it is."""
+    from nodulebench.algorithms.classify.weight_files import holds_classifier, read_origin
+
+    if holds_classifier(path):
+        of = read_origin(path).name or path.stem
+        raise InputError.at(
+            path,
+            f"holds the classifier of a detector ({of}), and no network.",
+            "`detect` and `run` take it with --weights.",
+        )
 
 
 def _digest(tensors: dict[str, Tensor]) -> str:

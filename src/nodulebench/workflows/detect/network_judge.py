@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nodulebench.algorithms.block_voxels import BlockVoxels, block_voxels
-from nodulebench.algorithms.classify.weight_files import holds_classifier, read_origin
 from nodulebench.algorithms.networks import FINDERS, NETWORKS
 from nodulebench.algorithms.networks.packaged import packaged_weights
 from nodulebench.algorithms.unseen import Choice, Fold, choose_unseen, choose_without, left_out
@@ -211,15 +210,8 @@ def weight_files(path: Path) -> list[Path]:
     """A file of weights, or those of a folder.
 
     Raises:
-        InputError: if a folder has none, or a file is that of a classifier.
+        InputError: if a folder has none.
     """
-    if path.is_file() and holds_classifier(path):
-        of = read_origin(path).name or path.stem
-        raise InputError.at(
-            path,
-            f"holds the classifier of a detector ({of}), and no network.",
-            "`detect` and `run` take it with --weights.",
-        )
     found = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
     if not found:
         raise InputError.at(str(path), f"holds no weights (*{SUFFIX}).", "Train some with `train`.")
