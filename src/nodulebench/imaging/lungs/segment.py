@@ -189,6 +189,7 @@ def _regions_in_body(hu: Float32Array, step: FloatArray, body: _Body) -> _Region
     beside_air = grown_into(outside & ~padding, np.ones_like(outside))
     inside = hu < AIR_THRESHOLD_HU
     inside &= ~body.blocks.spread(beside_air | padding, hu.shape)
+    inside[:, padded(hu)] = False  # also where the rest of a wide voxel is seen
     cores, count = ndimage.label(eroded(inside, float(step.max()), step))
     judged = judge_regions(body.hu, body.picked(cores), count, body.air.around, body.step_mm)
     return _Regions(inside, cores, judged)
