@@ -26,7 +26,7 @@ LEAK_MM = 9.0
 SMALLEST_PIECE_CM2 = 5.0
 """Less lung on a slice is not told from the air around the body by its density."""
 WITHIN_BODY_SHARE = 0.1
-"""So much of lung that a round field of view cuts has the body on both sides."""
+"""So much of a lung that the field of view cuts has the body on both sides."""
 BODY_PART_SHARE = 0.3
 """Parts of the body on a slice are at least this large beside the largest; tables are thinner."""
 LOWEST_AIR_HU = -1100.0
@@ -79,29 +79,37 @@ def see_air(hu: Float32Array, step_mm: FloatArray) -> Air:
 def _lung_pieces(
     hu: Float32Array, labels: Labels, body: BoolArray, step_mm: FloatArray
 ) -> BoolArray:
-    """Which of the pieces on slices are lung: as dark as lung, and between parts of the body."""
+    """Which of the pieces on slices are lung: as dark as lung, and between parts of the body.
+
+    All pieces that touch from slice to slice are asked together what lies between parts of the
+    body: beside some of them the field of view may leave no wall.
+    """
+    from scipy import ndimage
+
     size = np.bincount(labels.ravel())
-    within = np.bincount(labels[body], minlength=len(size))
-    is_lung = size * step_mm[1] * step_mm[2] / 100 >= SMALLEST_PIECE_CM2
-    is_lung &= within >= WITHIN_BODY_SHARE * size
+    is_dark = size * step_mm[1] * step_mm[2] / 100 >= SMALLEST_PIECE_CM2
+    is_dark[0] = False
+    numbers = np.flatnonzero(is_dark)
+    is_dark[numbers] = _has_lung_density(hu, labels, numbers)
+    if not is_dark.any():
+        return np.zeros(hu.shape, dtype=np.bool_)
+    regions, count = ndimage.label(is_dark[labels])
+    size = np.bincount(regions.ravel(), minlength=count + 1)
+    is_lung = np.bincount(regions[body], minlength=count + 1) >= WITHIN_BODY_SHARE * size
     is_lung[0] = False
-    numbers = np.flatnonzero(is_lung)
-    is_lung[numbers] = _has_lung_density(hu, labels, numbers)
-    pieces: BoolArray = is_lung[labels]
+    pieces: BoolArray = is_lung[regions]
     return pieces
 
 
 def _has_lung_density(hu: Float32Array, labels: Labels, numbers: Labels) -> BoolArray:
-    """Whether the median of each region is that of lung."""
-    from scipy import ndimage
-
-    if not len(numbers):
-        return np.zeros(0, dtype=np.bool_)
-    wanted = np.zeros(int(labels.max()) + 1, dtype=np.bool_)
-    wanted[numbers] = True
-    chosen = wanted[labels]
-    level = np.asarray(ndimage.median(hu[chosen], labels[chosen], numbers))
-    is_lung: BoolArray = (level >= LUNG_HU[0]) & (level <= LUNG_HU[1])
+    """Whether at most half of each region is darker than lung, and at most half is denser."""
+    at = np.flatnonzero(labels)
+    level, label = hu.ravel()[at], labels.ravel()[at]
+    count = int(label.max(initial=0)) + 1
+    size = np.bincount(label, minlength=count)
+    darker = np.bincount(label[level < LUNG_HU[0]], minlength=count)
+    denser = np.bincount(label[level > LUNG_HU[1]], minlength=count)
+    is_lung: BoolArray = (2 * np.maximum(darker, denser) <= size)[numbers]
     return is_lung
 
 

@@ -52,6 +52,14 @@ def test_what_the_edge_cuts_is_inside_where_it_is_as_dark_as_lung():
         assert see_air(hu, STEP_MM).inside[7:13, 22:38, 0:14].all() == is_inside
 
 
+def test_lung_goes_on_where_the_edge_leaves_no_wall_beside_it():
+    hu = block()[:, 10:50, 25:]
+    hu[8:12, :, :15] = -860.0  # from the front of the image to its back
+    assert np.array_equal(see_air(hu, STEP_MM).inside, hu == -860.0)
+    hu[:, :, :15] = -860.0  # on no slice is there a wall: a cushion
+    assert not see_air(hu, STEP_MM).inside.any()
+
+
 def test_a_block_half_outside_the_field_of_view_has_the_mean_of_its_other_half():
     hu = np.arange(24, dtype=np.int16).reshape(2, 3, 4) * 10
     hu[:, :, 0] = -2048

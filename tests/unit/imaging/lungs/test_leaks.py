@@ -112,6 +112,18 @@ def test_a_round_field_of_view_leaves_all_the_lung_that_it_shows(whole, body, ra
     assert not (lungs.mask & ~seen).any()
 
 
+@pytest.mark.parametrize("padding", [-3024, -2048, -1024])
+def test_lung_that_a_round_field_of_view_leaves_without_a_wall_is_lung(whole, body, padding):
+    _, right, left = whole
+    deep = body.ellipsoid(0, 0, 0, 136, 104, 125)
+    right, left = right | (deep & (body.x < -20)), left | (deep & (body.x > 20))
+    body.lung(right | left)
+    seen = body.x**2 + body.y**2 <= 95**2
+    assert (right | ~seen)[47, :, body.x[0, 0] < -20].all()  # up to the edge on all sides but one
+    body.hu[~seen] = padding
+    assert_lungs(found(body.hu), right & seen, left & seen)
+
+
 def test_of_a_lung_half_consolidated_the_rest_is_found(whole, body):
     _, right, left = whole
     full = right & (body.z < 0)
