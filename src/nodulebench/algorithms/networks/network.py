@@ -84,6 +84,10 @@ class Network:
     recipe: Recipe
     printed: Recipe | None = None
     """The schedule that its paper prints, where it does; ``recipe`` is scaled to fewer data."""
+    family: str = ""
+    """What it is a part of: networks of one family that judge together are one judge."""
+    share: float = 1.0
+    """Its weight beside the others of its family."""
 
 
 def scaled(patches: Tensor) -> Tensor:

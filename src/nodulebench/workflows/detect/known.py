@@ -8,6 +8,14 @@ SYSTEMS = {
     "znet": "znet_unet+znet",
 }
 """Complete systems that have a name of their own."""
+FUSIONS = {"cumedvis": "cumedvis_a+cumedvis_b+cumedvis_c"}
+"""Judges that are several networks."""
+
+
+def parts_of(text: str) -> tuple[str, ...]:
+    """What ``a+b+c`` names; judges that are several networks as these."""
+    names = (name.strip() for name in text.split("+"))
+    return tuple(part for name in names for part in FUSIONS.get(name, name).split("+"))
 
 
 def known_detectors() -> list[str]:

@@ -3,7 +3,7 @@
 A scan that a fold of the data left out is judged by the weights that never saw it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -21,6 +21,7 @@ from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.notice import Notice
 from nodulebench.optional_package import needs
+from nodulebench.workflows.detect.known import parts_of
 
 if TYPE_CHECKING:
     from nodulebench.algorithms.networks.card import Card
@@ -145,15 +146,15 @@ class Jury:
             return Judged(np.empty(0), choices)
         seen = block_voxels(volume, where, place_mm)
         pairs = zip(self.judges, choices, strict=True)
-        scores = [one.judge(seen, place_mm, choice, self.tries) for one, choice in pairs]
-        return Judged(np.mean(scores, axis=0), choices)
+        scores = {one.name: one.judge(seen, place_mm, choice, self.tries) for one, choice in pairs}
+        return Judged(averaged(scores), choices)
 
 
 def read_jury(names: str, weights: Sequence[Path], *, tries: int = 1) -> Jury:
     """Networks by name, with their weights.
 
     Args:
-        names: networks, joined by ``+``.
+        names: networks, joined by ``+``; ``cumedvis`` is all three of its networks.
         weights: files of weights, and folders of them: of one fold, or of several; none: the
             package's.
         tries: patches of a candidate that are averaged.
@@ -163,16 +164,33 @@ def read_jury(names: str, weights: Sequence[Path], *, tries: int = 1) -> Jury:
             judges nothing.
         UnknownNameError: if there is no such network.
     """
-    for name in names.split("+"):
+    for name in parts_of(names):
         if name in FINDERS:
             raise InputError.at(
                 f"network '{name}'",
                 "finds nodules itself, and judges no candidates of others.",
                 f"Use: nodulebench detect {name}; networks that judge: {', '.join(NETWORKS)}.",
             )
-    known = [name for name in names.split("+") if NETWORKS[name]]
+    known = [name for name in parts_of(names) if NETWORKS[name]]
     judges = [trained_network(name, tuple(weights) or (packaged_weights(name),)) for name in known]
     return Jury(tuple(judges), tries)
+
+
+def averaged(scores: Mapping[str, FloatArray]) -> FloatArray:
+    """What networks say, by name -> their mean; those of one family are one judge, by share."""
+    families: dict[str, list[str]] = {}
+    for name in scores:
+        families.setdefault(NETWORKS[name].family or name, []).append(name)
+    said = [
+        np.average(
+            [scores[name] for name in members],
+            axis=0,
+            weights=[NETWORKS[name].share for name in members],
+        )
+        for members in families.values()
+    ]
+    found: FloatArray = np.mean(said, axis=0)
+    return found
 
 
 @lru_cache(maxsize=4)

@@ -26,7 +26,7 @@ from nodulebench.errors import InputError, UnknownNameError, did_you_mean
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.notice import Notice
-from nodulebench.workflows.detect.known import SYSTEMS, known_detectors
+from nodulebench.workflows.detect.known import SYSTEMS, known_detectors, parts_of
 from nodulebench.workflows.detect.network_finder import found_by
 from nodulebench.workflows.detect.network_judge import read_jury, saw_scan
 from nodulebench.workflows.detect.trained.classifiers import (
@@ -86,7 +86,7 @@ def system_names(text: str) -> tuple[str, ...]:
         UnknownNameError: if there is no such detector or network.
         InputError: if one is named twice, or none of them finds anything.
     """
-    names = tuple(name.strip() for name in SYSTEMS.get(text, text).split("+"))
+    names = parts_of(SYSTEMS.get(text, text))
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError.at(

@@ -14,7 +14,9 @@ from nodulebench.formats.dicom import volume as dicom_volume
 from nodulebench.formats.dicom.header import SeriesHeader, uid_from
 from nodulebench.formats.images import metaimage, nifti
 from nodulebench.imaging.volume import make_volume
-from nodulebench.workflows.detect.network_judge import Jury, read_jury
+from nodulebench.workflows.detect.known import parts_of
+from nodulebench.workflows.detect.network_judge import Jury, averaged, read_jury
+from nodulebench.workflows.detect.system import system_names
 
 PLACES = ((12.0, 10.0, 8.0), (20.5, 15.0, 9.0))
 SERIES = digests_by_fold((series_digest(f"scan-{fold}"), fold) for fold in range(3))
@@ -152,3 +154,23 @@ def test_weights_are_read_as_they_were_written(weights):
     module, card = read_weights(weights / "w0.safetensors")
     assert card.folds == (1, 2)
     assert not module.training
+
+
+def test_networks_of_one_paper_are_one_judge_fused_by_their_shares() -> None:
+    a, b, c = (np.array([one]) for one in (0.2, 0.6, 0.9))
+    # 0.3 x 0.2 + 0.4 x 0.6 + 0.3 x 0.9
+    fused = averaged({"cumedvis_a": a, "cumedvis_b": b, "cumedvis_c": c})
+    assert fused == pytest.approx([0.57])
+    # two of them: (0.3 x 0.2 + 0.4 x 0.6) / 0.7
+    assert averaged({"cumedvis_a": a, "cumedvis_b": b}) == pytest.approx([0.3 / 0.7])
+    # beside another network they count as one
+    with_other = {"cumedvis_a": a, "twoscale": c, "cumedvis_b": b, "cumedvis_c": c}
+    assert averaged(with_other) == pytest.approx([(0.57 + 0.9) / 2])
+    assert averaged({"znet": a, "twoscale": b}) == pytest.approx([0.4])
+
+
+def test_cumedvis_is_its_three_networks() -> None:
+    assert parts_of("cumedvis") == ("cumedvis_a", "cumedvis_b", "cumedvis_c")
+    assert parts_of("etrocad + cumedvis")[0] == "etrocad"
+    assert system_names("etrocad+cumedvis")[1:] == parts_of("cumedvis")
+    assert parts_of("znet") == ("znet",), "who rescores means the network alone"

@@ -1,7 +1,7 @@
 """CUMedVis (Dou 2016): three 3-D networks that see more and more around a candidate.
 
-Voxel size, rates and dropout are not in LUNA16's paper: 1 mm in plane and 1.5 mm across, so that
-the largest is about a cube.
+Voxel size, rates, dropout and the weights of their fusion are not in LUNA16's paper: 1 mm in plane
+and 1.5 mm across, so that the largest is about a cube; the middle one counts a little more.
 """
 
 from functools import partial
@@ -14,6 +14,8 @@ from nodulebench.algorithms.networks.network import Augment, Network, Recipe, be
 STEP_MM = (1.5, 1.0, 1.0)
 MAPS = 64
 SIZES = {"a": (6, 20, 20), "b": (10, 30, 30), "c": (26, 40, 40)}
+FUSION = {"a": 0.3, "b": 0.4, "c": 0.3}
+"""Weights of their probabilities where all three judge."""
 AUGMENT = Augment(shift_mm=1.0, is_quarter_turned=True)
 RECIPE = Recipe("sgd", rate=0.01, schedule=((0.0, 1.0), (0.6, 0.1), (0.85, 0.01)), augment=AUGMENT)
 
@@ -51,7 +53,8 @@ class CUMedVis(nn.Module):
 
 def _network(kind: str) -> Network:
     build = partial(CUMedVis, kind)
-    return Network(f"cumedvis_{kind}", cube(SIZES[kind], STEP_MM), build, RECIPE)
+    look = cube(SIZES[kind], STEP_MM)
+    return Network(f"cumedvis_{kind}", look, build, RECIPE, family="cumedvis", share=FUSION[kind])
 
 
 CUMEDVIS_A, CUMEDVIS_B, CUMEDVIS_C = (_network(kind) for kind in SIZES)
