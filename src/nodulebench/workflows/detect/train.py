@@ -26,6 +26,8 @@ from nodulebench.storage.csv_text import read_columns
 SEED = 0
 NO_FOLD = -1
 """Of scans that LUNA16 does not have: no fold leaves them out."""
+VOXELS_OF_PAIRS = (".raw", ".zraw")
+"""The second file of an image of two, as LUNA16's are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,8 @@ def scan_lessons(scans: Path, reference: Reference, fold_of: dict[str, int]) -> 
         InputError: if a scan cannot be read, shows no lung, or is no case of the reference.
     """
     for path in sorted(scans.iterdir()):
+        if path.suffix in VOXELS_OF_PAIRS:
+            continue
         image = read_case_image(path)
         if image.name not in reference.cases["case_id"]:
             raise InputError.at(path, f"is the scan '{image.name}', which the reference lacks.")

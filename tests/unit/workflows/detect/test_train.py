@@ -2,18 +2,22 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.blocks import write_blocks
+from builders.blocks import block_voxels, write_blocks
 from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.training import Examples
 from nodulebench.algorithms.classify.weight_files import read_weights
 from nodulebench.cli import main
 from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.formats.images import metaimage
 from nodulebench.formats.marks.luna16_csv import read_reference
+from nodulebench.imaging.volume import make_volume
+from nodulebench.workflows.detect import train as train_module
 from nodulebench.workflows.detect.train import (
     block_lessons,
     collect_examples,
     hits,
     nodules_hit,
+    scan_lessons,
     train_classifier,
     train_on,
 )
@@ -99,3 +103,13 @@ def test_a_detector_without_a_classifier_is_refused(data, tmp_path):
 def test_nothing_to_learn_from_is_refused():
     with pytest.raises(InputError, match="no block of these folds and no scan"):
         collect_examples("etrocad", [])
+
+
+def test_images_of_two_files_as_luna16_has_them_are_one_scan_each(data, tmp_path, monkeypatch):
+    _, truth = data
+    hu = block_voxels(0).astype(np.int16) * 16 - 1024
+    metaimage.write_volume(make_volume(hu, spacing_mm=(1, 1, 1)), tmp_path / "s0.mhd")
+    assert len(list(tmp_path.iterdir())) == 2
+    monkeypatch.setattr(train_module, "see_chest", lambda volume, _: volume)
+    found = list(scan_lessons(tmp_path, read_reference(truth), {"s0": 3}))
+    assert [(one.name, one.fold, one.is_whole) for one in found] == [("s0", 3, True)]
