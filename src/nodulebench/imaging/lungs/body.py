@@ -88,9 +88,7 @@ def _lung_pieces(
 
     size = np.bincount(labels.ravel())
     is_dark = size * step_mm[1] * step_mm[2] / 100 >= SMALLEST_PIECE_CM2
-    is_dark[0] = False
-    numbers = np.flatnonzero(is_dark)
-    is_dark[numbers] = _has_lung_density(hu, labels, numbers)
+    is_dark &= _has_lung_density(hu, labels, size)
     if not is_dark.any():
         return np.zeros(hu.shape, dtype=np.bool_)
     regions, count = ndimage.label(is_dark[labels])
@@ -101,15 +99,14 @@ def _lung_pieces(
     return pieces
 
 
-def _has_lung_density(hu: Float32Array, labels: Labels, numbers: Labels) -> BoolArray:
-    """Whether at most half of each region is darker than lung, and at most half is denser."""
-    at = np.flatnonzero(labels)
-    level, label = hu.ravel()[at], labels.ravel()[at]
-    count = int(label.max(initial=0)) + 1
-    size = np.bincount(label, minlength=count)
-    darker = np.bincount(label[level < LUNG_HU[0]], minlength=count)
-    denser = np.bincount(label[level > LUNG_HU[1]], minlength=count)
-    is_lung: BoolArray = (2 * np.maximum(darker, denser) <= size)[numbers]
+def _has_lung_density(hu: Float32Array, labels: Labels, size: IntArray) -> BoolArray:
+    """For every region whether at most half of it is darker than lung, and at most half denser."""
+    at = (hu >= LUNG_HU[0]) & (labels > 0)
+    level, label = hu[at], labels[at]
+    darker = size - np.bincount(label, minlength=len(size))
+    denser = np.bincount(label[level > LUNG_HU[1]], minlength=len(size))
+    is_lung: BoolArray = 2 * np.maximum(darker, denser) <= size
+    is_lung[0] = False
     return is_lung
 
 
@@ -121,12 +118,11 @@ def cut_lung_cm2(hu: Float32Array, step_mm: FloatArray) -> FloatArray:
     padding = padded(hu)
     labels, count = slice_labels((hu < AIR_THRESHOLD_HU) & within_body(hu) & ~padding)
     area = np.zeros(len(hu))
+    size = np.bincount(labels.ravel(), minlength=count + 1)
     at_edge = np.unique(labels[:, edge_of(padding)])
-    at_edge = at_edge[at_edge > 0]
-    size = np.bincount(labels.ravel(), minlength=count + 1)[at_edge] * step_mm[1] * step_mm[2] / 100
-    is_lung = _has_lung_density(hu, labels, at_edge)
+    cut = at_edge[_has_lung_density(hu, labels, size)[at_edge]]
     ends = np.maximum.accumulate(labels.max(axis=(1, 2)))
-    np.add.at(area, np.searchsorted(ends, at_edge[is_lung]), size[is_lung])
+    np.add.at(area, np.searchsorted(ends, cut), size[cut] * step_mm[1] * step_mm[2] / 100)
     return area
 
 
