@@ -64,10 +64,11 @@ def make_volume(
     """
     cosines = np.eye(3) if direction is None else np.asarray(direction, dtype=np.float64)
     spacing = np.asarray(spacing_mm, dtype=np.float64)
-    refuse_any([*_voxel_problems(hu, where), *_geometry_problems(spacing, cosines, where)])
+    origin = np.asarray(origin_mm, dtype=np.float64)
+    refuse_any([*_voxel_problems(hu, where), *_geometry_problems(spacing, origin, cosines, where)])
     geometry = Geometry(
         spacing_mm=spacing,
-        origin_mm=np.asarray(origin_mm, dtype=np.float64),
+        origin_mm=origin,
         direction=cosines.reshape(3, 3),
         size=np.array(hu.shape[::-1], dtype=np.int64),
     )
@@ -105,10 +106,18 @@ def _voxel_problems(hu: VoxelArray, where: str) -> Problems:
     return problems
 
 
-def _geometry_problems(spacing: FloatArray, cosines: FloatArray, where: str) -> Problems:
+def _geometry_problems(
+    spacing: FloatArray, origin: FloatArray, cosines: FloatArray, where: str
+) -> Problems:
     problems = Problems()
     if spacing.shape != (3,) or not np.all(np.isfinite(spacing) & (spacing > 0)):
         problems.add(where, f"voxel size {spacing.tolist()} mm is not three lengths.")
+    if origin.shape != (3,) or not np.isfinite(origin).all():
+        problems.add(
+            where,
+            f"its first voxel lies at {origin.tolist()} mm, which is no place.",
+            "Write the image anew with its origin.",
+        )
     if cosines.size != 9 or not is_orthonormal(cosines.reshape(3, 3)):
         problems.add(where, "its direction is not nine orthonormal cosines.")
     return problems

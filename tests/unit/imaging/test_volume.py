@@ -95,3 +95,12 @@ def test_a_volume_that_lies_too_oblique_is_refused():
         "scan: its axes are turned 45 degrees against the patient's. "
         "Resample it to axial slices (at most 20 degrees off)."
     )
+
+
+@pytest.mark.parametrize("origin", [(np.nan, 0, 0), (0, np.inf, 0), (0, 0)])
+def test_an_image_that_lies_nowhere_is_refused(origin):
+    with pytest.raises(InputError, match=r"first voxel lies at .* which is no place") as told:
+        make_volume(
+            np.zeros((2, 2, 2), np.int16), spacing_mm=(1, 1, 1), origin_mm=origin, where="a.mhd"
+        )
+    assert "a.mhd" in str(told.value)
