@@ -49,7 +49,7 @@ class Seen:
     opinions: Opinions
 
     def said(self) -> dict[str, Candidates]:
-        """What each system says, and what each judge alone says of the candidates of all."""
+        """What each system says of it."""
         five, places = five_together(self.proposed), self.opinions.places
         own = self.opinions.of(five)
         more = with_places_of(five, places)

@@ -93,10 +93,13 @@ def read_arrays(source: Path | BytesIO) -> dict[str, npt.NDArray[Any]]:
     """The arrays of a numpy archive; one that asks for more than its bytes is refused.
 
     Raises:
-        ValueError: if one is no array of numbers or text, or says another size than it has.
+        ValueError: if one is no array of numbers or text, or says another size than it has; or the
+            source is a pipe or a device, which may never end.
     """
     import zipfile  # takes 5 ms, which every evaluation would feel
 
+    if isinstance(source, Path) and source.exists() and not source.is_file():
+        raise ValueError("it is no plain file")
     found = {}
     with zipfile.ZipFile(source) as archive:
         for part in archive.infolist():

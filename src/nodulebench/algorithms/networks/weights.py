@@ -95,6 +95,8 @@ def _beside(step: Tensor, values: Tensor) -> Tensor:
 
 def _about(path: Path) -> Any:
     try:
+        if path.exists() and not path.is_file():  # a pipe or a device may never end
+            raise ValueError("it is no plain file")
         with safe_open(path, framework="pt") as file:
             return json.loads((file.metadata() or {})["card"])
     except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:

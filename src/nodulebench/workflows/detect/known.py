@@ -24,8 +24,8 @@ def known_detectors() -> list[str]:
 
 
 def judging_networks() -> list[str]:
-    """The names of the networks that judge what others find."""
-    return [*NETWORKS]
+    """The names of all that judges what others find: networks, and several of them as one."""
+    return [*NETWORKS, *FUSIONS]
 
 
 def known_networks() -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nodulebench.algorithms.networks import network_named
 from nodulebench.algorithms.networks.packaged import networks_with_weights, packaged_weights
-from nodulebench.algorithms.unseen import UNTOLD, own_series
+from nodulebench.algorithms.unseen import UNTOLD, left_out, own_series
 from nodulebench.errors import InputError, Problem, Problems, UnknownNameError, adding_to
 from nodulebench.optional_package import needs
 from nodulebench.workflows.detect.network_judge import weight_files
@@ -100,12 +100,11 @@ def _files(paths: Sequence[Path]) -> list[Path]:
 
 
 def _listed(path: Path, card: "Card") -> Listed:
-    used = {*card.folds, *card.held_back}
     return Listed(
         path,
         card.network,
         card.folds,
-        tuple(fold for fold in sorted(card.series) if fold >= 0 and fold not in used),
+        left_out(card),
         card.held_back,
         sum(len(card.series.get(fold, ())) for fold in card.folds),
         len({*card.seen_before} - {UNTOLD}) or None,

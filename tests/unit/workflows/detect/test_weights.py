@@ -1,3 +1,4 @@
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from builders.commands import run
 from nodulebench.algorithms.networks import NETWORKS
 from nodulebench.algorithms.networks.card import Card, recipe_facts
 from nodulebench.algorithms.networks.weights import read_card, write_weights
+from nodulebench.errors import InputError
+from nodulebench.workflows.detect.trained.given import given_weights
 
 SERIES = {0: ("aa", "bb"), 1: ("cc",), 2: ("dd",), -1: ("ee",)}
 
@@ -171,3 +174,10 @@ def test_a_folder_without_weights_is_told(
 ) -> None:
     assert run("weights", "list", tmp_path) == 1
     assert "holds no weights (*.safetensors)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["pipe.npz", "pipe.safetensors"])
+def test_a_pipe_is_refused_where_it_would_be_waited_for_for_ever(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(InputError, match="it is no plain file"):
+        given_weights([tmp_path / name])
