@@ -1,7 +1,8 @@
 """Examples + a network -> lessons: batches that are drawn from them, and the loss of each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import torch
@@ -9,20 +10,25 @@ from torch import Tensor, nn
 
 from nodulebench.algorithms.networks.examples import Examples
 from nodulebench.algorithms.networks.finders.finder import Finder
-from nodulebench.algorithms.networks.finders.tiles import tiles_around
+from nodulebench.algorithms.networks.finders.tiles import Tiles, sight_of, tiles_around
 from nodulebench.algorithms.networks.judging import patches_around
 from nodulebench.algorithms.networks.network import Network, Recipe, scaled
+from nodulebench.algorithms.networks.patches import MOST_POINTS
 from nodulebench.errors import InputError
+
+MOST_AT_ONCE = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
     """What a network is taught."""
 
-    draw: Callable[[torch.Generator], Any]
-    """A batch, in full precision."""
+    draw: Callable[[torch.Generator, int], list[Any]]
+    """Batches of so many steps, in full precision."""
     loss: Callable[[nn.Module, Any], Tensor]
     """Of the network's answers to a batch."""
+    at_once: int = 1
+    """Steps whose batches are drawn together: a GPU waits for its orders where they are small."""
 
 
 def lesson_of(
@@ -34,20 +40,44 @@ def lesson_of(
         InputError: if they hold no nodule, or nothing else.
     """
     pools = _pools(examples, folds)
-    look = torch.from_numpy(network.look.offset_mm).to(examples.place.device)
+    device = examples.place.device
     if isinstance(network, Finder):
-        finder = network
-        return Lesson(
-            lambda random: tiles_around(examples, _drawn(pools, how, random), finder, how, random),
-            lambda module, tiles: finder.loss(module(tiles.seen), tiles),
+        finder, sight = network, sight_of(network, device)
+
+        def draw_tiles(random: torch.Generator, steps: int) -> list[Tiles]:
+            drawn = _drawn(pools, how, random, steps)
+            return [tiles_around(examples, one, sight, how, random) for one in drawn]
+
+        return Lesson(draw_tiles, lambda module, tiles: finder.loss(module(tiles.seen), tiles))
+    look = torch.from_numpy(network.look.offset_mm).to(device)
+
+    def draw(random: torch.Generator, steps: int) -> list[tuple[Tensor, Tensor]]:
+        drawn = _drawn(pools, how, random, steps)
+        patches = scaled(
+            patches_around(examples, drawn.flatten(), look, how.augment, random, is_learning=True)
         )
+        is_nodule = examples.is_nodule[drawn].long()
+        return list(zip(torch.split(patches, drawn.shape[1]), is_nodule, strict=True))
 
-    def draw(random: torch.Generator) -> tuple[Tensor, Tensor]:
-        drawn = _drawn(pools, how, random)
-        patches = patches_around(examples, drawn, look, how.augment, random, is_learning=True)
-        return scaled(patches), examples.is_nodule[drawn].long()
+    def loss(module: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        return _loss(module, batch[0], batch[1], how)
 
-    return Lesson(draw, lambda module, batch: _loss(module, batch[0], batch[1], how))
+    points = how.batch * prod(network.look.shape)
+    at_once = max(1, min(MOST_AT_ONCE, MOST_POINTS // points))
+    return Lesson(draw, loss, at_once if device.type == "cuda" else 1)
+
+
+def batches(lesson: Lesson, seed: int, first: int, device: torch.device) -> Iterator[Any]:
+    """The batches of the first step and of all that follow it.
+
+    What a step sees follows from the seed and its number, wherever a run begins.
+    """
+    random = torch.Generator(device=device)
+    begin = first - first % lesson.at_once
+    while True:
+        random.manual_seed(seed * 1_000_003 + begin)
+        yield from lesson.draw(random, lesson.at_once)[max(0, first - begin) :]
+        begin += lesson.at_once
 
 
 def _pools(examples: Examples, folds: list[int]) -> tuple[Tensor, Tensor]:
@@ -73,15 +103,18 @@ def refuse_one_kind(is_nodule: Tensor, what: str) -> None:
         )
 
 
-def _drawn(pools: tuple[Tensor, Tensor], how: Recipe, random: torch.Generator) -> Tensor:
-    """Which candidates are in a batch."""
+def _drawn(
+    pools: tuple[Tensor, Tensor], how: Recipe, random: torch.Generator, steps: int
+) -> Tensor:
+    """Which candidates are in the batches of so many steps: steps x batch."""
     nodules = round(how.share * how.batch)
     counts = (how.batch - nodules, nodules)
     return torch.cat(
         [
-            pool[torch.randint(len(pool), (count,), generator=random, device=random.device)]
+            pool[torch.randint(len(pool), (steps, count), generator=random, device=random.device)]
             for pool, count in zip(pools, counts, strict=True)
-        ]
+        ],
+        dim=1,
     )
 
 

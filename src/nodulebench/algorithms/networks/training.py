@@ -18,11 +18,16 @@ from nodulebench.algorithms.networks.checkpoint import read_checkpoint, write_ch
 from nodulebench.algorithms.networks.examples import Examples
 from nodulebench.algorithms.networks.finders.finder import Finder
 from nodulebench.algorithms.networks.judging import area_under_roc, judge, laid_out, mixed
-from nodulebench.algorithms.networks.lessons import Lesson, lesson_of, refuse_one_kind
+from nodulebench.algorithms.networks.lessons import (
+    Lesson,
+    batches,
+    lesson_of,
+    refuse_one_kind,
+)
 from nodulebench.algorithms.networks.network import Network, Recipe
 from nodulebench.errors import InputError
 
-MEASURED_STEPS = 40
+MEASURED_STEPS = 96
 SAVING_SHARE = 0.05
 """Of the time at most that saving the state takes: a large one takes as long as many steps."""
 
@@ -111,8 +116,11 @@ def learn(
         refuse_one_kind(examples.is_nodule[examples.learnt(held_back)], "decide when it stops")
     lost: list[Tensor] = []
     saved, saving = -inf, 0.0
+    drawn = batches(lesson, seed, learner.step, device)
     while not _is_done(learner, how):
-        lost.append(_step(learner, lesson, how, seed, device))
+        batch = next(drawn)
+        torch.manual_seed(seed * 1_000_003 + learner.step)  # of dropout
+        lost.append(_learn(learner, lesson, batch, how, device))
         learner.step += 1
         if learner.step % how.check_every and learner.step < how.steps:
             continue
@@ -141,26 +149,37 @@ def learn(
     return learner
 
 
-def convolutions_a_second(network: Network | Finder, examples: Examples, how: Recipe) -> float:
-    """Patches a second that a network learns from when none has to be cut: what it can do at most.
+def patches_a_second(
+    network: Network | Finder, examples: Examples, how: Recipe, *, is_cut: bool
+) -> float:
+    """How many patches a network learns from in a second, once all that it needs is compiled.
 
     Args:
         network: which one.
-        examples: of which one batch is cut, on the device that is measured.
+        examples: what it learns from, on the device that is measured.
         how: its recipe.
+        is_cut: whether each step has a batch of its own; if not, all have the first, and the
+            network has nothing to wait for: what it can do at most.
     """
     device = examples.place.device
     learner = _begin(network, how, device)
     lesson = lesson_of(network, examples, sorted(set(examples.fold.tolist()) - {-1}), how)
-    batch = lesson.draw(torch.Generator(device=device).manual_seed(0))
-    begin = 0.0
-    for step in range(MEASURED_STEPS + 1):
+    drawn = batches(lesson, 0, 0, device)
+    batch, begin = None, 0.0
+    for step in range(-lesson.at_once, MEASURED_STEPS):
+        if step == 0:
+            _wait(device)
+            begin = time.perf_counter()
+        batch = next(drawn) if is_cut or batch is None else batch
         _learn(learner, lesson, batch, how, device)
-        if step == 0 or step == MEASURED_STEPS:
-            if device.type == "cuda":
-                torch.cuda.synchronize()
-            begin, since = time.perf_counter(), time.perf_counter() - begin
-    return MEASURED_STEPS * how.batch / since
+    _wait(device)
+    return MEASURED_STEPS * how.batch / (time.perf_counter() - begin)
+
+
+def _wait(device: torch.device) -> None:
+    """Until a GPU has done all that it was told to."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
 
 
 def rate_at(recipe: Recipe, step: int) -> float:
@@ -204,13 +223,6 @@ def _optimizer(module: nn.Module, how: Recipe) -> torch.optim.Optimizer:
     if how.optimizer == "adam":
         return torch.optim.Adam(weights, rate, weight_decay=decay)
     return torch.optim.AdamW(weights, rate, weight_decay=decay)
-
-
-def _step(learner: Learner, lesson: Lesson, how: Recipe, seed: int, device: torch.device) -> Tensor:
-    """One step; its loss."""
-    random = torch.Generator(device=device).manual_seed(seed * 1_000_003 + learner.step)
-    torch.manual_seed(seed * 1_000_003 + learner.step)  # of dropout
-    return _learn(learner, lesson, lesson.draw(random), how, device)
 
 
 def _learn(

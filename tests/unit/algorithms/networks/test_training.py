@@ -1,6 +1,8 @@
 import time
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +18,16 @@ from nodulebench.algorithms.networks.examples import (  # noqa: E402
     write_examples,
 )
 from nodulebench.algorithms.networks.judging import area_under_roc, judge  # noqa: E402
+from nodulebench.algorithms.networks.lessons import Lesson, batches, lesson_of  # noqa: E402
 from nodulebench.algorithms.networks.looks import cube  # noqa: E402
 from nodulebench.algorithms.networks.network import Augment, Network, Recipe  # noqa: E402
 from nodulebench.algorithms.networks.patches import scans_of  # noqa: E402
-from nodulebench.algorithms.networks.training import Learner, rate_at, train  # noqa: E402
+from nodulebench.algorithms.networks.training import (  # noqa: E402
+    Learner,
+    patches_a_second,
+    rate_at,
+    train,
+)
 from nodulebench.errors import InputError  # noqa: E402
 
 
@@ -335,3 +343,69 @@ def test_a_state_that_takes_long_to_save_is_saved_seldom_but_at_first_and_last(
     how = replace(RECIPE, steps=6, check_every=1)
     train(SMALL, examples, [0, 1], recipe=how, keep=tmp_path / "state")
     assert saved == [1, 6], "0.2 s may be spent on it every 4 s"
+
+
+def test_batches_that_are_drawn_together_are_the_same_wherever_a_run_begins(
+    examples: Examples,
+) -> None:
+    lesson = replace(lesson_of(SMALL, examples, [0, 1], RECIPE), at_once=4)
+    device = torch.device("cpu")
+    whole = list(islice(batches(lesson, 3, 0, device), 10))
+    later = list(islice(batches(lesson, 3, 6, device), 4))
+    for one, other in zip(whole[6:], later, strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+    for patches, is_nodule in whole:
+        assert patches.shape == (RECIPE.batch, 5, 5, 5)
+        assert int(is_nodule.sum()) == RECIPE.batch // 2
+    assert len({float(patches.sum()) for patches, _ in whole}) == len(whole)
+
+
+def test_a_patch_is_as_it_was_told_whether_it_is_drawn_alone_or_with_others(
+    examples: Examples,
+) -> None:
+    plain = replace(RECIPE, augment=Augment())
+    lesson = lesson_of(SMALL, examples, [0, 1], plain)
+    for patches, is_nodule in lesson.draw(torch.Generator().manual_seed(1), 3):
+        order = torch.arange(len(is_nodule)) >= RECIPE.batch // 2
+        assert torch.equal(is_nodule.bool(), order)
+        middle = patches[:, 2, 2, 2]
+        assert middle[is_nodule.bool()].min() > 0.5
+
+
+@pytest.mark.parametrize("ends", [14, 16, 21])
+def test_a_run_of_batches_drawn_together_goes_on_as_it_would_have_gone(
+    ends: int, examples: Examples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "lesson_of", lambda *how: replace(lesson_of(*how), at_once=4))
+    keep = tmp_path / "state.safetensors"
+    how = replace(RECIPE, steps=30, check_every=1)
+
+    def stop(check: training.Check) -> None:
+        if check.step > ends:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(SMALL, examples, [0, 1], keep=keep, told=stop, recipe=how)
+    resumed = train(SMALL, examples, [0, 1], keep=keep, recipe=how)
+
+    whole = train(SMALL, examples, [0, 1], recipe=how)
+    assert all(map(torch.equal, weights(resumed), weights(whole)))
+
+
+def test_speed_is_measured_with_and_without_patches_to_cut(
+    examples: Examples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = []
+
+    def counted(*given: Any) -> Lesson:
+        lesson = lesson_of(*given)
+        return replace(
+            lesson, draw=lambda random, steps: drawn.append(steps) or lesson.draw(random, steps)
+        )
+
+    monkeypatch.setattr(training, "lesson_of", counted)
+    monkeypatch.setattr(training, "MEASURED_STEPS", 5)
+    assert patches_a_second(SMALL, examples, RECIPE, is_cut=False) > 0
+    assert drawn == [1]
+    assert patches_a_second(SMALL, examples, RECIPE, is_cut=True) > 0
+    assert drawn == [1] * 7

@@ -36,8 +36,29 @@ class Tiles:
         return (on_finding & ~self.is_nodule & (self.diameter_mm > 0)).any(dim=2)
 
 
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What a finder sees of a tile and where it answers, on the device where it learns."""
+
+    look: Tensor
+    """slices x rows x columns x 3, in mm from the tile's middle."""
+    points: Tensor
+    """p x 3."""
+    shift_mm: Tensor
+    """How far a tile lies from a candidate at most."""
+
+
+def sight_of(finder: Finder, device: torch.device) -> Sight:
+    """What a finder sees, there where it learns."""
+    return Sight(
+        torch.from_numpy(finder.look.offset_mm).to(device),
+        finder.points_mm.to(device),
+        torch.tensor(finder.shift_mm, device=device),
+    )
+
+
 def tiles_around(
-    examples: Examples, chosen: Tensor, finder: Finder, how: Recipe, random: torch.Generator
+    examples: Examples, chosen: Tensor, sight: Sight, how: Recipe, random: torch.Generator
 ) -> Tiles:
     """Tiles near some candidates, turned and moved at random; the scan may end in them."""
     device, count = random.device, len(chosen)
@@ -45,19 +66,17 @@ def tiles_around(
     spacing_mm = examples.scans.spacing_mm[which]
     turn = turns(how.augment, count, random)
     drawn = torch.rand(count, 3, generator=random, device=device) * 2 - 1
-    shift_mm = drawn * torch.tensor(finder.shift_mm, device=device)
-    place = examples.place[chosen] + shift_mm / spacing_mm
+    place = examples.place[chosen] + drawn * sight.shift_mm / spacing_mm
     low, high = faces(place, examples.scans.shape[which], spacing_mm, random)
-    look = torch.from_numpy(finder.look.offset_mm).to(device)
-    seen = scaled(cut(examples.scans, which, place, look, turn=turn, low=low, high=high))
-    points = finder.points_mm.to(device)
-    at = place[:, None] + _turned(turn, points[None]) / spacing_mm[:, None]
+    seen = scaled(cut(examples.scans, which, place, sight.look, turn=turn, low=low, high=high))
+    at = place[:, None] + _turned(turn, sight.points[None]) / spacing_mm[:, None]
     is_inside = ((at >= low[:, None] - 0.5) & (at <= high[:, None] + 0.5)).all(dim=2)
     offset, diameter_mm, is_nodule = _nearest(examples.findings, which, place, spacing_mm)
     offset = _turned(torch.linalg.inv(turn), offset)
     zoom = torch.linalg.det(turn).abs() ** (1 / 3)
     apart_mm = torch.stack(
-        [(points[None] - offset[:, one, None]).norm(dim=2) for one in range(offset.shape[1])], dim=2
+        [(sight.points[None] - offset[:, one, None]).norm(dim=2) for one in range(offset.shape[1])],
+        dim=2,
     )
     sizes = (diameter_mm / zoom[:, None])[:, None]
     return Tiles(seen, is_inside, apart_mm, sizes, is_nodule[:, None])

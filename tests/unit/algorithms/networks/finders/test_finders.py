@@ -13,7 +13,7 @@ from nodulebench.algorithms.networks.cross_validation import Course, train_witho
 from nodulebench.algorithms.networks.examples import Examples, make_examples  # noqa: E402
 from nodulebench.algorithms.networks.finders import heatmap, znet_unet  # noqa: E402
 from nodulebench.algorithms.networks.finders.search import search  # noqa: E402
-from nodulebench.algorithms.networks.finders.tiles import Tiles, tiles_around  # noqa: E402
+from nodulebench.algorithms.networks.finders.tiles import Tiles, sight_of, tiles_around  # noqa: E402
 from nodulebench.algorithms.networks.looks import cube  # noqa: E402
 from nodulebench.algorithms.networks.network import Augment, Recipe, parameter_count  # noqa: E402
 from nodulebench.algorithms.networks.patches import scans_of  # noqa: E402
@@ -97,7 +97,13 @@ def test_findings_are_told_where_they_are_seen_however_a_tile_is_turned(
     finder = replace(finder, look=cube((24, 24, 24), (1.0, 1.0, 1.0)), stride=1)
     how = Recipe(augment=Augment((0.85, 1.2), is_turned_freely=True, is_flipped=True))
     chosen = torch.tensor([0, 2, 4]).repeat(8)
-    tiles = tiles_around(examples, chosen, finder, how, torch.Generator().manual_seed(2))
+    tiles = tiles_around(
+        examples,
+        chosen,
+        sight_of(finder, examples.place.device),
+        how,
+        torch.Generator().manual_seed(2),
+    )
 
     on_nodule = ((tiles.apart_mm < tiles.diameter_mm / 2 - 1) & tiles.is_nodule).any(dim=2)
     far = (tiles.apart_mm > tiles.diameter_mm / 2 + 1.5) | (tiles.diameter_mm == 0)
