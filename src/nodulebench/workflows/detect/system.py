@@ -256,11 +256,17 @@ def _classical(
 
 
 def with_places_of(candidates: Candidates, others: Candidates) -> Candidates:
-    """Candidates, and likely places of others where there is none; no detector proposed these."""
+    """Likely places of a finding network, and candidates of detectors where it has none.
+
+    A likely place has what the second look says of the candidates there: a network that finds
+    nodules marks their middle, a detector what it stumbled over.
+    """
     likely = others.chosen(others.score >= LIKELY)
-    nearest = _apart_mm(likely, candidates).min(axis=1, initial=np.inf)
-    added = likely.chosen(np.flatnonzero(nearest >= MERGE_MM))
-    return Candidates.joined(candidates, replace(added, score=np.full(len(added), NOT_PROPOSED)))
+    near = _apart_mm(likely, candidates) < MERGE_MM
+    told = np.where(near, candidates.score[None], NOT_PROPOSED)
+    score = told.max(axis=1, initial=NOT_PROPOSED)
+    alone = candidates.chosen(np.flatnonzero(~near.any(axis=0)))
+    return Candidates.joined(replace(likely, score=score), alone)
 
 
 def said_by(others: Candidates, candidates: Candidates) -> FloatArray:

@@ -22,12 +22,14 @@ from nodulebench.imaging.lungs.segment import Lungs  # noqa: E402
 from nodulebench.imaging.volume import Volume, make_volume  # noqa: E402
 from nodulebench.workflows.detect import system as system_module  # noqa: E402
 from nodulebench.workflows.detect.system import (  # noqa: E402
+    NOT_PROPOSED,
     System,
     agreed,
     candidates_in,
     found_by_each,
     read_system,
     system_names,
+    with_places_of,
 )
 from nodulebench.workflows.detect.trained import classifiers  # noqa: E402
 from nodulebench.workflows.detect.trained.learnt import (  # noqa: E402
@@ -154,9 +156,10 @@ def test_a_finding_network_beside_detectors_adds_places_and_judges_theirs(
 
     found, _ = candidates_in(system, *scan, series=("x",))
 
-    # the ball was proposed; elsewhere the heat map sees nothing
+    # the ball was proposed, and lies where the heat map has it; elsewhere the heat map sees nothing
     assert len(found) == 2
-    assert np.array_equal(found.center_mm, own.center_mm)
+    assert np.linalg.norm(found.center_mm[0] - BALL_MM) < 1.0
+    assert np.array_equal(found.center_mm[1], own.center_mm[1])
     assert found.score[0] > 0.5 > found.score[1]
     less = {"isicad": own.chosen([False, True])}
     monkeypatch.setattr(system_module, "proposed", lambda *_, **__: less)
@@ -257,6 +260,31 @@ def test_given_classifiers_decide_in_place_of_the_packages(
     monkeypatch.setattr(classifiers, "fold_of_series", lambda *_: 0)
     _, told = candidates_in(read_system("mot_m5lv1", files[:1]), *scan, series=("learnt",))
     assert [one.code for one in told] == ["weights_saw_scans"]
+
+
+def along_x(*rows: tuple[float, float]) -> Candidates:
+    """Candidates at places on the x axis, with their scores; 6 mm wide."""
+    x, score = np.array(rows).reshape(-1, 2).T
+    return Candidates(x[:, None] * [1.0, 0.0, 0.0], score, np.full(len(x), 6.0))
+
+
+def test_likely_places_stand_where_the_network_has_them_and_keep_what_was_said_there() -> None:
+    detectors = along_x((0.0, 0.7), (3.0, 0.9), (20.0, 0.4), (40.0, 0.2))
+    network = along_x((1.5, 0.8), (16.0, 0.049), (60.0, 0.05))
+
+    found = with_places_of(detectors, network)
+
+    # 0 and 3 mm lie within 5 mm of 1.5; what is less likely than 0.05 moves nobody
+    assert found.center_mm[:, 0].tolist() == [1.5, 60.0, 20.0, 40.0]
+    assert found.score.tolist() == [0.9, NOT_PROPOSED, 0.4, 0.2]
+
+
+def test_without_places_or_without_detectors_nothing_is_lost() -> None:
+    some = along_x((0.0, 0.7), (9.0, 0.9))
+
+    assert with_places_of(some, along_x()).center_mm.tolist() == some.center_mm.tolist()
+    assert with_places_of(along_x(), some).score.tolist() == [NOT_PROPOSED, NOT_PROPOSED]
+    assert len(with_places_of(along_x(), along_x())) == 0
 
 
 def test_judges_agree_on_the_mean_of_their_log_odds() -> None:
