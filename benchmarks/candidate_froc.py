@@ -87,15 +87,15 @@ def print_cpm(findings: Findings, members: Sequence[tuple[str, ...]]) -> None:
 
 def mixed(blocks: Findings, scans: Findings, names: tuple[str, ...]) -> list[float]:
     """Sensitivities of the many nodules of blocks at the false positives of whole scans."""
-    best = _best_on_nodules(blocks.reference, combined(blocks, names))
-    false = np.sort(_off_nodules(scans.reference, combined(scans, names)))[::-1]
+    best = best_on_nodules(blocks.reference, combined(blocks, names))
+    false = np.sort(off_nodules(scans.reference, combined(scans, names)))[::-1]
     cases = scans.reference.cases.height
     allowed = [int(rate * cases) for rate in RATES]
     least = [false[count] if count < len(false) else -np.inf for count in allowed]
     return [float(np.mean(best > score)) for score in least]
 
 
-def _best_on_nodules(reference: Reference, submission: Submission) -> FloatArray:
+def best_on_nodules(reference: Reference, submission: Submission) -> FloatArray:
     """The highest score on each nodule to find; minus infinity on those that are missed."""
     protocol = load_protocol("luna16").model_copy(update={"mark_cap": None})
     labels = label_marks(reference, submission, protocol, protocol.rules[0])
@@ -107,7 +107,7 @@ def _best_on_nodules(reference: Reference, submission: Submission) -> FloatArray
     return on_targets
 
 
-def _off_nodules(reference: Reference, submission: Submission) -> FloatArray:
+def off_nodules(reference: Reference, submission: Submission) -> FloatArray:
     """The scores of marks that lie on no nodule and on no ignored finding."""
     protocol = load_protocol("luna16").model_copy(update={"mark_cap": None})
     labels = label_marks(reference, submission, protocol, protocol.rules[0])

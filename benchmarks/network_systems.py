@@ -16,6 +16,7 @@ import polars as pl
 
 from benchmarks.candidate_blocks import SEED, block_cases, block_proposals
 from benchmarks.candidate_findings import Case, Findings, as_marks
+from benchmarks.candidate_froc import best_on_nodules, off_nodules
 from benchmarks.candidate_phantoms import phantom_case
 from benchmarks.candidate_scans import all_scans, scan_cases
 from benchmarks.candidate_tables import nodules_to_find
@@ -24,8 +25,6 @@ from benchmarks.network_tables import (
     BASELINE,
     CHOSEN,
     HEADLINE,
-    best_on_nodules,
-    off_nodules,
     print_froc,
     print_mixed,
     write_headline,
@@ -53,14 +52,14 @@ class Seen:
         five, places = five_together(self.proposed), self.opinions.places
         own = self.opinions.of(five)
         more = with_places_of(five, places)
-        every = [more.score, said_by(places, more), self.opinions.of(more)]
+        both = [more.score, said_by(places, more)]
         return {
             BASELINE: five,
             "twoscale": _by(five, own),
             "heatmap": places,
             "five and twoscale": _by(five, five.score, own),
-            "five and heatmap": _by(five, five.score, said_by(places, five)),
-            "nodulebench": _by(more, *every),
+            "five and heatmap": _by(more, *both),
+            "nodulebench": _by(more, *both, self.opinions.of(more)),
         }
 
 

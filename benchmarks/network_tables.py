@@ -1,4 +1,4 @@
-"""Networks against the classical ranking, on the same candidates: FROC, CPM, paired differences.
+"""Networks that judge against the classical ranking of the same candidates: FROC, CPM, differences.
 
 ``python -m benchmarks.network_tables WEIGHTS --blocks KEPT EXAMPLES --scans KEPT EXAMPLES``: KEPT
 is what ``candidate_blocks --keep`` and the like wrote, EXAMPLES what ``examples`` made of it,
@@ -17,22 +17,17 @@ import numpy.typing as npt
 import polars as pl
 
 from benchmarks.candidate_findings import FIVE, Findings, joined_findings, restricted
-from benchmarks.candidate_froc import DRAWS, RATES, labelled
-from benchmarks.candidate_froc import _best_on_nodules as best_on_nodules
-from benchmarks.candidate_froc import _off_nodules as off_nodules
+from benchmarks.candidate_froc import DRAWS, RATES, best_on_nodules, labelled, off_nodules
 from benchmarks.proposals import findings_of, read_proposals
-from nodulebench.algorithms.combine import MERGE_MM
 from nodulebench.formats.marks.luna16_csv import write_reference
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.tables import MARKS, Reference, Submission
 from nodulebench.protocols import load_protocol
 from nodulebench.storage.csv_text import write_csv
-from nodulebench.workflows.detect.system import NOT_SEEN, agreed
 
-TEN = ("twoscale", "cumedvis_b")
-"""Trained in ten folds, and joined with each other."""
 FINDERS = ("heatmap", "znet_unet")
+"""These judge no candidates."""
 CHOSEN, HEADLINE = (0, 1), tuple(range(2, 10))
 BASELINE = "+".join(FIVE)
 
@@ -117,35 +112,6 @@ def as_submission(name: str, table: pl.DataFrame) -> Submission:
     return Submission(name, MARKS.conform(marks, name))
 
 
-def found_lists(weights: Path, finder: str, part: Data, ids: Mapping[str, str]) -> pl.DataFrame:
-    """What a finding network found, in millimetres; candidates tell where each scan lies."""
-    places = np.load(part.examples / "places.npy")
-    judged = np.load(part.examples / "is_judged.npy")
-    spacing = np.load(part.examples / "scans.npy")[:, 3:]
-    fold = np.load(part.examples / "fold.npy")
-    table = pl.read_csv(part.examples / "candidates.csv")
-    world = table.select("coordZ", "coordY", "coordX").to_numpy()
-    of, index = places[judged, 0].astype(np.int64), places[judged, 1:]
-    origin = {int(one): (world - index * spacing[of])[of == one].mean(axis=0) for one in set(of)}
-    names = dict(zip(of.tolist(), table["seriesuid"].to_list(), strict=True))
-    rows: list[tuple[str, float, float, float, float]] = []
-    for path in sorted(weights.glob(f"{finder}-*.npz")):
-        left_out = path.stem.rpartition("-")[2]
-        wanted = -1 if left_out == "all" else int(left_out)
-        with np.load(path) as kept:
-            own = kept["which"] - part.first
-            for at, place, score in zip(own, kept["place"], kept["score"], strict=True):
-                if not 0 <= at < len(fold) or fold[at] != wanted or int(at) not in names:
-                    continue
-                z, y, x = origin[int(at)] + place * spacing[at]
-                rows.append((ids.get(names[int(at)], names[int(at)]), x, y, z, float(score)))
-    columns = ("seriesuid", "coordX", "coordY", "coordZ", "probability")
-    made = pl.DataFrame(
-        rows, schema=dict(zip(columns, [pl.String] + [pl.Float64] * 4, strict=True)), orient="row"
-    )
-    return made.with_columns(mark_id=pl.int_range(1, pl.len() + 1))
-
-
 def on_cases(submission: Submission, reference: Reference) -> Submission:
     """The marks of some cases."""
     wanted = reference.cases["case_id"].to_list()
@@ -212,24 +178,6 @@ def print_mixed(blocks: Findings, scans: Findings, systems: Mapping[str, Submiss
         print(f"| {name} | {cells} | {np.mean(found):.3f} |", flush=True)
 
 
-def said_by(found: pl.DataFrame, table: pl.DataFrame) -> FloatArray:
-    """What a finding network says of the candidates of a list, as ``detect`` asks it."""
-    axes = ["coordX", "coordY", "coordZ"]
-    said = np.full(table.height, NOT_SEEN)
-    at, cases = table.select(axes).to_numpy(), table["seriesuid"].to_numpy()
-    for (case,), own in found.group_by("seriesuid"):
-        rows = np.flatnonzero(cases == case)
-        apart = np.linalg.norm(at[rows, None] - own.select(axes).to_numpy()[None], axis=2)
-        near = np.where(apart < MERGE_MM, own["probability"].to_numpy()[None], NOT_SEEN)
-        said[rows] = near.max(axis=1, initial=NOT_SEEN)
-    return said
-
-
-def judged_together(name: str, table: pl.DataFrame, opinions: Sequence[FloatArray]) -> Submission:
-    """A list by several judges, as ``detect`` lets them agree."""
-    return as_submission(name, table.with_columns(pl.Series("probability", agreed(opinions))))
-
-
 def averages(lists: Mapping[str, pl.DataFrame]) -> Iterator[tuple[str, pl.DataFrame]]:
     """The means of two networks and more."""
     for count in range(2, len(lists) + 1):
@@ -249,7 +197,6 @@ def main() -> None:
     parser.add_argument("--blocks", type=Path, nargs=2, required=True)
     parser.add_argument("--scans", type=Path, nargs=2, required=True)
     parser.add_argument("--series", type=Path, required=True, help="id and seriesuid of scans")
-    parser.add_argument("--write", type=Path, help="folder for the lists of the headline")
     given = parser.parse_args()
     ids = {series: name for name, series in pl.read_csv(given.series).iter_rows()}
     blocks = read_data(given.blocks[0], given.blocks[1], 0, ids)
@@ -258,46 +205,30 @@ def main() -> None:
     parts = [blocks, scans]
     listed = given_list(parts, ids)
     five = {BASELINE: as_submission(BASELINE, listed)}
-    others = sorted({path.stem.rpartition("-")[0] for path in given.weights.glob("*.npz")})
+    folds_of: dict[str, set[str]] = {}
+    for path in sorted(given.weights.glob("*.npz")):
+        name, _, fold = path.stem.rpartition("-")
+        folds_of.setdefault(name, set()).add(fold)
     lists = {
         name: judged_lists(given.weights, name, parts, ids)
-        for name in (*TEN, *(one for one in others if one not in (*TEN, *FINDERS)))
+        for name in folds_of
+        if name not in FINDERS
     }
     networks = {name: as_submission(name, table) for name, table in lists.items()}
-    ten = {name: lists[name] for name in TEN}
-    means = {name: as_submission(name, table) for name, table in averages(ten)}
-    found = {
-        name: pl.concat([found_lists(given.weights, name, part, ids) for part in parts])
-        for name in FINDERS
-        if name in others
-    }
-    finders = {name: as_submission(name, table) for name, table in found.items()}
-    second = listed["probability"].to_numpy()
-    likely = {name: lists[name]["probability"].to_numpy() for name in TEN}
-    heat = said_by(found["heatmap"], listed)
-    judges = {
-        "five and twoscale": [second, likely["twoscale"]],
-        "five and heatmap": [second, heat],
-        "nodulebench": [second, heat, likely["twoscale"]],
-    }
-    joined = {name: judged_together(name, listed, said) for name, said in judges.items()}
-    ours = {
+    whole = {name: lists[name] for name in lists if folds_of[name] >= set(map(str, HEADLINE))}
+    ten = {
         **five,
-        **{name: networks[name] for name in TEN},
-        **means,
-        "heatmap": finders["heatmap"],
-        **joined,
+        **{name: networks[name] for name in whole},
+        **{name: as_submission(name, table) for name, table in averages(whole)},
     }
-    for folds, systems in ((HEADLINE, ours), (CHOSEN, {**five, **networks, **finders, **joined})):
+    for folds, systems in ((HEADLINE, ten), (CHOSEN, {**five, **networks})):
         chosen = blocks.of_folds(folds)
         print(f"\nBlocks of folds {folds}: {chosen.reference.cases.height}\n")
         print_froc(chosen, systems, BASELINE)
     print("\nNodules of the blocks of folds 2 to 9, false positives of the scans\n")
-    print_mixed(blocks.of_folds(HEADLINE), scans.findings, ours)
+    print_mixed(blocks.of_folds(HEADLINE), scans.findings, ten)
     print("\nWhole scans\n")
-    print_froc(scans.findings, ours, BASELINE)
-    if given.write:
-        write_headline(given.write, blocks.of_folds(HEADLINE).reference, ours)
+    print_froc(scans.findings, ten, BASELINE)
 
 
 def write_headline(out: Path, reference: Reference, systems: Mapping[str, Submission]) -> None:

@@ -1,8 +1,8 @@
-"""What networks wrote and detectors found -> a gallery of the best system's worst mistakes.
+"""What detectors and networks said of blocks -> a gallery of the best system's worst mistakes.
 
-``python -m docs.draw.network_failures WEIGHTS KEPT EXAMPLES`` (as ``benchmarks.network_tables``
-takes them, of blocks) redraws ``docs/pictures/networks-failures.svg``. The images are of LIDC-IDRI
-(The Cancer Imaging Archive), CC BY 3.0, and named so below the picture.
+``python -m docs.draw.network_failures KEPT``, what ``benchmarks.network_systems --keep`` wrote,
+redraws ``docs/pictures/networks-failures.svg``. The images are of LIDC-IDRI (The Cancer Imaging
+Archive), CC BY 3.0, and named so below the picture.
 """
 
 import base64
@@ -12,15 +12,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from benchmarks.measure import DATA
-from benchmarks.network_tables import (
-    HEADLINE,
-    found_lists,
-    given_list,
-    judged_lists,
-    judged_together,
-    read_data,
-    said_by,
-)
+from benchmarks.network_systems import seen_blocks, systems_on
+from benchmarks.network_tables import HEADLINE
 from docs.draw.candidate_pictures import CAPTION, GAP, TILE, TILES, TITLE, tile
 
 from nodulebench.formats.lidc.nodule_blocks import read_blocks
@@ -52,18 +45,8 @@ def mistakes(marks: pl.DataFrame, findings: pl.DataFrame) -> tuple[pl.DataFrame,
 
 def main() -> None:
     """Draw the picture."""
-    weights, kept, examples = map(Path, sys.argv[1:4])
-    blocks = read_data(kept, examples, 0, {})
-    lists = given_list([blocks], {})
-    opinions = [
-        lists["probability"].to_numpy(),
-        said_by(found_lists(weights, "heatmap", blocks, {}), lists),
-        judged_lists(weights, "twoscale", [blocks], {})["probability"].to_numpy(),
-    ]
-    chosen = blocks.of_folds(HEADLINE).reference
-    marks = judged_together("nodulebench", lists, opinions).marks
-    own = marks.filter(pl.col("case_id").is_in(chosen.cases["case_id"].to_list()))
-    wrong, low = mistakes(own, chosen.nodules)
+    found = systems_on(seen_blocks(Path(sys.argv[1]), HEADLINE))
+    wrong, low = mistakes(found.submissions["nodulebench"].marks, found.reference.nodules)
     volumes = {one.block_id: one.volume for one in read_blocks(DATA / "nodule_blocks", HEADLINE)}
     width, step = GAP + TILES * (TILE + GAP), TITLE + TILE + CAPTION
     parts = []

@@ -140,6 +140,6 @@ HEATMAP = Finder(
     margin=8,
     read=peaks,
     gather=separate,
-    recipe=replace(OWN, batch=48, steps=1500),
+    recipe=replace(OWN, batch=48, steps=4000),
     shift_mm=(12.0, 12.0, 12.0),
 )
