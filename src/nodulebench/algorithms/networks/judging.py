@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import torch
 from torch import Tensor, nn
@@ -30,22 +31,21 @@ def judge(
             turned and moved as in training, by draws that follow from the number of the try.
     """
     device = examples.place.device
-    look = network.look if device.type == "cpu" else torch.from_numpy(network.look.offset_mm)
-    if isinstance(look, Tensor):
-        look = look.to(device)
+    looks = [_there(look, device) for look in (network.look, *network.beside)]
+    changed = network.judged or _gentle(network.recipe.augment)
     module = laid_out(module, device).eval()
     found = []
     at_once = ON_CPU if device.type == "cpu" else JUDGED_AT_ONCE
     with torch.inference_mode():
         for part in torch.split(chosen, at_once) if len(chosen) else ():
             total = torch.zeros(len(part), device=part.device)
-            for attempt in range(tries):
+            for attempt, look in product(range(tries), looks):
                 random = torch.Generator(device=part.device).manual_seed(attempt)
-                how = _gentle(network.recipe.augment) if attempt else Augment()
+                how = changed if attempt else Augment()
                 patches = patches_around(examples, part, look, how, random, is_learning=False)
                 with mixed(part.device, is_learning=False):
                     total += module(scaled(patches)).float().softmax(dim=1)[:, 1]
-            found.append(total / tries)
+            found.append(total / (tries * len(looks)))
     return torch.cat(found) if found else torch.zeros(0)
 
 
@@ -82,6 +82,11 @@ def patches_around(
     else:
         low, high = examples.seen[which].unbind(dim=1)
     return cut(examples.scans, which, place, look, turn=turn, low=low, high=high)
+
+
+def _there(look: Look, device: torch.device) -> Tensor | Look:
+    """A look as patches are cut by it: on a GPU by its points."""
+    return look if device.type == "cpu" else torch.from_numpy(look.offset_mm).to(device)
 
 
 def _gentle(augment: Augment) -> Augment:

@@ -58,9 +58,20 @@ def cube(size: tuple[int, int, int], step_mm: tuple[float, float, float]) -> Loo
 
 
 def planes(
-    chosen: tuple[Plane, ...], size: int, step_mm: float, aside_mm: tuple[float, ...] = (0.0,)
+    chosen: tuple[Plane, ...],
+    size: int,
+    step_mm: float,
+    aside_mm: tuple[float, ...] = (0.0,),
+    moved_mm: tuple[float, float] = (0.0, 0.0),
 ) -> Look:
     """Square planes through the place, or beside it along their normal.
+
+    Args:
+        chosen: the planes.
+        size: pixels along their rows and columns.
+        step_mm: from pixel to pixel.
+        aside_mm: where along its normal each of them is seen.
+        moved_mm: how far each is moved within itself, along the directions of its rows and columns.
 
     Returns:
         A look of the shape planes x (places along the normal) x rows x columns, without the second
@@ -70,10 +81,9 @@ def planes(
     rows = np.array([plane[0] for plane in chosen], dtype=np.float64)
     columns = np.array([plane[1] for plane in chosen], dtype=np.float64)
     normal = np.cross(rows, columns)
-    flat = (
-        along[None, :, None, None] * rows[:, None, None, :]
-        + along[None, None, :, None] * columns[:, None, None, :]
-    )
+    flat = (along + moved_mm[0])[None, :, None, None] * rows[:, None, None, :] + (
+        along + moved_mm[1]
+    )[None, None, :, None] * columns[:, None, None, :]
     beside = np.array(aside_mm)[None, :, None] * normal[:, None, :]
     points = flat[:, None] + beside[:, :, None, None, :]
     return Look((points if len(aside_mm) > 1 else points[:, 0]).astype(np.float32))

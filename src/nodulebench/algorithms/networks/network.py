@@ -88,6 +88,11 @@ class Network:
     """What it is a part of: networks of one family that judge together are one judge."""
     share: float = 1.0
     """Its weight beside the others of its family."""
+    beside: tuple[Look, ...] = ()
+    """Further looks at a candidate that is judged, which are averaged with its own."""
+    judged: Augment | None = None
+    """How patches are changed when several of a candidate are averaged; None: turned and flipped as
+    in learning, hardly moved."""
 
 
 def scaled(patches: Tensor) -> Tensor:

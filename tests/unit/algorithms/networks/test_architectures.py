@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -73,3 +74,16 @@ def test_planes_are_averaged_as_probabilities(name: str) -> None:
         each = [module(patches[:, view : view + 1]).softmax(dim=1) for view in range(3)]
 
     assert torch.allclose(mean, torch.stack(each).mean(dim=0), atol=1e-6)
+
+
+def test_cadimi_judges_five_patches_of_every_view() -> None:
+    network = NETWORKS["cadimi"]
+    moved = [(one.offset_mm - network.look.offset_mm)[:, 0, 0, 0] for one in network.beside]
+
+    # 4 pixels of 1 mm, either way along the rows and the columns of each of the three views
+    assert np.abs(np.stack(moved)).sum(axis=2).tolist() == [[4.0] * 3] * 4
+    assert np.stack(moved).sum(axis=0).tolist() == [[0.0] * 3] * 3
+
+
+def test_znet_changes_patches_alike_when_it_learns_and_when_it_judges() -> None:
+    assert NETWORKS["znet"].judged == NETWORKS["znet"].recipe.augment

@@ -33,6 +33,16 @@ def test_planes_beside_a_place_lie_along_their_normal() -> None:
     assert abs(look.offset_mm[2, 2, 1, 1]).tolist() == [0.0, 0.0, 2.0]
 
 
+def test_planes_are_moved_within_themselves() -> None:
+    still, moved = (planes(ORTHOGONAL, 3, 2.0, moved_mm=one) for one in ((0.0, 0.0), (4.0, -1.0)))
+    away = moved.offset_mm - still.offset_mm
+
+    # axial: rows go to the back, columns to the left; coronal: head, left; sagittal: head, back
+    assert (away[0] == [0.0, 4.0, -1.0]).all()
+    assert (away[1] == [4.0, 0.0, -1.0]).all()
+    assert (away[2] == [4.0, -1.0, 0.0]).all()
+
+
 def test_looks_together_stand_side_by_side() -> None:
     near, far = cube((2, 2, 2), (1.0, 1.0, 1.0)), cube((2, 2, 2), (3.0, 3.0, 3.0))
 

@@ -243,6 +243,36 @@ def test_joined_examples_are_judged_as_apart(examples: Examples) -> None:
     assert joined.series_by_fold == examples.series_by_fold
 
 
+def test_looks_beside_a_candidate_are_averaged_with_its_own(examples: Examples) -> None:
+    torch.manual_seed(0)
+    module = Small()
+    others = (cube((5, 5, 5), (2.0, 2.0, 2.0)), cube((5, 5, 5), (1.0, 1.0, 1.0)))
+    chosen = examples.judged([0])
+
+    found = judge(module, replace(SMALL, beside=others), examples, chosen)
+
+    each = [
+        judge(module, replace(SMALL, look=one), examples, chosen) for one in (SMALL.look, *others)
+    ]
+    torch.testing.assert_close(found, torch.stack(each).mean(dim=0))
+    assert not torch.allclose(found, each[0])
+
+
+def test_several_patches_of_a_candidate_are_changed_as_its_network_has_it(
+    examples: Examples,
+) -> None:
+    torch.manual_seed(0)
+    module, chosen = Small(), examples.judged([0])
+
+    def zoomed(judged: Augment | None) -> torch.Tensor:
+        return judge(module, replace(SMALL, judged=judged), examples, chosen, tries=2)
+
+    still = zoomed(Augment(zoom=(1.0, 1.0)))
+    torch.testing.assert_close(still, judge(module, SMALL, examples, chosen))
+    assert not torch.allclose(zoomed(Augment(zoom=(2.0, 2.0))), still)
+    assert not torch.allclose(zoomed(None), still)  # turned, as in learning
+
+
 def test_only_what_is_learnt_from_teaches_and_what_is_judged_is_told(examples: Examples) -> None:
     every = torch.arange(len(examples.which))
     some = replace(examples, is_learnt=every % 2 == 0, is_judged=every % 3 == 0)

@@ -36,9 +36,11 @@ RECIPE = Recipe(
     rate=0.01,
     decay=1e-3,
     augment=Augment(shift_mm=4.0, is_flipped=True),
-    tries=5,
 )
 EPOCHS, OTHERS = 80, 20_000
+MOVED_MM = 4 * STEP_MM
+BESIDE = ((-MOVED_MM, 0.0), (MOVED_MM, 0.0), (0.0, -MOVED_MM), (0.0, MOVED_MM))
+"""Along rows and columns of a view; a candidate is judged there, too."""
 CADIMI = Network(
     "cadimi",
     planes(ORTHOGONAL, SIZE, STEP_MM, ASIDE_MM),
@@ -46,5 +48,7 @@ CADIMI = Network(
     RECIPE,
     # with as many nodules as other candidates in a batch, an epoch shows every other one once
     replace(RECIPE, steps=EPOCHS * 2 * OTHERS // RECIPE.batch),
+    beside=tuple(planes(ORTHOGONAL, SIZE, STEP_MM, ASIDE_MM, moved) for moved in BESIDE),
 )
-"""Printed: 80 epochs of all nodules and 20,000 other candidates; Nesterov; rate .01, decay .001."""
+"""Printed: 80 epochs of all nodules and 20,000 other candidates; Nesterov; rate .01, decay .001;
+five patches of a view that are averaged, in its middle and 4 pixels off along both axes."""

@@ -56,6 +56,8 @@ class WideResidual(nn.Module):
         return torch.logsumexp(each.float().log_softmax(dim=1).reshape(count, views, 2), dim=1)
 
 
+CHANGED = Augment(zoom=(0.9, 1.1), shift_mm=2.0, turn_degrees=180.0, is_flipped=True)
+"""In learning and in judging alike, as printed."""
 ZNET = Network(
     "znet",
     planes(ORTHOGONAL, SIZE, STEP_MM),
@@ -64,9 +66,10 @@ ZNET = Network(
         "adam",
         rate=1e-3,
         schedule=((0.0, 1.0), (80 / 150, 0.1), (125 / 150, 0.01)),
-        augment=Augment(zoom=(0.9, 1.1), shift_mm=2.0, turn_degrees=180.0, is_flipped=True),
+        augment=CHANGED,
         tries=4,
     ),
+    judged=CHANGED,
 )
 """Printed: a tenth of the rate after epochs 80 and 125; batch 128. How long an epoch is, and which
 is the last, is not, so that no schedule in steps follows; here the last is 150."""
