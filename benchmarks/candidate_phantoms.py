@@ -4,7 +4,7 @@
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -71,6 +71,17 @@ def phantom_case(
     scan = scan_patient(patient, scanner)
     nodules, _ = nodule_tables(nodule_rows(name, scan.nodules), [])
     return Case(name, see_chest(scan.volume, name), nodules)
+
+
+def one_phantom(
+    number: int, people: People, exposure_mas: float | None = None
+) -> Callable[[], Iterator[Case]]:
+    """What makes a phantom when it is asked for, which it is not where its findings were kept."""
+
+    def cases() -> Iterator[Case]:
+        yield phantom_case(number, exposure_mas, people)
+
+    return cases
 
 
 def _plain(scanner: Scanner) -> Scanner:
@@ -201,11 +212,9 @@ def noise_sd_hu(dose: float, people: People) -> float:
 def _one(
     number: int, dose: float | None, names: Sequence[str], keep: Path | None, people: People
 ) -> Findings:
-    def cases() -> Iterator[Case]:
-        yield phantom_case(number, dose, people)
-
     label = f"{people}{number}" + ("" if dose is None else f"-{dose:g}")
-    return kept_findings(cases, detectors(names), None if keep is None else keep / label)
+    folder = None if keep is None else keep / label
+    return kept_findings(one_phantom(number, people, dose), detectors(names), folder)
 
 
 if __name__ == "__main__":

@@ -56,10 +56,18 @@ def all_scans(data: Path = DATA) -> Iterator[tuple[str, str, Volume]]:
             where=row["file"],
         )
         yield row["file"].removesuffix(".npy.xz"), row["seriesuid"], volume
-    table = pl.read_csv(data / "ct" / "scans.csv")
-    series_of = dict(table.select("id", "SeriesInstanceUID").iter_rows())
+    series_of = series_by_name(data)
     for name, volume in real_scans():
         yield name, series_of[name], volume
+
+
+def series_by_name(data: Path = DATA) -> dict[str, str]:
+    """What the series of every scan at hand is called; no image is read."""
+    lungs = pl.read_csv(data / "whole_lungs" / "scans.csv")
+    whole = pl.read_csv(data / "ct" / "scans.csv")
+    names = lungs["file"].str.strip_suffix(".npy.xz").to_list() + whole["id"].to_list()
+    series = lungs["seriesuid"].to_list() + whole["SeriesInstanceUID"].to_list()
+    return dict(zip(names, series, strict=True))
 
 
 def boxed_lesion(path: Path) -> pl.DataFrame:

@@ -17,8 +17,8 @@ import polars as pl
 from benchmarks.candidate_blocks import SEED, block_cases, block_proposals
 from benchmarks.candidate_findings import Case, Findings, as_marks
 from benchmarks.candidate_froc import best_on_nodules, off_nodules
-from benchmarks.candidate_phantoms import phantom_case
-from benchmarks.candidate_scans import all_scans, scan_cases
+from benchmarks.candidate_phantoms import one_phantom
+from benchmarks.candidate_scans import scan_cases, series_by_name
 from benchmarks.candidate_tables import nodules_to_find
 from benchmarks.network_opinions import Opinions, five_together, kept_opinions
 from benchmarks.network_tables import (
@@ -100,19 +100,15 @@ def seen_blocks(keep: Path, folds: Sequence[int]) -> list[Seen]:
 def seen_scans(keep: Path) -> list[Seen]:
     """The whole scans."""
     folder = keep / "scans"
-    series = {name: one for name, one, _ in all_scans()}
-    return _seen(scan_cases, kept_proposals(scan_cases, folder), folder, series.__getitem__)
+    series_of = series_by_name().__getitem__
+    return _seen(scan_cases, kept_proposals(scan_cases, folder), folder, series_of)
 
 
 def seen_phantoms(keep: Path, numbers: Sequence[int], people: People = "healthy") -> list[Seen]:
     """Phantoms by their numbers."""
     found = []
     for number in numbers:
-
-        def cases(one: int = number) -> Iterator[Case]:
-            yield phantom_case(one, people=people)
-
-        folder = keep / f"phantom-{people}-{number}"
+        cases, folder = one_phantom(number, people), keep / f"phantom-{people}-{number}"
         found += _seen(cases, kept_proposals(cases, folder), folder, str)
     return found
 

@@ -7,16 +7,16 @@ fold.
 """
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from benchmarks.candidate_findings import FIVE, Case, Findings
+from benchmarks.candidate_findings import FIVE, Findings
 from benchmarks.candidate_froc import labelled, mixed, sensitivities
-from benchmarks.candidate_phantoms import phantom_case
+from benchmarks.candidate_phantoms import one_phantom
 from benchmarks.candidate_tables import combined
 from benchmarks.fold_weights import SECOND_LOOK, examples_from, learnt_from
 from benchmarks.proposals import Proposals, findings_of, kept_proposals
@@ -48,12 +48,8 @@ def phantoms(numbers: Sequence[int], keep: Path) -> list[Proposals]:
     found = []
     for people in PEOPLE:
         for number in numbers:
-
-            def cases(one: int = number, who: People = people) -> Iterator[Case]:
-                yield phantom_case(one, people=who)
-
             name = f"phantom-{people}-{number}"
-            for case in kept_proposals(cases, keep / name):
+            for case in kept_proposals(one_phantom(number, people), keep / name):
                 nodules = case.nodules.with_columns(case_id=pl.lit(name))
                 found.append(replace(case, case_id=name, nodules=nodules))
     return found
