@@ -146,6 +146,13 @@ def _train(training: "Training", folds: "list[int] | list[int | None]") -> None:
         )
         how = "was done before;" if one.was_done else f"{_duration(one.seconds)}; wrote"
         click.echo(f"{called}: {told}{how} {one.path}")
+        if one.is_stuck:
+            click.echo(
+                f"warning: trained {'on ' if fold is None else ''}{called}, it has learnt nothing: "
+                f"its loss never fell below that of its first steps, {one.curve[0].loss:.3f}. "
+                "Train it anew with another --seed, into another folder.",
+                err=True,
+            )
     click.echo(f"wrote {draw_learning(training, done)}")
 
 

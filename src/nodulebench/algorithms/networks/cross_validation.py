@@ -35,6 +35,8 @@ from nodulebench.algorithms.unseen import NO_FOLD, UNTOLD, own_series, seen_seri
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.storage.durable import replace_whole
 
+STUCK, STUCK_CHECKS = 0.98, 5
+"""Of the loss at the first check: who is never below it, at so many, has learnt nothing."""
 WEIGHTS, CURVE, STATE = ".safetensors", ".curve.json", ".state"
 
 
@@ -52,6 +54,13 @@ class Trained:
     """That it learnt in this run; 0: it was done before."""
     was_done: bool = False
     """Whether it was done before."""
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it began anew and its loss never fell: it answers the same whatever it sees."""
+        losses = [check.loss for check in self.curve]
+        is_told = len(losses) >= STUCK_CHECKS and not self.card.begun_from
+        return is_told and min(losses[1:]) > STUCK * losses[0]
 
 
 @dataclass(frozen=True)

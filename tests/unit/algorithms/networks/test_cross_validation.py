@@ -326,3 +326,17 @@ def test_tuned_weights_say_what_they_began_with(examples: Examples, tmp_path: Pa
     assert tuned.card.seen_before == tuple(sorted(map(series_digest, ("s1", "s2"))))
     kept, _ = read_weights(tuned.path)
     assert all(map(torch.equal, kept.parameters(), start.parameters()))
+
+
+def test_a_network_that_learnt_nothing_is_told_apart(examples: Examples, tmp_path: Path) -> None:
+    done = train_without(NAME, 0, Course(examples, tmp_path, RECIPE))
+
+    def with_losses(*losses: float, begun_from: str = "") -> Trained:
+        curve = tuple(Check(step, loss, None) for step, loss in enumerate(losses))
+        return replace(done, curve=curve, card=replace(done.card, begun_from=begun_from))
+
+    coin = (0.694, 0.693, 0.6932, 0.6931, 0.6931)
+    assert with_losses(*coin).is_stuck
+    assert not with_losses(*coin[:4]).is_stuck  # too early to tell
+    assert not with_losses(*coin, 0.6).is_stuck
+    assert not with_losses(0.2, 0.21, 0.2, 0.2, 0.2, begun_from="sha256:0").is_stuck

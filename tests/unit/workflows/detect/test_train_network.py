@@ -1,10 +1,12 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
 from builders.commands import run
+from nodulebench.algorithms.networks import NETWORKS
 from nodulebench.algorithms.networks.examples import make_examples, read_examples, write_examples
 from nodulebench.algorithms.networks.patches import scans_of
 from nodulebench.algorithms.networks.weights import read_card
@@ -113,6 +115,20 @@ def test_folds_that_the_start_has_seen_are_refused_before_anything_is_trained(
     assert "have seen 1 series of fold 1, which shall be left out" in capsys.readouterr().err
     assert not (tmp_path / "b").exists()
     assert run(*given, "--out", tmp_path / "b", "--folds", "0", "--from", start) == 0
+
+
+def test_a_network_that_learnt_nothing_is_told(folder, tmp_path, capsys, monkeypatch):
+    network = NETWORKS["m5lcad"]
+    idle = replace(network, recipe=replace(network.recipe, rate=0.0))
+    given = ("--examples", folder, "--steps", 100, "--out")
+
+    assert run("train", "m5lcad", *given, tmp_path / "able") == 0
+    assert "learnt nothing" not in capsys.readouterr().err
+    monkeypatch.setitem(NETWORKS._loaded, "m5lcad", idle)
+    assert run("train", "m5lcad", *given, tmp_path / "idle") == 0
+    told = capsys.readouterr().err
+    assert "trained on all folds, it has learnt nothing: its loss never fell below" in told
+    assert "Train it anew with another --seed, into another folder." in told
 
 
 def test_options_that_would_do_nothing_are_refused(folder, tmp_path, capsys):
