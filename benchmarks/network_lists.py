@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks.candidate_findings import FIVE, PLACE, Findings
+from benchmarks.candidate_scans import series_by_name
 from benchmarks.proposals import findings_of, read_proposals
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.candidates import NAMES
@@ -52,11 +53,8 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("kept", type=Path, nargs="+")
     parser.add_argument("--detectors", default=",".join(FIVE), help="merged into one list")
-    parser.add_argument("--series", type=Path, help="table with id and seriesuid of scans")
     given = parser.parse_args()
-    series: dict[str, str] = {}
-    if given.series:
-        series = dict(pl.read_csv(given.series).select("id", "seriesuid").iter_rows())
+    series = series_by_name()
     judged, others = [], []
     for folder in given.kept:
         for findings in found_in(folder):

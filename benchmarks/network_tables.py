@@ -18,6 +18,7 @@ import polars as pl
 
 from benchmarks.candidate_findings import FIVE, Findings, joined_findings, restricted
 from benchmarks.candidate_froc import DRAWS, RATES, best_on_nodules, labelled, off_nodules
+from benchmarks.candidate_scans import series_by_name
 from benchmarks.proposals import findings_of, read_proposals
 from nodulebench.formats.marks.luna16_csv import write_reference
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
@@ -196,9 +197,8 @@ def main() -> None:
     parser.add_argument("weights", type=Path)
     parser.add_argument("--blocks", type=Path, nargs=2, required=True)
     parser.add_argument("--scans", type=Path, nargs=2, required=True)
-    parser.add_argument("--series", type=Path, required=True, help="id and seriesuid of scans")
     given = parser.parse_args()
-    ids = {series: name for name, series in pl.read_csv(given.series).iter_rows()}
+    ids = {series: name for name, series in series_by_name().items()}
     blocks = read_data(given.blocks[0], given.blocks[1], 0, ids)
     count = len(np.load(given.blocks[1] / "fold.npy"))
     scans = read_data(given.scans[0], given.scans[1], count, ids)
