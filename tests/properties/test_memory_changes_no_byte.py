@@ -4,7 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 pydicom = pytest.importorskip("pydicom")
@@ -37,7 +37,16 @@ CHANGES = st.fixed_dictionaries(
 SYNTAXES = ("1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.1.99")
 
 
+PLAIN = {
+    "PatientID": "A-1234",
+    "PatientName": "Siemens^Ann",
+    "StudyDate": "20210317",
+    "PatientAge": "093Y",
+}
+
+
 @settings(max_examples=25, deadline=None)
+@example([(PLAIN, SYNTAXES[0])] * 3)
 @given(st.lists(st.tuples(CHANGES, st.sampled_from(SYNTAXES)), min_size=2, max_size=5))
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_memory_changes_no_byte(slices: list[tuple[dict[str, object], str]]) -> None:

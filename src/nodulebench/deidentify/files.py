@@ -88,6 +88,7 @@ def deidentify_file(
         if has_pixel_check:
             refuse_text(dataset, picture)
         identity = identity_of(dataset, elements, memory)
+        own, series, study = _uids_of(dataset)  # before they are changed
         content = _cleaned(dataset, elements, picture, identity, pseudonyms, memory)
         refuse_identities(content[0], identity, memory)
     except RefusedError as error:
@@ -95,9 +96,8 @@ def deidentify_file(
     except Exception as error:  # a damaged header may break any part of the parser
         why = Notice("slice_unreadable", {"told": first_line(error)})
         return FileOutcome(source, refused=why, bytes_read=size)
-    study, series = (text_of(dataset, f"{name}InstanceUID") for name in ("Study", "Series"))
     name, new_series = pseudonyms.patient(identity.patient), pseudonyms.uid(series)
-    written = f"{name}/{new_series}/{pseudonyms.uid(text_of(dataset, 'SOPInstanceUID'))}.dcm"
+    written = f"{name}/{new_series}/{pseudonyms.uid(own)}.dcm"
     with staged_file(out / written, within=within) as stage, stage.open("wb") as file:
         file.writelines(content)
     return FileOutcome(
@@ -113,12 +113,17 @@ def deidentify_file(
     )
 
 
+def _uids_of(dataset: Any) -> list[str]:
+    """Of the slice, its series and its study."""
+    return [text_of(dataset, f"{name}InstanceUID") for name in ("SOP", "Series", "Study")]
+
+
 def _refuse(dataset: Any) -> None:
     kind = text_of(dataset, "SOPClassUID")
     if kind not in CT_CLASSES:  # reports and documents hold text that no rule can clean
         raise RefusedError("no_ct_picture", sop_class=kind if is_registered(kind) else "")
-    own = [text_of(dataset, f"{name}InstanceUID") for name in ("SOP", "Series")]
-    if not all(own) or any(is_registered(uid) for uid in own):
+    own, series, _ = _uids_of(dataset)
+    if not all((own, series)) or any(is_registered(uid) for uid in (own, series)):
         raise RefusedError("no_own_uids")
     if "PixelData" not in dataset:
         raise RefusedError("pixels_absent")

@@ -67,6 +67,29 @@ def test_a_file_is_what_pydicom_would_write(tmp_path: Path, syntax: str) -> None
     assert made.SmallestImagePixelValue == 7
 
 
+@pytest.mark.parametrize("syntax", SYNTAXES.values(), ids=SYNTAXES)
+@pytest.mark.parametrize("contexts", [0, 12])
+def test_a_series_lies_in_one_folder_of_its_new_name_and_its_old_one_is_told(
+    tmp_path: Path, syntax: str, contexts: int
+) -> None:
+    memory, folders = Memory(contexts), set()
+    for number in range(4):
+        data = identified_slice(number)
+        data.file_meta.TransferSyntaxUID = UID(syntax)
+        path = write_slice(data, tmp_path / f"{number}.dcm")
+
+        outcome = deidentify_file(path, tmp_path / "out", KEYED, memory=memory)
+
+        made = pydicom.dcmread(place_of(tmp_path, outcome))
+        assert outcome.study == (data.StudyInstanceUID, made.StudyInstanceUID)
+        assert outcome.series == (data.SeriesInstanceUID, made.SeriesInstanceUID)
+        place = place_of(tmp_path, outcome)
+        assert place.stem == made.SOPInstanceUID == KEYED.uid(data.SOPInstanceUID)
+        assert place.parent.name == made.SeriesInstanceUID == KEYED.uid(data.SeriesInstanceUID)
+        folders.add(place.parent)
+    assert len(folders) == 1
+
+
 @pytest.mark.parametrize("syntax", ["1.2.840.10008.1.2.5", "1.2.840.10008.1.2.4.90"])
 def test_compressed_pictures_are_written_open_and_hold_nothing_else(
     tmp_path: Path, syntax: str
