@@ -1,0 +1,90 @@
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from builders.small_network import RECIPE, SMALL, Small  # noqa: E402
+from nodulebench.algorithms.networks.examples import (  # noqa: E402
+    Examples,
+    join_examples,
+)
+from nodulebench.algorithms.networks.judging import area_under_roc, judge  # noqa: E402
+from nodulebench.algorithms.networks.looks import cube  # noqa: E402
+from nodulebench.algorithms.networks.network import Augment  # noqa: E402
+from nodulebench.algorithms.networks.training import (  # noqa: E402
+    train,
+)
+
+
+def test_the_area_counts_pairs_and_half_of_ties() -> None:
+    score = torch.tensor([0.1, 0.4, 0.4, 0.8])
+
+    # pairs (nodule, other): .4 over .1, .4 = .4, .8 over .1, .8 over .4
+    assert area_under_roc(score, torch.tensor([False, False, True, True])) == 3.5 / 4
+
+
+def test_joined_examples_are_judged_as_apart(examples: Examples) -> None:
+    module = train(SMALL, examples, [0, 1], recipe=replace(RECIPE, steps=3))
+    joined = join_examples([examples, examples])
+    apart, both = examples.judged([2]), joined.judged([2])
+
+    twice = judge(module, SMALL, joined, both)
+
+    once = judge(module, SMALL, examples, apart)
+    torch.testing.assert_close(twice, once.repeat(2), rtol=0, atol=1e-6)  # batches differ
+    assert joined.series == examples.series * 2
+    assert joined.series_by_fold == examples.series_by_fold
+
+
+def test_looks_beside_a_candidate_are_averaged_with_its_own(examples: Examples) -> None:
+    torch.manual_seed(0)
+    module = Small()
+    others = (cube((5, 5, 5), (2.0, 2.0, 2.0)), cube((5, 5, 5), (1.0, 1.0, 1.0)))
+    chosen = examples.judged([0])
+
+    found = judge(module, replace(SMALL, beside=others), examples, chosen)
+
+    each = [
+        judge(module, replace(SMALL, look=one), examples, chosen) for one in (SMALL.look, *others)
+    ]
+    torch.testing.assert_close(found, torch.stack(each).mean(dim=0))
+    assert not torch.allclose(found, each[0])
+
+
+def test_several_patches_of_a_candidate_are_changed_as_its_network_has_it(
+    examples: Examples,
+) -> None:
+    torch.manual_seed(0)
+    module, chosen = Small(), examples.judged([0])
+
+    def zoomed(judged: Augment | None) -> torch.Tensor:
+        return judge(module, replace(SMALL, judged=judged), examples, chosen, tries=2)
+
+    still = zoomed(Augment(zoom=(1.0, 1.0)))
+    torch.testing.assert_close(still, judge(module, SMALL, examples, chosen))
+    assert not torch.allclose(zoomed(Augment(zoom=(2.0, 2.0))), still)
+    assert not torch.allclose(zoomed(None), still)  # turned, as in learning
+
+
+def test_what_lies_beyond_the_part_that_is_seen_does_not_count(examples: Examples) -> None:
+    torch.manual_seed(0)
+    module = Small()
+    low, high = torch.tensor([4, 8, 8]), torch.tensor([19, 31, 31])
+    trimmed = replace(examples, seen=torch.stack([low, high]).repeat(4, 1, 1))
+    changed = examples.scans.voxels.reshape(4, 24, 40, 40).clone()
+    changed[:, :, :8] = 255  # beyond the face
+    elsewhere = replace(trimmed, scans=replace(trimmed.scans, voxels=changed.reshape(-1)))
+    chosen = examples.judged([0, 1, 2, 3])
+
+    assert torch.equal(
+        judge(module, SMALL, trimmed, chosen), judge(module, SMALL, elsewhere, chosen)
+    )
+    assert not torch.equal(
+        judge(module, SMALL, trimmed, chosen), judge(module, SMALL, examples, chosen)
+    )
+
+
+def test_of_no_candidates_nothing_is_said(examples: Examples) -> None:
+    module = train(SMALL, examples, [0], recipe=replace(RECIPE, steps=1))
+    assert len(judge(module, SMALL, examples, examples.judged([99]))) == 0
