@@ -29,6 +29,7 @@ NAMES = (
     "run_isolated",
 )
 LONG = (
+    "equal_algorithms",
     "reading_faults",
     "viewer_speed",
     "broken_runs",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.comparison import MarginTest
 from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
-from nodulebench.statistics.guarded import guarded_interval
+from nodulebench.statistics.guarded import guarded_interval, p_value_above
 from nodulebench.statistics.intervals import percentile_interval
 from nodulebench.statistics.multiplicity import ADJUSTMENTS
 from nodulebench.statistics.resample import Bootstrap
@@ -34,20 +34,27 @@ Better = Literal["higher", "lower"]
 class PairedRows:
     """The difference of two algorithms on every replicate of the guarded bootstrap."""
 
-    worst: FloatArray
-    """The first with the worst unseen patient, the second with the best."""
-    best: FloatArray
-    """The first with the best unseen patient, the second with the worst."""
+    low: FloatArray
+    """The smaller difference of each replicate, over both assignments of the pseudo-patients."""
+    high: FloatArray
+    """The larger difference of each replicate."""
     method: Notice
     reason: Notice | None = None
     """Why there is no interval."""
     not_assessable: Callable[[float], Notice | None] = lambda _: None
     """Why not even two perfect algorithms would be told to be alike within a margin."""
 
+    @classmethod
+    def ordered(
+        cls, one: FloatArray, other: FloatArray, method: Notice, **rest: Any
+    ) -> "PairedRows":
+        """Order two rows by value, whatever direction of the metric is the better one."""
+        return cls(np.minimum(one, other), np.maximum(one, other), method, **rest)
+
     @property
-    def turned(self) -> "PairedRows":
-        """The same with the sign turned, so that lower values are the better ones."""
-        return replace(self, worst=-self.best, best=-self.worst)
+    def negated(self) -> "PairedRows":
+        """The same with the sign turned, for a metric whose lower values are better."""
+        return replace(self, low=-self.high, high=-self.low)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,7 @@ class Comparison:
     standard_error: float
     """Standard deviation of the replicates of the difference."""
     p_value: float
-    """Two-sided, by inverting the interval; 1 where there is none."""
+    """Two-sided: the smallest 1 - level at which the interval excludes 0; 1 without interval."""
     normal_p_value: float | None
     """Two-sided, difference / standard error as a normal deviate; not beside guarded intervals."""
     replicates: int
@@ -174,7 +181,7 @@ def paired_difference(
         raise UndefinedError("difference_undefined")
     low, high = percentile_interval(drawn, level)
     standard_error = float(drawn.std(ddof=1))
-    p_value = min(1.0, 2 * min(_share_at_most(drawn, 0.0), _share_at_least(drawn, 0.0)))
+    p_value = min(1.0, 2 * min(p_value_above(drawn, 0.0), p_value_above(-drawn, 0.0)))
     return Comparison(
         algorithm=algorithm,
         baseline=baseline,
@@ -211,11 +218,11 @@ def _guarded_difference(
     found = Estimate(value, reason=rows.reason)
     p_value = 1.0
     if rows.reason is None:
-        low, high = guarded_interval(value, rows.worst, rows.best, level)
+        low, high = guarded_interval(value, rows.low, rows.high, level)
         found = Estimate(value, low, high, level, rows.method)
-        sides = (_share_at_most(rows.worst, 0.0), _share_at_least(rows.best, 0.0))
+        sides = (p_value_above(rows.low, 0.0, value), p_value_above(-rows.high, 0.0, -value))
         p_value = min(1.0, 2 * min(sides))
-    middle = (rows.worst + rows.best) / 2
+    middle = (rows.low + rows.high) / 2
     return Comparison(
         *names,
         difference=found,
@@ -238,8 +245,10 @@ def _guarded_margin_test(
         return MarginTest(margin, reason=found.reason)
     is_up = better == "higher"
     low, high = (found.low, found.high) if is_up else (-found.high, -found.low)
-    gains = rows if is_up else rows.turned
-    too_low, too_high = _share_at_most(gains.worst, -margin), _share_at_least(gains.best, margin)
+    gains = rows if is_up else rows.negated
+    gain = (found.value or 0.0) if is_up else -(found.value or 0.0)
+    too_low = p_value_above(gains.low, -margin, gain)
+    too_high = p_value_above(-gains.high, -margin, -gain)
     is_non_inferior = low > -margin
     # a loss beyond the margin that is certain needs no more patients
     is_open = not is_non_inferior and high >= -margin
@@ -300,11 +309,11 @@ def _margin_test(
     gain, gains = (value, drawn) if better == "higher" else (-value, -drawn)
     standard_error = float(drawn.std(ddof=1))
     too_low, too_low_normal = (
-        _share_at_most(gains, -margin),
+        p_value_above(gains, -margin),
         _upper_tail(gain + margin, standard_error),
     )
     too_high, too_high_normal = (
-        _share_at_least(gains, margin),
+        p_value_above(-gains, -margin),
         _upper_tail(margin - gain, standard_error),
     )
     return MarginTest(
@@ -318,15 +327,6 @@ def _margin_test(
         equivalence_normal_p=max(too_low_normal, too_high_normal),
         method=Notice("interval_against_margin", {"level": level, "better": better}),
     )
-
-
-def _share_at_most(drawn: FloatArray, bound: float) -> float:
-    """Share of replicates at or below a bound; never 0, for the data themselves count as one."""
-    return float((1 + np.count_nonzero(drawn <= bound)) / (1 + len(drawn)))
-
-
-def _share_at_least(drawn: FloatArray, bound: float) -> float:
-    return float((1 + np.count_nonzero(drawn >= bound)) / (1 + len(drawn)))
 
 
 def _upper_tail(distance: float, standard_error: float) -> float:

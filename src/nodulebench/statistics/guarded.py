@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 
@@ -189,18 +190,30 @@ def guarded_p_value(
     sign = 1.0 if is_low else -1.0
     if sign * value < sign * limit:
         return 1.0
-    tails = [_tail_below(np.sort(sign * rows), sign * limit) for rows in (worst, best)]
+    tails = [_tail_before(np.sort(sign * rows), sign * limit, "left") for rows in (worst, best)]
     return max(*tails, 1 / (len(worst) + 1))
 
 
-def _tail_below(ascending: FloatArray, limit: float) -> float:
-    """The smallest share whose quantile, read linearly between rows, is at least a limit."""
-    below = int(np.searchsorted(ascending, limit, "left"))
+def p_value_above(rows: FloatArray, limit: float, value: float = math.inf) -> float:
+    """One-sided P value: the smallest tail at which the low bound of rows exceeds a limit.
+
+    The bound is the quantile of the rows, as in the interval, so the two always agree. The P value
+    is never below 1 / (rows + 1), the least that so many rows can show, and 1 where the observed
+    value itself does not exceed the limit.
+    """
+    if value <= limit:
+        return 1.0
+    return max(_tail_before(np.sort(rows), limit, "right"), 1 / (len(rows) + 1))
+
+
+def _tail_before(ascending: FloatArray, limit: float, side: Literal["left", "right"]) -> float:
+    """The share at which quantiles, interpolated between rows, reach (left) or pass a limit."""
+    below = int(np.searchsorted(ascending, limit, side))
     if below in (0, len(ascending)):
         return float(below > 0)
     before, after = ascending[below - 1 : below + 1]
-    place = below - 1 + (limit - before) / (after - before)
-    return float(place / (len(ascending) - 1))
+    position = below - 1 + (limit - before) / (after - before)
+    return float(position / (len(ascending) - 1))
 
 
 def bound_reach(rows: FloatArray, share: float) -> tuple[float, float]:

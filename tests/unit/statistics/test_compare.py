@@ -51,9 +51,19 @@ def test_interval_is_the_central_share_of_the_differences() -> None:
     assert (found.difference.low, found.difference.high) == pytest.approx((0.08, 0.14))
 
 
-def test_p_value_counts_the_replicates_beyond_zero_and_the_data_themselves() -> None:
-    # one of five replicates at or below 0: 2 * (1 + 1) / (1 + 5)
-    assert paired_difference(FIVE, "new", "old").p_value == pytest.approx(4 / 6)
+def test_the_p_value_is_where_the_interval_begins_to_exclude_zero() -> None:
+    # 41 differences from -0.095 to 0.305: the quantile is 0 at 9.5 of 40 steps
+    drawn = np.linspace(-0.095, 0.305, 41)
+    both = replicates([0.6, 0.5], drawn, np.zeros(41))
+    found = paired_difference(both, "new", "old")
+    assert found.p_value == pytest.approx(2 * 9.5 / 40)
+    at_limit = paired_difference(both, "new", "old", level=1 - found.p_value)
+    assert at_limit.difference.low == pytest.approx(0, abs=1e-12)
+
+
+def test_no_p_value_is_smaller_than_the_replicates_can_show() -> None:
+    # the interval of five replicates excludes 0 at 2 * 0.05, but five can show 2 / (1 + 5) at best
+    assert paired_difference(FIVE, "new", "old").p_value == pytest.approx(2 / 6)
 
 
 def test_normal_p_value_divides_by_the_standard_error() -> None:
@@ -112,11 +122,13 @@ def test_better_by_more_than_the_margin_is_superior_and_not_equivalent() -> None
     assert found.equivalence_p == 1.0
 
 
-def test_the_one_sided_p_value_counts_replicates_at_or_below_minus_the_margin() -> None:
-    # differences -.02 .08 .12 .15 .14: one at or below -.01
-    found = margin_of(paired_difference(FIVE, "new", "old", margin=0.01))
-    assert found.non_inferiority_p == pytest.approx(2 / 6)
-    assert found.equivalence_p == pytest.approx(5 / 6)  # four at or above .01
+def test_the_one_sided_p_value_is_the_tail_of_the_bound_at_the_margin() -> None:
+    # 41 differences in steps of 0.01 from -0.1: -0.05 is at 5 of 40 steps, 0.05 at 15
+    drawn = np.linspace(-0.1, 0.3, 41)
+    both = replicates([0.6, 0.5], drawn, np.zeros(41))
+    found = margin_of(paired_difference(both, "new", "old", margin=0.05))
+    assert found.non_inferiority_p == pytest.approx(5 / 40)
+    assert found.equivalence_p == pytest.approx(25 / 40)
 
 
 def test_where_lower_is_better_the_loss_is_a_rise() -> None:
@@ -223,17 +235,32 @@ def test_where_lower_is_better_margins_are_judged_from_the_other_side() -> None:
     assert lower.method.values == {"level": 0.95, "better": "lower"}
 
 
-def guarded(worst: FloatArray, best: FloatArray, value: float = 0.0, **more: Any) -> Replicates:
-    rows = PairedRows(worst, best, Notice("any"), **more)
+def guarded(low: FloatArray, high: FloatArray, value: float = 0.0, **more: Any) -> Replicates:
+    rows = PairedRows(low, high, Notice("any"), **more)
     return Replicates(("new", "old"), np.array([value, 0.0]), np.empty((2, 0)), lambda *_: rows)
 
 
-def test_the_p_value_of_guarded_rows_is_twice_the_smaller_share() -> None:
-    worst = np.array([-0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
-    found = paired_difference(guarded(worst, worst + 0.1, 0.4), "new", "old")
-    assert found.p_value == found.adjusted_p_value == pytest.approx(2 * (1 + 1) / (1 + 9))
-    lower = paired_difference(guarded(-worst - 0.1, -worst, -0.4), "new", "old")
+def test_the_p_value_of_guarded_rows_is_that_of_the_row_nearer_to_zero() -> None:
+    # steps of 0.02 from -0.1: 0 is at 5 of 40 steps; the higher rows start at 0.1
+    low = np.linspace(-0.1, 0.7, 41)
+    found = paired_difference(guarded(low, low + 0.2, 0.4), "new", "old")
+    assert found.p_value == found.adjusted_p_value == pytest.approx(2 * 5 / 40)
+    lower = paired_difference(guarded(-low - 0.2, -low, -0.4), "new", "old")
     assert lower.p_value == pytest.approx(found.p_value)
+
+
+def test_rows_are_ordered_by_value_whatever_direction_is_better() -> None:
+    """With more false positives the worst pseudo-patient gives the higher row, not the lower."""
+    low, high = np.linspace(-0.1, 0.7, 41), np.linspace(0.1, 0.9, 41)
+    for first, second in ((low, high), (high, low)):
+        rows = PairedRows.ordered(first, second, Notice("any"))
+        np.testing.assert_array_equal((rows.low, rows.high), (low, high))
+
+
+def test_an_observed_difference_of_zero_is_never_significant() -> None:
+    rows = np.linspace(0.1, 0.5, 41)  # every replicate above 0, the observed difference is 0
+    found = paired_difference(guarded(rows, rows + 0.1, 0.0), "new", "old")
+    assert (found.p_value, found.difference.low) == (1.0, 0.0)
 
 
 def test_guarded_rows_without_an_interval_decide_nothing() -> None:
@@ -279,17 +306,15 @@ def test_a_bound_at_the_margin_or_at_0_shows_nothing(
 
 
 def test_guarded_margins_where_lower_is_better_are_those_of_the_turned_rows() -> None:
-    worst = np.linspace(-0.3, 0.5, 41)
-    best = worst + 0.2
-    higher = paired_difference(guarded(worst, best, 0.2), "new", "old", margin=0.4)
-    lower = paired_difference(
-        guarded(-best, -worst, -0.2), "new", "old", margin=0.4, better="lower"
-    )
+    low = np.linspace(-0.3, 0.5, 41)
+    high = low + 0.2
+    higher = paired_difference(guarded(low, high, 0.2), "new", "old", margin=0.4)
+    lower = paired_difference(guarded(-high, -low, -0.2), "new", "old", margin=0.4, better="lower")
     here, there = margin_of(higher), margin_of(lower)
     assert replace(there, method=here.method) == here
-    # 0.4 is reached by best at 0.2 and above: 16 of 41; worst never falls to -0.4
+    # the high row reaches 0.4 at 25 of 40 steps; the low row never falls to -0.4
     assert here.non_inferiority_p == pytest.approx(1 / 42)
-    assert here.equivalence_p == pytest.approx(17 / 42)
+    assert here.equivalence_p == pytest.approx(15 / 40)
 
 
 def test_normal_p_values_of_a_margin_by_hand() -> None:

@@ -155,8 +155,8 @@ def test_rank_intervals_leave_half_of_the_rest_on_either_side() -> None:
 
 
 def test_a_p_value_at_the_limit_does_not_separate() -> None:
-    # one of seven differences at or below 0: 2 * (1 + 1) / (1 + 7) = 0.5
-    first = np.array([-1.0, 1, 1, 1, 1, 1, 1])
-    both = Replicates(("a", "b"), np.array([1.0, 0.0]), np.array([first, np.zeros(7)]))
+    # the quantile of nine differences is 0 at 2 of 8 steps: P = 2 * 2 / 8
+    first = np.array([-2.0, -1, 0, 1, 2, 3, 4, 5, 6])
+    both = Replicates(("a", "b"), np.array([2.0, 0.0]), np.array([first, np.zeros(9)]))
     for level, groups in ((0.5, [1, 1]), (0.4, [1, 2])):
         assert [one.group for one in rank_algorithms(both, level=level).lines] == groups

@@ -249,8 +249,8 @@ def _refined(
         return found
     names, reading = (found.algorithm, choice.baseline), found.reading
     rows = pairs.rows(*column_of(reading, protocol), *names)
-    gains = rows if better_of(reading.figure) != "lower" else rows.turned
-    low, high = bound_reach(gains.worst, (1 - protocol.interval.level) / 2)
+    gains = rows if better_of(reading.figure) != "lower" else rows.negated
+    low, high = bound_reach(gains.low, (1 - protocol.interval.level) / 2)
     if not low <= -comparison.margin.margin <= high:
         return found
     more = pairs.redrawn(MORE, reading.figure, *names)

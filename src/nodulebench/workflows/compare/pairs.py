@@ -137,12 +137,12 @@ class GuardedPairs:
             - other.rows(figure, column, "worst", _at_least_one(-more)),
         )
         units = min(one.units(figure), other.units(figure))
-        return PairedRows(
+        return PairedRows.ordered(
             worst,
             best,
             self._method(figure, one.guarded.icc),
-            self._no_interval(figure, units, worst, best),
-            partial(self._not_assessable, figure, column, first, units),
+            reason=self._no_interval(figure, units, worst, best),
+            not_assessable=partial(self._not_assessable, figure, column, first, units),
         )
 
     def redrawn(self, times: int, figure: str, *names: str) -> "GuardedPairs":

@@ -70,8 +70,11 @@ def differences_of(
 
 
 def is_clear(one: "DifferenceSummary", found: "ComparisonDocument") -> bool:
-    """Whether a difference is more than chance, judged with all that were made."""
-    return bool(one.holm <= 1 - found.level) and bool(one.difference.value)
+    """Whether the interval excludes 0 and the P value, adjusted over all comparisons, is small."""
+    low, high = one.difference.low, one.difference.high
+    if low is None or high is None:
+        return False
+    return not low <= 0 <= high and bool(one.holm <= 1 - found.level)
 
 
 def _verdicts(document: Document, say: Language) -> Iterator[str]:
