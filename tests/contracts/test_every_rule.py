@@ -1,12 +1,13 @@
 """Every registered mark rule, under every assignment and duplicate policy it offers."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from nodulebench.match.rules import RULES
 from nodulebench.model.protocol import TestProtocol
+from nodulebench.testing.expect import expect_all
 from nodulebench.testing.mark_rules import MARK_RULE_CHECKS, variants
 
 
@@ -17,11 +18,8 @@ def _variants() -> Iterator[object]:
 
 
 @pytest.mark.parametrize("chosen", list(_variants()))
-@pytest.mark.parametrize("check", MARK_RULE_CHECKS, ids=lambda check: check.__name__)
-def test_it_keeps_to_the_contract(
-    chosen: TestProtocol, check: Callable[[TestProtocol], None]
-) -> None:
-    check(chosen)
+def test_it_keeps_to_the_contract(chosen: TestProtocol) -> None:
+    expect_all(MARK_RULE_CHECKS, chosen)
 
 
 def test_a_rule_names_its_source() -> None:

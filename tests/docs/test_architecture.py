@@ -5,16 +5,11 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from builders.places import ROOT
 
 PACKAGE = ROOT / "src" / "nodulebench"
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-ONE_THING_A_FILE = {"cli", "metrics"}
-"""Rooms that have a file for each of their things, however many these are."""
-MOST_MODULES, FEWEST, LONGEST = 16, 3, 350
 
 
 def rooms() -> dict[str, Path]:
@@ -42,27 +37,6 @@ def test_every_room_stands_there_in_its_own_words() -> None:
         for room, folder in rooms().items()
     }
     assert told == words
-
-
-@pytest.mark.parametrize("room", sorted(rooms()))
-def test_a_room_holds_neither_too_much_nor_too_little(room: str) -> None:
-    folder = rooms()[room]
-    modules = [path for path in folder.glob("*.py") if path.stem != "__init__"]
-    below = [path for path in folder.iterdir() if path.is_dir() and any(path.rglob("*.*"))]
-    below = [path for path in below if path.name != "__pycache__"]
-    data = [path for path in folder.iterdir() if path.is_file() and path.suffix != ".py"]
-    if room.rstrip("/") not in ONE_THING_A_FILE:
-        assert len(modules) <= MOST_MODULES
-    assert len(modules) + len(below) + len(data) >= FEWEST
-
-
-def test_no_module_is_far_over_three_hundred_lines() -> None:
-    long = {
-        str(path.relative_to(PACKAGE)): lines
-        for path in PACKAGE.rglob("*.py")
-        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST
-    }
-    assert long == {}
 
 
 def test_every_place_named_exists() -> None:

@@ -14,7 +14,7 @@ from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.parameters import parameters_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.permutation import side_by_side
-from nodulebench.testing.expect import expect
+from nodulebench.testing.expect import expect, expect_all
 from nodulebench.testing.scenes import (
     changed,
     cohort_of,
@@ -169,8 +169,7 @@ def check_figure(name: str) -> None:
     Raises:
         AssertionError: with what it breaks.
     """
-    for check in FIGURE_CHECKS:
-        check(name)
+    expect_all(FIGURE_CHECKS, name)
 
 
 def _spot(name: str, score: float | None = None) -> dict[str, object]:

@@ -14,7 +14,7 @@ from nodulebench.model.cohort import labelled_cohort
 from nodulebench.model.labels import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED, Labels
 from nodulebench.model.parameters import parameters_of
 from nodulebench.model.protocol import TestProtocol
-from nodulebench.testing.expect import expect
+from nodulebench.testing.expect import expect, expect_all
 from nodulebench.testing.scenes import TestSet, crowded_set, protocol_of, set_of
 
 OFFICIAL = "luna16"
@@ -220,8 +220,7 @@ def check_mark_rule(name: str) -> None:
         AssertionError: with what it breaks.
     """
     for chosen in variants(name):
-        for check in MARK_RULE_CHECKS:
-            check(chosen)
+        expect_all(MARK_RULE_CHECKS, chosen)
 
 
 def _spot(name: str, size: float, x: float = 0.0, score: float | None = None) -> dict[str, object]:
