@@ -4,17 +4,25 @@ PYTHON ?= $(shell for one in python3.13 python3.12 python3.11; do \
 	$$one -c 'import venv, ensurepip' >/dev/null 2>&1 && { echo $$one; break; }; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
+PARALLEL := -n 2 --dist worksteal --durations=50 --durations-min=0.5
 
-.PHONY: demo test check lint docs benchmark release clean
+.PHONY: demo test test-all test-slow check lint docs benchmark release clean
 
 demo: $(VENV)/.core
 	$(BIN)/nodulebench demo --out nodulebench-demo
 
-test: $(VENV)/.dev
-	$(BIN)/pytest -q -n 2 --dist loadfile
+# The fast tests: units and contracts. They need no PyTorch, browser or database.
+test: $(VENV)/.test
+	$(BIN)/pytest -q $(PARALLEL) -m "not slow" tests/unit tests/contracts
+
+# Everything, each test once.
+test-all: test test-slow
+
+test-slow: $(VENV)/.dev
+	$(BIN)/pytest -q $(PARALLEL) -m slow
 
 check: $(VENV)/.dev lint
-	$(BIN)/pytest -q -n 2 --dist loadfile --cov --cov-report=term
+	$(BIN)/pytest -q $(PARALLEL) --cov --cov-report=term
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -56,7 +64,11 @@ $(VENV)/.core: pyproject.toml
 	$(BIN)/python -m compileall -q src
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.core
+$(VENV)/.test: $(VENV)/.core
+	$(BIN)/pip install -q -e '.[test]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.test
 	$(BIN)/pip install -q -e '.[dev]'
 	@touch $@
 

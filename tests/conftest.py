@@ -1,6 +1,7 @@
-"""Where tests find real data; they skip with a reason where it is absent."""
+"""Settings of all tests: where real data are, which tests are slow, and a limit on CPU time."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,66 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=500)
 hypothesis.settings.load_profile("nodulebench")
+
+TESTS = Path(__file__).parent
+FAST_FOLDERS = (TESTS / "unit", TESTS / "contracts")
+"""Tests in other folders are slow by definition."""
+CPU_LIMIT = 1.0
+"""CPU seconds that a test may use without the marker ``slow``."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of journeys, documentation, agreement, properties and benchmarks as slow."""
+    for item in items:
+        if not any(item.path.is_relative_to(folder) for folder in FAST_FOLDERS):
+            item.add_marker(pytest.mark.slow)
+
+
+def _cpu_seconds() -> float:
+    """CPU time of this process and of those it waited for; a busy machine does not change it."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Record the CPU time of each test that does not also import modules for the first time."""
+    modules, start = len(sys.modules), _cpu_seconds()
+    try:
+        return (yield)
+    finally:
+        used = _cpu_seconds() - start
+        if used > CPU_LIMIT and len(sys.modules) == modules and "slow" not in item.keywords:
+            item.user_properties.append(("unmarked_cpu_seconds", used))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List the tests that need the marker ``slow``."""
+    lines = _unmarked_slow_tests(terminalreporter)
+    if lines:
+        terminalreporter.section(f"over {CPU_LIMIT:g} CPU seconds without @pytest.mark.slow")
+        for line in lines:
+            terminalreporter.line(line)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """In CI, unmarked slow tests fail the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    is_worker = hasattr(session.config, "workerinput")
+    if os.environ.get("CI") and exitstatus == 0 and not is_worker and reporter is not None:
+        if _unmarked_slow_tests(reporter):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _unmarked_slow_tests(reporter: pytest.TerminalReporter) -> list[str]:
+    return [
+        f"{seconds:6.1f} s  {report.nodeid}"
+        for outcome in ("passed", "failed")
+        for report in reporter.stats.get(outcome, [])
+        for name, seconds in report.user_properties
+        if name == "unmarked_cpu_seconds"
+    ]
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -7,6 +7,7 @@ from nodulebench.curate.examine.checks import CHECKS
 from nodulebench.testing import check_admission_check, check_detector
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DETECTORS)
 def test_a_detector_keeps_to_the_contract(name: str) -> None:
     check_detector(name)

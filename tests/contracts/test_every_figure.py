@@ -152,6 +152,7 @@ def test_every_figure_has_facts() -> None:
     assert set(FACTS) == set(FIGURES)
 
 
+@pytest.mark.slow
 def test_importing_the_figures_imports_no_heavy_package() -> None:
     heavy = ("scipy", "sklearn", "pandas", "matplotlib")
     program = (

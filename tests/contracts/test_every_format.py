@@ -35,6 +35,7 @@ def known(
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS.values(), ids=lambda form: form.name)
 @pytest.mark.parametrize("check", FORMAT_CHECKS, ids=lambda check: check.__name__)
 def test_it_keeps_to_the_contract(

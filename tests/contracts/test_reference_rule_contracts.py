@@ -70,6 +70,7 @@ def test_it_keeps_to_the_contract(
     check(rule, drawn, NEEDED.get(rule, {}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_it_keeps_to_the_contract_as_other_packages_run_it(rule: str) -> None:
     check_reference_rule(rule, **NEEDED.get(rule, {}))
@@ -112,6 +113,7 @@ def test_grouping_puts_every_nodule_finding_into_one_group(grouping: str, case: 
     assert sorted(named) == sorted(wanted)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(case=cases)
 def test_more_agreement_never_makes_more_nodules(case: ReadCase) -> None:

@@ -76,6 +76,7 @@ some_scored = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(some_scored, some_scored, st.sampled_from(("nearest", "single", "greedy")), st.data())
 def test_a_hit_is_lost_only_to_a_better_part_of_its_group_that_misses(
@@ -108,6 +109,7 @@ def test_a_hit_is_lost_only_to_a_better_part_of_its_group_that_misses(
                 assert (kept["score"] or 0) >= (one["score"] or 0)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(*[st.floats(-9, 9)] * 3), min_size=1, max_size=20), st.floats(1.5, 16))
 def test_where_scores_know_the_nodule_merging_never_loses_it(
@@ -165,6 +167,7 @@ def test_the_nearest_become_one_first_and_a_chain_ends_where_their_mean_is_far()
     assert merge_candidates(other).submission.marks.height == 2
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(*[st.floats(-12, 12)] * 3), min_size=1, max_size=30))
 @settings(max_examples=60)
 def test_merged_by_nearness_nothing_is_closer_than_the_distance(points: list[Place]) -> None:
@@ -214,6 +217,7 @@ def plain_components(points: list[Place]) -> list[Place]:
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(some_places, some_places)
 def test_merging_is_that_of_plain_loops_in_any_order(left: list[Place], right: list[Place]) -> None:
@@ -228,6 +232,7 @@ def test_merging_is_that_of_plain_loops_in_any_order(left: list[Place], right: l
     assert there.sources.height == len(left) + len(right)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(some_places)
 def test_greedy_groups_lie_within_reach_of_their_first_candidate(points: list[Place]) -> None:

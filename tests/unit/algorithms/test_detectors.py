@@ -37,6 +37,7 @@ def at(*places: float, score: float = 1.0) -> Candidates:
     return Candidates(center, np.full(len(places), score), np.full(len(places), 5.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["isicad", "isicad+largecad"])
 def test_detect_and_robustness_mark_the_same_places_with_the_same_scores(
     tmp_path: Path, name: str
@@ -74,6 +75,7 @@ def test_a_name_stands_for_what_the_second_look_says_of_what_is_found_near_the_l
         assert np.array_equal(found.score, expected.score)
 
 
+@pytest.mark.slow
 def test_however_many_detectors_look_at_once_they_propose_the_same_to_the_last_bit() -> None:
     volume = made_up_chest()
     one_by_one = proposed(NAMES, see_chest(volume), threads=1)

@@ -91,6 +91,7 @@ def told_level(desk: Desk) -> str:
     return next(level for level in LEVELS if f'feedback = "{level}"' in text)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path) -> None:
     reference = tmp_path / "luna16"

@@ -108,6 +108,7 @@ def test_a_policy_can_list_who_may_come() -> None:
         refuse_unknown("\u3164", reuse)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=20))
 def test_a_name_is_one_developer_with_what_is_written_down_of_it(name: str) -> None:
     assert is_one(name, same_developer(name), unicodedata.normalize("NFD", name))

@@ -218,6 +218,7 @@ def test_a_file_that_is_damaged_or_no_dicom_is_left_out(tmp_path: Path) -> None:
         assert outcome.refused, length
 
 
+@pytest.mark.slow
 def test_a_file_changed_at_any_byte_is_cleaned_or_left_out_but_never_leaks(tmp_path: Path) -> None:
     whole = write_slice(identified_slice(), tmp_path / "whole.dcm").read_bytes()
     header = whole.index(b"\xe0\x7f\x10\x00")

@@ -56,6 +56,7 @@ def test_marks_that_cannot_be_read_at_once_are_read_from_their_own_file(folder: 
     assert found["seriesuid"].to_list() == ["a", "elsewhere"]
 
 
+@pytest.mark.slow
 def test_no_table_is_read_by_a_pattern() -> None:
     readers = {f"{how}_{what}" for how in ("read", "scan") for what in ("csv", "parquet")}
     calls = [

@@ -84,6 +84,7 @@ def test_a_place_in_two_nodules_is_refused(tmp_path: Path) -> None:
         read_reference(tmp_path / "truth.csv", nodules=tmp_path / "facts.csv")
 
 
+@pytest.mark.slow
 @given(st.floats(0, 1), st.floats(-1, 1), st.floats(0, 6.283))
 def test_every_place_within_a_nodule_finds_it(share: float, height: float, angle: float) -> None:
     import math

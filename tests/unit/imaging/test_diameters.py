@@ -76,6 +76,7 @@ def test_parts_of_a_nodule_are_measured_together() -> None:
     assert short == pytest.approx(2 * math.sqrt(68) / 8)  # within one of them
 
 
+@pytest.mark.slow
 @given(
     long=st.floats(2, 30),
     ratio=st.floats(0.3, 0.98),
@@ -124,6 +125,7 @@ def lobulated(seed: int) -> NoduleShape:
     return NoduleShape(np.zeros(3), random.uniform(2, 8, 3), np.eye(3), tuple(lobes))
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(st.integers(0, 10_000))
 def test_phantom_truth_and_the_reference_measure_an_outline_alike(seed: int) -> None:

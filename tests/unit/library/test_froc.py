@@ -20,6 +20,7 @@ def test_by_hand() -> None:
     assert threshold.tolist() == [np.inf, 0.9, 0.8, 0.1]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.integers(0, 10_000))
 def test_the_pipelines_curve(seed: int) -> None:

@@ -25,6 +25,7 @@ def surface_points(shape):
     return shape.center_mm + direction * shape.reach_mm(direction)[:, None]
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_scan_and_another_seed_another(patient, scan):
     plans = [NodulePlan(n.type, n.surface, n.attachment, 8.0) for n in patient.nodules]
     again = make_patient(11, 1, plans)
@@ -49,6 +50,7 @@ def test_every_planned_nodule_is_there_with_its_type(patient):
     assert sorted(nodule.type for nodule in patient.nodules) == sorted([*NODULE_TYPES, "solid"])
 
 
+@pytest.mark.slow
 def test_patients_without_a_plan_have_all_types_between_them():
     patients = [make_patient(5, number) for number in range(1, 6)]
     types = {nodule.type for one in patients for nodule in one.nodules}
@@ -109,6 +111,7 @@ def test_each_type_has_its_density_in_the_scan(scan):
             assert -250 < np.median(values) < 100
 
 
+@pytest.mark.slow
 def test_the_truth_lies_where_the_nodules_change_the_image(patient, scan):
     # the same scan without nodules, same noise: what differs are the nodules
     empty = scan_patient(replace(patient, nodules=()), SMALL, position_mm=(3.0, -4.0, 120.0))
@@ -153,6 +156,7 @@ def test_the_number_of_slices_can_be_given(patient):
     assert scan_patient(patient, coarse, slices=12).volume.shape == (12, 64, 64)
 
 
+@pytest.mark.slow
 def test_follow_up_grows_malignant_nodules_by_a_known_ratio():
     patient = make_patient(3, 1, [NodulePlan("solid", "spiculated", "isolated", 8.0)] * 4)
     later, growth = follow_up(patient, 200)

@@ -109,6 +109,7 @@ def test_progress_names_each_scan(written):
     assert [line.split(":")[0] for line in lines] == [case.case_id for case in cases]
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_bytes(tmp_path, thick):
     write_test_set(tmp_path / "one", [thick])
     write_test_set(tmp_path / "again", make_cases(1, SEED, matrix=64, scan_plan=THICK))

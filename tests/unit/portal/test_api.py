@@ -63,6 +63,7 @@ def test_a_program_checks_submits_and_reads(
     assert Client(address).entry(entry.id).receipt is None
 
 
+@pytest.mark.slow
 def test_a_download_goes_on_where_it_broke_off(
     site: Site, address: str, as_ada: Browser, organiser: Visitor, benchmark: str, tmp_path: Path
 ) -> None:

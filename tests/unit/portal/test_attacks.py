@@ -87,6 +87,7 @@ def sent(browser: Browser, benchmark: str, how: str, name: str, content: bytes):
     return browser.post(f"/benchmarks/{benchmark}/{how}", page, files=files, name="Mine")
 
 
+@pytest.mark.slow
 def test_nobody_reads_the_reference_by_any_route_id_or_trick(
     site: Site, organiser: Visitor, as_ada: Browser, lin: Visitor, benchmark: str
 ) -> None:
@@ -232,6 +233,7 @@ def test_a_used_link_cannot_be_used_again(site: Site) -> None:
     assert first.client.post(link, data=again).status_code == 404
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ada")
 def test_spraying_is_refused_and_written_down(site: Site) -> None:
     browser = Browser(site)

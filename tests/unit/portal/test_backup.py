@@ -28,6 +28,7 @@ from nodulebench.portal.store.event_log import check_log
 from nodulebench.portal.store.tables import Result, StoredEvent
 
 
+@pytest.mark.slow
 def test_a_restored_site_is_the_same_on_the_other_database(
     any_site: Site, other_database: str, tmp_path: Path
 ) -> None:

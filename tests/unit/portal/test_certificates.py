@@ -38,6 +38,7 @@ def verified(capsys: pytest.CaptureFixture[str]) -> Verified:
     return called
 
 
+@pytest.mark.slow
 def test_a_certificate_is_numbered_signed_and_made_once(
     site: Site, as_ada: Browser, benchmark: str, tmp_path: Path, verified: Verified
 ) -> None:
@@ -160,6 +161,7 @@ def test_names_that_are_kept_back_stand_in_no_certificate(
         assert as_ada.get(path).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_closed_account_takes_its_name_from_certificates(
     site: Site, as_ada: Browser, ada: Visitor, organiser: Visitor, benchmark: str
 ) -> None:

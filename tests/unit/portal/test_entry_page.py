@@ -73,6 +73,7 @@ def test_single_errors_are_told_where_the_feedback_says_so_to_who_submitted(site
         assert SECRET_PLACE not in page
 
 
+@pytest.mark.slow
 def test_without_that_feedback_nobody_is_told_single_errors(site: Site) -> None:
     _, entry = scored(site)
     assert "40.0, 3.0" not in signed_in(site, "olga").get(entry).text
@@ -95,6 +96,7 @@ def test_the_report_can_be_had_on_paper(site: Site) -> None:
     assert Browser(site).get(f"{entry}/report").text.startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.slow
 def test_organisers_mark_baselines_of_their_own(site: Site) -> None:
     """Nobody's name is told by marking their entry."""
     benchmark, entry = scored(site, is_anonymous=True)

@@ -114,6 +114,7 @@ def test_the_first_organisers_link_is_made_until_there_is_one(site: Site) -> Non
     assert organiser_link(site) == ""
 
 
+@pytest.mark.slow
 def test_the_demonstration_has_a_live_leaderboard(site: Site) -> None:
     tiny = DemoChoice(phantoms=1, matrix=48, slice_mm=5.0, types=("solid",), processes=1)
     told: list[str] = []

@@ -155,6 +155,7 @@ def test_an_algorithm_is_run_apart_and_its_marks_are_scored(
     assert "done" in as_ada.get(entry).text
 
 
+@pytest.mark.slow
 @needs_bubblewrap
 def test_of_an_algorithm_on_a_sealed_set_only_its_feedback_comes_out(
     site: Site, organiser: Visitor, as_ada: Browser, tmp_path: Path

@@ -68,6 +68,7 @@ def test_a_mark_beside_a_box_stays_a_miss() -> None:
         assert labels.count(HIT) == hits
 
 
+@pytest.mark.slow
 @given(st.floats(2, 30), st.floats(20, 70))
 def test_any_box_keeps_its_side(side: float, place: float) -> None:
     built = build_reference(panel((3, place, 50, side)), "majority")

@@ -92,6 +92,7 @@ def test_quick_ways_to_a_size_give_the_same(pixels: set[tuple[int, int, int]]) -
     assert area.tolist() == pytest.approx(sizes["area_equivalent"].to_list())
 
 
+@pytest.mark.slow
 def test_polygons_are_measured_without_the_grain_of_pixels() -> None:
     circle, hole = ellipse(8, 8), ellipse(2, 2)
     slices = drawn_slice_sizes(

@@ -113,6 +113,7 @@ def test_sections_are_in_the_outline(printed: Path) -> None:
     assert reader.metadata.title == "One, Two and Three – test-2026"
 
 
+@pytest.mark.slow
 def test_chinese_text_can_be_extracted(tmp_path: Path) -> None:
     text = words_of(pages_of(tmp_path / "zh.pdf", language="zh"))
     for shown in ("主要指标", "测量不确定度与溯源性", "第 1 页", "召回率", "未通过"):
@@ -120,6 +121,7 @@ def test_chinese_text_can_be_extracted(tmp_path: Path) -> None:
     assert "Key figures" not in text
 
 
+@pytest.mark.slow
 def test_developers_copy_on_paper_keeps_the_secrets(tmp_path: Path) -> None:
     beside = Beside(flips=flips_of(ONE))
     text = words_of(pages_of(tmp_path / "d.pdf", audience="developer", beside=beside))
@@ -133,6 +135,7 @@ def test_same_report_gives_the_same_bytes(printed: Path, tmp_path: Path) -> None
     assert again.read_bytes() == printed.read_bytes()
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text(tmp_path: Path) -> None:
     one = evaluation()
     render_pdf(tmp_path / "x.pdf", evaluation_document(one), curves_of(one))
@@ -140,6 +143,7 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
     assert HOSTILE in words_of(pages)
 
 
+@pytest.mark.slow
 def test_gallery_is_printed(tmp_path: Path) -> None:
     first, second, third = (png(np.full((9, 9), grey, dtype=np.uint8)) for grey in (0, 99, 255))
     patch = Patch("One", "missed", "case-1", "n3", (first, second, third), "solid", 6.0)
@@ -162,6 +166,7 @@ def fonts_of(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_font_is_embedded_so_that_it_reads_the_same_everywhere(
     printed: Path, tmp_path: Path
 ) -> None:
@@ -189,6 +194,7 @@ def test_font_that_cannot_be_embedded_is_told(tmp_path: Path) -> None:
         pages_of(tmp_path / "x.pdf", font=path)
 
 
+@pytest.mark.slow
 def test_given_font_sets_the_report(tmp_path: Path) -> None:
     pages_of(tmp_path / "x.pdf", font=sans_path())
     assert not any("Libertinus" in one for one in fonts_of(tmp_path / "x.pdf"))
@@ -224,6 +230,7 @@ def test_print_has_the_colours_of_the_table_and_no_other(printed: Path) -> None:
     assert {colours[name] for name in wanted} <= drawn
 
 
+@pytest.mark.slow
 def test_a_colour_that_changes_in_the_table_changes_in_print(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -242,6 +249,7 @@ def test_file_states_no_date_that_is_not_true(printed: Path) -> None:
     assert metadata.modification_date is None
 
 
+@pytest.mark.slow
 def test_headings_of_a_long_table_stand_on_each_of_its_pages(tmp_path: Path) -> None:
     rows = [[head(f"row {number}"), Cell("0.5")] for number in range(200)]
     long = Table("long", [words("First"), Cell("Second")], rows)

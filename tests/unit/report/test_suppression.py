@@ -73,6 +73,7 @@ def few_that_follow(divisions: Divisions, hidden: set[tuple[str, str]], minimum:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 3), min_size=12, max_size=12), min_size=1, max_size=3),

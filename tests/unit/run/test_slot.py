@@ -83,6 +83,7 @@ def test_memory_and_time_of_all_processes_are_measured(tmp_path: Path) -> None:
     assert run.measured["seconds"] > 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_program_is_contained_and_named(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
@@ -221,6 +222,7 @@ print(run.state)
 """
 
 
+@pytest.mark.slow
 def test_mounts_and_folder_of_a_slot_stay_with_its_thread(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir()

@@ -177,6 +177,7 @@ def rejected(test: Callable[[PairedHits], Significance], draw: Callable[..., Pai
     return float(np.mean([test(draw(random)).p_value < 0.05 for _ in range(400)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [leaning_patients, alike_nodules])
 def test_clustered_forms_keep_the_error_rate_where_the_plain_test_does_not(
     draw: Callable[..., PairedHits],

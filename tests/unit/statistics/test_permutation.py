@@ -82,6 +82,7 @@ def all_exchanges() -> tuple[tuple[LabelledCohort, LabelledCohort], ...]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", [recall, precision, cpm], ids=["recall", "precision", "cpm"])
 def test_swapped_weights_equal_cohorts_built_anew(figure: Callable[..., FloatArray]) -> None:
     differences = [once(figure, one) - once(figure, other) for one, other in all_exchanges()]

@@ -90,6 +90,7 @@ def test_a_manifest_that_only_names_the_right_key_is_found(
     assert "manifest.sig: does not belong to manifest.json" in refused(folder, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_key", [True, False])
 def test_any_changed_byte_of_any_file_is_found_and_its_file_named(
     folder: Path, key: Path, public: Path, has_key: bool

@@ -165,6 +165,7 @@ def real_scan(tmp_path_factory):
     return see_chest(read_volume(folder)), place, float(nodule["diameter_mm"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "most"), [(isicad, 400), (largecad, 60)])
 def test_the_nodule_of_a_real_scan_is_the_first_candidate(real_scan, module, most):
     chest, place, diameter_mm = real_scan

@@ -48,6 +48,7 @@ def examples() -> Examples:
     )
 
 
+@pytest.mark.slow
 def test_each_fold_is_judged_by_weights_that_never_saw_it(
     examples: Examples, tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ def normalisations(module: nn.Module) -> int:
     return sum(isinstance(one, nn.BatchNorm2d | nn.BatchNorm3d) for one in module.modules())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*NETWORKS, *FINDERS])
 def test_it_answers_the_same(name: str) -> None:
     torch.manual_seed(3)

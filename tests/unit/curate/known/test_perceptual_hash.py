@@ -37,11 +37,13 @@ def test_a_scan_cut_at_both_ends_or_at_the_edge_is_recognised(scan, own):
     assert similarity(own, perceptual_hash(hu[:, 5:-4, 3:-5], step)) >= LIMIT
 
 
+@pytest.mark.slow
 def test_another_reconstruction_is_recognised(own):
     again = scanned(1, Scanner(2.5, 2.5, 2.9, 128, "sharp", 40), position_mm=(9, -4, 33), repeat=1)
     assert similarity(own, perceptual_hash(*again)) >= LIMIT
 
 
+@pytest.mark.slow
 def test_another_patient_is_not_taken_for_the_same(own):
     assert similarity(own, perceptual_hash(*scanned(2))) < LIMIT
 

@@ -64,6 +64,7 @@ def test_paths_on_both_sides_in_several_slices_let_no_lung_out(whole, body):
     assert_lungs(found(body.hu), right, left, least=0.975)
 
 
+@pytest.mark.slow
 def test_a_dark_streak_as_wide_as_a_hand_on_two_slices_lets_no_lung_out(whole, body):
     _, right, left = whole
     body.hu[70:72, 60:110] -= 650
@@ -112,6 +113,7 @@ def test_a_round_field_of_view_leaves_all_the_lung_that_it_shows(whole, body, ra
     assert not (lungs.mask & ~seen).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("padding", [-3024, -2048, -1024])
 def test_lung_that_a_round_field_of_view_leaves_without_a_wall_is_lung(whole, body, padding):
     _, right, left = whole

@@ -50,6 +50,7 @@ def test_lungs_of_a_phantom_are_found_with_a_dice_of_098(scan, lungs):
         assert dice(lungs.label == side, scan.lungs == side) >= 0.975
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [6101, 6103])
 def test_lungs_of_any_phantom_are_found(seed):
     # seeds that nothing was tuned on; each with another kernel and thickness
@@ -88,6 +89,7 @@ def test_a_nodule_at_the_pleura_belongs_to_the_lung_and_a_plaque_to_its_slack(sc
             assert lungs.mask[box][inside].mean() > 0.8
 
 
+@pytest.mark.slow
 def test_slack_reaches_ten_millimetres_and_no_further(lungs):
     wide = lungs.with_slack()
     apart = ndimage.distance_transform_edt(~lungs.mask, sampling=lungs.geometry.spacing_mm[::-1])
@@ -95,6 +97,7 @@ def test_slack_reaches_ten_millimetres_and_no_further(lungs):
     assert not np.any(wide[apart > 12.5])
 
 
+@pytest.mark.slow
 def test_a_volume_in_another_axis_order_has_the_same_lungs(scan, lungs):
     volume = scan.volume
     size = volume.geometry.size
@@ -221,6 +224,7 @@ def test_density_of_lungs_too_thin_is_undefined():
         lung_density(np.zeros((5, 20, 20), np.int16), Lungs(label, geometry))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "right_ml", "left_ml"),
     [

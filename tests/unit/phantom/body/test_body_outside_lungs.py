@@ -92,6 +92,7 @@ def test_muscle_is_thickest_beside_the_spine_and_thin_over_the_breastbone():
     assert breastbone < RIB_CAGE_MM + 4
 
 
+@pytest.mark.slow
 def test_a_vertebra_has_a_canal_with_fat_around_the_cord():
     for z_mm in (-20.0, -10.0, 0.0, 10.0):
         plane = drawn(CHEST, z_mm)

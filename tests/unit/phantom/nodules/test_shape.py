@@ -20,6 +20,7 @@ def unit(*vector):
     return np.array(vector) / np.linalg.norm(vector)
 
 
+@pytest.mark.slow
 @given(radius=RADII)
 @QUICK
 def test_a_ball_has_the_volume_and_the_diameters_of_a_ball(radius):
@@ -97,6 +98,7 @@ def test_volume_equals_the_share_of_random_points_inside(seed):
     assert abs(share - shape.volume_mm3 / (2 * half) ** 3) < 5 * error
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 999))
 @settings(max_examples=6, deadline=None)
 def test_sections_add_up_to_the_volume(seed):
@@ -107,6 +109,7 @@ def test_sections_add_up_to_the_volume(seed):
     assert np.trapezoid(areas, heights) == pytest.approx(shape.volume_mm3, rel=0.02)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 99), factor=st.floats(0.5, 2.0))
 @settings(max_examples=6, deadline=None)
 def test_a_grown_shape_keeps_its_form_and_its_anchor(seed, factor):

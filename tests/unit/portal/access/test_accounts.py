@@ -134,6 +134,7 @@ def test_a_second_factor_is_asked_for_and_counts_once(site: Site, ada: Visitor) 
         enter(site, ada.login, code=code)
 
 
+@pytest.mark.slow
 def test_an_organisers_link_sets_a_password_and_ends_all_sessions(
     site: Site, organiser: Visitor, ada: Visitor
 ) -> None:

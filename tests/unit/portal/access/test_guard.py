@@ -56,6 +56,7 @@ def everybody(site: Site) -> dict[str, Browser]:
     return {"public": Browser(site), **{role: signed_in(site, f"a.{role}") for role in GIVEN}}
 
 
+@pytest.mark.slow
 def test_every_role_at_every_route(everybody: dict[str, Browser]) -> None:
     """The matrix: what the table refuses is refused, what it allows gets past the guard."""
     wrong = []

@@ -67,6 +67,7 @@ def finds_nothing(person: Person) -> None:
     person.hand_in(1)
 
 
+@pytest.mark.slow
 def test_from_a_form_to_who_may_read(any_site: Site) -> None:
     """An organiser makes it, one passes and one fails, and a project lets the first one in."""
     site = any_site
@@ -124,6 +125,7 @@ def test_from_a_form_to_who_may_read(any_site: Site) -> None:
 PAGES = ("/projects", "/exams/{id}", "/exams/{id}/exam.json", "/exams/new", "/log", "/desk", "/")
 
 
+@pytest.mark.slow
 def test_a_candidate_is_answered_the_same_whatever_the_key_says(site: Site) -> None:
     """Every route of the room and every page, until the last scan is handed in; then it differs.
 
@@ -168,6 +170,7 @@ def test_a_candidate_is_answered_the_same_whatever_the_key_says(site: Site) -> N
     assert "GET /judged/errors 0" in different()
 
 
+@pytest.mark.slow
 def test_who_knows_the_key_or_comes_late_does_not_sit_it(site: Site) -> None:
     make = maker(site)
     exam = make()
@@ -210,6 +213,7 @@ def test_an_exam_is_sat_once(site: Site) -> None:
     assert again.post("/scans/0/hand-in", code=409)["detail"]["code"] == "handed_in"
 
 
+@pytest.mark.slow
 def test_a_result_that_a_kill_kept_from_being_written_is_written_at_the_next_look(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

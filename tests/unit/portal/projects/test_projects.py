@@ -90,6 +90,7 @@ def problems(site: Site, project_id: str) -> list[str]:
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("any_database", ["postgresql"], indirect=True)
 def test_from_a_form_to_a_reference(any_site: Site, tmp_path: Path) -> None:
     """On the other database the journey in a browser goes the same way."""
@@ -124,6 +125,7 @@ def test_from_a_form_to_a_reference(any_site: Site, tmp_path: Path) -> None:
     assert desk.batch("b1").rulings["a", "candidate-2"].comment == "agreed"
 
 
+@pytest.mark.slow
 def test_a_reviewer_is_drawn_when_all_have_read(
     site: Site, organiser: Visitor, project: str, as_organiser: Browser
 ) -> None:
@@ -146,6 +148,7 @@ def test_a_reviewer_is_drawn_when_all_have_read(
     assert str(site.settings.storage) not in early.text
 
 
+@pytest.mark.slow
 def test_a_project_of_the_command_line_goes_on_here_and_comes_back(
     site: Site, organiser: Visitor, tmp_path: Path
 ) -> None:
@@ -202,6 +205,7 @@ def test_a_step_is_whole_or_nothing(
 OWN = {"X-Requested-With": "nodulebench"}
 
 
+@pytest.mark.slow
 def test_two_processes_see_each_others_drafts_and_none_is_lost_or_doubled(any_site: Site) -> None:
     """Two sites on one database are two web processes: every edit is there, once, in order."""
     organiser = make_person(any_site, "olga", "organiser")
@@ -235,6 +239,7 @@ def test_two_processes_see_each_others_drafts_and_none_is_lost_or_doubled(any_si
     other.database.close()
 
 
+@pytest.mark.slow
 def test_a_backup_holds_projects_and_goes_on_on_the_other_database(
     any_site: Site, other_database: str, tmp_path: Path
 ) -> None:

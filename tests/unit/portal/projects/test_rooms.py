@@ -59,6 +59,7 @@ def answers(site: Site, project: str, person: Person) -> dict[str, str]:
     return {name: hidden.sub("X", text) for name, text in told.items() if name != "/projects"}
 
 
+@pytest.mark.slow
 def test_a_reader_is_answered_the_same_whatever_the_others_drew(
     site: Site, projects: tuple[str, str]
 ) -> None:
@@ -85,6 +86,7 @@ def test_a_reader_is_answered_the_same_whatever_the_others_drew(
     same()
 
 
+@pytest.mark.slow
 def test_only_who_has_a_part_comes_in_and_refusals_are_written_down(
     site: Site, projects: tuple[str, str], organiser: Visitor
 ) -> None:

@@ -77,6 +77,7 @@ def signed_actions(site: Site) -> list[str]:
         return [one.action for one in check_log(session, site.key).events]
 
 
+@pytest.mark.slow
 def test_what_ended_changed_or_is_elsewhere_is_not_given_out(
     site: Site, as_organiser: Browser, as_ada: Browser, benchmark: str, place: Path
 ) -> None:
@@ -124,6 +125,7 @@ def test_links_are_never_followed(
     assert listed(as_organiser, benchmark) == {}
 
 
+@pytest.mark.slow
 def test_nothing_of_a_sealed_set_is_released(
     site: Site, as_organiser: Browser, as_ada: Browser, benchmark: str, place: Path, tmp_path: Path
 ) -> None:

@@ -103,6 +103,7 @@ def test_candidates_are_scored_exactly_as_listed(
     assert laid.digest in as_ada.get(entry).text
 
 
+@pytest.mark.slow
 def test_tracks_and_versions_of_a_list_are_ranked_apart(
     site: Site, as_organiser: Browser, as_ada: Browser, two_tracks: str
 ) -> None:
@@ -128,6 +129,7 @@ def test_tracks_and_versions_of_a_list_are_ranked_apart(
     assert "No entry has been scored yet" in page
 
 
+@pytest.mark.slow
 def test_who_trains_on_the_set_cross_validates(
     site: Site, organiser: Visitor, as_ada: Browser
 ) -> None:
@@ -169,6 +171,7 @@ def test_folds_of_the_benchmark_are_the_only_ones(
     assert send(as_ada, benchmark, "submit", GOOD, trained="yes").is_redirect  # marked
 
 
+@pytest.mark.slow
 def test_entries_are_judged_by_criteria_that_were_frozen(
     site: Site, as_organiser: Browser, as_ada: Browser, benchmark: str
 ) -> None:
@@ -221,6 +224,7 @@ def test_only_organisers_lay_down(site: Site, as_ada: Browser, benchmark: str) -
     assert rules(site, benchmark).folds is None
 
 
+@pytest.mark.slow
 def test_names_are_kept_back_on_every_page_and_route(
     site: Site, organiser: Visitor, as_ada: Browser, lin: Visitor
 ) -> None:

@@ -76,6 +76,7 @@ def _target(descriptor: Path) -> str:
         return ""
 
 
+@pytest.mark.slow
 def test_a_task_that_ends_its_process_or_hangs_is_lost_as_on_this_machine(
     cluster: DaskEngine,
 ) -> None:
@@ -109,6 +110,7 @@ def test_ctrl_c_is_for_the_command_alone(cluster: DaskEngine) -> None:
     assert list(cluster.client.run(os.getpid).values()) == [pid]
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_loses_nothing(cluster: DaskEngine) -> None:
     (pid, *_) = cluster.client.run(os.getpid).values()
     found = {}

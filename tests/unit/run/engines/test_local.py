@@ -25,6 +25,7 @@ def test_a_task_that_ends_its_worker_is_lost_and_the_rest_is_done():
     assert found[3] == Lost("died", 3)
 
 
+@pytest.mark.slow
 def test_a_task_that_takes_too_long_is_lost():
     start = time.monotonic()
     found = dict(LocalEngine(1).map(behave, ["hang", "a"], Terms(5.0)))
@@ -37,6 +38,7 @@ def test_of_a_lost_batch_only_the_cause_stays_lost():
     assert found == {0: "A", 1: Lost("died", -9), 2: "B", 3: "C", 4: "D"}
 
 
+@pytest.mark.slow
 def test_a_task_that_hangs_its_batch_has_its_own_time_when_it_is_given_again():
     tasks = ["hang", "a"]
     found = dict(

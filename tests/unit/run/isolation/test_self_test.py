@@ -143,6 +143,7 @@ def handed_over() -> Iterator[list[Path]]:
         group.remove()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 @pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="the system has no Python")
 @pytest.mark.parametrize("is_handed_over", [True, False])

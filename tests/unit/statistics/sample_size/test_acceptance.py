@@ -58,6 +58,7 @@ def test_the_claim_must_lie_above_what_is_unacceptable() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_gap_too_small_for_any_test_is_told() -> None:
     with pytest.raises(InputError) as error:
         size_for_acceptance(unacceptable=0.9, expected=0.9001)

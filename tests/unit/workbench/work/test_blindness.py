@@ -109,6 +109,7 @@ def test_other_methods_are_not_answered(tmp_path: Path) -> None:
                     assert one.status_code == 405, (method, place, own)
 
 
+@pytest.mark.slow
 def test_no_route_tells_a_reader_what_another_drew_or_said(tmp_path: Path) -> None:
     folder = ball_project(tmp_path, "a")
     with people_of(folder, "r1", "r2", "r3", "lead1", "lead2", "judge1", "r4") as people:
@@ -165,6 +166,7 @@ def reviews_all(person: Person) -> None:
     person.hand_in(0)
 
 
+@pytest.mark.slow
 def test_a_reader_is_answered_the_same_whatever_the_others_drew(tmp_path: Path) -> None:
     """In every state: counts, names and order of candidates tell nothing of theirs, too."""
     everybody = ("r1", "r2", "r3", "lead2", "judge1")

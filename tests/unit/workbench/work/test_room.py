@@ -44,6 +44,7 @@ def modes(person: Person) -> list[tuple[int, str]]:
     return [(one["number"], one["mode"]) for one in person.ask("/scans")]
 
 
+@pytest.mark.slow
 def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
     folder: Path, tmp_path: Path
 ) -> None:

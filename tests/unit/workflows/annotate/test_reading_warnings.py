@@ -191,6 +191,7 @@ def run(*arguments: object) -> int:
     return int(stopped.value.code or 0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (CT.is_file() and ANNOTATIONS.is_file()),
     reason=f"no real scans at {DATA}; set NODULEBENCH_TEST_DATA",

@@ -367,6 +367,7 @@ def test_every_problem_of_a_comparison_is_told_at_once() -> None:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.sampled_from([None, 0.2, 0.5, 0.9]), min_size=3, max_size=6),

@@ -128,6 +128,7 @@ def test_two_algorithms_that_agree_on_three_nodules_are_not_equivalent() -> None
     assert one.comparison.p_value == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("margin", "needed"), [(0.1, 36), (0.05, 72), (0.02, 183)])
 def test_so_many_patients_show_non_inferiority_of_what_is_perfect(margin, needed) -> None:
     enough = compared(patients(needed, 1), patients(needed, 1), margin=margin)

@@ -136,6 +136,7 @@ def test_the_key_table_is_kept_apart(incoming: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "keys").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["LIDC-IDRI-0001_original_6slices", "NLST-101287"])
 def test_real_slices_lose_what_identifies_and_keep_their_pictures(
     tmp_path: Path, name: str

@@ -171,6 +171,7 @@ def test_a_reader_that_breaks_down_costs_no_look(
     assert_unharmed(desk, looks=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("developer", [os.fsdecode(b"Caf\xe9"), "\ud800", "y" * 100_000])
 def test_no_name_of_a_developer_harms_the_set_or_escapes_the_budget(
     desk: Desk, developer: str

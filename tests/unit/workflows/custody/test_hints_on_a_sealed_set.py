@@ -81,6 +81,7 @@ def each_case(row: str) -> str:
     return "".join(f"scan{number},{row}\n" for number in range(CASE_COUNT))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
     ("row", "secret"),
@@ -115,6 +116,7 @@ def test_whether_hits_have_the_lower_scores_is_not_told(tmp_path: Path, level: s
     assert "scores_inverted" not in kept_codes(high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 def test_which_names_are_nearly_those_of_cases_is_not_told(tmp_path: Path, level: str) -> None:
     others = ["scan0", *(f"hidden{number}" for number in range(1, CASE_COUNT))]

@@ -175,6 +175,7 @@ def test_another_set_does_not_take_its_place(desk: Desk) -> None:
         desk.seal()
 
 
+@pytest.mark.slow
 @needs_fork
 def test_an_interrupted_sealing_needs_the_same_secret(desk: Desk) -> None:
     assert kill(desk, "at", 40) == [{"killed": True}]
@@ -200,6 +201,7 @@ def kill(desk: Desk, *operations: object) -> list[dict[str, Any]]:
     return outcomes
 
 
+@pytest.mark.slow
 @needs_fork
 def test_killed_at_any_operation_the_next_run_completes_it(desk: Desk) -> None:
     source = contents(desk.bundle)
@@ -212,6 +214,7 @@ def test_killed_at_any_operation_the_next_run_completes_it(desk: Desk) -> None:
     assert contents(desk.bundle) == source
 
 
+@pytest.mark.slow
 @needs_fork
 def test_killed_again_and_again_it_is_still_completed(desk: Desk) -> None:
     assert all(one["killed"] for one in kill(desk, "at", 12, 30, 30, 45))
@@ -220,6 +223,7 @@ def test_killed_again_and_again_it_is_still_completed(desk: Desk) -> None:
     assert found.is_good, found.problems
 
 
+@pytest.mark.slow
 @needs_fork
 def test_scoring_killed_at_any_operation_leaves_a_good_log_and_costs_one_look(desk: Desk) -> None:
     desk.seal()

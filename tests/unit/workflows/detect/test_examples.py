@@ -139,6 +139,7 @@ def test_the_command_says_what_it_made(data, tmp_path, capsys):
     assert run("examples", tmp_path / "out", "--reference", truth, "--blocks", blocks) == 2
 
 
+@pytest.mark.slow
 def test_a_network_that_finds_gives_candidates_and_its_own_list_is_judged(data, tmp_path):
     blocks, truth = data
     made = block_examples(tmp_path / "out", blocks, truth, detectors="heatmap", folds=[0])
@@ -154,6 +155,7 @@ def test_a_network_that_finds_gives_candidates_and_its_own_list_is_judged(data, 
     assert listed["probability"].is_between(0, 1).all()
 
 
+@pytest.mark.slow
 def test_detectors_and_a_network_give_one_merged_list(data, tmp_path):
     blocks, truth = data
     made = block_examples(tmp_path / "out", blocks, truth, detectors="largecad+heatmap", folds=[0])

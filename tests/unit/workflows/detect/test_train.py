@@ -76,6 +76,7 @@ def test_each_fold_is_tested_by_a_classifier_of_the_others():
     assert area < 0.3, "a classifier that had seen fold 3 would do better"
 
 
+@pytest.mark.slow
 def test_the_command_trains_writes_weights_and_repeats_them(data, tmp_path, capsys):
     blocks, truth = data
     written = []

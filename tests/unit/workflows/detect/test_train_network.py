@@ -56,6 +56,7 @@ def folder(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_every_fold_gets_weights_and_the_marks_of_what_they_never_saw(folder, tmp_path, capsys):
     given = ["train", NAME, "--examples", folder, "--out", tmp_path / "w"]
     assert run(*given, "--folds", "0,1,all", "--steps", 8) == 0
@@ -117,6 +118,7 @@ def test_folds_that_the_start_has_seen_are_refused_before_anything_is_trained(
     assert run(*given, "--out", tmp_path / "b", "--folds", "0", "--from", start) == 0
 
 
+@pytest.mark.slow
 def test_a_network_that_learnt_nothing_is_told(folder, tmp_path, capsys, monkeypatch):
     network = NETWORKS["m5lcad"]
     idle = replace(network, recipe=replace(network.recipe, rate=0.0))

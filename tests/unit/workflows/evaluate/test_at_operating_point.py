@@ -157,6 +157,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_result_verifies_and_says_where_it_was_read(folder: Path) -> None:
     compare_folder(folder, ComparisonChoice("careful", bootstraps=50, permutations=20))
     assert verify_folder(folder).is_good

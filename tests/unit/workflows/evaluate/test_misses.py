@@ -171,6 +171,7 @@ def test_every_miss_of_the_document_is_listed(made: Path) -> None:
         assert own["is_missed"].sum() == result.counts["missed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [MISS_FILE, FALSE_FILE])
 def test_verify_recomputes_them(folder: Path, name: str) -> None:
     assert verify_folder(folder).is_good
@@ -184,6 +185,7 @@ def test_verify_recomputes_them(folder: Path, name: str) -> None:
     assert [one.file for one in found.differences] == [name]
 
 
+@pytest.mark.slow
 def test_a_result_of_version_0_1_has_none_and_verifies(folder: Path) -> None:
     for name in (MISS_FILE, FALSE_FILE, MANIFEST):
         (folder / name).unlink()

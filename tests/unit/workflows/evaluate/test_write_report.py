@@ -56,6 +56,7 @@ def test_tables_are_written_as_csv(folder: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_folder_stays_verified(folder: Path) -> None:
     write_report(folder, ReportChoice(language="zh"))
     assert verify_folder(folder).is_good
@@ -199,6 +200,7 @@ def test_agreement_of_another_shape_is_refused(folder: Path, tmp_path: Path) -> 
         write_report(folder, ReportChoice(agreement=path))
 
 
+@pytest.mark.slow
 def test_pdf_is_written_on_demand(folder: Path) -> None:
     pytest.importorskip("typst", reason="typst (extra 'pdf') is not installed")
     written = write_report(folder, ReportChoice(is_pdf=True))

@@ -83,6 +83,7 @@ def called(
     )
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_evaluate_to_the_last_bit(
     packed: tuple[str, Path], test_set: Path, tmp_path: Path
 ) -> None:
@@ -152,6 +153,7 @@ def test_a_folder_is_whole_for_its_platform(packed: tuple[str, Path]) -> None:
         assert output["mount_path"] == str(PLATFORMS[platform].answer)
 
 
+@pytest.mark.slow
 def test_a_participant_reads_nothing_of_the_reference(
     packed: tuple[str, Path], tmp_path: Path
 ) -> None:
@@ -169,6 +171,7 @@ def test_a_participant_reads_nothing_of_the_reference(
     assert not (tmp_path / "answer.json").exists()
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_marks_is_told_with_its_line(
     packed: tuple[str, Path], tmp_path: Path
 ) -> None:

@@ -137,6 +137,7 @@ def test_an_unknown_rule_is_a_clear_error(findings: Path, tmp_path: Path) -> Non
     assert "there is no reference rule 'luna'. Did you mean 'luna16'?" in str(done.exception)
 
 
+@pytest.mark.slow
 def test_the_command_shows_how_a_score_depends_on_the_readers(
     findings: Path, tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ def run(algorithm: Algorithm, cases: Path, out: Path, **choice: object) -> RunSu
     return run_algorithm(algorithm, cases, out, RunChoice(**choice))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_folder_is_a_submission_with_every_case(tmp_path: Path) -> None:
     cases, out = images_set(tmp_path / "set"), tmp_path / "out"
     summary = run(counted(tmp_path / "mine", FAILING + MARKS + "echo said"), cases, out)
@@ -50,6 +51,7 @@ def test_the_folder_is_a_submission_with_every_case(tmp_path: Path) -> None:
     assert (out / "logs" / "scan-0.txt").read_text() == "said\n"
 
 
+@pytest.mark.slow
 def test_the_same_again_runs_nothing_and_only_failed_what_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +71,7 @@ def test_the_same_again_runs_nothing_and_only_failed_what_failed(
     assert given == [[], ["scan-1"]]
 
 
+@pytest.mark.slow
 def test_what_the_machine_spoilt_is_run_again_by_the_same_command(tmp_path: Path) -> None:
     cases, out = images_set(tmp_path / "set"), tmp_path / "out"
     image = cases / "images" / "scan-1.zraw"
@@ -82,6 +85,7 @@ def test_what_the_machine_spoilt_is_run_again_by_the_same_command(tmp_path: Path
     assert run(algorithm, cases, out).states == {"ok": 3}
 
 
+@pytest.mark.slow
 def test_another_algorithm_is_not_mixed_in(tmp_path: Path) -> None:
     cases, out = images_set(tmp_path / "set", 1), tmp_path / "out"
     run(counted(tmp_path / "mine"), cases, out)

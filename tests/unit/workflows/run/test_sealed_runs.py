@@ -68,6 +68,7 @@ def run(
     return run_algorithm(chosen, desk.sealed, out, choice, secret=secret, engine=engine)
 
 
+@pytest.mark.slow
 def test_a_run_stands_in_the_log_and_costs_no_look(desk: KeyedDesk, tmp_path: Path) -> None:
     chosen = algorithm(tmp_path / "mine")
     assert run(desk, chosen).states == {"ok": 4}
@@ -107,6 +108,7 @@ class Watched:
             yield number, function(task)
 
 
+@pytest.mark.slow
 def test_workers_are_sent_paths_never_keys_and_see_one_case_at_a_time(
     desk: KeyedDesk, tmp_path: Path
 ) -> None:
@@ -159,6 +161,7 @@ def test_words_of_the_algorithm_stay_behind(desk: KeyedDesk, tmp_path: Path) -> 
     assert not [path for path in out.rglob("*") if b"PIXELS" in path.read_bytes()]
 
 
+@pytest.mark.slow
 def test_the_same_algorithm_with_other_timings_is_the_same_look(
     desk: KeyedDesk, tmp_path: Path
 ) -> None:
@@ -174,6 +177,7 @@ def test_the_same_algorithm_with_other_timings_is_the_same_look(
     assert len(looks_of(read_audit(desk.sealed).events)) == 1
 
 
+@pytest.mark.slow
 def test_other_marks_or_states_are_another_look(desk: KeyedDesk, tmp_path: Path) -> None:
     run(desk, algorithm(tmp_path / "mine"))
     first = submission_digest(tmp_path / "out")

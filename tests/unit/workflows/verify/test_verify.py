@@ -40,6 +40,7 @@ def lines(found: Verification) -> list[str]:
     return [str(line) for line in (*found.problems, *found.differences)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["percentile", "bca", "jackknife"])
 def test_a_folder_of_version_01_is_verified(tmp_path: Path, method: str) -> None:
     folder = tmp_path / "old"

@@ -227,6 +227,7 @@ def test_a_scan_is_searched_in_slabs_as_if_in_one() -> None:
     assert len(part) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FINDERS)
 def test_a_finder_learns_to_find_a_ball(
     name: str, examples: Examples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -140,6 +140,7 @@ def texts(folder: Path) -> str:
     return "\n".join(path.read_bytes().decode("utf-8", "replace") for path in files)
 
 
+@pytest.mark.slow
 def test_a_developers_copy_names_nobody_else_and_no_case(desk: StudyDesk) -> None:
     written = texts(copy_for(desk, "A2", "A2"))
     assert "Betamed-finder-1" in written
@@ -151,6 +152,7 @@ def test_a_developers_copy_names_nobody_else_and_no_case(desk: StudyDesk) -> Non
     assert not re.search(r"\bn\d+\b", written)
 
 
+@pytest.mark.slow
 def test_others_are_absent_where_the_policy_does_not_show_them(tmp_path: Path) -> None:
     desk = evaluated_study(tmp_path, FIGURES)
     folder = copy_for(desk, "A2", "A2")
@@ -195,6 +197,7 @@ def test_a_copys_comparison_counts_no_few_nodules(
     assert found.differences
 
 
+@pytest.mark.slow
 def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path: Path) -> None:
     desk = evaluated_study(tmp_path, ROUNDED)
     folder = copy_for(desk, "A1")
@@ -230,6 +233,7 @@ def test_whose_copy_it_is_has_to_be_said(desk: StudyDesk) -> None:
         report_kept(desk.study_order(), ReportChoice(audience="developer"), desk.folder / "x")
 
 
+@pytest.mark.slow
 def test_another_result_is_not_replaced_but_the_own_is(desk: StudyDesk, plain: Path) -> None:
     with pytest.raises(InputError, match="holds another result"):
         report_kept(desk.study_order(), ReportChoice(), plain)
@@ -259,6 +263,7 @@ def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path)
         opened.reference()
 
 
+@pytest.mark.slow
 def test_no_report_is_made_of_a_withdrawn_patient(tmp_path: Path) -> None:
     desk = evaluated_study(tmp_path, FIGURES, algorithms=2)
     withdraw(desk.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
@@ -289,6 +294,7 @@ def test_killed_anywhere_a_report_is_whole_or_made_by_the_next_run(
     assert checked.is_good, checked.problems
 
 
+@pytest.mark.slow
 def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
     desk = made_up_study(tmp_path, VERDICT)
     (tmp_path / "criteria.toml").write_text(CRITERIA)
@@ -314,6 +320,7 @@ def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
     assert not re.search(r"0\.\d", (folder / "feedback.json").read_text())
 
 
+@pytest.mark.slow
 def test_at_the_level_cases_the_own_is_whole_and_others_are_not(tmp_path: Path) -> None:
     cases = FIGURES.replace('"figures"', '"cases"') + "\n[roster]\nshows_others = true\n"
     desk = evaluated_study(tmp_path, cases, algorithms=2)

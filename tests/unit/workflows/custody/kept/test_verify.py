@@ -104,6 +104,7 @@ def test_a_reporter_does_not_check_the_own_work(desk: StudyDesk) -> None:
     assert any("may not inspect" in str(one) for one in found.problems)
 
 
+@pytest.mark.slow
 def test_a_report_with_a_patient_who_was_withdrawn_is_not_computed_again(tmp_path: Path) -> None:
     desk = evaluated_study(tmp_path, REUSE, algorithms=2)
     report_kept(desk.study_order(), ReportChoice(), desk.folder / "lab")
