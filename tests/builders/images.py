@@ -56,6 +56,22 @@ def layer(files: dict[str, bytes | str]) -> bytes:
     return content.getvalue()
 
 
+def layer_of(*entries: tuple[str, bytes, str | bytes]) -> bytes:
+    """A layer of entries (name, tar type, content or link target) in this order, not checked."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name, kind, value in entries:
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.mode, entry.pax_headers = kind, 0o755, {"path": name}
+            if isinstance(value, str):
+                entry.linkname = value
+                tar.addfile(entry)
+            else:
+                entry.size = len(value)
+                tar.addfile(entry, io.BytesIO(value))
+    return content.getvalue()
+
+
 def layers() -> list[bytes]:
     """A system, a program on it, and a change that removes and replaces files."""
     system = {"bin/busybox": BUSYBOX.read_bytes(), "usr/x": b""}

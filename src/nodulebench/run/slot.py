@@ -14,6 +14,7 @@ from nodulebench.model.tables import MARK_SLICES, MARKS
 from nodulebench.run.contract.algorithm import Algorithm
 from nodulebench.run.contract.case_folder import PROFILES, write_case
 from nodulebench.run.contract.collect import OutputRefusedError, collect
+from nodulebench.run.contract.image import mount_target
 from nodulebench.run.contract.marks import DOUBTFUL, read_output
 from nodulebench.run.graphics import watched_cards
 from nodulebench.run.isolation.calls import DONE, READY, Answer, Calls, calls_of
@@ -82,11 +83,14 @@ class Slot:
     def job(self) -> Job:
         """What is started."""
         run, profile = self.algorithm.run, PROFILES[self.algorithm.run.profile]
-        mounts = (
+        image = self.algorithm.root
+        mounts: tuple[Mount, ...] = (
             *self.algorithm.mounts,
             Mount(self.scratch.input, profile.input),
             Mount(self.scratch.output, profile.output, is_writable=True),
         )
+        if image is not None:
+            mounts = tuple(replace(one, target=mount_target(image, one.target)) for one in mounts)
         return Job(
             command=(*self.algorithm.command, *profile.arguments),
             mounts=self.scratch.reachable(mounts),

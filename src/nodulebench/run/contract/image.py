@@ -9,8 +9,10 @@ import io
 import json
 import os
 import shutil
+import stat
 import subprocess
 import tarfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +22,9 @@ from typing import IO, Any
 from nodulebench.errors import InputError
 from nodulebench.run.contract.case_folder import PROFILES
 
-MOUNT_POINTS = ("proc", "dev", "sys", "tmp", "opt/ml/model", "opt/algorithm")
+_COVERED = ("proc", "dev", "sys", "tmp")
+"""Folders that every sandbox replaces with its own."""
+MOUNT_POINTS = (*_COVERED, "opt/ml/model", "opt/algorithm")
 _NAMES = ("etc/hosts", "etc/hostname", "etc/resolv.conf")
 """Files that engines lay their own over."""
 LARGEST_IMAGE_BYTES = 64 << 30
@@ -28,6 +32,19 @@ _ERASED, _ALL_ERASED = ".wh.", ".wh..wh..opq"
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
 _MOST_LINKS = 40
 _CHUNK = 1 << 20
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_UNUSABLE = (
+    tarfile.TarError,
+    EOFError,
+    OSError,
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    RecursionError,
+    zlib.error,
+)
+"""What the content of an archive can raise that is not an image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +86,45 @@ def unpack_image(archive: Path, root: Path, digest: str = "", space: Path | None
         wanted = config.get("rootfs", {}).get("diff_ids", [])
         if len(wanted) != len(layers):
             raise InputError.at(archive, f"has {len(layers)} layers, but names {len(wanted)}.")
+        most_bytes = LARGEST_IMAGE_BYTES
         for layer, whole in zip(layers, wanted, strict=True):
-            _add_layer(parts / layer, root, whole, archive)
-    except (tarfile.TarError, EOFError, OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError.at(archive, f"is no image that can be unpacked ({error}).") from error
+            most_bytes -= _add_layer(parts / layer, root, whole, archive, most_bytes)
+        _make_places(root)
+        return _started(config.get("config") or {}, found or config_digest, archive)
+    except _UNUSABLE as error:
+        what = f"cannot be unpacked as an image ({error})."
+        raise InputError.at(archive, what, "Build the image again and save it.") from error
     finally:
         shutil.rmtree(parts, ignore_errors=True)
-    _make_places(root)
-    return _started(config.get("config") or {}, found or config_digest, archive)
+
+
+def mount_target(root: Path, target: str) -> str:
+    """The path inside an unpacked image that a mount target leads to, free of links.
+
+    What makes the sandbox mounts there, and need not follow a link of the image itself.
+    """
+    return f"/{_inside(root, target).relative_to(root)}"
 
 
 def _make_places(root: Path) -> None:
-    """Make what is mounted over in a root that nobody can write to afterwards."""
+    """Make the mount points in a root that nobody can write to afterwards.
+
+    Raises:
+        ValueError: if links of the image lead a mount point to where nothing can be mounted.
+    """
+    for name in _COVERED:
+        if (root / name).is_symlink() or not (root / name).is_dir():
+            _erase(root, root / name)
+            (root / name).mkdir()
     layouts = (place for one in PROFILES.values() for place in (one.input, one.output))
     for place in (*MOUNT_POINTS, *layouts):
-        _inside(root, place).mkdir(parents=True, exist_ok=True)
-    _inside(root, "tmp").chmod(0o1777)
+        target = _inside(root, place)
+        parts = target.relative_to(root).parts
+        if not parts or (parts[0] in _COVERED and place not in _COVERED):
+            leads_to = "/".join(("", *parts)) or "/"
+            raise ValueError(f"'{place}' is a link to '{leads_to}', where nothing can be mounted")
+        target.mkdir(parents=True, exist_ok=True)
+    (root / "tmp").chmod(0o1777)
     for name in _NAMES:
         file = _inside(root, name)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -95,29 +135,39 @@ def _started(config: dict[str, Any], digest: str, archive: Path) -> Image:
     command = (*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ()))
     if not command:
         raise InputError.at(archive, "does not say what is started (no Entrypoint, no Cmd).")
-    pairs = (one.partition("=") for one in config.get("Env") or ())
-    environment = {name: value for name, _, value in pairs if name not in ("HOME", "TMPDIR")}
-    return Image(digest, tuple(map(str, command)), config.get("WorkingDir") or "/", environment)
+    variables = [one.partition("=") for one in config.get("Env") or ()]
+    environment = {name: value for name, _, value in variables if name not in ("HOME", "TMPDIR")}
+    folder = config.get("WorkingDir") or "/"
+    words = (*command, folder, *environment, *environment.values())
+    if "" in environment or any("\0" in word for word in words):  # would end a word early
+        raise ValueError("a word of its settings is empty or holds a null character")
+    return Image(digest, command, folder, environment)
 
 
 @contextmanager
 def _plain(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked if it is packed."""
-    with path.open("rb") as file:
-        start = file.read(4)
-    if start.startswith(_GZIP):
-        with gzip.open(path, "rb") as unpacked:
-            yield io.BufferedReader(unpacked)
-    elif start == _ZSTD:
-        program = shutil.which("zstd")
-        if program is None:
-            raise InputError.at(path, "is packed by zstd.", "Install the package zstd.")
-        with subprocess.Popen([program, "-dcq", str(path)], stdout=subprocess.PIPE) as process:  # noqa: S603
-            if process.stdout is None:
-                raise AssertionError("it was given a pipe")
-            yield process.stdout
-    else:
-        with path.open("rb") as file:
+    """The bytes of a file, decompressed if it is compressed; a link is not followed.
+
+    Raises:
+        OSError: if it is a link.
+        ValueError: if it is not a plain file.
+    """
+    with open(os.open(path, _OPEN_FLAGS), "rb") as file:  # noqa: PTH123 - Path follows links
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("it is not a plain file")
+        start = os.pread(file.fileno(), 4, 0)
+        if start.startswith(_GZIP):
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield io.BufferedReader(unpacked)
+        elif start == _ZSTD:
+            program = shutil.which("zstd")
+            if program is None:
+                raise InputError.at(path, "is packed by zstd.", "Install the package zstd.")
+            with subprocess.Popen([program, "-dcq"], stdin=file, stdout=subprocess.PIPE) as process:  # noqa: S603
+                if process.stdout is None:
+                    raise AssertionError("it was given a pipe")
+                yield process.stdout
+        else:
             yield file
 
 
@@ -220,55 +270,90 @@ class _Hashing(io.RawIOBase):
         return part
 
 
-def _add_layer(layer: Path, root: Path, diff_id: str, archive: Path) -> None:
-    """Lay the files of a layer over those below it."""
+def _add_layer(layer: Path, root: Path, diff_id: str, archive: Path, most_bytes: int) -> int:
+    """Put the files of a layer over those of the layers below; the bytes of its files.
+
+    Raises:
+        InputError: if the layer is not as its digest says, or its files have more bytes than that.
+        ValueError: if an entry would change something outside of the root.
+    """
+    written = 0
     with _plain(layer) as stream:
         hashing = _Hashing(stream)
         with tarfile.open(fileobj=hashing, mode="r|") as tar:
             for member in tar:
+                written += member.size  # of a sparse file, with its holes
+                if written > most_bytes:
+                    raise InputError.at(archive, "is larger than any image may be.")
                 _add(tar, member, root)
         while hashing.read(_CHUNK):  # what stands after the last file counts too
             pass
     if f"sha256:{hashing.hash.hexdigest()}" != diff_id:
         raise InputError.at(archive, f"the layer {diff_id} is not as its digest says.")
+    return written
 
 
 def _add(tar: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
-    name = PurePosixPath(member.name)
-    if name.name == _ALL_ERASED:
-        place = _inside(root, str(name.parent))
-        for one in list(place.iterdir()) if place.is_dir() else ():
-            _erase(one)
+    """Add an entry of a layer, or remove what it removes, always below the root.
+
+    Raises:
+        ValueError: if the entry names nothing below the root.
+    """
+    path = PurePosixPath(member.name)
+    folder, name = _inside(root, str(path.parent)), path.name
+    if name == _ALL_ERASED:
+        for child in list(folder.iterdir()) if folder.is_dir() else ():
+            _erase(root, child)
         return
-    above = _inside(root, str(name.parent))
-    if name.name.startswith(_ERASED):
-        _erase(above / name.name.removeprefix(_ERASED))
+    if name.startswith(_ERASED):
+        _erase(root, folder / _file_name(name.removeprefix(_ERASED), member))
         return
-    target = above / name.name if name.name not in ("", ".", "..") else above
-    above.mkdir(parents=True, exist_ok=True)
     if member.isdir():
+        target = folder / _file_name(name, member) if name else root
         if target.is_symlink() or (target.exists() and not target.is_dir()):
-            _erase(target)
-        target.mkdir(exist_ok=True)
+            _erase(root, target)
+        target.mkdir(parents=True, exist_ok=True)
         target.chmod(0o755)
         return
-    if target != root:
-        _erase(target)
+    target = folder / _file_name(name, member)
+    folder.mkdir(parents=True, exist_ok=True)
+    _erase(root, target)
     if member.issym():
         target.symlink_to(member.linkname)
     elif member.islnk():
         linked = PurePosixPath(member.linkname)
-        os.link(_inside(root, str(linked.parent)) / linked.name, target, follow_symlinks=False)
+        source = _inside(root, str(linked.parent)) / _file_name(linked.name, member)
+        os.link(source, target, follow_symlinks=False)
     elif member.isfile():
-        source = tar.extractfile(member)
-        if source is not None:
+        content = tar.extractfile(member)
+        if content is not None:
             with target.open("wb") as copy:
-                shutil.copyfileobj(source, copy, _CHUNK)
+                shutil.copyfileobj(content, copy, _CHUNK)
         target.chmod(0o755 if member.mode & 0o111 else 0o644)  # for whoever runs it
     # devices and pipes are left out: the sandbox has its own
 
 
-def _erase(path: Path) -> None:
+def _file_name(name: str, member: tarfile.TarInfo) -> str:
+    """A name that an entry of a layer gives to a file.
+
+    Raises:
+        ValueError: if it names a folder itself or the one above, or is not a name.
+    """
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise ValueError(f"the entry {member.name[:200]!r} of a layer does not name a file in it")
+    return name
+
+
+def _erase(root: Path, path: Path) -> None:
+    """Remove a file, a link or a folder that lies below a root.
+
+    Raises:
+        ValueError: if it does not, or the way to it leads through a link out of the root.
+    """
+    folder = path.parent.resolve()
+    is_below = folder == root.resolve() or root.resolve() in folder.parents
+    if not is_below or path.name in ("", ".", ".."):
+        raise ValueError(f"'{path}' lies outside of the image and is not removed")
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

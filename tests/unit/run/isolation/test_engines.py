@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 from builders.algorithms import algorithm_folder, needs_bubblewrap, needs_engine, small_volume
 from builders.hostile import HOSTILE
-from builders.images import MANIFEST, archive, layers, needs_busybox, oci
+from builders.images import DETECT, MANIFEST, archive, layer, layers, needs_busybox, oci
 from nodulebench.errors import InputError
 from nodulebench.run.contract.algorithm import read_algorithm, unpacked
 from nodulebench.run.isolation.bubblewrap import Bubblewrap
@@ -182,6 +183,53 @@ def test_an_image_of_grand_challenge_runs_as_it_is(
     run = read(folder, starts(isolation)())
     assert (run.state, run.measured["exit_code"]) == ("ok", 0), run.said
     assert run.marks.select("x_mm", "score").rows() == [(1.0, 0.5)]
+
+
+def image_with_model(folder: Path, files: dict[str, bytes], digest: str) -> Path:
+    """A folder with an image archive and a model."""
+    archive(files, folder / "image.tar")
+    manifest = MANIFEST.format(digest=digest).replace("[run]", '[run]\nmodel = "w"')
+    (folder / "algorithm.toml").write_text(manifest)
+    (folder / "w").mkdir()
+    (folder / "w" / "w").write_text("model")
+    return folder
+
+
+LINKED = {
+    "relative": {"input": "data/in", "output": "data/out", "opt/ml": "../usr/ml"},
+    "absolute": {"input": "/data/in", "output": "/data/out", "opt/ml": "/usr/ml"},
+    "above": {"input": "../../data/in", "output": "/../data/out", "opt/ml": "../../../usr/ml"},
+    "of bubblewrap": {"input": "/oldroot/in", "output": "/oldroot/out", "opt/ml": "/newroot/ml"},
+    "system": {"tmp": "/data", "proc": "/data", "dev": "../..", "sys": "."},
+}
+"""Links of an image in the paths of its mount points."""
+
+
+@needs_busybox
+@pytest.mark.parametrize("links", LINKED)
+@pytest.mark.parametrize(
+    "isolation",
+    [pytest.param(Bubblewrap, marks=needs_bubblewrap, id="no engine"), *ENGINES],
+)
+def test_mounts_follow_no_link_of_an_image_out_of_it(
+    tmp_path: Path, isolation: type[Isolation], links: str
+) -> None:
+    program = DETECT.replace("\n", '\ntest "$(cat /opt/ml/model/w)" = model || exit 4\n', 1)
+    change = {"opt/app/detect.sh": program.encode(), **LINKED[links]}
+    files, digest = oci([*layers(), layer(change)])
+    run = read(image_with_model(tmp_path / "mine", files, digest), starts(isolation)())
+    assert (run.state, run.measured["exit_code"]) == ("ok", 0), run.said
+    assert run.marks.height == 1
+
+
+@needs_busybox
+@needs_bubblewrap
+def test_bubblewrap_makes_no_folder_where_a_link_of_an_image_leads(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as outside:  # noqa: S108 - open to everybody
+        Path(outside).chmod(0o777)
+        files, digest = oci([*layers(), layer({"opt/ml": f"/oldroot{outside}"})])
+        read(image_with_model(tmp_path / "mine", files, digest), Bubblewrap())
+        assert list(Path(outside).iterdir()) == []
 
 
 def test_a_program_that_cannot_be_executed_is_its_own_fault(
