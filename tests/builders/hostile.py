@@ -114,6 +114,13 @@ open(sys.argv[2] + "/marks.csv", "w").write("seriesuid,coordX,coordY,coordZ,prob
         "failed",
         3,
     ),
+    "reads the variables of every process": Hostile(
+        "for file in /proc/[0-9]*/environ; do tr '\\0' '\\n' < \"$file\"; done 2> /dev/null |\n"
+        "grep -vE '^(PATH|LANG|HOME|TMPDIR|CUDA_VISIBLE_DEVICES|PWD|HOSTNAME|TERM|container)=' |\n"
+        "grep '=.' && exit 99; exit 3",
+        "failed",
+        3,
+    ),
     "sends signals to everybody": Hostile(
         "kill -9 -1 $PPID 1 2> /dev/null; kill -9 -1 2> /dev/null; exit 3", "failed", 3
     ),

@@ -192,6 +192,16 @@ def test_without_walls_a_program_finds_its_folders_by_its_arguments(tmp_path: Pa
     assert run.marks.height == 1
 
 
+def test_without_walls_a_program_is_given_no_variable_of_the_operator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NODULEBENCH_DATABASE", "a-password")
+    run = read(algorithm_folder(tmp_path / "mine", MARKS + "env"), Bare())
+    assert run.state == "ok"
+    assert "a-password" not in run.said
+    assert f"PATH={os.environ['PATH']}\n" in run.said  # programs that were installed by the user
+
+
 def test_a_sandbox_that_cannot_be_made_is_not_the_algorithm_s_fault(tmp_path: Path) -> None:
     folder = algorithm_folder(tmp_path / "mine")
 

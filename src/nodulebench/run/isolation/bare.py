@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from nodulebench.errors import InputError
+from nodulebench.run.isolation.inside import environment_of
 from nodulebench.run.isolation.sandbox import Job, Usage, close_streams
 
 
@@ -58,7 +59,7 @@ class Bare:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=places.get(job.folder, job.folder),
-            env=os.environ | dict(job.environment),
+            env={**environment_of(job), "PATH": os.environ.get("PATH", os.defpath)},
             start_new_session=True,
             bufsize=0,
         )

@@ -86,17 +86,19 @@ class Bubblewrap:
         """Start a program within namespaces of its own."""
         group = make_group(replace(job.limits, pids=job.limits.pids + _OWN_PROCESSES))
         told, tell = os.pipe()
-        calls = _filter()
+        calls, options = _filter(), os.memfd_create("options")
         try:
             entrances = group.entrances
-            words = ["sh", "-c", _ENTER, "sh", str(len(entrances)), *entrances]
-            words += [*_as_nobody(), *_bwrap(job, tell, calls)]
+            words = [_program("sh"), "-c", _ENTER, "sh", str(len(entrances)), *entrances]
+            words += [_program("env"), "-i", *_as_nobody()]  # the shell has set PWD
+            words += _from_file(_bwrap(job, tell, calls), len(job.command), options)
             process = subprocess.Popen(  # noqa: S603 - in the sandbox
                 words,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=(tell, calls),
+                env={},  # bwrap is the first process inside, where its own can be read
+                pass_fds=(tell, calls, options),
                 start_new_session=True,
                 bufsize=0,
             )
@@ -112,6 +114,7 @@ class Bubblewrap:
         finally:
             os.close(told)
             os.close(calls)
+            os.close(options)
             if tell >= 0:
                 os.close(tell)
             group.remove()
@@ -138,7 +141,33 @@ def _as_nobody() -> list[str]:
     if os.geteuid() != 0:
         return []
     who = (f"--reuid={SERVICE_ID}", f"--regid={SERVICE_ID}", "--clear-groups", "--inh-caps=-all")
-    return ["setpriv", *who]
+    return [_program("setpriv"), *who]
+
+
+def _program(name: str) -> str:
+    """The path of a program, since what starts the sandbox has no PATH.
+
+    Raises:
+        OSError: if it is not installed.
+    """
+    path = shutil.which(name)
+    if path is None:
+        raise OSError(f"{name} is not installed")
+    return path
+
+
+def _from_file(words: list[str], command_length: int, options: int) -> list[str]:
+    """The words for bwrap with its options in an open file: inside, its words can be read.
+
+    Raises:
+        ValueError: if an option holds the character that ends options there.
+    """
+    end = len(words) - command_length - 1  # the options end with "--"
+    if any("\0" in word for word in words):
+        raise ValueError("an option of bubblewrap holds a null character")
+    os.write(options, "\0".join(words[1:end]).encode("utf-8", "surrogateescape"))
+    os.lseek(options, 0, os.SEEK_SET)
+    return [_program(words[0]), "--args", str(options), *words[end:]]
 
 
 def _filter() -> int:

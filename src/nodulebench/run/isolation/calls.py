@@ -98,6 +98,7 @@ def calls_of(running: Running, *, by_http: bool) -> Iterator[Calls]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        env={},
         bufsize=0,
     )
     try:

@@ -5,19 +5,19 @@ The service has mounts of its own, so that what a slot needs lies in plain folde
 
 import hashlib
 import io
-import os
 import subprocess
 import tarfile
 import threading
 from pathlib import Path
 
-from nodulebench.run.isolation.engines import LABEL, Engine, Prepared, mounted
+from nodulebench.run.isolation.engines import LABEL, Engine, Prepared, client_environment, mounted
 from nodulebench.run.isolation.inside import machine_links, machine_parts
 from nodulebench.run.isolation.sandbox import Job
 from nodulebench.storage.process_folder import is_alive
 
 _IMAGE = "nodulebench-links"
 _COVERED = ("proc", "dev", "sys", "tmp")
+_PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy")
 
 
 class Docker(Engine):
@@ -41,7 +41,9 @@ class Docker(Engine):
         own: list[str] = []
         for target, source in parts.items():
             own += mounted(source, target)
-        return Prepared([self.name], dict(os.environ), [*own, self._image(links)])
+        for name in _PROXIES:  # else its client adds those of the operator's settings
+            own += ["--env", f"{name}=", "--env", f"{name.upper()}="]
+        return Prepared([self.name], client_environment(), [*own, self._image(links)])
 
     def _image(self, links: dict[str, str]) -> str:
         """The image with these links; where it is new, what killed runs left is removed first.
@@ -69,7 +71,11 @@ class Docker(Engine):
 
     def _ask(self, *words: str, given: bytes = b"") -> str:
         told = subprocess.run(  # noqa: S603
-            [self.name, *words], input=given, capture_output=True, check=False
+            [self.name, *words],
+            input=given,
+            capture_output=True,
+            check=False,
+            env=client_environment(),
         )
         if told.returncode:
             raise OSError(f"docker {words[0]}: {told.stderr.decode(errors='replace').strip()}")

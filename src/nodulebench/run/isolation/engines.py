@@ -38,6 +38,17 @@ _WITH_US = ("setpriv", "--pdeathsig=KILL", "--")
 _STARTS_S, _ENDS_S, _ANSWERS_S, _LOOKS_S = 300.0, 30.0, 120.0, 0.003
 _CANNOT_MAKE, _CANNOT_EXECUTE = 125, (126, 127)
 _PERIOD_US = 100_000
+_CLIENT_VARIABLES = (
+    "PATH",
+    "HOME",
+    "XDG_RUNTIME_DIR",
+    "DOCKER_HOST",
+    "DOCKER_CONFIG",
+    "DOCKER_CONTEXT",
+    "DOCKER_TLS_VERIFY",
+    "DOCKER_CERT_PATH",
+)
+"""What an engine's client needs to find its programs, its settings and its service."""
 _RUNTIMES = (b"runc", b"crun", b"exe\n")
 
 
@@ -157,7 +168,7 @@ class Engine(ABC):
         """
         if shutil.which(self.name) is None:
             raise InputError.at(self.name, "is not installed.", f"Install {self.package}.")
-        told = _call([self.name, *self.asks_version], dict(os.environ))
+        told = _call([self.name, *self.asks_version], client_environment())
         words = told.stdout.decode(errors="replace").split()
         if told.returncode or not words:
             raise InputError.at(self.name, f"does not answer: {_last(told)}")
@@ -212,6 +223,11 @@ class Prepared:
     environment: dict[str, str]
     root: list[str]
     """Words that name the root file system, and mounts that belong to it."""
+
+
+def client_environment() -> dict[str, str]:
+    """The variables of ours that an engine is given: it hands some of all others on."""
+    return {name: os.environ[name] for name in _CLIENT_VARIABLES if name in os.environ}
 
 
 def run_words(job: Job, group: str) -> list[str]:

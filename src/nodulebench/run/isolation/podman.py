@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from nodulebench.run.isolation.engines import Engine, Prepared, mounted
+from nodulebench.run.isolation.engines import Engine, Prepared, client_environment, mounted
 from nodulebench.run.isolation.inside import machine_links, machine_parts
 from nodulebench.run.isolation.sandbox import Job
 from nodulebench.run.isolation.seccomp import profile_of
@@ -46,6 +46,7 @@ class Podman(Engine):
         words = [self.name, "--root", f"{space}/store", "--runroot", f"{space}/r"]
         words += ["--storage-driver", "vfs"]
         own = ["--read-only-tmpfs=false", "--passwd=false", "--no-hosts", "--cgroups=no-conmon"]
+        own.append("--http-proxy=false")
         own.append(_processes())
         profile = space / _PROFILE
         own += [f"--security-opt=seccomp={profile}"] if profile.exists() else []
@@ -55,7 +56,7 @@ class Podman(Engine):
                 _make_root(root)
             for place in machine_parts():
                 own += mounted(place, place)
-        environment = {**os.environ, "CONTAINERS_CONF": str(settings)}
+        environment = {**client_environment(), "CONTAINERS_CONF": str(settings)}
         return Prepared(words, environment, [*own, "--rootfs", str(root)])
 
 

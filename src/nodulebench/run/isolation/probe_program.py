@@ -89,6 +89,31 @@ def _rights() -> "list[str]":
     return [name for name, value in wanted.items() if told.get(name, "").strip() != value]
 
 
+def _seen_of_others(allowed: "list[str]", folder: str) -> "list[str]":
+    """Variables that were not given to this program, and words of others that name a folder.
+
+    Both in all processes that can be seen, of variables their names.
+    """
+    seen = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
+        for variable in _entries(f"/proc/{pid}/environ"):
+            name, _, value = variable.partition("=")
+            if value and variable not in allowed and name not in allowed:
+                seen.append(name)
+        words = _entries(f"/proc/{pid}/cmdline")
+        seen += [word for word in words if folder in word and word not in sys.orig_argv]
+    return sorted(set(seen))
+
+
+def _entries(path: str) -> "list[str]":
+    """The entries of a file that a null character ends; none where it cannot be read."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return os.fsdecode(file.read()).split("\0")
+    except OSError:
+        return []
+
+
 def reach(given: dict[str, object]) -> dict[str, object]:
     """Try everything that ends by itself."""
     lo4, lo6 = given["lo4"], given["lo6"]
@@ -103,6 +128,7 @@ def reach(given: dict[str, object]) -> dict[str, object]:
         "writes_system": any(map(_writes, ("/probe", "/usr/probe", "/etc/probe"))),
         "reads_host": _reads(str(given["host_file"])),
         "sees_processes": len([one for one in os.listdir("/proc") if one.isdigit()]) > 8,  # noqa: PTH208
+        "sees_of_others": _seen_of_others(given["environment"], str(given["host_folder"])),  # type: ignore[arg-type]
         "fills_output": most is not None and _fills(f"{output}/probe", int(str(most))),
         "fills_tmp": _fills("/tmp/probe", int(str(given["tmp_bytes"]))),  # noqa: S108
         "writes_output": _writes(f"{output}/probe"),

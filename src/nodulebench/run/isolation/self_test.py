@@ -14,6 +14,7 @@ from typing import Any
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.run.isolation import probe_program
+from nodulebench.run.isolation.inside import environment_of
 from nodulebench.run.isolation.sandbox import MIB, Isolation, Job, Limits, Mount
 from nodulebench.run.isolation.scratch import Scratch, make_scratch, remove_scratch
 from nodulebench.run.isolation.watch import Ended, Said, watch
@@ -23,6 +24,7 @@ WALLS = (
     "input",
     "files",
     "processes",
+    "environment",
     "kernel",
     "output",
     "tmp",
@@ -34,6 +36,7 @@ WALLS = (
 _LIMITS = Limits(cpus=1.0, memory_bytes=64 * MIB, pids=24, output_bytes=4 * MIB)
 _EATEN_MB = 160
 _INPUT, _OUTPUT, _PROGRAM = "/input", "/output", "/opt/probe.py"
+_MAKERS_VARIABLES = ("PWD=/tmp", "HOSTNAME=case", "TERM=xterm", "container")
 _NETWORK = ("tcp4", "tcp6", "route", "abstract", "socket_file")
 _PATIENCE_S, _HANGS_S, _ENDS_S = 60.0, 0.3, 60.0
 """A machine may be busy; what hangs would do so for ten minutes."""
@@ -97,6 +100,8 @@ def _tried(isolation: Isolation, scratch: Scratch) -> dict[str, bool]:
             "output_bytes": _LIMITS.output_bytes if scratch.is_capped else None,
             "tmp_bytes": _LIMITS.tmp_bytes,
             "host_file": str(scratch.folder / "secret"),
+            "host_folder": str(scratch.folder),
+            "environment": _variables(),
         }
         (scratch.folder / "secret").write_text("secret")
         told, _ = _run(isolation, scratch, ("reach", json.dumps(given)), _PATIENCE_S)
@@ -113,6 +118,7 @@ def _tried(isolation: Isolation, scratch: Scratch) -> dict[str, bool]:
         "input": not found["writes_input"],
         "files": not found["writes_system"] and not found["reads_host"],
         "processes": not found["sees_processes"],
+        "environment": not found["sees_of_others"],
         "kernel": not found["makes_spaces"] and not found["rights"],
         "output": bool(found["writes_output"]) and not found["fills_output"] and is_watched,
         "tmp": not found["fills_tmp"],
@@ -120,6 +126,15 @@ def _tried(isolation: Isolation, scratch: Scratch) -> dict[str, bool]:
         "pids": found["forks"] <= _LIMITS.pids,
         "time": hung.is_late and took < _ENDS_S,
     }
+
+
+def _variables() -> list[str]:
+    """Variables that a process inside may have: those of its job and of who made the sandbox.
+
+    Of the latter some are known by name only; no value of them is the operator's.
+    """
+    given = environment_of(Job((), (), _LIMITS))
+    return [*(f"{name}={value}" for name, value in given.items()), *_MAKERS_VARIABLES]
 
 
 def _is_seen(isolation: Isolation, scratch: Scratch) -> bool:

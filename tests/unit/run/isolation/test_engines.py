@@ -13,7 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from builders.algorithms import algorithm_folder, needs_bubblewrap, needs_engine, small_volume
+from builders.algorithms import (
+    MARKS,
+    algorithm_folder,
+    needs_bubblewrap,
+    needs_engine,
+    small_volume,
+)
 from builders.hostile import HOSTILE
 from builders.images import DETECT, MANIFEST, archive, layer, layers, needs_busybox, oci
 from nodulebench.errors import InputError
@@ -92,6 +98,21 @@ def test_every_wall_and_limit_is_a_word_for_the_engine(tmp_path: Path) -> None:
         f"/dev/shm:rw,exec,nosuid,nodev,mode=1777,size={32 * MIB}",  # noqa: S108
     ):
         assert words.count(word) == 1, word
+
+
+@pytest.mark.parametrize("engine", [Podman, Docker])
+def test_an_engine_is_given_no_variable_that_it_could_hand_on(
+    engine: type[Engine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Docker, "_image", lambda *_: "image")
+    for name in ("HTTP_PROXY", "http_proxy", "DOCKER_PASSWORD", "LANG"):
+        monkeypatch.setenv(name, "a-password")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///run/mine.sock")
+    ready = engine().prepared(Job(("./x",), (), LIMITS, space=tmp_path))
+    assert "a-password" not in ready.environment.values()
+    assert ready.environment["DOCKER_HOST"] == "unix:///run/mine.sock"
+    stops_proxies = {Podman: ["--http-proxy=false"], Docker: ["http_proxy=", "HTTPS_PROXY="]}
+    assert set(stops_proxies[engine]) <= set(ready.root)
 
 
 def test_a_path_that_an_engine_would_take_apart_is_refused(tmp_path: Path) -> None:
@@ -225,11 +246,41 @@ def test_mounts_follow_no_link_of_an_image_out_of_it(
 @needs_busybox
 @needs_bubblewrap
 def test_bubblewrap_makes_no_folder_where_a_link_of_an_image_leads(tmp_path: Path) -> None:
-    with tempfile.TemporaryDirectory(dir="/tmp") as outside:  # noqa: S108 - open to everybody
+    with tempfile.TemporaryDirectory(dir="/tmp") as outside:
         Path(outside).chmod(0o777)
         files, digest = oci([*layers(), layer({"opt/ml": f"/oldroot{outside}"})])
         read(image_with_model(tmp_path / "mine", files, digest), Bubblewrap())
         assert list(Path(outside).iterdir()) == []
+
+
+SHOWS_PROCESSES = """
+for file in /proc/[0-9]*/environ /proc/[0-9]*/cmdline; do
+  { tr '\\0' '\\n' < "$file"; echo; } 2> /dev/null
+done
+env
+"""
+
+
+@pytest.mark.parametrize(
+    "isolation",
+    [pytest.param(Bubblewrap, marks=needs_bubblewrap, id="bubblewrap"), *ENGINES],
+)
+def test_a_program_reads_no_variable_and_no_path_of_the_operator(
+    tmp_path: Path, isolation: type[Isolation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts(isolation)
+    secret = "a-password-of-the-operator"  # noqa: S105
+    for name in ("NODULEBENCH_DATABASE", "HTTP_PROXY", "https_proxy", "container_x", "LS_COLORS"):
+        monkeypatch.setenv(name, f"{secret}-{name}")
+    here = tmp_path / "folder-of-the-operator"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    run = read(algorithm_folder(here / "mine", MARKS + SHOWS_PROCESSES), isolation())
+    assert run.state == "ok"
+    assert "HOME=/tmp" in run.said
+    assert secret not in run.said
+    assert "nodulebench" not in run.said  # of the folder for the sandbox's files
+    assert "folder-of-the-operator" not in run.said
 
 
 def test_a_program_that_cannot_be_executed_is_its_own_fault(

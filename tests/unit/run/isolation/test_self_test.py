@@ -89,6 +89,28 @@ def test_a_limit_that_is_silently_ignored_is_noticed(
     assert outcome().broken == (wall,)
 
 
+@pytest.mark.parametrize("is_secret", [True, False])
+def test_what_a_sandbox_shows_of_the_operator_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, is_secret: bool
+) -> None:
+    """A launcher that is given the environment of the operator, or mounts on its command line."""
+    start = subprocess.Popen
+
+    def leaky(words: list[str], **settings: object) -> "subprocess.Popen[bytes]":
+        if is_secret and "-i" in words:
+            words = [word for word in words if word != "-i"]
+            settings["env"] = {"PATH": "/bin", "PASSWORD_OF_THE_DATABASE": "1"}
+        return start(words, **settings)  # type: ignore[call-overload,no-any-return]
+
+    monkeypatch.setattr(bubblewrap.subprocess, "Popen", leaky)
+    if not is_secret:
+        monkeypatch.setattr(bubblewrap, "_from_file", lambda words, *_: words)
+    found = outcome()
+    assert found.broken == ("environment",), found.problem
+    with pytest.raises(InputError, match="does not hold: environment"):
+        found.refuse_broken()
+
+
 def test_where_none_holds_auto_says_why_and_takes_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
