@@ -23,6 +23,8 @@ hypothesis.settings.load_profile("nodulebench")
 TESTS = Path(__file__).parent
 FAST_FOLDERS = (TESTS / "unit", TESTS / "contracts")
 """Tests in other folders are slow by definition."""
+NETWORKS = TESTS / "unit" / "algorithms" / "networks"
+"""Its tests need PyTorch, which `make test` does not install."""
 CPU_LIMIT = 1.0
 """CPU seconds that a test may use without the marker ``slow``."""
 
@@ -30,7 +32,8 @@ CPU_LIMIT = 1.0
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of journeys, documentation, agreement, properties and benchmarks as slow."""
     for item in items:
-        if not any(item.path.is_relative_to(folder) for folder in FAST_FOLDERS):
+        is_fast = any(item.path.is_relative_to(folder) for folder in FAST_FOLDERS)
+        if not is_fast or item.path.is_relative_to(NETWORKS):
             item.add_marker(pytest.mark.slow)
 
 
@@ -66,9 +69,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """In CI, unmarked slow tests fail the run."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     is_worker = hasattr(session.config, "workerinput")
-    if os.environ.get("CI") and exitstatus == 0 and not is_worker and reporter is not None:
-        if _unmarked_slow_tests(reporter):
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if is_worker or exitstatus or reporter is None or not os.environ.get("CI"):
+        return
+    if _unmarked_slow_tests(reporter):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def _unmarked_slow_tests(reporter: pytest.TerminalReporter) -> list[str]:

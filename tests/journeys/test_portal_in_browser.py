@@ -20,7 +20,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra 'portal' is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from builders.portal import BROKEN, GOOD, SET, write_test_set  # noqa: E402
+from builders.portal import BROKEN, GOOD, SET, write_test_set
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium")

@@ -21,7 +21,7 @@ pydicom = pytest.importorskip("pydicom")
 pytest.importorskip("pynetdicom")
 pytest.importorskip("dicomweb_client")
 
-from builders.pacs_session import PLUGIN, send  # noqa: E402
+from builders.pacs_session import PLUGIN, send
 
 SESSION = ROOT / "tests" / "builders" / "pacs_session.py"
 

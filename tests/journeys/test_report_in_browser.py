@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
@@ -71,7 +72,7 @@ function look() {{
       paper: view.getComputedStyle(page.body).backgroundColor,
       ink: view.getComputedStyle(page.body).color,
       reading: plot.querySelector(".reading").textContent,
-      output: plot.querySelector(".legend output").textContent,
+      outputs: [...plot.querySelectorAll(".legend output")].map((one) => one.textContent),
       zoomed: plot.querySelector(".inside").getAttribute("viewBox"),
       empty: [...page.querySelectorAll("figure svg, .side svg")].filter(
         (one) => !one.closest("details:not([open]), [hidden]")
@@ -105,7 +106,8 @@ def report() -> str:
         comparisons=[comparison(rule_effects=rule_effects())],
         plan=plan(verdicts={"One": "failed"}),
     )
-    return render_html(document, curves_of(ONE), beside=Beside(flips=flips_of(ONE)))
+    curves = curves_of(ONE).filter((pl.col("algorithm") != "Two") | (pl.col("x") > 2))
+    return render_html(document, curves, beside=Beside(flips=flips_of(ONE)))
 
 
 @pytest.fixture(scope="module", params=list(SCHEMES))
@@ -191,7 +193,9 @@ def test_every_picture_is_drawn_at_both_widths(visit: Visit) -> None:
 def test_curve_can_be_read_and_zoomed_under_the_pages_own_policy(visit: Visit) -> None:
     for seen in (visit.phone, visit.desktop):
         assert re.fullmatch(r"At [\d.]+ false positives per case\. Drag to zoom\.", seen["reading"])
-        assert re.match(r"0\.\d{3} \(0\.\d{3}–[01]\.\d{3}\), score ≥ ", seen["output"])
+        first, second, _ = seen["outputs"]
+        assert re.match(r"0\.\d{3} \(0\.\d{3}–[01]\.\d{3}\), score ≥ ", first)
+        assert second == "–"  # nothing is known left of the first point of a curve
         assert seen["zoomed"] != "0 0 6400 4000"
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 pydicom = pytest.importorskip("pydicom")
 
-from builders.identified_slice import identified_slice, write_slice  # noqa: E402
-from nodulebench.deidentify.files import deidentify_file  # noqa: E402
-from nodulebench.deidentify.memory import Memory  # noqa: E402
-from nodulebench.deidentify.pseudonyms import Pseudonyms  # noqa: E402
+from builders.identified_slice import identified_slice, write_slice
+from nodulebench.deidentify.files import deidentify_file
+from nodulebench.deidentify.memory import Memory
+from nodulebench.deidentify.pseudonyms import Pseudonyms
 
 WORDS = ("Siemens", "Quentin", "Long", "小明", "B30f", "Sensation", "")
 CHANGES = st.fixed_dictionaries(

@@ -6,11 +6,12 @@ The long campaign is benchmarks/portal_fuzzed.py.
 
 import pytest
 
+pytest.importorskip("schemathesis")
+pytestmark = pytest.mark.slow
+
 from builders.fuzzed_api import fuzz
 from builders.portal import Browser
 from nodulebench.portal.site import Site
-
-pytest.importorskip("schemathesis")
 
 
 @pytest.mark.filterwarnings("ignore")

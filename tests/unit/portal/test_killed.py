@@ -11,6 +11,8 @@ from builders.killed_portal import trial
 from builders.postgres import Server, postgres_server, programs
 from builders.running_portal import RunningPortal
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest) -> Server | None:

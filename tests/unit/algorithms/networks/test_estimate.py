@@ -1,15 +1,16 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from nodulebench.algorithms.networks import FINDERS, NETWORKS, estimate  # noqa: E402
-from nodulebench.algorithms.networks.cross_validation import Course, train_without  # noqa: E402
-from nodulebench.algorithms.networks.estimate import (  # noqa: E402
+from nodulebench.algorithms.networks import FINDERS, NETWORKS, estimate
+from nodulebench.algorithms.networks.cross_validation import Course, train_without
+from nodulebench.algorithms.networks.estimate import (
     TIMED,
     WARMING,
     Pace,
@@ -18,10 +19,10 @@ from nodulebench.algorithms.networks.estimate import (  # noqa: E402
     seconds_of,
     seconds_of_a_step,
 )
-from nodulebench.algorithms.networks.examples import Examples, make_examples  # noqa: E402
-from nodulebench.algorithms.networks.finders.search import FoundPlaces  # noqa: E402
-from nodulebench.algorithms.networks.patches import scans_of  # noqa: E402
-from nodulebench.algorithms.networks.training import Check  # noqa: E402
+from nodulebench.algorithms.networks.examples import Examples, make_examples
+from nodulebench.algorithms.networks.finders.search import FoundPlaces
+from nodulebench.algorithms.networks.patches import scans_of
+from nodulebench.algorithms.networks.training import Check
 
 NAME = "m5lcad"
 RECIPE = replace(NETWORKS[NAME].recipe, steps=6, batch=4, check_every=2, tries=3)
@@ -44,7 +45,8 @@ def examples() -> Examples:
 
 
 def _clock(monkeypatch: pytest.MonkeyPatch, seconds: Iterator[float]) -> None:
-    monkeypatch.setattr(estimate.time, "perf_counter", lambda: next(seconds))
+    clock = SimpleNamespace(perf_counter=lambda: next(seconds))
+    monkeypatch.setattr(estimate, "time", clock)  # the real module serves pytest, too
 
 
 def test_a_step_takes_the_median_of_those_after_the_first(

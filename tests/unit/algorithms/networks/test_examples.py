@@ -6,11 +6,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from nodulebench.algorithms.networks.examples import (  # noqa: E402
+from nodulebench.algorithms.networks.examples import (
     Examples,
     read_examples,
 )
-from nodulebench.errors import InputError  # noqa: E402
+from nodulebench.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn  # noqa: E402
+from torch import nn
 
-from nodulebench.algorithms.networks import FINDERS, NETWORKS  # noqa: E402
-from nodulebench.algorithms.networks.folded import folded  # noqa: E402
+from nodulebench.algorithms.networks import FINDERS, NETWORKS
+from nodulebench.algorithms.networks.folded import folded
 
 OURS = {"twoscale": 0, "heatmap": 0, "znet_unet": 0}
 """Normalisations that are left; ZNET's residual network normalises before it convolves."""

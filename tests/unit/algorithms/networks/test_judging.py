@@ -4,15 +4,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from builders.small_network import RECIPE, SMALL, Small  # noqa: E402
-from nodulebench.algorithms.networks.examples import (  # noqa: E402
+from builders.small_network import RECIPE, SMALL, Small
+from nodulebench.algorithms.networks.examples import (
     Examples,
     join_examples,
 )
-from nodulebench.algorithms.networks.judging import area_under_roc, judge  # noqa: E402
-from nodulebench.algorithms.networks.looks import cube  # noqa: E402
-from nodulebench.algorithms.networks.network import Augment  # noqa: E402
-from nodulebench.algorithms.networks.training import (  # noqa: E402
+from nodulebench.algorithms.networks.judging import area_under_roc, judge
+from nodulebench.algorithms.networks.looks import cube
+from nodulebench.algorithms.networks.network import Augment
+from nodulebench.algorithms.networks.training import (
     train,
 )
 

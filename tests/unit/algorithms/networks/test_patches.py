@@ -3,13 +3,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hypothesis import given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-from scipy.ndimage import map_coordinates  # noqa: E402
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.ndimage import map_coordinates
 
-from nodulebench.algorithms.networks import patches as module  # noqa: E402
-from nodulebench.algorithms.networks.looks import SYMMETRY, cube, planes, together  # noqa: E402
-from nodulebench.algorithms.networks.patches import cut, scans_of  # noqa: E402
+from nodulebench.algorithms.networks import patches as module
+from nodulebench.algorithms.networks.looks import SYMMETRY, cube, planes, together
+from nodulebench.algorithms.networks.patches import cut, scans_of
 
 
 def a_scan(seed: int = 0, shape: tuple[int, int, int] = (9, 12, 11)) -> np.ndarray:

@@ -8,21 +8,21 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from builders.small_network import RECIPE, SMALL, Small, weights  # noqa: E402
-from nodulebench.algorithms.networks import training  # noqa: E402
-from nodulebench.algorithms.networks.examples import (  # noqa: E402
+from builders.small_network import RECIPE, SMALL, Small, weights
+from nodulebench.algorithms.networks import training
+from nodulebench.algorithms.networks.examples import (
     Examples,
 )
-from nodulebench.algorithms.networks.judging import area_under_roc, judge, patches_around  # noqa: E402
-from nodulebench.algorithms.networks.lessons import Lesson, batches, lesson_of  # noqa: E402
-from nodulebench.algorithms.networks.network import Augment, scaled  # noqa: E402
-from nodulebench.algorithms.networks.training import (  # noqa: E402
+from nodulebench.algorithms.networks.judging import area_under_roc, judge, patches_around
+from nodulebench.algorithms.networks.lessons import Lesson, batches, lesson_of
+from nodulebench.algorithms.networks.network import Augment, scaled
+from nodulebench.algorithms.networks.training import (
     Learner,
     patches_a_second,
     rate_at,
     train,
 )
-from nodulebench.errors import InputError  # noqa: E402
+from nodulebench.errors import InputError
 
 
 def test_a_network_learns_to_tell_balls_from_tubes(examples: Examples) -> None:

@@ -8,16 +8,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from safetensors.torch import save_file  # noqa: E402
+from safetensors.torch import save_file
 
-from nodulebench.algorithms.networks import NETWORKS, weights  # noqa: E402
-from nodulebench.algorithms.networks.card import SCHEMA, Card, recipe_facts  # noqa: E402
-from nodulebench.algorithms.networks.weights import (  # noqa: E402
+from nodulebench.algorithms.networks import NETWORKS, weights
+from nodulebench.algorithms.networks.card import SCHEMA, Card, recipe_facts
+from nodulebench.algorithms.networks.weights import (
     read_card,
     read_weights,
     write_weights,
 )
-from nodulebench.errors import InputError  # noqa: E402
+from nodulebench.errors import InputError
 
 CARD = Card(
     "m5lcad",

@@ -12,6 +12,7 @@ from urllib.request import urlopen
 import pytest
 
 pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow
 
 import nodulebench
 from builders.worker_tasks import behave, double, folder_of, slow_double, threads

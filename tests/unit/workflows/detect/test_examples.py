@@ -5,6 +5,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+pytest.importorskip("torch", reason="the extra 'networks' is not installed")
+pytestmark = pytest.mark.slow
+
+
 from builders.blocks import PLACE, block_voxels, write_blocks
 from builders.commands import run
 from nodulebench.algorithms.networks.examples import read_examples

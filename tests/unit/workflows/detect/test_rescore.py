@@ -1,7 +1,10 @@
 import numpy as np
 import polars as pl
 import pytest
-import torch
+
+torch = pytest.importorskip("torch", reason="the extra 'networks' is not installed")
+pytestmark = pytest.mark.slow
+
 
 from builders.commands import run
 from nodulebench.algorithms.networks import NETWORKS

@@ -4,24 +4,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="the extra 'networks' is not installed")
+pytestmark = pytest.mark.slow
 
-from nodulebench.algorithms.candidate import Candidates  # noqa: E402
-from nodulebench.algorithms.chest import Chest, see_chest  # noqa: E402
-from nodulebench.algorithms.classify.trained import TRAINED  # noqa: E402
-from nodulebench.algorithms.classify.weight_files import classifier_of  # noqa: E402
-from nodulebench.algorithms.classify.weight_files import (  # noqa: E402
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.chest import Chest, see_chest
+from nodulebench.algorithms.classify.trained import TRAINED
+from nodulebench.algorithms.classify.weight_files import classifier_of
+from nodulebench.algorithms.classify.weight_files import (
     write_weights as write_classifier,
 )
-from nodulebench.algorithms.networks import FINDERS, NETWORKS  # noqa: E402
-from nodulebench.algorithms.networks.card import Card  # noqa: E402
-from nodulebench.algorithms.networks.weights import write_weights  # noqa: E402
-from nodulebench.algorithms.unseen import Fold, series_digest  # noqa: E402
-from nodulebench.errors import InputError, UnknownNameError  # noqa: E402
-from nodulebench.imaging.lungs.segment import Lungs  # noqa: E402
-from nodulebench.imaging.volume import Volume, make_volume  # noqa: E402
-from nodulebench.workflows.detect import system as system_module  # noqa: E402
-from nodulebench.workflows.detect.system import (  # noqa: E402
+from nodulebench.algorithms.networks import FINDERS, NETWORKS
+from nodulebench.algorithms.networks.card import Card
+from nodulebench.algorithms.networks.weights import write_weights
+from nodulebench.algorithms.unseen import Fold, series_digest
+from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.imaging.lungs.segment import Lungs
+from nodulebench.imaging.volume import Volume, make_volume
+from nodulebench.workflows.detect import system as system_module
+from nodulebench.workflows.detect.system import (
     NOT_PROPOSED,
     System,
     agreed,
@@ -31,8 +32,8 @@ from nodulebench.workflows.detect.system import (  # noqa: E402
     system_names,
     with_places_of,
 )
-from nodulebench.workflows.detect.trained import classifiers  # noqa: E402
-from nodulebench.workflows.detect.trained.learnt import (  # noqa: E402
+from nodulebench.workflows.detect.trained import classifiers
+from nodulebench.workflows.detect.trained.learnt import (
     LUNA16,
     Learnt,
     learnt_by,

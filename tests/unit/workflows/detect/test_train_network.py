@@ -5,6 +5,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+pytest.importorskip("torch", reason="the extra 'networks' is not installed")
+pytestmark = pytest.mark.slow
+
+
 from builders.commands import run
 from nodulebench.algorithms.networks import NETWORKS
 from nodulebench.algorithms.networks.examples import make_examples, read_examples, write_examples

@@ -3,7 +3,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
+
+torch = pytest.importorskip("torch", reason="the extra 'networks' is not installed")
+pytestmark = pytest.mark.slow
+
+
 from safetensors.torch import save_file
 
 from builders.commands import run

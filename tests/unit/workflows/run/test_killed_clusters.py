@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow
 
 from builders.killed_clusters import VICTIMS, KilledClusters, killed_clusters
 from builders.killed_runs import CASES

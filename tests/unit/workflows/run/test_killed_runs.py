@@ -6,7 +6,7 @@ from builders.algorithms import needs_bubblewrap
 from builders.killed_runs import CASES, KilledRuns
 from nodulebench.storage.process_folder import is_alive
 
-pytestmark = needs_bubblewrap
+pytestmark = [needs_bubblewrap, pytest.mark.slow]
 SEEDS = (1, 2, 3)
 """Fifty are tried by benchmarks/run_isolated.py."""
 

@@ -12,6 +12,7 @@ from builders.keyed import make_keyed_desk, new_person
 from builders.places import ROOT
 
 pytest.importorskip("pyrage")
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
