@@ -12,6 +12,7 @@ import pytest
 from builders.algorithms import CALLS, MARKS, algorithm_folder, needs_bubblewrap, small_volume
 from builders.hostile import HOSTILE, LEFT
 from nodulebench.run.contract.algorithm import read_algorithm
+from nodulebench.run.isolation import scratch
 from nodulebench.run.isolation.bare import Bare
 from nodulebench.run.isolation.bubblewrap import Bubblewrap
 from nodulebench.run.isolation.sandbox import Isolation
@@ -200,6 +201,71 @@ def test_without_walls_a_program_is_given_no_variable_of_the_operator(
     assert run.state == "ok"
     assert "a-password" not in run.said
     assert f"PATH={os.environ['PATH']}\n" in run.said  # programs that were installed by the user
+
+
+READS_MODEL = MARKS + "cat /opt/ml/model/file ./lib/current\n"
+
+
+def algorithm_with_model(tmp_path: Path) -> tuple[Path, Path]:
+    """An algorithm whose program prints a file of its model, and a folder that is not its own."""
+    secret = tmp_path / "secret"
+    (secret / "model").mkdir(parents=True)
+    (secret / "model" / "file").write_text("the answers")
+    folder = algorithm_folder(tmp_path / "mine", READS_MODEL, 'model = "w/model"')
+    (folder / "w" / "model").mkdir(parents=True)
+    (folder / "w" / "model" / "file").write_text("weights ")
+    (folder / "lib").mkdir()
+    (folder / "lib" / "x.1").write_text("version 1")
+    (folder / "lib" / "current").symlink_to("../lib/x.1")
+    return folder, secret
+
+
+def exchange(place: Path, target: Path) -> None:
+    place.rename(place.with_name("moved"))
+    place.symlink_to(target)
+
+
+def test_a_program_follows_links_that_stay_in_its_folder(tmp_path: Path) -> None:
+    run = read(algorithm_with_model(tmp_path)[0])
+    assert (run.state, run.said) == ("ok", "weights version 1")
+
+
+@pytest.mark.parametrize("has_own_mounts", [True, False])
+@pytest.mark.parametrize("exchanged", ["w", "w/model", "."])
+def test_a_folder_that_became_a_link_after_it_was_checked_is_not_mounted(
+    tmp_path: Path, exchanged: str, has_own_mounts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not has_own_mounts:
+        monkeypatch.setattr(scratch, "_own_mounts", lambda: False)
+    folder, secret = algorithm_with_model(tmp_path)
+    algorithm = read_algorithm(folder)
+    target = {"w": secret, "w/model": secret / "model", ".": tmp_path / "moved"}[exchanged]
+    exchange(folder / exchanged, target)
+
+    def work() -> None:
+        with scratch_folder() as place, open_slot(algorithm, Bubblewrap(), place / "slot") as slot:
+            slot.read(small_volume(), "case-1")
+
+    with pytest.raises(OSError, match="is a link, or lies behind one, since it was checked"):
+        in_own_thread(work)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="others than root have no mounts of their own")
+def test_what_was_checked_is_mounted_even_if_its_path_is_exchanged_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, secret = algorithm_with_model(tmp_path)
+    mount = scratch._mount_again
+
+    def exchange_first(source: Path, place: Path, name: Path) -> None:
+        if name == folder / "w" / "model":
+            exchange(folder / "w", secret)
+        mount(source, place, name)
+
+    monkeypatch.setattr(scratch, "_mount_again", exchange_first)
+    run = read(folder)
+    assert (folder / "w").is_symlink()
+    assert (run.state, run.said) == ("ok", "weights version 1")
 
 
 def test_a_sandbox_that_cannot_be_made_is_not_the_algorithm_s_fault(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 import os
 import shutil
+import stat
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.marks.submission_folder import MANIFEST, read_declaration
 from nodulebench.model.algorithm import (
     AlgorithmManifest,
@@ -15,7 +17,8 @@ from nodulebench.model.algorithm import (
 )
 from nodulebench.run.contract.image import unpack_image
 from nodulebench.run.isolation.sandbox import Mount
-from nodulebench.storage.digest import bytes_digest, file_digest
+from nodulebench.storage.digest import bytes_digest, file_digest, folder_digest, paths_in
+from nodulebench.storage.file_names import in_a_line
 
 PLACE = "/opt/algorithm"
 """Where a program finds its own folder."""
@@ -56,14 +59,15 @@ def read_algorithm(folder: Path) -> Algorithm:
 
     Raises:
         InputError: if there is no manifest, it says nothing of how to run it, or names what is not
-            there.
+            there; if anything in the folder is a link out of it, or not a file.
     """
     file = folder / MANIFEST
-    if not file.is_file():
+    if not os.path.lexists(file):
         raise InputError.at(
             folder, f"has no {MANIFEST}.", "Make a template with: nodulebench algorithm new"
         )
-    manifest = read_declaration(file, str(file))
+    check_files(folder)
+    manifest = read_declaration(_path_in(folder, MANIFEST, str(file)), str(file))
     run = manifest.run
     if run is None:
         raise InputError.at(
@@ -71,21 +75,22 @@ def read_algorithm(folder: Path) -> Algorithm:
             "has no table [run], which says what is started.",
             "A template has one: nodulebench algorithm new",
         )
-    archive = folder / run.image if run.image else None
-    if archive is None:
+    root = folder.resolve()
+    archive, mounts = None, []
+    if run.image:
+        archive = _path_in(root, run.image, where := f"{file} field 'run.image'")
+        if not archive.is_file():
+            raise InputError.at(where, f"'{run.image}' is not there.")
+    else:
         _refuse_missing_program(folder, run, file)
         refuse_unreadable(folder)
-        mounts = [Mount(folder.resolve(), PLACE)]
-    else:
-        if not archive.is_file():
-            raise InputError.at(f"{file} field 'run.image'", f"'{run.image}' is not there.")
-        mounts = []
+        mounts.append(Mount(root, PLACE, below=root.parent))
     if run.model:
-        model = folder / run.model
+        model = _path_in(root, run.model, where := f"{file} field 'run.model'")
         if not model.is_dir():
-            raise InputError.at(f"{file} field 'run.model'", f"'{run.model}' is no folder there.")
-        mounts.append(Mount(model.resolve(), MODEL))
-    digest = file_digest(folder)
+            raise InputError.at(where, f"'{run.model}' is no folder there.")
+        mounts.append(Mount(model, MODEL, below=root.parent))
+    digest = folder_digest(folder)
     return Algorithm(manifest, run, digest, tuple(mounts), run.command, archive=archive)
 
 
@@ -95,7 +100,11 @@ def read_archive(archive: Path, profile: RunProfile) -> Algorithm:
     Args:
         archive: docker save or an OCI layout.
         profile: the layout that it knows; on grand-challenge its input is a chest CT.
+
+    Raises:
+        InputError: if it is a link.
     """
+    check_files(archive)
     inputs = (RunInput.model_validate(_CHEST_CT),) if profile == "grand-challenge" else ()
     run = RunContract(image=archive.name, profile=profile, inputs=inputs)
     name = archive.name.partition(".")[0] or archive.name
@@ -126,19 +135,72 @@ def unpacked(algorithm: Algorithm, folder: Path) -> Algorithm:
 def _refuse_missing_program(folder: Path, run: RunContract, file: Path) -> None:
     program = run.command[0]
     where = f"{file} field 'run.command'"
+    if any("\0" in word for word in run.command):
+        raise InputError.at(where, "holds a null character.", "Remove it.")
+    if ".." in PurePosixPath(program).parts:
+        raise InputError.at(where, f"'{program}' must not have '..'.", "Write its plain path.")
     if "/" not in program:
         if shutil.which(program, path="/usr/local/bin:/usr/bin:/bin") is None:
             what = f"'{program}' is no program of this machine."
             raise InputError.at(where, what, f"For one of the folder write './{program}'.")
         return
-    place = Path(program) if program.startswith("/") else folder / program
     if program.startswith("/") and not program.startswith("/usr/"):
         remedy = "Put it into the algorithm's folder, and name it from there."
         raise InputError.at(where, f"'{program}' would not be seen in the sandbox.", remedy)
+    place = Path(program) if program.startswith("/") else _path_in(folder, program, where)
     if not place.is_file():
         raise InputError.at(where, f"'{program}' is not there.")
     if not os.access(place, os.X_OK):
         raise InputError.at(where, f"'{program}' may not be executed.", f"chmod +x {place}")
+
+
+def check_files(given: Path) -> None:
+    """Refuse an algorithm or weights that bring in what lies elsewhere, or what is not a file.
+
+    Links that stay in the folder are accepted: programs follow them in the sandbox, we never do.
+
+    Raises:
+        InputError: with every such problem.
+    """
+    if given.is_symlink():
+        raise InputError.at(given, "is a link.", "Name what it leads to.")
+    try:
+        paths = [given, *(paths_in(given) if given.is_dir() else ())]
+        refuse_any(problem for path in paths for problem in _problems_of(path, given))
+    except OSError as error:
+        raise InputError.at(given, f"cannot be read: {error}.", "Check its permissions.") from error
+
+
+def _problems_of(path: Path, folder: Path) -> Iterator[Problem]:
+    where, mode = in_a_line(str(path)), path.lstat().st_mode
+    if path != folder and "\n" in path.name:  # the digest has a line for each name
+        yield Problem(where, "has a line end in its name.", "Rename it.")
+    if stat.S_ISLNK(mode):
+        target = os.readlink(path)  # noqa: PTH115 - as it stands
+        way = os.path.normpath(path.parent.relative_to(folder) / target)
+        is_inside = Path(os.path.realpath(path)).is_relative_to(folder.resolve())
+        if target.startswith("/") or way.split("/")[0] == ".." or not is_inside:
+            what = f"is a link to '{in_a_line(target)}', which leaves the folder."
+            yield Problem(where, what, "Put a copy of what it leads to in its place.")
+    elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        pipes = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
+        kind = pipes.get(stat.S_IFMT(mode), "device")
+        yield Problem(where, f"is a {kind}, not a file or folder.", "Remove it.")
+
+
+def _path_in(folder: Path, name: str, where: str) -> Path:
+    """The path of a file or folder that a manifest names; whether it exists is not checked.
+
+    Raises:
+        InputError: if it is a link or lies behind one.
+    """
+    path = folder
+    for part in PurePosixPath(name).parts:
+        path /= part
+        if path.is_symlink():
+            what = f"'{name}' is a link or lies behind one."
+            raise InputError.at(where, what, "Put the file or folder itself there.")
+    return path
 
 
 def refuse_unreadable(folder: Path) -> None:
@@ -149,7 +211,7 @@ def refuse_unreadable(folder: Path) -> None:
     """
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return
-    for path in (folder, *sorted(folder.rglob("*"))):
+    for path in (folder, *(paths_in(folder) if folder.is_dir() else ())):
         wanted = 0o005 if path.is_dir() else 0o004
         if not path.is_symlink() and path.stat().st_mode & wanted != wanted:
             what = "may not be read by others, as whom the algorithm runs."

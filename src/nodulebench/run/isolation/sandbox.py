@@ -23,6 +23,8 @@ class Mount:
     source: Path
     target: str
     is_writable: bool = False
+    below: Path | None = None
+    """A folder above the source; from there on no part of its path may be a link."""
 
 
 @dataclass(frozen=True, slots=True)

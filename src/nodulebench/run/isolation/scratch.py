@@ -5,9 +5,11 @@ sees, with a part of fixed size for what the program writes. Elsewhere it is a p
 """
 
 import ctypes
+import errno
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -70,19 +72,24 @@ class Scratch:
         """The same mounts from places that the program's user can come to, whatever lies above.
 
         Raises:
-            OSError: if one cannot be made.
+            OSError: if one cannot be made, or its source is a link by now.
         """
-        return tuple(map(self._reachable, mounts)) if self.is_capped else tuple(mounts)
+        return tuple(map(self._reachable, mounts))
 
     def _reachable(self, mount: Mount) -> Mount:
         if mount.source.is_relative_to(self.folder):
             return mount
         name = hashlib.sha256(os.fsencode(mount.source)).hexdigest()[:16]
         place = self.folder / "mounts" / name
-        if not place.exists():
+        if self.is_capped and place.exists():
+            return replace(mount, source=place)
+        with _opened(mount) as source:
+            if not self.is_capped:
+                return mount
             place.parent.mkdir(mode=0o755, exist_ok=True)
-            place.mkdir() if mount.source.is_dir() else place.touch()
-            _mount_again(mount.source, place)
+            place.mkdir() if stat.S_ISDIR(os.fstat(source).st_mode) else place.touch()
+            # what is open is mounted, whatever lies at its path by now
+            _mount_again(Path(f"/proc/self/fd/{source}"), place, mount.source)
         return replace(mount, source=place)
 
     def discard(self, folder: Path) -> None:
@@ -185,11 +192,33 @@ def _mount_memory(place: Path, size: int) -> bool:
     return bool(made == 0)
 
 
-def _mount_again(source: Path, place: Path) -> None:
+def _mount_again(source: Path, place: Path, name: Path) -> None:
     names = os.fsencode(source), os.fsencode(place)
     if _libc().mount(*names, None, _AGAIN | _ALL_BELOW, None) != 0:
         number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), str(source))
+        raise OSError(number, os.strerror(number), str(name))
+
+
+@contextmanager
+def _opened(mount: Mount) -> Iterator[int]:
+    """The source of a mount, opened without following a link below its folder.
+
+    Raises:
+        OSError: if it does not exist, or is a link or lies behind one.
+    """
+    folder = mount.below or mount.source
+    source = os.open(folder, os.O_PATH)
+    try:
+        for part in mount.source.relative_to(folder).parts:
+            inner = os.open(part, os.O_PATH | os.O_NOFOLLOW, dir_fd=source)
+            os.close(source)
+            source = inner
+            if stat.S_ISLNK(os.fstat(source).st_mode):
+                what = "is a link, or lies behind one, since it was checked"
+                raise OSError(errno.ELOOP, what, str(mount.source))
+        yield source
+    finally:
+        os.close(source)
 
 
 def _libc() -> ctypes.CDLL:

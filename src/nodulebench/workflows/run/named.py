@@ -10,6 +10,7 @@ from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.model.algorithm import RunProfile
 from nodulebench.run.contract.algorithm import (
     Algorithm,
+    check_files,
     command_algorithm,
     read_algorithm,
     read_archive,
@@ -24,6 +25,8 @@ from nodulebench.workflows.detect.trained.given import WeightFile, given_weights
 PROGRAM = "nodulebench.workflows.detect.as_program"
 WEIGHTS = "/opt/weights"
 """Where a program finds the weights that it was given, by their number."""
+_SAME_NUMBERS = ("OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE")
+"""Variables that change the last digits of scores: without them ``detect`` would give others."""
 
 
 def named_algorithm(
@@ -61,6 +64,7 @@ def named_algorithm(
             "is a command, which `run` keeps apart from this machine.",
             "Put the program into a folder with an algorithm.toml: nodulebench algorithm new",
         )
+    _check_weights(weights)
     try:
         system = read_system(given, weights)
     except UnknownNameError as error:
@@ -80,6 +84,7 @@ def named_algorithms(given: Sequence[str], weights: Sequence[Path] = ()) -> list
     Raises:
         InputError: if one is no algorithm, or a file of weights is of none of them.
     """
+    _check_weights(weights)
     files = given_weights(weights)
     own = {one: [] if Path(one).exists() else _own_weights(one, files) for one in given}
     taken = {file for some in own.values() for file in some}
@@ -91,6 +96,12 @@ def named_algorithms(given: Sequence[str], weights: Sequence[Path] = ()) -> list
                 "Leave it out, or name it: a+b.",
             )
     return [named_algorithm(one, None, [file.path for file in own[one]]) for one in given]
+
+
+def _check_weights(weights: Sequence[Path]) -> None:
+    for path in weights:
+        if os.path.lexists(path):  # that nothing is there is said where it is read
+            check_files(path)
 
 
 def _own_weights(name: str, files: Sequence[WeightFile]) -> list[WeightFile]:
@@ -114,7 +125,11 @@ def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algori
     outside = [one for one in seen if not one.is_relative_to("/usr")]
     needed = [one for one in outside if not any(other in one.parents for other in outside)]
     mounts = [
-        Mount(path.resolve(), f"{WEIGHTS}/{number}" + ("" if path.is_dir() else f"/{path.name}"))
+        Mount(
+            path.resolve(),
+            f"{WEIGHTS}/{number}" + ("" if path.is_dir() else f"/{path.name}"),
+            below=path.parent.resolve(),
+        )
         for number, path in enumerate(weights)
     ]
     for mount in mounts:
@@ -123,7 +138,7 @@ def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algori
     environment = {
         "PYTHONPATH": str(Path(nodulebench.__file__).parent.parent),
         "PYTHONDONTWRITEBYTECODE": "1",
-        **{name: os.environ[name] for name in ("OPENBLAS_NUM_THREADS",) if name in os.environ},
+        **{name: os.environ[name] for name in _SAME_NUMBERS if name in os.environ},
     }
     return command_algorithm(
         system.name,

@@ -71,6 +71,21 @@ def test_weights_are_for_systems_of_the_package(tmp_path: Path) -> None:
         named_algorithm(str(folder), weights=[network_weights(tmp_path / "w", 0)])
 
 
+def test_weights_that_are_a_link_or_hold_one_that_leaves_are_refused(tmp_path: Path) -> None:
+    weights = network_weights(tmp_path / "w", 0)
+    file = weights / "m5lcad-0.safetensors"
+    (tmp_path / "folder").symlink_to(weights)
+    (tmp_path / "file.safetensors").symlink_to(file)
+    for given in (tmp_path / "folder", tmp_path / "file.safetensors"):
+        with pytest.raises(InputError, match=r"is a link\. Name what it leads to"):
+            named_algorithm("largecad+m5lcad", weights=[given])
+        with pytest.raises(InputError, match=r"is a link\. Name what it leads to"):
+            named_algorithms(("largecad+m5lcad",), [given])
+    (weights / "reference.csv").symlink_to(tmp_path / "reference.csv")
+    with pytest.raises(InputError, match=r"reference\.csv: is a link .* which leaves the folder"):
+        named_algorithm("largecad+m5lcad", weights=[weights])
+
+
 def test_algorithms_side_by_side_take_the_weights_that_are_their_own(tmp_path: Path) -> None:
     m5lcad = network_weights(tmp_path / "a", 0)
     cadimi = network_weights(tmp_path / "b", 0, name="cadimi")
