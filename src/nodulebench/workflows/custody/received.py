@@ -55,10 +55,13 @@ def held_copy(marks: Path) -> Iterator[Path]:
 
 
 def _copy(marks: Path, copy: Path) -> None:
+    if marks.is_symlink():
+        _refuse_links([marks])
     if not marks.is_dir():
         if marks.exists() and not marks.is_file():  # a device never ends
             raise InputError.at(shown(str(marks)), "is no file.", "Send files themselves.")
-        shutil.copyfile(marks, copy)
+        shutil.copyfile(marks, copy, follow_symlinks=False)
+        _refuse_links([copy])  # it may have become one meanwhile
         return
     parts = sorted(marks.rglob("*"))
     _refuse_links(parts)

@@ -125,6 +125,16 @@ def test_a_submission_brings_in_no_file_that_was_not_sent(tmp_path: Path) -> Non
     assert "00ff" not in str(told.value)
 
 
+@pytest.mark.parametrize("target", ["vault.key", "set", "nothing"])
+def test_a_submission_that_is_itself_a_link_is_refused(tmp_path: Path, target: str) -> None:
+    (tmp_path / "vault.key").write_text("nodulebench-vault-key-1 00ff\n")
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "marks.csv").write_text(HEADER)
+    (tmp_path / "sent.csv").symlink_to(target)
+    with pytest.raises(InputError, match=r"sent\.csv: is a link, or no file\. Send"):
+        held_copy(tmp_path / "sent.csv").__enter__()
+
+
 def test_a_file_that_becomes_a_link_while_it_is_copied_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
