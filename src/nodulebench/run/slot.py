@@ -90,7 +90,9 @@ class Slot:
             Mount(self.scratch.output, profile.output, is_writable=True),
         )
         if image is not None:
-            mounts = tuple(replace(one, target=mount_target(image, one.target)) for one in mounts)
+            mounts = tuple(
+                replace(each, target=mount_target(image, each.target)) for each in mounts
+            )
         return Job(
             command=(*self.algorithm.command, *profile.arguments),
             mounts=self.scratch.reachable(mounts),

@@ -88,7 +88,8 @@ def read_algorithm(folder: Path) -> Algorithm:
     if run.model:
         model = _path_in(root, run.model, where := f"{file} field 'run.model'")
         if not model.is_dir():
-            raise InputError.at(where, f"'{run.model}' is no folder there.")
+            what = f"'{run.model}' is not a folder of the algorithm."
+            raise InputError.at(where, what, "Name the folder with its model, or leave it out.")
         mounts.append(Mount(model, MODEL, below=root.parent))
     digest = folder_digest(folder)
     return Algorithm(manifest, run, digest, tuple(mounts), run.command, archive=archive)

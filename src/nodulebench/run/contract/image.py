@@ -135,7 +135,7 @@ def _started(config: dict[str, Any], digest: str, archive: Path) -> Image:
     command = (*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ()))
     if not command:
         raise InputError.at(archive, "does not say what is started (no Entrypoint, no Cmd).")
-    variables = [one.partition("=") for one in config.get("Env") or ()]
+    variables = [entry.partition("=") for entry in config.get("Env") or ()]
     environment = {name: value for name, _, value in variables if name not in ("HOME", "TMPDIR")}
     folder = config.get("WorkingDir") or "/"
     words = (*command, folder, *environment, *environment.values())

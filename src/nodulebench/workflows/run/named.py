@@ -100,7 +100,7 @@ def named_algorithms(given: Sequence[str], weights: Sequence[Path] = ()) -> list
 
 def _check_weights(weights: Sequence[Path]) -> None:
     for path in weights:
-        if os.path.lexists(path):  # that nothing is there is said where it is read
+        if os.path.lexists(path):  # a missing file is reported when it is read
             check_files(path)
 
 

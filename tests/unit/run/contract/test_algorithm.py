@@ -40,7 +40,7 @@ def test_any_changed_file_is_another_algorithm(tmp_path: Path) -> None:
         ('["./run.sh"]', '["no-such-program"]', r"no program of this machine\. For one of"),
         ('["./run.sh"]', '["/opt/x"]', "would not be seen in the sandbox"),
         ('["./run.sh"]', '["./algorithm.toml"]', r"may not be executed\. chmod \+x"),
-        ("[run]", '[run]\nmodel = "none"', "'none' is no folder there"),
+        ("[run]", '[run]\nmodel = "none"', r"'none' is not a folder of the algorithm\. Name the"),
     ],
 )
 def test_what_cannot_be_run_is_told(tmp_path: Path, written: str, instead: str, told: str) -> None:
@@ -83,7 +83,7 @@ def test_an_archive_by_itself_is_an_algorithm_of_its_layout(tmp_path: Path) -> N
 
 
 def with_model(tmp_path: Path) -> Path:
-    """An algorithm with a model, and beside it a folder that it must not reach."""
+    """An algorithm with a model, next to a folder that it must not reach."""
     secret = tmp_path / "secret"
     (secret / "deep").mkdir(parents=True)
     (secret / "reference.csv").write_text("the answers")
@@ -167,7 +167,7 @@ def test_no_link_of_an_algorithm_is_followed(tmp_path: Path) -> None:
             wrong.append(f"{name}: accepted")
         except InputError as error:
             if not all(
-                re.search(f": .*{message}.*\\. [A-Z]", one) for one in str(error).split("\n")
+                re.search(f": .*{message}.*\\. [A-Z]", line) for line in str(error).split("\n")
             ):
                 wrong.append(f"{name}: {error}")
     assert wrong == []
@@ -196,7 +196,7 @@ def test_a_device_in_an_algorithm_is_refused(tmp_path: Path, kind: int) -> None:
         ('"w/model"', '"w/../../secret"', "does not lie within the folder"),
         ('"w/model"', '"/etc"', "does not lie within the folder"),
         ('"w/model"', '"."', "does not lie within the folder"),
-        ('"w/model"', '"w/model/file"', "is no folder there"),
+        ('"w/model"', '"w/model/file"', "is not a folder of the algorithm"),
     ],
 )
 def test_a_path_that_leaves_the_folder_is_refused(

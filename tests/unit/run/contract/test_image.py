@@ -234,8 +234,8 @@ def test_a_whiteout_removes_only_what_lies_below_the_root(
     root = place / "s" / "root"
     unpack_image(archive(files, place / "x.tar"), root)
     assert (place / "c").read_bytes() == b"must stay"
-    found = {path for path, value in contents(root).items() if isinstance(value, bytes)}
-    assert {path for path in found if not path.startswith("etc/")} == is_left
+    files_left = {path for path, value in contents(root).items() if isinstance(value, bytes)}
+    assert {path for path in files_left if not path.startswith("etc/")} == is_left
 
 
 def test_nothing_outside_of_a_root_can_be_erased(tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_an_archive_reads_and_writes_only_its_own_parts(
     before = contents(tmp_path)
     with pytest.raises(InputError, match=r"x\.tar"):
         unpack_image(path, tmp_path / "s" / "root")
-    assert {name: one for name, one in contents(tmp_path).items() if name != "s"} == before
+    assert {name: value for name, value in contents(tmp_path).items() if name != "s"} == before
 
 
 @pytest.mark.parametrize("bits", [0o4755, 0o2755, 0o6755])
@@ -359,7 +359,7 @@ def test_mount_points_of_an_image_lie_in_it(
     else:
         with pytest.raises(InputError, match=r"x\.tar: .*'\S+' is a link to '/.*Build"):
             unpack_image(path, root)
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["outside", "s", "x.tar"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["outside", "s", "x.tar"]
     assert list(outside.iterdir()) == []
     assert stat.S_IMODE(outside.stat().st_mode) == 0o700
 
