@@ -1,8 +1,11 @@
 """Document and curves -> what an algorithm's developer may see: aggregates of the own algorithm.
 
 What is left out here cannot be shown by anything that draws the report afterwards. A whole curve
-with its thresholds would say of every single mark whether it is a hit, so curves are thinned to
-fixed places and lose their thresholds.
+with its thresholds would say of every single mark whether it is a hit, so curves lose their
+thresholds and all points but a few. A FROC passes the points that the document discloses as
+numbers: its readings, and the operating point or, without one, its end. These points disclose
+nothing new, and the line agrees with the markers. Between them the curve is read at every tenth
+step, but not within ten steps of such a point.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.language.audience import WITHHELD, for_developers
+from nodulebench.model.arrays import FloatArray
 from nodulebench.model.documents.comparison import ComparisonDocument
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.documents.summaries import (
@@ -37,6 +41,12 @@ GRID = {
 LEAST_STEPS = 10
 """So many steps of a curve, one or more marks each, are told together: who knows the order of the
 own marks would learn from each step whether its mark is a hit."""
+BANDS = ("froc_low", "froc_high")
+DECIMALS = 3
+"""Decimals of a band, and at least those of the document. The ends of a band are sums over cases
+with known weights: all their digits would disclose which nodules were hit."""
+TINY = 1e-9
+"""More than the rounding error of a rate."""
 
 
 def developers_document(
@@ -123,35 +133,85 @@ def only_algorithm(document: Document, name: str) -> Document:
     )
 
 
-def developers_curves(curves: pl.DataFrame) -> pl.DataFrame:
-    """Every curve at fixed places, without thresholds."""
-    parts = [
-        _thinned(part)
-        for part in curves.partition_by("algorithm", "rule", "curve", maintain_order=True)
+def developers_curves(curves: pl.DataFrame, document: Document | None = None) -> pl.DataFrame:
+    """A few points of every curve, without thresholds.
+
+    A curve that was thinned before stays as it is: its thresholds are null.
+
+    Args:
+        curves: the table in curves.parquet.
+        document: what the developer sees; a FROC passes the points that it discloses. None: no
+            point is disclosed.
+    """
+    known = () if document is None else document.results
+    results = {(algorithm.name, rule): result for algorithm, rule, result in known}
+    parts = curves.partition_by("algorithm", "rule", "curve", maintain_order=True, as_dict=True)
+    thinned = [
+        part
+        if part["threshold"].null_count() == part.height
+        else _thinned(part, str(name), results.get((str(algorithm), str(rule)), RuleSummary()))
+        for (algorithm, rule, name), part in parts.items()
     ]
-    return pl.concat([curves.clear(), *parts])
+    return pl.concat([curves.clear(), *thinned])
 
 
-def _thinned(curve: pl.DataFrame) -> pl.DataFrame:
-    """A curve at fixed places, as far as steps of several marks tell it."""
-    is_froc = curve["curve"][0].startswith("froc")
-    first = min(LEAST_STEPS, curve.height - 1) if is_froc else 0  # a FROC rises steeply at first
-    known = np.unique(np.append(np.arange(first, curve.height, LEAST_STEPS), curve.height - 1))
-    x, y = curve["x"].to_numpy()[known], curve["y"].to_numpy()[known]
+def _thinned(curve: pl.DataFrame, name: str, result: RuleSummary) -> pl.DataFrame:
+    """Those points of a curve that a developer may see.
+
+    Args:
+        curve: all its points.
+        name: what it is called.
+        result: what the developer sees of the numbers.
+    """
+    x, y = curve["x"].to_numpy(), curve["y"].to_numpy()
+    readings = _readings(result)
+    if name in BANDS:
+        places = np.array([rate for rate, _ in readings if x[0] <= rate <= x[-1]])
+        return _points(curve, places, np.interp(places, x, y).round(DECIMALS))
+    disclosed = [*readings, *_operating_point(result)] if name == "froc" else []
+    rates, heights = np.array(disclosed, dtype=np.float64).reshape(-1, 2).T
+    is_froc, last = name.startswith("froc"), curve.height - 1
+    steps = np.append(np.arange(LEAST_STEPS, last, LEAST_STEPS), last)
+    if not is_froc and curve["threshold"][0] == np.inf:  # no mark is above the first point
+        steps = np.append(0, steps)
+    passed = [
+        np.count_nonzero((x <= rate + TINY) & (y <= height + 0.5 * 10**-DECIMALS)) - 1
+        for rate, height in disclosed
+    ]
+    distance = np.abs(np.subtract.outer(steps, passed)).min(axis=1, initial=LEAST_STEPS)
+    steps = steps[distance >= LEAST_STEPS]
+    rates = np.minimum(rates, x[-1])  # beyond its end a curve keeps its last value
+    known_x, known_y = np.append(rates, x[steps]), np.append(heights, y[steps])
+    if len(rates):
+        order = np.lexsort((known_y, known_x))
+        known_x, known_y = known_x[order], known_y[order]
     grid = GRID["froc" if is_froc else "other"]
-    grid = grid[(grid >= x[0]) & (grid <= x[-1])]
-    places = np.unique(np.concatenate([[x[0]], grid])) if len(x) else grid
-    return pl.DataFrame(
-        {
-            "algorithm": curve["algorithm"][0],
-            "rule": curve["rule"][0],
-            "curve": curve["curve"][0],
-            "x": places,
-            "y": np.interp(places, x, y),
-            "threshold": np.full(len(places), np.nan),
-        },
-        schema=curve.schema,
+    grid = grid[(grid > known_x[0]) & (grid < known_x[-1])]
+    places = np.unique(np.concatenate([known_x[[0, -1]], rates, grid]))
+    return _points(curve, places, np.interp(places, known_x, known_y))
+
+
+def _readings(result: RuleSummary) -> list[tuple[float, float]]:
+    """The points at which a document reads a FROC."""
+    readings = result.readings("sensitivity_at_fp_rate")
+    return sorted(
+        (float(rate), one.value) for rate, one in readings.items() if one.value is not None
     )
+
+
+def _operating_point(result: RuleSummary) -> list[tuple[float, float]]:
+    """The point of a FROC that a document counts at: its end where every mark counts."""
+    counts = result.counts
+    if not counts.get("cases") or not counts.get("nodules"):
+        return []
+    rate = counts["false_positive"] / counts["cases"]
+    return [(rate, counts["hit"] / counts["nodules"])]
+
+
+def _points(curve: pl.DataFrame, x: FloatArray, y: FloatArray) -> pl.DataFrame:
+    """A curve through other points, which have no threshold."""
+    names = {column: curve[column][0] for column in ("algorithm", "rule", "curve")}
+    return pl.DataFrame({**names, "x": x, "y": y, "threshold": None}, schema=curve.schema)
 
 
 def _plan(plan: PlanSummary, untold: Mapping[tuple[str, str], set[StratumName]]) -> PlanSummary:

@@ -168,7 +168,8 @@ def for_developers(
     from nodulebench.report.audience import developers_curves, developers_document
 
     shown = Beside(combinations=beside.combinations, issued=beside.issued)
-    return developers_document(document), developers_curves(curves), shown
+    aggregates = developers_document(document)
+    return aggregates, developers_curves(curves, aggregates), shown
 
 
 def _readings(document: Document) -> list[str]:

@@ -31,7 +31,7 @@ for (const figure of document.querySelectorAll("figure.chart")) {
   function between(x, y, at) {
     let low = 0, high = x.length;
     while (low < high) { const middle = (low + high) >> 1; if (x[middle] <= at) low = middle + 1; else high = middle; }
-    if (!low) return [y[0], 0];
+    if (!low) return [null, 0];
     const last = low - 1;
     if (low === x.length) return [y[last], last];
     return [y[last] + (at - x[last]) / (x[low] - x[last]) * (y[low] - y[last]), last];
@@ -53,10 +53,11 @@ for (const figure of document.querySelectorAll("figure.chart")) {
     reading.textContent = data.at.replace("{x}", +at.toPrecision(3));
     series.forEach((one, number) => {
       const [y, index] = between(one.x, one.y, at);
-      let text = y.toFixed(3);
-      if (one.band) text += ` (${one.band.slice(1).map((part) => between(one.band[0], part, at)[0].toFixed(3)).join("–")})`;
+      let text = y === null ? "–" : y.toFixed(3);
+      const band = one.band && one.band.slice(1).map((part) => between(one.band[0], part, at)[0]);
+      if (band && band[0] !== null) text += ` (${band.map((bound) => bound.toFixed(3)).join("–")})`;
       const score = one.threshold[index];
-      if (score !== null && score !== undefined) text += data.score + score;
+      if (y !== null && score !== null && score !== undefined) text += data.score + score;
       outputs[number].textContent = text;
     });
   }
@@ -99,7 +100,7 @@ for (const figure of document.querySelectorAll("figure.chart")) {
   function zoom(factor) {
     const clamp = (middle, size) => { const low = Math.min(Math.max(middle - size / 2, 0), 1 - size); return [low, low + size]; };
     const size = (low, high) => Math.min(1, Math.max((high - low) * factor, 1 / 32));
-    const height = between(series[0].x, series[0].y, valueAt(place))[0];
+    const height = between(series[0].x, series[0].y, valueAt(place))[0] ?? 0.5;
     view = [...clamp(place, size(view[0], view[1])), ...clamp(height, size(view[2], view[3]))];
     show();
   }

@@ -6,6 +6,7 @@ are short integers and the page can zoom by changing the nested view alone.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log2
 
 import numpy as np
 from markupsafe import Markup
@@ -21,6 +22,8 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 16, 34, 58
 EDGE = 20
 FINE = 10
 """Drawing units per pixel."""
+POINTS = 24
+"""How many points of each doubling are drawn on a log axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +78,9 @@ def _band(line: Line, number: int, x_axis: Axis, y_axis: Axis) -> str:
     if line.band is None:
         return ""
     x, low, high = line.band
-    there = path(*_units(x, high, x_axis, y_axis))
-    back = path(*_units(x[::-1], low[::-1], x_axis, y_axis))
+    there = path(*_units(*bent(x, high, x_axis), x_axis, y_axis))
+    right, lower = bent(x, low, x_axis)
+    back = path(*_units(right[::-1], lower[::-1], x_axis, y_axis))
     return (
         f'<path class="band c{line.style.colour}" data-series="{number}" d="{there}L{back[1:]}z"/>'
     )
@@ -84,6 +88,9 @@ def _band(line: Line, number: int, x_axis: Axis, y_axis: Axis) -> str:
 
 def _curve(line: Line, number: int, x_axis: Axis, y_axis: Axis) -> str:
     x, y, end = clip(line.x, line.y, x_axis.low, x_axis.high)
+    if not len(x):
+        return ""
+    x, y = bent(x, y, x_axis)
     kind = f'c{line.style.colour}" data-series="{number}"'
     dash = f' stroke-dasharray="{line.style.dash}"' if line.style.dash else ""
     drawn = f'<path class="curve {kind}{dash} d="{path(*_units(x, y, x_axis, y_axis))}"/>'
@@ -120,20 +127,35 @@ def _point_label(text: str, across: float) -> str:
 def clip(
     x: FloatArray, y: FloatArray, low: float, high: float
 ) -> tuple[FloatArray, FloatArray, float]:
-    """The part of a rising curve between two values of x, and where the curve ends.
+    """The part of a curve between two values of x, and where the curve ends.
 
-    Beyond its end a curve keeps its last value; that part is not drawn as curve.
+    Beyond its end a curve keeps its last value; that part is not drawn as curve. Left of its first
+    point nothing is known of it, and nothing is drawn.
     """
     end = float(x[-1])
     stop = min(high, max(end, low))
     is_inside = (x >= low) & (x <= high)
     inside_x, inside_y = x[is_inside], y[is_inside]
-    if not len(inside_x) or inside_x[0] > low:
+    if x[0] < low and (not len(inside_x) or inside_x[0] > low):
         inside_x = np.append(low, inside_x)
         inside_y = np.append(np.interp(low, x, y), inside_y)
-    if inside_x[-1] < stop:
+    if len(inside_x) and inside_x[-1] < stop:
         inside_x, inside_y = np.append(inside_x, stop), np.append(inside_y, np.interp(stop, x, y))
     return inside_x, inside_y, end
+
+
+def bent(x: FloatArray, y: FloatArray, x_axis: Axis) -> tuple[FloatArray, FloatArray]:
+    """The line with more points, so that it is drawn as it is read.
+
+    Values are read along a straight line between two points; on a log axis that line is curved.
+    """
+    if not x_axis.is_log:
+        return x, y
+    octaves = log2(x_axis.high / x_axis.low)
+    between = x_axis.low * 2.0 ** np.linspace(0.0, octaves, round(octaves * POINTS) + 1)
+    between = between[(between > x[0]) & (between < x[-1])]
+    places = np.searchsorted(x, between, "right")
+    return np.insert(x, places, between), np.insert(y, places, np.interp(between, x, y))
 
 
 def corners(x: FloatArray | IntArray, y: FloatArray | IntArray) -> IntArray:

@@ -106,7 +106,7 @@ def developers_result(
         told = replace(found, detection=_of_many(found.detection, study.document, reuse))
         shown = developers_document(study.document.with_comparison(told), reuse.minimum_stratum)
         document = _with_printed(document, shown)
-    curves = developers_curves(study.curves)
+    curves = developers_curves(study.curves, document)
     if reuse.feedback != "cases":
         return document, {CURVE_FILE: curves}
     tables = study_of(kept[:1], {_called(kept[0]): own}).tables()
