@@ -35,7 +35,9 @@ def refuse_unasked(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) 
     """
     if plan is None and reuse.feedback == "verdict":
         raise InputError.at(
-            "policy", "tells passed or not passed only, and no plan was given.", "Give --plan."
+            "policy",
+            "permits only a verdict under a frozen plan; no plan was given.",
+            "Give --plan.",
         )
     if plan is not None and plan.digests.protocol != plan.protocol.digest:
         raise UnaskedError.at(
@@ -59,6 +61,45 @@ def refuse_unasked(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) 
             "single nodules.",
             f"Take one of {', '.join(NAMES)}, or seal with it among 'protocols'.",
         )
+
+
+class OutdatedPlanError(UnaskedError):
+    """A plan was frozen for more or fewer cases than the sealed set has."""
+
+
+def require_same_cases(plan: TestPlan, cases: int, withdrawn: int, reuse: Reuse) -> None:
+    """Refuse a plan for another number of cases, which could only end undecided.
+
+    The number is public, so the refusal says nothing of the set, and nothing is decrypted for it.
+    After a withdrawal the set has fewer cases than it ever had, so every older plan is refused.
+
+    Args:
+        plan: the frozen plan.
+        cases: how many cases the set has.
+        withdrawn: how many were withdrawn from it.
+        reuse: the policy's part.
+
+    Raises:
+        OutdatedPlanError: with what to do next.
+    """
+    if plan.cases == cases:
+        return
+    fewer = f" ({withdrawn} withdrawn)" if withdrawn else ""
+    remedy = (
+        "Freeze a plan for the set as it is now: a curator exports the tables with "
+        "'nodulebench unseal' and gives them to 'nodulebench test-plan freeze'."
+    )
+    if reuse.plans:
+        remedy += (
+            " The signed policy names its plans, so seal the tables as a new set whose policy "
+            "names the new plan ('nodulebench seal'), and end this one "
+            "('nodulebench custody retire')."
+        )
+    raise OutdatedPlanError.at(
+        f"plan '{plan.name}'",
+        f"was frozen for {plan.cases} cases; this test set has {cases}{fewer}.",
+        remedy,
+    )
 
 
 SIZES = frozenset({"size", "lung_rads_size", "fleischner_size"})
@@ -126,7 +167,8 @@ def _unnamed(where: str, digest: str, kind: str, named: tuple[str, ...]) -> Unas
     return UnaskedError.at(
         where,
         f"is not among the {kind} that the policy names: its digest is {digest}, options included.",
-        f"It names: {', '.join(named)}. The policy was signed with the set and stays.",
+        f"It names: {', '.join(named)}. The policy was signed with the set and stays: to use "
+        "another, seal a new set.",
     )
 
 

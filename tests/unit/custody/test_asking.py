@@ -8,9 +8,11 @@ import pytest
 from nodulebench.custody import asking
 from nodulebench.custody.asking import (
     FewError,
+    OutdatedPlanError,
     differing_protocols,
     refuse_few,
     refuse_unasked,
+    require_same_cases,
 )
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
@@ -133,7 +135,7 @@ DIGEST, OTHER = (f"sha256:{letter * 64}" for letter in "01")
 
 def plan(digest: str = DIGEST, frozen_with: TestProtocol = PROTOCOL) -> Any:
     digests = SimpleNamespace(protocol=frozen_with.digest)
-    return SimpleNamespace(name="p", digest=digest, digests=digests, protocol=PROTOCOL)
+    return SimpleNamespace(name="p", cases=5, digest=digest, digests=digests, protocol=PROTOCOL)
 
 
 def asked(protocol: TestProtocol, with_plan: Any = None, **policy: Any) -> str:
@@ -145,8 +147,26 @@ def asked(protocol: TestProtocol, with_plan: Any = None, **policy: Any) -> str:
     return ""
 
 
+@pytest.mark.parametrize("withdrawn", [0, 2])
+@pytest.mark.parametrize("plans", [(), ("sha256:" + "0" * 64,)])
+def test_a_plan_for_another_number_of_cases_is_refused_with_the_next_step(
+    withdrawn: int, plans: tuple[str, ...]
+) -> None:
+    reuse, frozen = Reuse(plans=plans), plan()
+    require_same_cases(frozen, frozen.cases, withdrawn, reuse)
+    with pytest.raises(OutdatedPlanError) as refused:
+        require_same_cases(frozen, frozen.cases - 2, withdrawn, reuse)
+    told = str(refused.value)
+    assert f"was frozen for {frozen.cases} cases; this test set has {frozen.cases - 2}" in told
+    assert ("(2 withdrawn)" in told) == bool(withdrawn)
+    assert "'nodulebench unseal'" in told
+    assert "'nodulebench test-plan freeze'" in told
+    assert ("'nodulebench seal'" in told) == ("'nodulebench custody retire'" in told) == bool(plans)
+
+
 def test_a_verdict_needs_a_plan() -> None:
-    assert asked(PROTOCOL, feedback="verdict").startswith("policy: tells passed or not passed only")
+    told = asked(PROTOCOL, feedback="verdict")
+    assert told.startswith("policy: permits only a verdict under a frozen plan; no plan was given")
     assert asked(PROTOCOL, plan(), feedback="verdict") == ""
     assert asked(PROTOCOL) == ""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.help import DONE, PROBLEM
-from nodulebench.cli.options import FILE, option
+from nodulebench.cli.options import FILE, option, print_next
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import (
     Opening,
@@ -56,6 +56,7 @@ def withdraw(
         done = take_out(sealed, secret, opening.person, cases=cases, patient=patient, reason=reason)
     told = f"{len(done.cases)} case(s) withdrawn, {done.files} file(s) removed"
     click.echo(f"event {done.event.number}: {told}, {done.looks} kept look(s) erased")
+    print_next("freeze plans again: nodulebench unseal …; then: nodulebench test-plan freeze …")
 
 
 @click.command("migrate")

@@ -6,6 +6,7 @@ from nodulebench.errors import InputError
 from nodulebench.formats import read_reference
 from nodulebench.model.plan import TestPlan
 from nodulebench.protocols import load_protocol
+from nodulebench.workflows.custody.sealed_set import read_note
 from nodulebench.workflows.plan.freeze import freeze_plan, read_criteria, read_plan, write_plan
 
 
@@ -22,7 +23,8 @@ def write_frozen(
         is_sealed: whether the test set is; then nothing but a frozen plan can be taken.
 
     Raises:
-        InputError: if the criteria cannot be decided by the protocol on this test set.
+        InputError: if the criteria cannot be decided by the protocol on this test set, or the plan
+            was frozen for another number of cases than a sealed set has.
     """
     plan = _plan(source, reference, protocol, is_sealed=is_sealed)
     write_plan(plan, target)
@@ -36,6 +38,9 @@ def _plan(source: Path, reference: Path, protocol: str, *, is_sealed: bool) -> T
         if plan.digests.protocol != chosen.digest:
             what = f"was frozen for another protocol than '{protocol}'."
             raise InputError.at(source.name, what, "Freeze it for the protocol of the benchmark.")
+        if is_sealed and plan.cases != (cases := read_note(reference)["cases"]):
+            what = f"was frozen for {plan.cases} cases; this test set has {cases}."
+            raise InputError.at(source.name, what, "Freeze it for the set as it is now.")
         return plan
     if is_sealed:
         remedy = "Freeze them with 'nodulebench test-plan freeze', and send the plan."

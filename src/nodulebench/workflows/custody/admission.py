@@ -8,7 +8,12 @@ from datetime import datetime
 from pathlib import Path
 
 from nodulebench.custody import audit
-from nodulebench.custody.asking import UnaskedError, refuse_unasked, refuse_unknown
+from nodulebench.custody.asking import (
+    UnaskedError,
+    refuse_unasked,
+    refuse_unknown,
+    require_same_cases,
+)
 from nodulebench.custody.budget import (
     Look,
     SpentError,
@@ -25,8 +30,14 @@ from nodulebench.model.protocol import TestProtocol
 from nodulebench.storage.event_log.anchor_file import anchor_file_problems
 from nodulebench.storage.keys.person_key import parse_public_key
 from nodulebench.storage.vault import Secret
+from nodulebench.workflows.custody.life.withdraw import withdrawn_since
 from nodulebench.workflows.custody.received import submission_digest
-from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed, refuse_retired
+from nodulebench.workflows.custody.sealed_set import (
+    SealedSet,
+    open_sealed,
+    read_note,
+    refuse_retired,
+)
 from nodulebench.workflows.evaluate.files import choose_protocol
 
 
@@ -73,7 +84,11 @@ def open_for_looks(order: LookOrder) -> SealedSet:
 
 
 def chosen_test(opened: SealedSet, order: LookOrder) -> Chosen:
-    """The protocol and the plan of a look, if the policy lets it be taken under them."""
+    """The protocol and the plan of a look, if the policy permits them and the plan fits the set.
+
+    Raises:
+        UnaskedError: if not; nothing is charged, and the refusal is in the log.
+    """
     protocol, plan = choose_protocol(
         order.protocol,
         order.plan,
@@ -83,6 +98,10 @@ def chosen_test(opened: SealedSet, order: LookOrder) -> Chosen:
     )
     try:
         refuse_unasked(protocol, plan, opened.policy.reuse)
+        if plan is not None:
+            withdrawn = len(withdrawn_since(opened.events, 0))
+            cases = read_note(opened.folder)["cases"]
+            require_same_cases(plan, cases, withdrawn, opened.policy.reuse)
     except UnaskedError as error:
         asked = {"protocol": protocol.digest, "plan": "" if plan is None else plan.digest}
         facts = look_facts(ordered_look(order, (protocol, plan))) if order.developer else asked
