@@ -114,6 +114,8 @@ class LineTold(Told):
     folds: int = 0
     verdict: str | None = None
     """passed, failed or undecided by the acceptance criteria; None: there are none."""
+    verdict_reason: str = ""
+    """Why the verdict is undecided, in English; nothing: it is decided."""
     readings: tuple[ReadingTold, ...]
 
 
@@ -172,6 +174,8 @@ class EntryTold(Told):
     """Of what it was scored with, where that is told."""
     verdict: str | None = None
     """passed, failed or undecided by the acceptance criteria; None: there are none."""
+    verdict_reason: str = ""
+    """Why the verdict is undecided, in English; nothing: it is decided."""
     receipt: dict[str, Any] | None
     """Signed by the portal; only for whose entry it is."""
 

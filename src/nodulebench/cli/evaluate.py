@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.engine_options import engine_options
-from nodulebench.cli.help import DONE, NOT_MET
+from nodulebench.cli.help import DONE, VERDICT_STATUS
 from nodulebench.cli.options import FILE, nodules_option, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.evaluation import print_evaluation, print_missed
@@ -129,5 +129,4 @@ def command(
     print_written(*written)
     if out is not None:
         print_missed(evaluation, out)
-    is_met = evaluation.plan is None or evaluation.plan.verdict == "passed"
-    return DONE if is_met else NOT_MET
+    return DONE if evaluation.plan is None else VERDICT_STATUS[evaluation.plan.verdict]

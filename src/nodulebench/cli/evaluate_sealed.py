@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodulebench.cli.help import DONE, NOT_MET, PROBLEM
+from nodulebench.cli.help import DONE, PROBLEM, VERDICT_STATUS
 from nodulebench.cli.options import print_next, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening
@@ -39,14 +39,14 @@ def evaluate_on_sealed(
         told, written = evaluate_sealed(one)
     _print(told)
     print_written(*written)
-    return NOT_MET if told.get("passed") is False else DONE
+    return _status(told)
 
 
 def _evaluate_roster(roster: Path, order: "LookOrder", files: tuple[Path, ...]) -> int:
     """Score the submissions of a roster; where one cannot be scored, the others go on."""
     from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
 
-    has_failed, is_met = False, True
+    has_failed = False
     with ProgressLine("evaluating") as line:
         found = list(evaluate_roster(roster, order, files, line.tell))
     for one in found:
@@ -59,19 +59,23 @@ def _evaluate_roster(roster: Path, order: "LookOrder", files: tuple[Path, ...]) 
         if one.was_done:
             click.echo("done before, and charged once")
         print_written(*one.written)
-        is_met = is_met and one.told.get("passed") is not False
     print_next(f"nodulebench report {order.sealed} --baseline … --out STUDY")
-    if has_failed:
-        return PROBLEM
-    return DONE if is_met else NOT_MET
+    return PROBLEM if has_failed else _status(*(result.told or {} for result in found))
+
+
+def _status(*feedback: dict[str, Any]) -> int:
+    """The exit status after the verdicts that developers may know; the worst one counts."""
+    verdicts = {answer.get("verdict") for answer in feedback}
+    return next((code for verdict, code in VERDICT_STATUS.items() if verdict in verdicts), DONE)
 
 
 def _print(told: dict[str, Any]) -> None:
     from nodulebench.workflows.custody.audit_log import in_a_line
 
     click.echo(in_a_line(f"{told['algorithm']} on {told['test_set']}"))
-    if "passed" in told:
-        click.echo(f"plan {told['plan']}: {'passed' if told['passed'] else 'not passed'}")
+    if "verdict" in told:
+        reason = f" ({english(told['verdict_reason'])})" if "verdict_reason" in told else ""
+        click.echo(f"plan {told['plan']}: {told['verdict']}{reason}")
     for name, one in told.get("figures", {}).items():
         value = english(one["reason"]) if one["value"] is None else f"{one['value']:g}"
         word = "at most" if one.get("side") == "upper" else "at least"

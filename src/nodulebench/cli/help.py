@@ -5,16 +5,20 @@ One small module, for every start of the program reads it; it loads nothing but 
 
 import click
 
-DONE, PROBLEM, USAGE, NOT_MET, STOPPED = 0, 1, 2, 3, 130
+DONE, PROBLEM, USAGE, NOT_MET, UNDECIDED, STOPPED = 0, 1, 2, 3, 4, 130
 
 MEANINGS = {
     DONE: "done; where there was a plan or a gate, it was met",
     PROBLEM: "data that cannot be used, or a check that failed (verify, conformance, robustness)",
     USAGE: "wrong usage",
     NOT_MET: "the work was done, and the frozen plan or the gate `--no-worse-than` was not met",
+    UNDECIDED: "the work was done, and whether the frozen plan is met cannot be decided",
     STOPPED: "stopped by Ctrl-C",
 }
 """What a command's exit status says to the program that called it."""
+
+VERDICT_STATUS = {"failed": NOT_MET, "undecided": UNDECIDED, "passed": DONE}
+"""Verdict under a plan -> exit status; of several verdicts the first of these counts."""
 
 GROUPS = {
     "Score": {

@@ -12,12 +12,17 @@ as whoever mistook one set for another; further ones count as looks.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from nodulebench.custody.audit import Event, Fact
 from nodulebench.custody.developers import Names, same_developer
 from nodulebench.custody.optimism import Answers
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
+from nodulebench.model.documents.summaries import Verdict
+
+VERDICTS = len(get_args(Verdict))
+"""Different verdicts that an evaluation under a plan can give; each is an answer."""
 
 
 class SpentError(InputError):
@@ -137,12 +142,13 @@ def before(look: Look, events: Sequence[Event]) -> Sequence[Event]:
 
 
 def has_passed(developer: str, events: Sequence[Event]) -> bool:
-    """Whether a look of this developer ended with the word that the plan was met."""
+    """Whether an evaluation of this developer ended with the verdict ``passed``."""
     names = names_in(events)
     name = names.first(developer)
     return any(
         event.step == "evaluated"
-        and event.facts.get("passed") is True
+        # logs of version 0.2 and earlier have "passed", true or false, in place of a verdict
+        and (event.facts.get("verdict") == "passed" or event.facts.get("passed") is True)
         and names.first(str(event.facts.get("developer"))) == name
         for event in events
     )
@@ -175,19 +181,19 @@ def answers_of(reuse: Reuse, developer: str = "", events: Sequence[Event] = ()) 
     Args:
         reuse: what is told.
         developer: who looks.
-        events: the log before this look. Who passed and looks on no longer stops when passed; a
-            verdict beside rounded figures, and a failure that counts as a look, are further
-            answers.
+        events: the log before this look. A developer who passed and goes on no longer stops when
+            passed. A verdict in addition to rounded figures, and a failure that counts against
+            the budget, are further answers.
     """
     free, counted = failures_of(developer, events)
     more, has_failed = int(counted > 0), free > 0
     if reuse.feedback == "verdict":
         stops = not (more or has_passed(developer, events))
-        return Answers(2 + more, stops_when_passed=stops, has_failed=has_failed)
+        return Answers(VERDICTS + more, stops_when_passed=stops, has_failed=has_failed)
     if reuse.feedback == "rounded":
         # every multiple from 0 to 1, undefined, and outside; told for a value and for its bound
         told = int(1 / reuse.step + 0.5) + 3
-        verdicts = 2 if was_judged(developer, events) else 1
+        verdicts = VERDICTS if was_judged(developer, events) else 1
         count = told ** (2 * len(reuse.figures)) * verdicts + more
         return Answers(count, has_failed=has_failed)
     return Answers(None, has_failed=has_failed)

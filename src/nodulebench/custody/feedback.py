@@ -17,10 +17,11 @@ from nodulebench.custody.optimism import (
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError, UndefinedError
 from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.summaries import PlanSummary
 from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.results import Estimate
 
-SCHEMA = "nodulebench/feedback@1"
+SCHEMA = "nodulebench/feedback@2"
 LEVEL = 0.95
 """Of the two-sided intervals whose lower bound is corrected for repeated looks."""
 
@@ -44,9 +45,16 @@ def no_figure(name: str) -> bool:
     return False
 
 
-def is_passed(document: Document) -> bool:
-    """Whether the plan of an evaluation was met; undecided is not."""
-    return document.plan is not None and document.plan.verdict == "passed"
+def disclosed_verdict(plan: PlanSummary) -> dict[str, Any]:
+    """The verdict under a plan, with a reason if it is undecided, as any developer may have both.
+
+    The reason does not depend on the marks: a further answer would widen the bounds after repeated
+    evaluations. Which criterion is undecided, and on how few patients, stays with the laboratory.
+    """
+    if plan.verdict != "undecided":
+        return {"verdict": plan.verdict}
+    reason = Notice("plan_undecided") if plan.matches else Notice("not_planned")
+    return {"verdict": plan.verdict, "verdict_reason": reason.to_json()}
 
 
 def feedback(
@@ -58,13 +66,8 @@ def feedback(
     """What is told of one algorithm's evaluation at the levels ``verdict`` and ``rounded``.
 
     Raises:
-        InputError: if the policy names a figure that the evaluation does not have, or tells a
-            verdict and there was no plan.
+        InputError: if the policy names a figure that the evaluation does not have.
     """
-    if reuse.feedback == "verdict" and document.plan is None:
-        raise InputError.at(
-            "policy", "tells passed or not passed only, and no plan was given.", "--plan"
-        )
     algorithm = document.algorithms[0]
     told: dict[str, Any] = {
         "schema": SCHEMA,
@@ -76,7 +79,7 @@ def feedback(
     }
     if document.plan is not None:
         told["plan"] = document.plan.name
-        told["passed"] = is_passed(document)
+        told |= disclosed_verdict(document.plan)
     if reuse.feedback == "rounded":
         found = {name: figure_named(document, name) for name in reuse.figures}
         told["figures"] = {

@@ -9,8 +9,9 @@ Two statements:
 * ``bound_after_looks``: a bound that keeps its level whatever the developer did with the feedback.
   If a look has m possible answers, everything a developer can submit at look k depends on at most
   m^(k-1) histories, so a Bonferroni bound over 1 + m + ... + m^(k-1) hypotheses holds for adaptive
-  choices too. Where only "failed" leads to a further look (pass or fail, and stop when passed)
-  there is one history per look, and it is Bonferroni over k.
+  choices too. A developer who stops when passed can only have seen the other m - 1 answers before
+  look k, so m - 1 takes the place of m. Of a verdict these are "failed" and "undecided": whether
+  a test is undecided can depend on the marks, so "undecided" counts as an answer, always.
 """
 
 import math
@@ -34,7 +35,7 @@ class Answers:
     count: int | None
     """Different answers that a look can give; None: so many that no bound holds."""
     stops_when_passed: bool = False
-    """Whether a developer who passed needs no further look."""
+    """Whether one of the answers is ``passed``, after which the developer stops."""
     has_failed: bool = False
     """Whether a look failed at no cost over what is in the set, before any of these or between."""
 
@@ -74,15 +75,16 @@ def log_hypotheses(looks: int, answers: Answers) -> float:
 
 
 def _log_histories(looks: int, answers: Answers) -> float:
-    if answers.stops_when_passed or looks == 1:
-        return math.log(looks)
+    if looks == 1:
+        return 0.0
     if answers.count is None:
         raise UndefinedError("no_bound_holds")
-    if answers.count == 1:
+    leading = answers.count - answers.stops_when_passed  # answers after which the developer goes on
+    if leading <= 1:
         return math.log(looks)
-    rate = math.log(answers.count)
+    rate = math.log(leading)
     # 1 + m + ... + m^(k-1) = (m^k - 1) / (m - 1)
-    return looks * rate + math.log1p(-math.exp(-looks * rate)) - math.log(answers.count - 1)
+    return looks * rate + math.log1p(-math.exp(-looks * rate)) - math.log(leading - 1)
 
 
 def deviations(level: float, log_count: float) -> float:

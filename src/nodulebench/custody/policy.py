@@ -14,7 +14,7 @@ from nodulebench.storage.keys.person_key import parse_public_key
 
 FeedbackLevel = Literal["verdict", "rounded", "figures", "cases"]
 FEEDBACK: dict[FeedbackLevel, str] = {
-    "verdict": "passed or failed under the frozen plan, nothing else",
+    "verdict": "passed, failed or undecided under the frozen plan, nothing else",
     "rounded": "the figures that the policy names, rounded",
     "figures": "every aggregated figure of the developer's report",
     "cases": "everything, the reference standard and case-level results included",

@@ -72,6 +72,7 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "rule_not_applied": ("rule",),
     "rule_not_applicable": ("rule", "reason"),
     "not_planned": (),
+    "plan_undecided": (),
     "no_such_figure": (),
     "not_assessable": ("units", "unit", "needed"),
     "no_bound": ("bound",),

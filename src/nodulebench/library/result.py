@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import polars as pl
 
 from nodulebench.errors import InputError, UnknownNameError, did_you_mean
-from nodulebench.language import language
+from nodulebench.language import english, language
 from nodulebench.library.picture import Picture
 from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.model.results import Estimate, Evaluation
@@ -121,7 +121,15 @@ class Result(Evaluation):
         facts = self.reference
         nodules = facts["findings"] - facts["ignored_findings"]
         counted = f"{facts['cases']} cases, {nodules} nodules"
-        return f"{facts['name']}, {counted}; protocol {self.protocol.name}"
+        return f"{facts['name']}, {counted}; protocol {self.protocol.name}{self._verdict()}"
+
+    def _verdict(self) -> str:
+        """The verdict, where there was a plan, with the reason if it is undecided."""
+        plan = self.document.plan
+        if plan is None:
+            return ""
+        because = "" if plan.reason is None else f" ({english(plan.reason)})"
+        return f"; plan {plan.name}: {plan.verdict}{because}"
 
     def _shown(self) -> list[str]:
         """The figures of the short form: the protocol's first ones that are one number."""

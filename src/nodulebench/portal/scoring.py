@@ -14,6 +14,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench import __version__
+from nodulebench.custody.asking import OutdatedPlanError
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.documents.readings import reading, readings
@@ -130,12 +131,14 @@ def summary(document: Document) -> dict[str, Any]:
     """
     sound = developers_document(document.soundly)
     (algorithm,) = sound.algorithms
+    reason = None if sound.plan is None else sound.plan.reason
     return {
         "readings": list(readings(sound)),
         "strata": list(_strata(sound)),
         "counts": {rule: dict(one.counts) for rule, one in algorithm.rules.items()},
         "digests": dict(document.digests),
-        "verdict": None if document.plan is None else document.plan.verdict,
+        "verdict": None if sound.plan is None else sound.plan.verdict,
+        "verdict_reason": None if reason is None else reason.to_json(),
     }
 
 
@@ -219,23 +222,25 @@ def _scored_sealed(
 ) -> dict[str, Any]:
     if opening is None:
         raise UnscoredError("the test set is sealed, and this worker was started without a key")
-    told, _ = evaluate_sealed(
-        LookOrder(
-            marks=marks,
-            sealed=order.reference,
-            secret=opening.secret,
-            person=opening.person,
-            developer=order.developer,
-            protocol=order.protocol,
-            plan=order.plan,
-            out=out,
-        )
+    look = LookOrder(
+        marks=marks,
+        sealed=order.reference,
+        secret=opening.secret,
+        person=opening.person,
+        developer=order.developer,
+        protocol=order.protocol,
+        plan=order.plan,
+        out=out,
     )
-    verdicts = {True: "passed", False: "failed", None: None}
+    try:
+        told, _ = evaluate_sealed(look)
+    except OutdatedPlanError as error:  # the organisers laid the plan down, and can replace it
+        raise UnscoredError(str(error)) from error
     return {
         "readings": list(_told_readings(told)),
         "counts": {},
-        "verdict": verdicts[told.get("passed")],
+        "verdict": told.get("verdict"),
+        "verdict_reason": told.get("verdict_reason"),
     }
 
 

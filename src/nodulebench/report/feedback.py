@@ -60,9 +60,10 @@ def feedback_page(
 
 
 def _lead(told: Mapping[str, Any], say: Language) -> str:
-    if "passed" not in told:
+    if "verdict" not in told:
         return say("feedback.lead_figures")
-    return say("feedback.passed" if told["passed"] else "feedback.not_passed", plan=told["plan"])
+    reason = say.message(told["verdict_reason"]) if "verdict_reason" in told else ""
+    return say(f"feedback.{told['verdict']}", plan=told["plan"], reason=reason)
 
 
 def _figures(figures: Mapping[str, Any], say: Language) -> Table:

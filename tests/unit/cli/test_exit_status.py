@@ -74,7 +74,7 @@ def told(desk: Desk, name: str) -> dict[str, object]:
 def test_on_a_sealed_set_the_status_says_what_the_feedback_says(desk: Desk) -> None:
     plan = ("--plan", desk.folder / "plan.json")
     assert [look(desk, "good", 4, *plan), look(desk, "bad", 1, *plan)] == [0, 3]
-    assert [told(desk, name)["passed"] for name in ("good", "bad")] == [True, False]
+    assert [told(desk, name)["verdict"] for name in ("good", "bad")] == ["passed", "failed"]
 
 
 def test_without_a_plan_the_status_is_the_same_whatever_the_marks(desk: Desk) -> None:
@@ -83,7 +83,7 @@ def test_without_a_plan_the_status_is_the_same_whatever_the_marks(desk: Desk) ->
     else:
         options = ("--bootstraps", 20)
         assert {look(desk, "good", 4, *options), look(desk, "bad", 0, *options)} == {0}
-        assert all("passed" not in told(desk, name) for name in ("good", "bad"))
+        assert all("verdict" not in told(desk, name) for name in ("good", "bad"))
 
 
 def told_level(desk: Desk) -> str:
@@ -123,6 +123,6 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path) -> None:
 
 
 def test_every_status_has_its_meaning() -> None:
-    assert list(MEANINGS) == [0, 1, 2, 3, 130]
+    assert list(MEANINGS) == [0, 1, 2, 3, 4, 130]
     assert status("evaluate", "nowhere.csv", "--reference", "nowhere") == 1
     assert status("evaluate") == 2

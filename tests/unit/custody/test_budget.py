@@ -97,14 +97,19 @@ def test_the_set_itself_has_a_budget() -> None:
 
 
 def test_a_developer_who_passed_and_comes_again_no_longer_stops_when_passed() -> None:
-    log = [event(1, "look", "X", "a"), event(2, "evaluated", "X", "a", look=1, passed=True)]
-    assert has_passed("x", log)
-    assert not has_passed("y", log)
-    verdict = Reuse(feedback="verdict")
-    assert (
-        answers_of(verdict) == answers_of(verdict, "y", log) == Answers(2, stops_when_passed=True)
-    )
-    assert answers_of(verdict, "x", log) == Answers(2, stops_when_passed=False)
+    verdict, first = Reuse(feedback="verdict"), event(1, "look", "X", "a")
+    three = Answers(3, stops_when_passed=True)  # passed, failed, undecided
+    # version 0.2 wrote passed=True
+    for facts in ({"verdict": "passed"}, {"passed": True}):
+        log = [first, event(2, "evaluated", "X", "a", look=1, **facts)]
+        assert has_passed("x", log)
+        assert not has_passed("y", log)
+        assert answers_of(verdict) == answers_of(verdict, "y", log) == three
+        assert answers_of(verdict, "x", log) == Answers(3, stops_when_passed=False)
+    for facts in ({"verdict": "failed"}, {"verdict": "undecided"}, {"passed": False}):
+        log = [first, event(2, "evaluated", "X", "a", look=1, **facts)]
+        assert not has_passed("x", log)
+        assert answers_of(verdict, "x", log) == three
 
 
 def test_a_failure_over_the_set_is_an_answer_and_one_that_counts_one_of_each_look() -> None:
@@ -119,7 +124,7 @@ def test_a_failure_over_the_set_is_an_answer_and_one_that_counts_one_of_each_loo
     more = [*log, event(5, "look", "x", "b"), event(6, "failed", "x", "b", look=5, counts=True)]
     assert failures_of("x", more) == (1, 1)
     assert [look.submission for look in looks_of(more)] == ["b"]
-    assert answers_of(Reuse(feedback="verdict"), "x", more) == Answers(3, has_failed=True)
+    assert answers_of(Reuse(feedback="verdict"), "x", more) == Answers(4, has_failed=True)
     unreadable = [event(1, "look", "x", "a"), event(2, "failed", "x", "a", look=1)]
     assert failures_of("x", unreadable) == (0, 0)
 
@@ -175,15 +180,15 @@ def test_what_a_developer_could_know_is_what_stood_before_the_look() -> None:
     assert before(Look("y", "a", "p"), log) == log
 
 
-def test_a_verdict_beside_rounded_figures_doubles_the_answers() -> None:
+def test_a_verdict_in_addition_to_rounded_figures_gives_three_times_the_answers() -> None:
     rounded = Reuse(feedback="rounded", figures=("luna16.recall",), step=0.5)
     log = [event(1, "look", "x", "a", plan="sha256:1")]
     assert was_judged("x", log)
     assert not was_judged("y", log)
-    assert answers_of(rounded, "x", log).count == 50
+    assert answers_of(rounded, "x", log).count == 75
     assert answers_of(rounded, "y", log).count == 25
     failed = [*log, event(2, "look", "x", "b"), event(3, "failed", "x", "b", look=2, counts=True)]
-    assert answers_of(rounded, "x", failed).count == 51
+    assert answers_of(rounded, "x", failed).count == 76
 
 
 def test_the_last_look_of_a_developer_and_of_a_set_is_admitted() -> None:

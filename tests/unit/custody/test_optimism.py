@@ -62,6 +62,8 @@ def test_hypotheses_are_counted_by_hand() -> None:
     assert math.exp(log_hypotheses(1, Answers(None))) == pytest.approx(1)
     assert math.exp(log_hypotheses(4, Answers(2, stops_when_passed=True))) == pytest.approx(4)
     assert math.exp(log_hypotheses(3, Answers(2))) == pytest.approx(1 + 2 + 4)
+    assert math.exp(log_hypotheses(3, Answers(3, stops_when_passed=True))) == pytest.approx(7)
+    assert math.exp(log_hypotheses(2, Answers(1, stops_when_passed=True))) == pytest.approx(2)
     assert math.exp(log_hypotheses(3, Answers(101))) == pytest.approx(1 + 101 + 101**2)
     assert math.exp(log_hypotheses(3, Answers(1))) == pytest.approx(3)
 
@@ -187,6 +189,40 @@ def test_a_look_that_failed_before_is_counted_wherever_it_stood(looks: int, answ
     assert found <= (looks + 1) * sum(answers**one for one in range(looks)) * (1 + 1e-12)
     without = math.exp(log_hypotheses(looks, Answers(answers)))
     assert found == pytest.approx(without * (looks + 1))
+
+
+@pytest.mark.parametrize("answers", [2, 3, 4])
+@pytest.mark.parametrize("looks", [1, 2, 3, 5])
+def test_who_stops_when_passed_has_every_history_of_the_other_answers(
+    looks: int, answers: int
+) -> None:
+    """All histories written out; answer 0 stands for ``passed``, after which no look follows."""
+    histories = [
+        history
+        for before in range(looks)
+        for history in product(range(answers), repeat=before)
+        if 0 not in history
+    ]
+    found = log_hypotheses(looks, Answers(answers, stops_when_passed=True))
+    assert math.exp(found) == pytest.approx(len(histories))
+
+
+def test_an_undecided_verdict_tells_a_bit_and_the_bound_counts_it() -> None:
+    """An attack: submissions that are failed or undecided on purpose, and the best marks last.
+
+    Every history leads to other marks, so the last look can have the best of 2^11 submissions. The
+    truth is 0.5. A bound for passed and failed alone is broken; one for three verdicts holds.
+    """
+    random, looks, size = np.random.default_rng(5), 12, 100
+    found = random.binomial(size, 0.5, (500, 2 ** (looks - 1))) / size
+    best, error = found.max(axis=1), math.sqrt(0.25 / size)
+
+    def broken(verdicts: int) -> float:
+        needed = deviations(0.975, log_hypotheses(looks, Answers(verdicts, stops_when_passed=True)))
+        return float(np.mean(best - needed * error > 0.5))
+
+    assert broken(2) > 0.5
+    assert broken(3) <= 0.025
 
 
 @pytest.mark.parametrize("correlation", [-0.5, 1.5])

@@ -136,6 +136,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "lead.{kind}": ("more", "fewer", "higher", "lower", "alike"),
     "section.{name}": SECTIONS,
     "verdict.{plan.verdict}": VERDICTS,
+    "feedback.{told['verdict']}": VERDICTS,
     "verdict.{outcome}.adjective": VERDICTS,
     "verdict.met_{met}": ("yes", "no"),
     "verdict.head_{key}": ("criterion", "rule", "limit", "value", "met", "family", "p_value"),

@@ -82,6 +82,10 @@ NOTICES = {
     "rule_not_applicable": "the rule {rule} could not be applied: {reason}",
     # plans
     "not_planned": "the test was not the planned one",
+    "plan_undecided": (
+        "at least one criterion could not be decided on this test set; the laboratory has the "
+        "reason"
+    ),
     "no_such_figure": "the evaluation has no such figure",
     "not_assessable": (
         "not assessable: cannot be met with {units} {unit}s even by a perfect result[; at least "

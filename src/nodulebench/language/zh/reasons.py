@@ -79,6 +79,7 @@ NOTICES = {
     "rule_not_applicable": "规则{rule:word}无法应用：{reason}",
     # plans
     "not_planned": "本次测试与计划的测试不同",
+    "plan_undecided": "至少有一条准则在本测试集上无法判定；原因由实验室掌握",
     "no_such_figure": "评价中没有该指标",
     "not_assessable": (
         "无法评定：以 {units} 个{unit:word}，即使结果完美也无法达到[；至少需要 {needed} 个]"

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from nodulebench.model.documents.as_json import record
 from nodulebench.model.documents.told import Reason, Told
+from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate, OperatingPoint, Stratum
 
 Verdict = Literal["passed", "failed", "undecided"]
@@ -329,6 +330,19 @@ class PlanSummary:
     """The same for each algorithm alone."""
     laboratory: str = ""
     """Who issues the report."""
+
+    @property
+    def reason(self) -> Notice | None:
+        """Why the verdict is undecided: the reason of the first primary criterion that is.
+
+        None: the verdict is ``passed`` or ``failed``.
+        """
+        if self.verdict != "undecided":
+            return None
+        for criterion in self.criteria:
+            if criterion.family == PRIMARY and criterion.met is None and criterion.reason:
+                return criterion.reason
+        return Notice("plan_undecided")
 
     def to_json(self) -> dict[str, Any]:
         """What came of the plan as it stands in evaluation.json."""

@@ -105,7 +105,7 @@ def facts_of(told: dict[str, Any], say: Language) -> list[tuple[str, str]]:
         (say("portal.certificate.scored"), _in_utc(told["result"]["at"])),
         (say("portal.certificate.scorer"), f"NoduleBench {told['result']['scorer']}"),
         *((say("portal.trained"), say(f"portal.trained.{one}")) for one in _trained(told)),
-        *((say("portal.verdict"), say(f"portal.verdict.{one}")) for one in _verdict(told)),
+        *((say("portal.verdict"), verdict) for verdict in _verdict(told, say)),
     ]
 
 
@@ -128,8 +128,13 @@ def _trained(told: dict[str, Any]) -> list[str]:
     return [answer] if answer else []
 
 
-def _verdict(told: dict[str, Any]) -> list[str]:
-    return [told["verdict"]] if told["verdict"] else []
+def _verdict(told: dict[str, Any], say: Language) -> list[str]:
+    if not told["verdict"]:
+        return []
+    verdict, reason = say(f"portal.verdict.{told['verdict']}"), told.get("verdict_reason")
+    if not reason:
+        return [verdict]
+    return [say("portal.verdict_because", verdict=verdict, reason=say.message(reason))]
 
 
 def _told(site: Site, entry: Entry, result: Result, number: int, at: str) -> dict[str, Any]:
@@ -165,6 +170,7 @@ def _told(site: Site, entry: Entry, result: Result, number: int, at: str) -> dic
         "digests": told_digests(result.figures),
         "readings": readings_of(result),
         "verdict": result.figures.get("verdict"),
+        "verdict_reason": result.figures.get("verdict_reason"),
     }
 
 

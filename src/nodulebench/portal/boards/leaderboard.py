@@ -10,8 +10,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 from sqlalchemy.orm import joinedload
 
-from nodulebench.language import language
+from nodulebench.language import english, language
 from nodulebench.language.numbers import decimals
+from nodulebench.model.documents.summaries import Verdict
 from nodulebench.pages.templates import page
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.benchmarks import rules_of
@@ -28,7 +29,7 @@ TABLE = {
     "is_baseline": pl.Boolean,
     **dict.fromkeys(("rule", "figure", "point"), pl.String),
     **dict.fromkeys(("value", "low", "high"), pl.Float64),
-    **dict.fromkeys(("stratum", "track", "training", "verdict"), pl.String),
+    **dict.fromkeys(("stratum", "track", "training", "verdict", "verdict_reason"), pl.String),
 }
 """The columns of a leaderboard as a table."""
 
@@ -73,8 +74,10 @@ class Line:
     """What is said of training on the test set: no, folds (cross-validated), or yes."""
     folds: int = 0
     """How many folds, where they were shown."""
-    verdict: str | None = None
-    """passed, failed or undecided by the acceptance criteria; None: there are none."""
+    verdict: Verdict | None = None
+    """By the acceptance criteria; None: there are none."""
+    verdict_reason: dict[str, Any] | None = None
+    """Why the verdict is undecided, as a notice; None: it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ class Board:
 
     @property
     def table(self) -> pl.DataFrame:
-        """Every figure of every entry, a row for each."""
+        """Every figure of every entry, a row for each; a row for a verdict without figures."""
         rows = [
             {
                 "rank": line.rank,
@@ -126,11 +129,12 @@ class Board:
                 "track": self.track,
                 "training": line.training,
                 "verdict": line.verdict,
+                "verdict_reason": in_english(line.verdict_reason),
                 "stratum": self.stratum,
                 **dict(one),
             }
             for line in self.lines
-            for one in line.readings.values()
+            for one in line.readings.values() or ([{}] if line.verdict else [])
         ]
         return pl.DataFrame(rows, schema=TABLE)
 
@@ -253,7 +257,13 @@ def _line(result: Result, visitor: Visitor, rule: str, by: Reading, stratum: str
         training=training.answer,
         folds=training.count,
         verdict=None if withdrawn else result.figures.get("verdict"),
+        verdict_reason=None if withdrawn else result.figures.get("verdict_reason"),
     )
+
+
+def in_english(reason: dict[str, Any] | None) -> str:
+    """Why a verdict is undecided, for tables and programs; nothing: it is decided."""
+    return english(reason) if reason else ""
 
 
 def _ranked(lines: list[Line], by: Reading) -> list[Line]:

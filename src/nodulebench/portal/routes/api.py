@@ -31,7 +31,7 @@ from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.benchmarks import find_benchmark, rules_of, state_of
-from nodulebench.portal.boards.leaderboard import board_of
+from nodulebench.portal.boards.leaderboard import board_of, in_english
 from nodulebench.portal.entries import (
     MOST_NAME,
     Received,
@@ -138,6 +138,7 @@ def api_leaderboard(
                 training=one.training,
                 folds=one.folds,
                 verdict=one.verdict,
+                verdict_reason=in_english(one.verdict_reason),
                 readings=tuple(ReadingTold(**reading) for reading in one.readings.values()),
             )
             for one in board.lines
@@ -303,7 +304,7 @@ def _entry(site: Site, by: Visitor, entry_id: str) -> EntryTold:
         is_own = by.is_organiser or by.account == found.account_id
         job, result = job_of(session, found), result_of(session, found)
         withdrawn = found.withdrawn_at is not None
-        readings = [] if result is None or withdrawn else result.figures["readings"]
+        figures = {} if result is None or withdrawn else result.figures
         told: dict[str, Any] = {} if job is None or not is_own else job.problems
         state: Any = "withdrawn" if withdrawn else "waiting" if job is None else job.state
         return EntryTold(
@@ -312,12 +313,13 @@ def _entry(site: Site, by: Visitor, entry_id: str) -> EntryTold:
             name=shown_name(found, by),
             track=track_of(found),
             terms=found.terms,
-            digests={} if result is None or withdrawn else told_digests(result.figures),
-            verdict=None if result is None or withdrawn else result.figures.get("verdict"),
+            digests=told_digests(figures),
+            verdict=figures.get("verdict"),
+            verdict_reason=in_english(figures.get("verdict_reason")),
             at=found.created_at,
             digest=found.digest,
             state=state,
             problems=tuple(told.get("told", ())),
-            readings=tuple(ReadingTold(**one) for one in readings),
+            readings=tuple(ReadingTold(**one) for one in figures.get("readings", ())),
             receipt=found.receipt if is_own else None,
         )

@@ -10,6 +10,7 @@ from nodulebench.portal import jobs
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By, Sent, field
 from nodulebench.portal.benchmarks import state_of, test_sets
+from nodulebench.portal.boards.leaderboard import in_english
 from nodulebench.portal.boards.reuse import all_uses
 from nodulebench.portal.page import rendered, see
 from nodulebench.portal.projects.overview import all_progress
@@ -36,7 +37,7 @@ ENTRIES = {
     "is_baseline": pl.Boolean,
     "sent": pl.String,
     "bytes": pl.Int64,
-    **dict.fromkeys(("digest", "state", "result", "verdict"), pl.String),
+    **dict.fromkeys(("digest", "state", "result", "verdict", "verdict_reason"), pl.String),
 }
 """The columns of the table of all entries."""
 
@@ -83,6 +84,7 @@ def entries_table(site: AtSite) -> Response:
 
 
 def _row(entry: Entry, state: str | None, result: Result | None) -> dict[str, object]:
+    figures = {} if result is None else result.figures
     return {
         "benchmark": entry.benchmark.title,
         "version": entry.benchmark.version,
@@ -97,7 +99,8 @@ def _row(entry: Entry, state: str | None, result: Result | None) -> dict[str, ob
         "digest": entry.digest,
         "state": "withdrawn" if entry.withdrawn_at else state,
         "result": None if result is None else result.digest,
-        "verdict": None if result is None else result.figures.get("verdict"),
+        "verdict": figures.get("verdict"),
+        "verdict_reason": in_english(figures.get("verdict_reason")),
     }
 
 

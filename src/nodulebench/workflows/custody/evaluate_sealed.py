@@ -12,9 +12,10 @@ from typing import Any
 from polars.exceptions import PanicException
 
 from nodulebench.custody.asking import refuse_few
-from nodulebench.custody.feedback import Standing, corrected_figures, feedback, is_passed
+from nodulebench.custody.feedback import Standing, corrected_figures, feedback
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError, NoduleBenchError, Problem
+from nodulebench.language import english
 from nodulebench.match import targets
 from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.documents.evaluation import Document, evaluation_document
@@ -122,7 +123,7 @@ def take_look(
         "told": told,
         "corrected": corrected_figures(document, standing, is_lower_better),
     }
-    content = _json_bytes(told)
+    content, reason = _json_bytes(told), told.get("verdict_reason")
     with kept_result(opened, number, evaluation, about) as kept:
         opened.record(
             "evaluated",
@@ -133,7 +134,8 @@ def take_look(
                 "result": kept,
                 "feedback": bytes_digest(content),
                 "level": opened.policy.reuse.feedback,
-                "passed": is_passed(document) if document.plan is not None else None,
+                "verdict": told.get("verdict"),
+                "verdict_reason": english(reason) if reason else None,
             },
             order.at,
         )

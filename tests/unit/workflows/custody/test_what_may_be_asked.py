@@ -100,8 +100,8 @@ def test_a_plan_judges_no_stratum_of_few_nodules(tmp_path: Path) -> None:
         )
         plan = tmp_path / f"plan{number}.json"
         freeze_files(criteria, desk.bundle, "luna16", out=plan, bootstraps=0)
-    assert "passed" in ask(desk, plan=tmp_path / "plan0.json")
-    assert "passed" in ask(desk, plan=tmp_path / "plan1.json")
+    assert "verdict" in ask(desk, plan=tmp_path / "plan0.json")
+    assert "verdict" in ask(desk, plan=tmp_path / "plan1.json")
     few = made(tmp_path / "few", "looks_per_developer = 3\nminimum_stratum = 13")
     with pytest.raises(InputError, match="lets nothing be told of fewer than 13 nodules"):
         ask(few, plan=tmp_path / "plan1.json")

@@ -57,8 +57,9 @@ TEXTS = {
     ),
     "portal.verdict": "Verdict",
     "portal.verdict.passed": "passed",
-    "portal.verdict.failed": "not passed",
-    "portal.verdict.undecided": "not shown",
+    "portal.verdict.failed": "failed",
+    "portal.verdict.undecided": "undecided",
+    "portal.verdict_because": "{verdict}: {reason}",
     "portal.downloads": "Downloads",
     "portal.downloads_sign_in": "Sign in to download.",
     "portal.downloads_note": (

@@ -49,7 +49,8 @@ TEXTS = {
     "portal.verdict": "结论",
     "portal.verdict.passed": "通过",
     "portal.verdict.failed": "未通过",
-    "portal.verdict.undecided": "未能证明",
+    "portal.verdict.undecided": "无法判定",
+    "portal.verdict_because": "{verdict}：{reason}",
     "portal.downloads": "下载",
     "portal.downloads_sign_in": "登录后可下载。",
     "portal.downloads_note": (

@@ -43,7 +43,7 @@ def course_chart(document: Document, say: Language) -> Chart:
                 algorithms=whole(len(document.algorithms)),
                 rules=say.listed(say.word(rule.name) for rule in protocol.rules),
             ),
-            exit="" if plan is None else say.word(plan.verdict),
+            exit="" if plan is None else say(f"verdict.{plan.verdict}"),
         ),
     ]
     title = say("course.title")

@@ -1,10 +1,14 @@
 """The whole course of a test as one figure."""
 
+from typing import get_args
+
 import pytest
 
 from builders.evaluation import algorithm_result, evaluation
+from builders.report import group_document, plan
 from nodulebench.language import LanguageName, language
 from nodulebench.model.documents.evaluation import evaluation_document
+from nodulebench.model.documents.summaries import Verdict
 from nodulebench.report.sections.methods.course import course_chart
 
 
@@ -24,3 +28,12 @@ def test_stations_stand_in_the_order_of_the_work() -> None:
     named = ("Design", "Collection", "Cleaning", "Annotation", "Release", "Test")
     places = [drawn.index(f"{name}:") for name in named]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize("verdict", get_args(Verdict))
+@pytest.mark.parametrize("name", ["en", "zh"])
+def test_the_verdict_is_in_the_language_of_the_report(name: LanguageName, verdict: str) -> None:
+    say, document = language(name), group_document(plan=plan(verdict))
+    drawn = str(course_chart(document, say).picture)
+    assert say(f"verdict.{verdict}") in drawn
+    assert (verdict in drawn) == (say(f"verdict.{verdict}") == verdict)

@@ -301,10 +301,10 @@ def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     freeze_files(tmp_path / "criteria.toml", desk.bundle, "nifdc-2022", out=plan, bootstraps=50)
     order = desk.look_order(plan=plan, protocol=None, bootstraps=None)
-    assert [one.told["passed"] for one in evaluate_roster(desk.roster, order) if one.told] == [
-        False,
-        True,
-        True,
+    assert [one.told["verdict"] for one in evaluate_roster(desk.roster, order) if one.told] == [
+        "failed",
+        "passed",
+        "passed",
     ]
     files = sorted(tmp_path.glob("file-*"), key=lambda path: path.name[-1])
     names = ["A1", "A2", "A3"]
@@ -315,7 +315,7 @@ def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
     assert found["plan"]["verdicts"] == {"A1": "failed", "A2": "passed", "A3": "passed"}
     assert content(tmp_path / "lab", "plan.json") == content(tmp_path / "plain", "plan.json")
     folder = copy_for(desk, "A2")
-    assert content(folder, "feedback.json")["passed"] is True
+    assert content(folder, "feedback.json")["verdict"] == "passed"
     assert "is met: passed" in (folder / "report-developer.html").read_text(encoding="utf-8")
     assert not re.search(r"0\.\d", (folder / "feedback.json").read_text())
 

@@ -1,0 +1,211 @@
+"""Passed, failed and undecided are three answers: whoever reads a verdict reads the same one."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+import nodulebench as nb
+from builders.commands import run
+from builders.sealed import PEOPLE, SECRET, Desk, make_desk
+from builders.sealed_study import REPORTER
+from nodulebench.cli import vault_options
+from nodulebench.cli.help import DONE, NOT_MET, UNDECIDED
+from nodulebench.language import LANGUAGES, language
+from nodulebench.model.documents.summaries import Verdict
+from nodulebench.workflows.custody.audit_log import read_audit
+from nodulebench.workflows.custody.unseal import open_result
+from nodulebench.workflows.plan.freeze import freeze_files, read_plan, write_plan
+
+pytest.importorskip("cryptography")
+pytestmark = pytest.mark.slow
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A verdict, and a criterion and marks that lead to it."""
+
+    verdict: Verdict
+    criterion: str
+    hits: int
+    status: int
+
+
+EXPECTED = (
+    Expected("passed", "limit = 0.75", 4, DONE),
+    Expected("failed", "limit = 0.75", 1, NOT_MET),
+    # four cases are too few, even for the algorithm that finds everything
+    Expected("undecided", 'bound = "low"\nlimit = 0.7', 4, UNDECIDED),
+)
+REUSE = {
+    "verdict": 'feedback = "verdict"',
+    "rounded": 'feedback = "rounded"\nfigures = ["luna16.recall"]',
+    "figures": 'feedback = "figures"',
+    "cases": 'feedback = "cases"',
+}
+REASON = "at least one criterion could not be decided on this test set"
+LAB_REASON = "cannot be met with 4 cases even by a perfect result"
+
+
+@pytest.fixture(params=EXPECTED, ids=lambda one: one.verdict)
+def expected(request: pytest.FixtureRequest) -> Expected:
+    found: Expected = request.param
+    return found
+
+
+def make_test(folder: Path, expected: Expected, reuse: str = "") -> Desk:
+    """A bundle with a frozen plan, and the marks that lead to the expected verdict."""
+    desk = make_desk(folder, f"{PEOPLE}{REPORTER}\n[reuse]\n{reuse}\n")
+    (folder / "criteria.toml").write_text(
+        'name = "accept"\n[[criteria]]\nfigure = "recall"\nrule = "luna16"\n'
+        f'comparison = ">="\n{expected.criterion}\n'
+    )
+    plan = folder / "plan.json"
+    freeze_files(folder / "criteria.toml", desk.bundle, "luna16", out=plan, bootstraps=20)
+    desk.marks("mine.csv", *(f"scan{number}" for number in range(expected.hits)))
+    return desk
+
+
+def test_the_verdicts_are_three() -> None:
+    assert [one.verdict for one in EXPECTED] == list(get_args(Verdict))
+    assert len({one.status for one in EXPECTED}) == 3
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_every_language_has_a_word_of_its_own_for_each(name: Any) -> None:
+    say = language(name)
+    words = [say(f"verdict.{one}") for one in get_args(Verdict)]
+    assert len(set(words)) == 3
+    leads = [say(f"feedback.{one}", plan="P", reason="R") for one in get_args(Verdict)]
+    assert len(set(leads)) == 3
+    assert all("P" in one for one in leads)
+    assert "R" in leads[-1]
+
+
+def test_an_open_test_gives_one_verdict_everywhere(
+    tmp_path: Path, expected: Expected, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk = make_test(tmp_path, expected)
+    out, verdict = tmp_path / "out", expected.verdict
+    given = ("--reference", desk.bundle, "--plan", tmp_path / "plan.json", "--out", out)
+    assert run("evaluate", tmp_path / "mine.csv", *given) == expected.status
+    shown = capsys.readouterr().out
+    assert f"mine: {verdict}" in shown
+    assert (LAB_REASON in shown) == (verdict == "undecided")
+    document = json.loads((out / "evaluation.json").read_text())
+    assert document["plan"]["verdict"] == verdict
+
+    found = nb.evaluate(desk.bundle, tmp_path / "mine.csv", plan=tmp_path / "plan.json")
+    assert found.plan is not None
+    assert found.plan.verdict == verdict
+    assert f"plan accept: {verdict}" in repr(found)
+    assert (LAB_REASON in repr(found)) == (verdict == "undecided")
+
+    for audience in ("lab", "developer"):
+        for name in LANGUAGES:
+            made = tmp_path / f"{audience}-{name}"
+            more = ("--for", audience, "--language", name, "--out", made)
+            assert run("report", out, *more) == 0
+            (page,) = made.glob("*.html")
+            content = page.read_text(encoding="utf-8")
+            assert f'class="verdict {verdict}">{language(name)(f"verdict.{verdict}")}<' in content
+        english_page = next((tmp_path / f"{audience}-en").glob("*.html")).read_text()
+        assert (LAB_REASON in english_page) == (verdict == "undecided")
+
+
+@pytest.mark.parametrize("level", REUSE)
+def test_a_sealed_set_gives_one_verdict_everywhere(
+    tmp_path: Path,
+    expected: Expected,
+    level: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    desk = make_test(tmp_path, expected, REUSE[level])
+    desk.seal()
+    monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
+    verdict, is_open = expected.verdict, expected.verdict == "undecided"
+    plan = ("--plan", tmp_path / "plan.json", "--reference", desk.sealed, "--as", "Bo")
+    one = ("--developer", "Example", "--out", tmp_path / "told")
+    assert run("evaluate", tmp_path / "mine.csv", *plan, *one) == expected.status
+    shown = capsys.readouterr().out
+    assert f"plan accept: {verdict}" in shown
+    assert (REASON in shown) == is_open
+
+    told = json.loads((tmp_path / "told" / "feedback.json").read_text())
+    assert told["verdict"] == verdict
+    assert ("verdict_reason" in told) == is_open
+    assert "passed" not in told
+    if "evaluation" in told:
+        assert told["evaluation"]["plan"]["verdict"] == verdict
+    if level in ("verdict", "rounded"):
+        assert "not_assessable" not in json.dumps(told)  # says how many patients the set has
+
+    event = read_audit(desk.sealed, SECRET).events[-1]
+    assert (event.step, event.facts["verdict"]) == ("evaluated", verdict)
+    assert (REASON in str(event.facts.get("verdict_reason"))) == is_open
+    assert run("audit", desk.sealed) == 0
+    assert f"verdict {verdict}" in capsys.readouterr().out
+    kept = open_result(desk.sealed, SECRET, "Cem", 2)
+    assert kept["evaluation"]["plan"]["verdict"] == kept["told"]["verdict"] == verdict
+
+    for audience in ("lab", "developer"):
+        for name in LANGUAGES:
+            made, say = tmp_path / f"{audience}-{name}", language(name)
+            more = ("--for", audience, "--language", name, "--out", made)
+            mine = ("--algorithm", "mine") if audience == "developer" else ()
+            assert run("report", desk.sealed, "--as", "Dee", *more, *mine) == 0
+            (page,) = made.glob("*.html")
+            content = page.read_text(encoding="utf-8")
+            if audience == "developer" and level in ("verdict", "rounded"):
+                reason = say.message({"code": "plan_undecided", "values": {}})
+                lead = say(f"feedback.{verdict}", plan="accept", reason=reason)
+                assert lead.replace("'", "&#39;") in content
+            else:
+                assert f'class="verdict {verdict}">{say(f"verdict.{verdict}")}<' in content
+
+    (tmp_path / "roster.csv").write_text("file,developer,alias\nmine.csv,Other,A1\n")
+    roster = ("--roster", tmp_path / "roster.csv", "--out", tmp_path / "by-roster")
+    capsys.readouterr()
+    assert run("evaluate", *roster, *plan) == expected.status
+    assert f"plan accept: {verdict}" in capsys.readouterr().out
+    assert run("evaluate", *roster, *plan) == expected.status  # the answers of the earlier run
+    assert "done before" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("hits", "status"), [((4, 4), UNDECIDED), ((0, 4), NOT_MET)], ids=["undecided", "one failed"]
+)
+def test_a_roster_with_several_verdicts_exits_with_the_worst(
+    tmp_path: Path, hits: tuple[int, int], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = make_test(tmp_path, EXPECTED[-1])
+    desk.seal()
+    monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
+    lines = ["file,developer,alias"]
+    for number, count in enumerate(hits):
+        desk.marks(f"m{number}.csv", *(f"scan{case}" for case in range(count)))
+        lines.append(f"m{number}.csv,Developer {number},A{number}")
+    (tmp_path / "roster.csv").write_text("\n".join(lines) + "\n")
+    plan = ("--plan", tmp_path / "plan.json", "--reference", desk.sealed, "--as", "Bo")
+    assert run("evaluate", "--roster", tmp_path / "roster.csv", *plan) == status
+
+
+def test_a_plan_for_another_set_is_undecided_and_the_reason_is_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other set has as many cases, so only the digests of the plan differ."""
+    desk = make_test(tmp_path, EXPECTED[0])
+    planned = read_plan(tmp_path / "plan.json")
+    digests = planned.digests.model_copy(update={"reference": f"sha256:{0:064}"})
+    other = planned.model_copy(update={"digests": digests})
+    (tmp_path / "plan.json").unlink()
+    write_plan(other, tmp_path / "plan.json")
+    desk.seal()
+    monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
+    given = ("--reference", desk.sealed, "--plan", tmp_path / "plan.json", "--as", "Bo")
+    assert run("evaluate", tmp_path / "mine.csv", *given, "--developer", "Example") == UNDECIDED
+    shown = capsys.readouterr().out
+    assert "plan accept: undecided (the test was not the planned one)" in shown

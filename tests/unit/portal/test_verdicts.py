@@ -1,0 +1,148 @@
+"""An entry under a plan has one of three verdicts, the same on every page and in every answer."""
+
+import csv
+import io
+import re
+import shutil
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from builders.portal import (
+    BETTER,
+    HEADER,
+    Browser,
+    make_tiny_benchmark,
+    signed_in,
+    work_off,
+)
+from builders.sealed import PEOPLE, SECRET, Desk, make_desk
+from nodulebench.language import portal_language
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.scoring import Opening
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.tables import Job
+from nodulebench.portal.worker import work
+from nodulebench.workflows.custody.life.withdraw import withdraw
+from nodulebench.workflows.plan.freeze import freeze_files
+
+CRITERIA = """name = "accept"
+[[criteria]]
+figure = "recall"
+rule = "luna16"
+comparison = ">="
+{limit}
+"""
+LIMITS = {
+    "passed": "limit = 0.75",
+    "failed": "limit = 0.75",
+    "undecided": 'bound = "low"\nlimit = 0.5',
+}
+"""For each verdict a limit; the algorithm finds every nodule, or for ``failed`` the first only."""
+OPEN_REASON = "cannot be met with 3 cases even by a perfect result"
+SEALED_REASON = "at least one criterion could not be decided on this test set"
+OPENING = Opening(SECRET, "Bo")
+
+
+@pytest.fixture(params=LIMITS)
+def verdict(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+def lay_plan(browser: Browser, benchmark: str, content: bytes, name: str) -> Any:
+    page = f"/benchmarks/{benchmark}"
+    return browser.post(f"{page}/terms", page, files={"file": (name, content)}, kind="plan")
+
+
+def seal_with_plan(site: Site, folder: Path, verdict: str) -> Desk:
+    """A sealed set of four scans among those of the site, and ``plan.json`` beside its bundle."""
+    desk = make_desk(folder, f'{PEOPLE}[reuse]\nfeedback = "verdict"\n')
+    (folder / "criteria.toml").write_text(CRITERIA.format(limit=LIMITS[verdict]))
+    plan = folder / "plan.json"
+    freeze_files(folder / "criteria.toml", desk.bundle, "luna16", out=plan)
+    desk.seal()
+    shutil.move(desk.sealed, site.settings.sets / "sealed")
+    return desk
+
+
+def rows(content: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content)))
+
+
+def check_surfaces(browser: Browser, benchmark: str, entry: str, verdict: str, why: str) -> None:
+    """Whatever shows a verdict shows this one, and the reason of an undecided one."""
+    for name in ("en", "zh"):
+        word = portal_language(name)(f"portal.verdict.{verdict}")  # type: ignore[arg-type]
+        for path in (entry, f"/benchmarks/{benchmark}"):
+            page = browser.client.get(path, headers={"accept-language": name}).text
+            assert re.search(rf'class="tag {verdict}"[^>]*>{word}<', page), (path, name)
+            if name == "en":
+                assert (why in page) == (verdict == "undecided"), path
+    told = browser.get(f"/api/v1{entry}").json()
+    (line,) = browser.get(f"/api/v1/benchmarks/{benchmark}/leaderboard").json()["lines"]
+    board = rows(browser.get(f"/benchmarks/{benchmark}/leaderboard.csv").text)
+    desk = rows(signed_in(browser.site, "olga").get("/desk/entries.csv").text)
+    for one in (told, line, *board, *desk):
+        assert one["verdict"] == verdict
+        assert (why in one["verdict_reason"]) == (verdict == "undecided"), one
+        assert bool(one["verdict_reason"]) == (verdict == "undecided")
+    page = browser.post(f"{entry}/certificate", entry).headers["location"]
+    statement = browser.get(f"{page}/statement.json").json()["certificate"]
+    assert statement["verdict"] == verdict
+    assert bool(statement["verdict_reason"]) == (verdict == "undecided")
+    assert (why in browser.get(page).text) == (verdict == "undecided")
+
+
+@pytest.mark.slow
+def test_an_open_benchmark_gives_one_verdict_everywhere(
+    site: Site, as_organiser: Browser, as_ada: Browser, benchmark: str, verdict: str
+) -> None:
+    criteria = CRITERIA.format(limit=LIMITS[verdict]).encode()
+    assert lay_plan(as_organiser, benchmark, criteria, "criteria.toml").is_redirect
+    marks = "\n".join(BETTER.split("\n")[: 2 if verdict == "failed" else 4])
+    entry = as_ada.send(benchmark, "submit", marks).headers["location"]
+    work_off(site)
+    check_surfaces(as_ada, benchmark, entry, verdict, OPEN_REASON)
+
+
+@pytest.mark.slow
+def test_a_sealed_benchmark_gives_one_verdict_everywhere(
+    site: Site, organiser: Visitor, as_ada: Browser, tmp_path: Path, verdict: str
+) -> None:
+    desk = seal_with_plan(site, tmp_path, verdict)
+    benchmark = make_tiny_benchmark(site, organiser, test_set="sealed")
+    plan = (desk.folder / "plan.json").read_bytes()
+    assert lay_plan(signed_in(site, "olga"), benchmark, plan, "plan.json").is_redirect
+    found = 1 if verdict == "failed" else 4
+    marks = HEADER + "".join(f"\nscan{number},1,2,3,0.9" for number in range(found))
+    entry = as_ada.send(benchmark, "submit", marks).headers["location"]
+    assert work(site, OPENING, Event(), until_empty=True) == 1
+    check_surfaces(as_ada, benchmark, entry, verdict, SEALED_REASON)
+
+
+@pytest.mark.slow
+def test_a_plan_that_a_withdrawal_outdated_is_told_to_the_organisers_alone(
+    site: Site, organiser: Visitor, as_ada: Browser, tmp_path: Path
+) -> None:
+    desk = seal_with_plan(site, tmp_path, "passed")
+    benchmark = make_tiny_benchmark(site, organiser, test_set="sealed")
+    plan = (desk.folder / "plan.json").read_bytes()
+    as_olga = signed_in(site, "olga")
+    assert lay_plan(as_olga, benchmark, plan, "plan.json").is_redirect
+    sealed = site.settings.sets / "sealed"
+    withdraw(sealed, SECRET, "Ada", cases=["scan3"], reason="consent withdrawn")
+    entry = as_ada.send(benchmark, "submit", f"{HEADER}\nscan0,1,2,3,0.9").headers["location"]
+    work(site, OPENING, Event(), until_empty=True)
+    with site.database.reading() as session:
+        assert list(session.scalars(select(Job.state))) == ["failed"]
+    page = as_ada.get(entry).text
+    assert "The organisers have the reason" in page
+    assert "was frozen for" not in page
+    assert "was frozen for 4 cases; this test set has 3" in as_olga.get("/desk").text
+    refused = lay_plan(as_olga, benchmark, plan, "plan.json")
+    assert refused.status_code == 422
+    assert "was frozen for 4 cases" in refused.text
