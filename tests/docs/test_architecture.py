@@ -11,6 +11,9 @@ PACKAGE = ROOT / "src" / "nodulebench"
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
+FOR_DEVELOPERS = ("test", "dev", "release")
+"""Extras that users do not install."""
+
 
 def rooms() -> dict[str, Path]:
     """Every package of the tree by its place."""
@@ -58,12 +61,14 @@ def test_every_dependency_has_its_line_and_every_line_its_dependency() -> None:
     names = {
         re.split(r"[<>=\[~!;]", one)[0].lower()
         for extra, packages in wanted.items()
-        if extra not in ("dev", "release")
+        if extra not in FOR_DEVELOPERS
         for one in packages
     }
     section = PAGE.split("\n## Dependencies")[1]
     rows = [re.sub(r"\(.*?\)", "", row) for row in re.findall(r"^\| ([^|]+) \|", section, re.M)[1:]]
     told = {name.strip().lower() for row in rows for name in row.split(",")}
-    of_dev = {re.split(r"[<>=\[~!;]", one)[0].lower() for one in wanted["dev"] + wanted["release"]}
+    of_dev = {
+        re.split(r"[<>=\[~!;]", one)[0].lower() for extra in FOR_DEVELOPERS for one in wanted[extra]
+    }
     assert names - told == set()
     assert told - names - of_dev == set()
