@@ -3,12 +3,14 @@
 import time
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.tables import Reference, Submission
 from nodulebench.protocols import load_protocol
 from nodulebench.workflows.evaluate.evaluate import evaluate
 
 
-def main() -> None:
-    """Print wall and CPU seconds of the whole evaluation."""
+def study() -> tuple[Reference, list[Submission], TestProtocol]:
+    """The reference, the submissions and the protocol."""
     reference = made_up_reference(593, 6109, seed=0)
     submissions = [
         made_up_submission(reference, Skill(f"algorithm {n}", 0.6 + 0.03 * n, 0.8, 1.0, 9 + n), 0)
@@ -17,6 +19,12 @@ def main() -> None:
     protocol = load_protocol("nifdc-2022").model_copy(
         update={"strata": ("type", "size", "density", "vendor", "thickness_mm", "sex")}
     )
+    return reference, submissions, protocol
+
+
+def main() -> None:
+    """Print wall and CPU seconds of the whole evaluation."""
+    reference, submissions, protocol = study()
     wall, cpu = time.perf_counter(), time.process_time()
     evaluation = evaluate(reference, submissions, protocol)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

@@ -57,6 +57,13 @@ def open_site(folder: Path, database: str = "", **more: object) -> Site:
     return Site.open(settings)
 
 
+def interface_description(folder: Path) -> dict[str, Any]:
+    """The OpenAPI description of a site."""
+    from nodulebench.portal.app import make_app
+
+    return make_app(open_site(folder)).openapi()
+
+
 def make_person(site: Site, login: str, *roles: str) -> Visitor:
     """Somebody with an account."""
     link = make_link(site, roles, "")  # type: ignore[arg-type]
