@@ -20,10 +20,13 @@ def expect_all(checks: Iterable[Callable[..., None]], *arguments: Any) -> None:
     Raises:
         AssertionError: with the name and the message of each failed check.
     """
-    problems = []
+    problems, first = [], None
     for check in checks:
         try:
             check(*arguments)
-        except AssertionError as error:
-            problems.append(f"{check.__name__}: {error}")
-    expect(not problems, "\n".join(problems))
+        except Exception as error:  # a broken thing may raise anything
+            first = first or error
+            what = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
+            problems.append(f"{check.__name__}: {what}{error}")
+    if problems:
+        raise AssertionError("\n".join(problems)) from first

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
-import torch
+
+torch = pytest.importorskip("torch", reason="the extra 'networks' is not installed")
+pytestmark = pytest.mark.slow
 
 from builders.algorithms import algorithm_folder, images_set, needs_bubblewrap
 from builders.images import archive, docker, layers, needs_busybox

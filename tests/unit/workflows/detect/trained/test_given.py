@@ -74,10 +74,12 @@ def test_of_several_folds_the_one_judges_that_left_the_scans_out(tmp_path: Path)
         refuse_fold(system, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["list", "show", "verify"])
 def test_what_shows_networks_says_what_a_classifier_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str
 ) -> None:
+    pytest.importorskip("torch", reason="the extra 'networks' is not installed")
     assert run("weights", what, classifier(tmp_path / "w.npz", "m5l", "m5l")) == 1
     told = capsys.readouterr().err
     assert "w.npz: holds the classifier of a detector (m5l), and no network. `detect` and" in told
