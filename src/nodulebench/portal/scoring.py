@@ -28,6 +28,7 @@ from nodulebench.portal.terms.laid import Kind, Laid, laid_path
 from nodulebench.portal.terms.taken import terms_of
 from nodulebench.report.audience import developers_document
 from nodulebench.storage.digest import file_digest
+from nodulebench.storage.table_file import require_no_parquet
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 from nodulebench.workflows.evaluate.files import evaluate_files
@@ -75,7 +76,8 @@ def score(site: Site, claimed: Claimed, opening: Opening | None, progress: Progr
     """Evaluate the entry of a job into a folder of its own claim.
 
     Raises:
-        InputError: if a sealed set refuses it, in words for who submitted.
+        InputError: if a sealed set refuses it, or it holds a Parquet file; in words for who
+            submitted.
         UnscoredError: if it cannot be scored; the words may tell of the reference.
     """
     with site.database.reading() as session:
@@ -84,6 +86,8 @@ def score(site: Site, claimed: Claimed, opening: Opening | None, progress: Progr
     marks = marks_of(order.sent)
     if order.is_algorithm:
         marks = _run(order, opening, marks, results / f"{claimed.version}{RUN}", progress)
+    else:
+        require_no_parquet(marks)  # it may have been submitted before Parquet was refused
     out = results / f"{claimed.version}-{claimed.claim}"
     try:
         if order.is_sealed:

@@ -1,7 +1,7 @@
 """One of our own tables in a Parquet or CSV file -> the table, checked against its schema."""
 
 import math
-from io import BytesIO
+from io import SEEK_END, BytesIO
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES, NODULES
 from nodulebench.storage.csv_text import (
@@ -22,6 +22,7 @@ from nodulebench.storage.csv_text import (
 from nodulebench.storage.staging import staged_file
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".csv.gz")
+_PARQUET_MARKS = {b"PAR1", b"PARE"}
 LARGEST_ARRAY_BYTES = 1 << 30
 """Of one array in an archive; more is made to fill the memory."""
 
@@ -145,6 +146,35 @@ def read_parquet(path: Path, content: bytes | None = None) -> pl.DataFrame:
         raise InputError.at(
             path, f"is not a readable Parquet file: {reason}.", "Write it anew."
         ) from error
+
+
+def require_no_parquet(path: Path) -> None:
+    """Refuse a file that is Parquet, or a folder that holds one, by name or content.
+
+    polars reads Parquet in native code, where a damaged file of 2 kB ends the process. Call this
+    before reading files of strangers: of participants, and of algorithms under test.
+
+    Raises:
+        InputError: with every such file, by its name within the folder.
+    """
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    refuse_any(
+        Problem(
+            file.name if file == path else file.relative_to(path).as_posix(),
+            "is a Parquet file, which is not accepted here.",
+            f"Use CSV with the same columns ({file.stem}.csv), or JSON, XLSX or DICOM.",
+        )
+        for file in files
+        if file.is_file() and _is_parquet(file)
+    )
+
+
+def _is_parquet(path: Path) -> bool:
+    """Whether a file is Parquet by its name, its start or its end; polars looks at the end."""
+    with path.open("rb") as file:
+        start = file.read(4)
+        file.seek(max(0, file.seek(0, SEEK_END) - 4))
+        return path.suffix.lower() == ".parquet" or bool({start, file.read(4)} & _PARQUET_MARKS)
 
 
 def _as_number(values: pl.Series) -> pl.Series:

@@ -30,7 +30,8 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     """A submission folder; all but ``marks.*`` may be left out.
 
     ``marks.*`` is our table MARKS as Parquet or CSV, or marks in any other format of one file.
-    ``algorithm.toml`` names the algorithm, else the folder does.
+    ``algorithm.toml`` names the algorithm, else the folder does. From participants of a portal and
+    from algorithms under test Parquet is refused: they use CSV with the same columns.
     """
     submission = _read_mark_file(_one(path, _MARK_FILES), cases)
     slices_file = _one_of_table(path, "mark_slices")

@@ -21,6 +21,7 @@ from nodulebench.model.algorithm import MarkAdapter, RunContract
 from nodulebench.model.notice import Notice
 from nodulebench.model.tables import CASES, IMAGES, MARK_SLICES, MARKS, PLACE, Submission
 from nodulebench.run.contract.collect import OutputRefusedError
+from nodulebench.storage.table_file import require_no_parquet
 
 MOST_MARKS = 5_000
 """Per case; of more, those with the highest scores count."""
@@ -105,6 +106,7 @@ def _alone(taken: Path) -> tuple[Path, Format | None]:
 
 def _read(path: Path, cases: pl.DataFrame, form: Format | None) -> Submission:
     try:
+        require_no_parquet(path)
         form = form or fitting(path, "marks")
         if form.read_marks is None:
             raise InputError.at(path, f"is {form.name}, which holds no marks.")

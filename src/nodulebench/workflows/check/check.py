@@ -17,6 +17,7 @@ from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.tables import NODULES, Reference, Submission
 from nodulebench.protocols import load_protocol
+from nodulebench.storage.table_file import require_no_parquet
 from nodulebench.workflows.check.listed import keep_listed
 from nodulebench.workflows.check.rows import failed_runs, repeated_marks
 from nodulebench.workflows.check.submission import judged_notices, submission_notices
@@ -79,6 +80,7 @@ def check_alone(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checke
         protocol: name or TOML file.
     """
     try:
+        require_no_parquet(path)
         if cases is None:
             return _look_through(path, None)
         name = fitting(path, "marks").name

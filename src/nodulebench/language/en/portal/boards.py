@@ -105,8 +105,8 @@ TEXTS = {
     "portal.withdraw_sure": "The entry stays on the leaderboard as withdrawn, without its figures.",
     "portal.submit": "Submit marks",
     "portal.submit_lead": (
-        "A file of marks in any format that NoduleBench reads, or a zip archive of a folder of "
-        "them. Checking never looks at the reference and costs nothing."
+        "A file of marks in any format that NoduleBench reads, except Parquet, or a zip archive "
+        "of a folder of them. Checking never looks at the reference and costs nothing."
     ),
     "portal.file": "File",
     "portal.file_hint": "CSV, JSON, zip and others; at most {mib} MiB.",

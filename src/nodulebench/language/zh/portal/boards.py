@@ -89,8 +89,8 @@ TEXTS = {
     "portal.withdraw_sure": "该提交将以“已撤回”显示在排行榜上，不再显示指标。",
     "portal.submit": "提交标记",
     "portal.submit_lead": (
-        "NoduleBench 可读的任意格式标记文件，或其文件夹的 zip 压缩包。检查不涉及参考标准，"
-        "也不计次数。"
+        "NoduleBench 可读的任意格式标记文件（Parquet 除外），或其文件夹的 zip 压缩包。"
+        "检查不涉及参考标准，也不计次数。"
     ),
     "portal.file": "文件",
     "portal.file_hint": "CSV、JSON、zip 等；最大 {mib} MiB。",
