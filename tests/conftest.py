@@ -1,5 +1,6 @@
 """Settings of all tests: where real data are, which tests are slow, and a limit on CPU time."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -13,11 +14,11 @@ from builders.places import TEST_DATA
 # tests run side by side already, and threads of PyTorch would wait for each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # machines differ in speed, so no example has a deadline; CI runs the same examples every time;
-# `--hypothesis-profile thorough` tries ten times as many where a test does not say how many
+# `--hypothesis-profile thorough` tries twenty times as many where a test does not say how many
 hypothesis.settings.register_profile(
-    "nodulebench", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=50
+    "nodulebench", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=25
 )
-hypothesis.settings.register_profile("thorough", deadline=None, max_examples=500)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=250)
 hypothesis.settings.load_profile("nodulebench")
 
 TESTS = Path(__file__).parent
@@ -29,11 +30,38 @@ CPU_LIMIT = 1.0
 """CPU seconds that a test may use without the marker ``slow``."""
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect without looking for garbage; nothing that was imported becomes garbage later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import files whose tests are all slow, or all fast, if the others are asked for."""
+    wanted = config.getoption("markexpr")
+    if wanted not in ("slow", "not slow") or not collection_path.match("test_*.py"):
+        return None
+    all_slow = _is_in_slow_folder(collection_path)
+    text = "" if all_slow else collection_path.read_text(encoding="utf-8")
+    all_slow = all_slow or "\npytestmark = pytest.mark.slow\n" in text
+    is_left_out = all_slow if wanted == "not slow" else not all_slow and "mark.slow" not in text
+    return is_left_out or None  # None: other plugins decide
+
+
+def _is_in_slow_folder(path: Path) -> bool:
+    is_fast = any(path.is_relative_to(folder) for folder in FAST_FOLDERS)
+    return not is_fast or path.is_relative_to(NETWORKS)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of journeys, documentation, agreement, properties and benchmarks as slow."""
     for item in items:
-        is_fast = any(item.path.is_relative_to(folder) for folder in FAST_FOLDERS)
-        if not is_fast or item.path.is_relative_to(NETWORKS):
+        if _is_in_slow_folder(item.path):
             item.add_marker(pytest.mark.slow)
 
 

@@ -2,7 +2,9 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event
 from typing import Any
 
@@ -14,7 +16,8 @@ from nodulebench.portal.access.passwords import Passwords
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.app import make_app
 from nodulebench.portal.benchmarks import make_benchmark
-from nodulebench.portal.site import Settings, Site
+from nodulebench.portal.site import DATABASE, Settings, Site
+from nodulebench.portal.store.database import Database
 from nodulebench.portal.store.tables import Account
 from nodulebench.portal.worker import work
 
@@ -54,7 +57,20 @@ def open_site(folder: Path, database: str = "", **more: object) -> Site:
     settings = Settings(folder, database, **given)  # type: ignore[arg-type]
     if not (settings.sets / SET).exists():
         write_test_set(settings.sets / SET)
+    file = settings.storage / DATABASE
+    if not database and not file.exists():
+        file.write_bytes(empty_database())
     return Site.open(settings)
+
+
+@cache
+def empty_database() -> bytes:
+    """An SQLite database with today's tables: making them takes longer than many tests."""
+    with TemporaryDirectory() as folder:
+        made = Database(f"sqlite:///{folder}/{DATABASE}")
+        made.migrate()
+        made.close()
+        return (Path(folder) / DATABASE).read_bytes()
 
 
 def interface_description(folder: Path) -> dict[str, Any]:

@@ -4,12 +4,15 @@ import ast
 import re
 from collections import Counter
 
+import pytest
+
 from builders.places import ROOT
 
 TEXTS = {".py", ".md", ".toml", ".html", ".js"}
 FOLDERS = ("src", "docs", "benchmarks")
 
 
+@pytest.mark.slow
 def test_every_function_and_class_is_named_outside_of_tests() -> None:
     words: Counter[str] = Counter()
     for folder in FOLDERS:

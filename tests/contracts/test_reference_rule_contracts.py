@@ -56,6 +56,7 @@ def built(
     return reference.nodules
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("check", REFERENCE_RULE_CHECKS, ids=lambda check: check.__name__)
 @settings(max_examples=8)

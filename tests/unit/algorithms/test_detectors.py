@@ -62,6 +62,7 @@ def test_what_lies_far_from_the_lungs_is_no_candidate_and_the_best_come_first() 
     assert near_lungs(found, cut).score.tolist() == [2.0, 1.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["isicad", "subsolidcad", "largecad"])
 def test_a_name_stands_for_what_the_second_look_says_of_what_is_found_near_the_lungs(
     name: str,

@@ -71,6 +71,7 @@ def told(desk: Desk, name: str) -> dict[str, object]:
     return found
 
 
+@pytest.mark.slow
 def test_on_a_sealed_set_the_status_says_what_the_feedback_says(desk: Desk) -> None:
     plan = ("--plan", desk.folder / "plan.json")
     assert [look(desk, "good", 4, *plan), look(desk, "bad", 1, *plan)] == [0, 3]

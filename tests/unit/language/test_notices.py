@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -69,17 +70,22 @@ def codes_told() -> Iterator[tuple[str, str, ast.Call]]:
                 yield one.value, f"{place}:{node.lineno}", node
 
 
-TOLD = list(codes_told())
+@cache
+def codes() -> list[tuple[str, str, ast.Call]]:
+    """The same, read once."""
+    return list(codes_told())
 
 
+@pytest.mark.slow
 def test_every_code_that_is_told_has_words_in_every_language() -> None:
-    assert len(TOLD) > 150
+    assert len(codes()) > 150
     for words in WORDS.values():
-        assert [f"{code} at {place}" for code, place, _ in TOLD if code not in words] == []
+        assert [f"{code} at {place}" for code, place, _ in codes() if code not in words] == []
 
 
+@pytest.mark.slow
 def test_every_worded_code_is_told() -> None:
-    told = {code for code, _, _ in TOLD} | {AS_TOLD}
+    told = {code for code, _, _ in codes()} | {AS_TOLD}
     for words in WORDS.values():
         assert sorted(set(words) - told) == []
 
@@ -91,8 +97,9 @@ def test_languages_name_the_same_values() -> None:
         assert [code for code in first if needed(first[code]) != needed(other[code])] == []
 
 
+@pytest.mark.slow
 def test_values_given_are_those_that_the_words_name() -> None:
-    assert failures(check_values, TOLD) == []
+    assert failures(check_values, codes()) == []
 
 
 def check_values(code: str, place: str, call: ast.Call) -> None:

@@ -46,6 +46,7 @@ def test_an_error_is_not_kept() -> None:
             refuse(one)
 
 
+@pytest.mark.slow
 def test_nothing_outlives_the_test_set_it_was_made_of() -> None:
     box = Slice(0, 0, 0, 8, 8, contour="-4 -4;4 -4;4 4;-4 4")
     drawn = [nodule(8, (0, 0, 0), box), mark(0.5, (0, 0, 0), box)]

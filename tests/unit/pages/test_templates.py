@@ -11,6 +11,7 @@ from nodulebench.pages import bytecode
 from nodulebench.pages.templates import environment, printable
 
 
+@pytest.mark.slow
 def test_jinja2_is_loaded_when_the_first_page_is_made() -> None:
     program = (
         "import sys, nodulebench.report.html, nodulebench.workflows.curate.page\n"

@@ -151,6 +151,7 @@ def test_both_lungs_are_known_and_hold_air(scan):
     assert -950 < np.median(scan.volume.hu[scan.lungs > 0]) < -840
 
 
+@pytest.mark.slow
 def test_the_number_of_slices_can_be_given(patient):
     coarse = Scanner(5.0, 5.0, 5.5, 64, "smooth", 300.0)
     assert scan_patient(patient, coarse, slices=12).volume.shape == (12, 64, 64)

@@ -10,6 +10,8 @@ from nodulebench.formats.marks import luna16_csv, nifdc_csv
 from nodulebench.phantom.test_set import ScanPlan, make_cases, write_test_set
 from nodulebench.phantom.vendors import VENDORS, random_scanner
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("pydicom")
 pytest.importorskip("SimpleITK")
 
@@ -109,7 +111,6 @@ def test_progress_names_each_scan(written):
     assert [line.split(":")[0] for line in lines] == [case.case_id for case in cases]
 
 
-@pytest.mark.slow
 def test_the_same_seed_writes_the_same_bytes(tmp_path, thick):
     write_test_set(tmp_path / "one", [thick])
     write_test_set(tmp_path / "again", make_cases(1, SEED, matrix=64, scan_plan=THICK))

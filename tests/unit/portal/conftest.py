@@ -15,13 +15,23 @@ from builders.portal import Browser, make_person, make_tiny_benchmark, open_site
 from builders.postgres import Server, postgres_server, programs
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.site import Site
+from nodulebench.portal.store import database
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_waiting_for_the_disk_by_sqlite() -> Iterator[None]:
+    """Servers that are killed have processes, and settings, of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        quick = [pragma.replace("=FULL", "=OFF") for pragma in database._PRAGMAS]
+        patch.setattr(database, "_PRAGMAS", quick)
+        yield
 
 
 @pytest.fixture
 def site(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Site]:
     is_postgres = os.environ.get("NODULEBENCH_TEST_DATABASE") == "postgresql"
-    database = request.getfixturevalue("postgres").new_database() if is_postgres else ""
-    opened = open_site(tmp_path / "portal", database)
+    address = request.getfixturevalue("postgres").new_database() if is_postgres else ""
+    opened = open_site(tmp_path / "portal", address)
     yield opened
     opened.database.close()
 

@@ -374,6 +374,7 @@ def test_no_more_is_kept_of_one_account_than_the_site_says(
     assert sizes == [303, 303, 303]
 
 
+@pytest.mark.slow
 def test_an_archive_is_unpacked_once_and_removed_when_it_is_judged(
     site: Site, as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,6 +134,7 @@ def test_a_print_is_signed_as_a_file(
             assert told == b"", "a reader of PDF finds nothing to complain of"
 
 
+@pytest.mark.slow
 def test_who_may_have_one(site: Site, as_ada: Browser, lin: Visitor, benchmark: str) -> None:
     entry, page = certified(as_ada, benchmark)
     as_lin = signed_in(site, lin.login)
@@ -147,6 +148,7 @@ def test_who_may_have_one(site: Site, as_ada: Browser, lin: Visitor, benchmark: 
         assert Browser(site).get(wrong).status_code in (404, 422)
 
 
+@pytest.mark.slow
 def test_names_that_are_kept_back_stand_in_no_certificate(
     site: Site, as_ada: Browser, as_organiser: Browser, benchmark: str
 ) -> None:
@@ -172,6 +174,7 @@ def test_a_closed_account_takes_its_name_from_certificates(
     assert certified(signed_in(site, "eve"), benchmark)[1] == "/certificates/2"
 
 
+@pytest.mark.slow
 def test_a_corrected_test_set_supersedes_a_certificate(
     site: Site, as_ada: Browser, as_organiser: Browser, benchmark: str
 ) -> None:

@@ -53,6 +53,7 @@ def test_a_worker_says_that_it_lives_and_that_it_ends(
         assert living_workers(session) == []
 
 
+@pytest.mark.slow
 def test_looks_are_counted_and_flatter(site: Site, as_ada: Browser, benchmark: str) -> None:
     as_ada.send(benchmark, "submit", GOOD)
     work_off(site)
@@ -117,6 +118,7 @@ def test_what_is_said_of_one_benchmark_stands_there_alone(
     assert wrong.status_code == 404
 
 
+@pytest.mark.slow
 def test_a_history_shows_entries_in_their_order_and_baselines(
     site: Site, as_ada: Browser, lin: Visitor, benchmark: str
 ) -> None:

@@ -78,6 +78,7 @@ def test_what_a_check_tells(as_ada: Browser, benchmark: str, content: str, told:
     assert re.search(told, answer.text), re.sub(r"<[^>]+>", "", answer.text)
 
 
+@pytest.mark.slow
 def test_from_a_file_to_the_leaderboard(
     site: Site, as_ada: Browser, lin: Visitor, benchmark: str
 ) -> None:

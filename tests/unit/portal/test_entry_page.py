@@ -60,6 +60,7 @@ def test_figures_are_those_of_the_part_that_is_chosen(site: Site) -> None:
     assert '<option value="type=solid">' in Browser(site).get(f"/benchmarks/{benchmark}").text
 
 
+@pytest.mark.slow
 def test_single_errors_are_told_where_the_feedback_says_so_to_who_submitted(site: Site) -> None:
     _, entry = scored(site, feedback="cases")
     make_person(site, "eve", "participant")
@@ -87,6 +88,7 @@ def test_the_curve_of_an_anonymous_entry_does_not_name_it(site: Site) -> None:
     assert f"FROC: #{entry.rpartition('/')[2][:6]}" in nameless
 
 
+@pytest.mark.slow
 def test_the_report_can_be_had_on_paper(site: Site) -> None:
     pytest.importorskip("typst", reason="the extra 'pdf' is not installed")
     _, entry = scored(site)

@@ -82,6 +82,7 @@ def test_who_is_signed_in_gets_their_own_and_leaves_nothing(
     assert len(made) == 5
 
 
+@pytest.mark.slow
 def test_nothing_that_a_request_says_of_itself_stays_in_a_page(
     site: Site, page: str, made: list[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from sqlalchemy import select
 
 from builders.portal import (
@@ -34,6 +35,7 @@ def ranking(site: Site, benchmark: str):
         return read_ranking(site, session, session.get_one(Benchmark, benchmark))
 
 
+@pytest.mark.slow
 def test_ranks_have_intervals_and_groups(site: Site, as_ada: Browser, benchmark: str) -> None:
     good, better, worse = sent(as_ada, benchmark, GOOD, BETTER, WORSE)
     found = ranking(site, benchmark)
@@ -50,6 +52,7 @@ def test_ranks_have_intervals_and_groups(site: Site, as_ada: Browser, benchmark:
     assert all(one["best_rank"] <= one["rank"] <= one["worst_rank"] for one in told)
 
 
+@pytest.mark.slow
 def test_a_ranking_belongs_to_its_results(site: Site, as_ada: Browser, benchmark: str) -> None:
     first, *_ = sent(as_ada, benchmark, GOOD, BETTER, WORSE)
     assert refresh_rankings(site) == 0
@@ -62,6 +65,7 @@ def test_a_ranking_belongs_to_its_results(site: Site, as_ada: Browser, benchmark
     assert first not in found.rules["luna16"]
 
 
+@pytest.mark.slow
 def test_two_entries_beside_each_other(as_ada: Browser, benchmark: str) -> None:
     good, better = sent(as_ada, benchmark, GOOD, BETTER)
     assert f'<option value="{better}">' in as_ada.get(f"/entries/{good}").text
@@ -99,6 +103,7 @@ def test_a_report_tells_what_the_benchmark_allows(
     assert "1.2.3.2" not in as_lin.get(path).text
 
 
+@pytest.mark.slow
 def test_a_corrected_test_set_scores_all_anew(
     site: Site, as_ada: Browser, as_organiser: Browser, benchmark: str
 ) -> None:

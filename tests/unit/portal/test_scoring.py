@@ -93,6 +93,7 @@ def test_spent_looks_are_told_to_who_submitted(site: Site, as_ada: Browser, seal
     assert "look" in as_ada.get(pages[-1]).text
 
 
+@pytest.mark.slow
 def test_whoever_takes_somebody_else_s_name_spends_looks_of_their_own(
     site: Site, as_ada: Browser, sealed: str
 ) -> None:

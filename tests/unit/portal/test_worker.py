@@ -16,6 +16,7 @@ from nodulebench.portal.store.tables import Job, Result, now
 from nodulebench.workflows.evaluate.result_folder import read_document
 
 
+@pytest.mark.slow
 def test_a_result_folder_is_that_of_evaluate(site: Site, as_ada: Browser, benchmark: str) -> None:
     as_ada.send(benchmark, "submit", GOOD)
     assert work_off(site) == 1

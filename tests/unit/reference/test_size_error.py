@@ -48,6 +48,7 @@ def test_without_two_readers_of_a_nodule_nothing_is_said() -> None:
     assert size_error(panel((8.0,), (6.0,))) is None
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(*[st.floats(7.0, 10.0)] * 3),

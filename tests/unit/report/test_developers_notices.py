@@ -113,6 +113,7 @@ def is_allowed(code: str, field: str) -> bool:
     return field in FOR_DEVELOPERS.get(code, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_value_is_in_the_developers_document_if_it_is_allowed(kind: str) -> None:
     found = tokens_in(as_json(kind), kind)

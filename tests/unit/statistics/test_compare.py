@@ -203,6 +203,7 @@ def test_algorithms_must_share_the_cases() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     # paired binary outcomes, discordant .2 and .1: true difference .1
     random = np.random.default_rng(11)

@@ -46,6 +46,7 @@ def told(client: TestClient, room: Room) -> dict[str, str]:
     return {place: text.replace(room.name, "ROOM") for place, text in found}
 
 
+@pytest.mark.slow
 def test_nothing_of_the_key_is_told_before_the_last_scan_is_handed_in(
     client: TestClient, room: Room, tmp_path: Path
 ) -> None:

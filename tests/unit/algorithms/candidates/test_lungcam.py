@@ -43,6 +43,7 @@ def test_no_lot_takes_an_ant_through_a_wall(draw):
     assert chosen(drawing, np.full(3, draw)).tolist() == [1, 2, 1]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000))
 def test_what_ants_leave_is_conserved(seed):

@@ -9,6 +9,8 @@ from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.formats.dicom.volume import read_volume
 
+pytestmark = pytest.mark.slow
+
 SERIES = "1.3.6.1.4.1.14519.5.2.1.6279.6001.269075535958871753309238331179"
 
 

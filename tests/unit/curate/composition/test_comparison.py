@@ -44,6 +44,7 @@ def test_what_makes_nodules_hard_is_told_of_both() -> None:
     assert hard["near_vessel_share"] == (None, None)
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["GE", "Canon", None]), min_size=1, max_size=8))
 def test_a_set_does_not_differ_from_itself_and_distances_are_symmetric(vendors) -> None:
     one = reference(*(case(f"c{at}", vendor=name) for at, name in enumerate(vendors)))

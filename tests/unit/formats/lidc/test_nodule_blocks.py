@@ -99,6 +99,7 @@ def test_a_damaged_or_missing_archive_is_told_in_a_line(tmp_path):
     assert "fold0.npz.xz: cannot be read: No such file" in message_of(folder)
 
 
+@pytest.mark.slow
 def test_the_published_blocks_hold_the_nodules_that_their_table_counts(luna16_data):
     folder = luna16_data.parent / "nodule_blocks"
     if not folder.is_dir():

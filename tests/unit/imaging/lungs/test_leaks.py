@@ -46,6 +46,7 @@ def assert_lungs(lungs, right, left, least=0.98):
     assert lungs.doubts == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hu", [AIR, -600.0])
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
 def test_a_path_through_the_skin_at_the_apex_lets_no_lung_out(whole, body, width, hu):
@@ -57,6 +58,7 @@ def test_a_path_through_the_skin_at_the_apex_lets_no_lung_out(whole, body, width
     assert_lungs(found(body.hu), right, left)
 
 
+@pytest.mark.slow
 def test_paths_on_both_sides_in_several_slices_let_no_lung_out(whole, body):
     _, right, left = whole
     for number, place in enumerate(range(20, 75, 5)):
@@ -77,6 +79,7 @@ def test_a_wound_of_three_centimetres_lets_no_lung_out(whole, body):
     assert_lungs(found(body.hu), right, left)
 
 
+@pytest.mark.slow
 def test_noise_does_not_matter(whole, body):
     _, right, left = whole
     body.hu += np.random.default_rng(1).normal(0, 60, SHAPE)
@@ -156,6 +159,7 @@ def test_a_single_lung_that_leaks_is_found_and_told_and_plausible(whole, body):
     assert lungs.is_plausible
 
 
+@pytest.mark.slow
 def test_bowel_gas_that_touches_a_lung_is_no_lung(whole, body):
     _, right, left = whole
     bowel = body.ellipsoid(78, -45, -140, 50, 40, 55) & ~left

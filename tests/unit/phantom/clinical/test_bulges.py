@@ -38,6 +38,7 @@ def test_bulges_reach_a_few_millimetres_into_the_lung_and_keep_off_nodules(aroun
         assert np.all(apart > least)
 
 
+@pytest.mark.slow
 def test_the_lungs_of_image_and_truth_end_at_a_bulge(patient, bulges):
     plain = replace(patient, nodules=(), condition=Condition())
     smooth, rough = (

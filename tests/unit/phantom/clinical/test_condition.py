@@ -82,6 +82,7 @@ def test_what_a_table_says_of_a_condition():
     }
 
 
+@pytest.mark.slow
 def test_a_clinical_patient_is_made_again_by_the_seed_and_differs_from_the_healthy_one():
     one, again = (make_patient(3, 1, people="clinical") for _ in range(2))
     healthy = make_patient(3, 1)

@@ -142,6 +142,7 @@ def test_an_account_is_connected_by_its_password_and_disconnected(
     assert third.get(went(third, provider)).status_code == 403
 
 
+@pytest.mark.slow
 def test_somebody_elses_person_cannot_be_connected(
     joined: Site, provider: FakeProvider, known: Visitor, lin: Visitor
 ) -> None:

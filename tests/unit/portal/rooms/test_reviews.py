@@ -72,6 +72,7 @@ def test_of_a_sealed_set_nobody_sees_an_image(
     assert set(statuses(everybody, entry).values()) == {401, 404}
 
 
+@pytest.mark.slow
 def test_every_miss_is_there_and_nothing_can_be_drawn(
     site: Site, entry: str, everybody: dict[str, Browser]
 ) -> None:

@@ -82,6 +82,7 @@ def test_the_dump_is_of_the_first_tables() -> None:
         assert dump.count("'0001'") == 1
 
 
+@pytest.mark.slow
 def test_a_site_with_the_first_tables_goes_on_under_those_of_today(upgraded: Site) -> None:
     with upgraded.database.reading() as session:
         assert session.scalar(text("SELECT version_num FROM alembic_version")) >= "0001"
@@ -114,6 +115,7 @@ def test_a_site_with_the_first_tables_goes_on_under_those_of_today(upgraded: Sit
     assert "The log holds" in olga.post("/log/verify", "/log").text
 
 
+@pytest.mark.slow
 def test_what_was_begun_under_the_first_tables_is_finished(upgraded: Site) -> None:
     """The site can be used: jobs that waited or lost their worker, tokens, a new version."""
     with upgraded.database.reading() as session:

@@ -65,6 +65,7 @@ def two_tracks(site: Site, organiser: Visitor) -> str:
     )
 
 
+@pytest.mark.slow
 def test_candidates_are_scored_exactly_as_listed(
     site: Site, as_organiser: Browser, as_ada: Browser, two_tracks: str
 ) -> None:

@@ -164,6 +164,7 @@ def test_a_machine_without_the_engine_says_what_to_install(
         choose_isolation(engine.name, tmp_path)
 
 
+@pytest.mark.slow
 def test_every_wall_of_an_engine_holds(engine: type[Engine]) -> None:
     with scratch_folder() as place:
         _, tested = choose_isolation(engine.name, place)

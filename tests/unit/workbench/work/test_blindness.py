@@ -47,6 +47,7 @@ def draws_secretly(person: Person) -> None:
     person.hand_in(0)
 
 
+@pytest.mark.slow
 def test_every_route_is_tried_and_whoever_drew_it_is_told(tmp_path: Path) -> None:
     """So that the search below could find it."""
     with people_of(ball_project(tmp_path, "a"), "r2") as people:
@@ -209,6 +210,7 @@ def test_a_reader_is_answered_the_same_whatever_the_others_drew(tmp_path: Path) 
         same()
 
 
+@pytest.mark.slow
 def test_what_others_handed_in_takes_no_time_of_later_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,7 @@ def a_set(*patients):
     return type(truth)(truth.name, named, truth.nodules)
 
 
+@pytest.mark.slow
 @given(
     patients=st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=3), min_size=4, max_size=25),
     count=st.integers(2, 4),

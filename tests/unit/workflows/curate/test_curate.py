@@ -32,6 +32,8 @@ from nodulebench.workflows.curate.files import exclusions_table, write_curation
 from nodulebench.workflows.curate.journal import JOURNAL, open_journal, series_key
 from nodulebench.workflows.curate.page import curation_page
 
+pytestmark = pytest.mark.slow
+
 LIMITS = Limits(smallest_matrix=64)
 WRITTEN = {
     "case_files.csv",
@@ -166,7 +168,6 @@ def test_a_second_run_reads_no_pixels_and_says_the_same(curation, archive):
     assert (out / JOURNAL).read_bytes() == before
 
 
-@pytest.mark.slow
 def test_a_check_of_another_package_excludes_and_is_not_passed_over_by_the_journal(
     curation, archive, tmp_path
 ):
@@ -406,7 +407,6 @@ KILLED = {"headers": 0, "2-": 1, "written": 5}
 """Where a run is killed -> how many whole lines its journal has then; "-": in the middle of one."""
 
 
-@pytest.mark.slow
 def test_a_run_killed_at_any_stage_is_completed_by_the_next(curation, archive, tmp_path):
     """Killed after the headers, after and within lines of the journal, and before the tables."""
     _, whole = curation

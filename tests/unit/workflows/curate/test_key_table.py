@@ -64,6 +64,7 @@ def test_another_table_in_its_place_is_not_written_over(tmp_path: Path) -> None:
     assert read_key_table(tmp_path / "keys", SECRET) == [{"series": "1"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["full"])  # killed, too: benchmarks/broken_runs.py
 def test_stopped_at_any_operation_the_next_run_completes_it(tmp_path: Path, how: str) -> None:
     for number in (1, 2):

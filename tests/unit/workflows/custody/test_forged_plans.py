@@ -68,6 +68,7 @@ def made(folder: Path, reuse: str) -> tuple[Desk, Path]:
     return desk, plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reuse", ["", 'plans = ["PLAN"]', 'protocols = ["luna16"]'])
 def test_one_look_gives_no_more_than_one_verdict_however_many_plans_are_forged(
     tmp_path: Path, reuse: str

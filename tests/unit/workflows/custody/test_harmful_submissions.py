@@ -116,6 +116,7 @@ BROKEN: dict[str, tuple[str, bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", BROKEN)
 def test_what_cannot_be_read_costs_no_look(desk: Desk, what: str, capsys: Captured) -> None:
     name, content = BROKEN[what]

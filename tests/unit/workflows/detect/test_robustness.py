@@ -33,6 +33,7 @@ def test_an_algorithm_that_sees_what_is_there_keeps_every_relation(chest):
     assert words(algorithms.faithful, chest) == dict.fromkeys(TESTS, "pass")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "broken"),
     [

@@ -181,6 +181,7 @@ def test_a_stratum_of_nodules_is_guarded_by_its_own_nodules() -> None:
     assert (pleural.low, pleural.high) == (pytest.approx(0.025 ** (1 / 12), abs=5e-4), 1.0)
 
 
+@pytest.mark.slow
 def test_a_stratum_of_cases_gives_what_its_cases_alone_give() -> None:
     """Except for the draw: the others' weights take random numbers too."""
     cases = [

@@ -60,6 +60,7 @@ def test_without_such_figures_a_stratum_is_written_as_before() -> None:
     assert plain.digest != PROTOCOL.digest
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 def test_strata_weighted_by_their_nodules_give_the_whole(seed: int) -> None:
     random = np.random.default_rng(seed)

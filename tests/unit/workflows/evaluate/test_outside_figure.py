@@ -80,6 +80,7 @@ def result(out: Path, *figures: str) -> Path:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("added")
 def test_it_goes_the_whole_way(tmp_path: Path) -> None:
     folder = result(tmp_path / "out", "recall", "share_within")

@@ -13,6 +13,7 @@ from nodulebench.workflows.run.template import new_algorithm
 pytestmark = needs_bubblewrap
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["python", "shell"])
 def test_a_template_runs_as_it_is(tmp_path: Path, language: str) -> None:
     new_algorithm(tmp_path / "mine", language)
@@ -30,6 +31,7 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
         new_algorithm(tmp_path / "mine", "python")
 
 
+@pytest.mark.slow
 def test_what_does_not_keep_to_the_contract_is_told(tmp_path: Path) -> None:
     program = 'echo "no model"; head -c 3000000 /dev/zero > "$2/marks.csv"; sleep 0.9'
     folder = algorithm_folder(tmp_path / "mine", program, timeout_s=1)

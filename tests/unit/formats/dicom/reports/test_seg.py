@@ -52,6 +52,7 @@ def changed(path: Path, **elements: Any) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_masks_come_back_voxel_by_voxel(scanned: pl.DataFrame, tmp_path: Path) -> None:
     after = read_submission(segmented(scanned, tmp_path / "seg"), scanned)
     old = voxels(outlined(scanned), "mark_id", scanned)

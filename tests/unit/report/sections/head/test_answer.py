@@ -86,6 +86,7 @@ def with_difference(value: float, p: float) -> Document:
     return document.with_comparison(compared(baseline="Beta", differences=[found]))
 
 
+@pytest.mark.slow
 @given(st.floats(-1, 1).filter(bool), st.floats(0, 1))
 def test_a_difference_is_claimed_only_where_the_interval_and_the_p_value_show_it(
     value: float, p: float

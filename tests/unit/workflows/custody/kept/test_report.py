@@ -177,6 +177,7 @@ def digits(value: Any) -> int:
     return max(map(digits, parts), default=0)
 
 
+@pytest.mark.slow
 def test_a_copys_comparison_has_no_more_digits_than_are_told(desk: StudyDesk) -> None:
     (found,) = content(copy_for(desk, "A2", "A2"))["comparisons"]
     assert found["baseline"] == "Betamed-finder-1"
@@ -185,6 +186,7 @@ def test_a_copys_comparison_has_no_more_digits_than_are_told(desk: StudyDesk) ->
     assert set(found["digests"]) <= {"protocol", "plan"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fewest", "is_told"), [(1, True), (10_000, False)])
 def test_a_copys_comparison_counts_no_few_nodules(
     desk: StudyDesk, fewest: int, is_told: bool
