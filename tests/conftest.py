@@ -14,7 +14,7 @@ from builders.places import TEST_DATA
 # tests run side by side already, and threads of PyTorch would wait for each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # machines differ in speed, so no example has a deadline; CI runs the same examples every time;
-# `--hypothesis-profile thorough` tries twenty times as many where a test does not say how many
+# `--hypothesis-profile thorough` tries ten times as many where a test does not say how many
 hypothesis.settings.register_profile(
     "nodulebench", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=25
 )
