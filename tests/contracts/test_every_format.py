@@ -35,8 +35,13 @@ def known(
     return found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", FORMATS.values(), ids=lambda form: form.name)
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(form, id=name, marks=pytest.mark.slow if form.needs_images else ())
+        for name, form in FORMATS.items()
+    ],
+)
 @pytest.mark.parametrize("check", FORMAT_CHECKS, ids=lambda check: check.__name__)
 def test_it_keeps_to_the_contract(
     form: Format,

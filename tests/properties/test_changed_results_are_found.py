@@ -60,7 +60,7 @@ def changes(draw: st.DrawFn) -> tuple[Place, float]:
     return place, old + int(by) if isinstance(old, int) and int(by) else old + by
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(changes())
 def test_any_changed_number_is_found_and_its_place_named(change: tuple[Place, float]) -> None:
     folder, (place, number) = small_evaluation(), change
@@ -89,7 +89,7 @@ def test_any_changed_number_is_found_and_its_place_named(change: tuple[Place, fl
     assert any(name in told[0].partition(": written")[0] for name in names), told
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.data())
 def test_any_changed_byte_of_any_file_is_found_and_the_file_named(data: st.DataObject) -> None:
     folder = small_evaluation()

@@ -308,7 +308,7 @@ def ranked_document(is_hit: list[bool], cases: int) -> tuple[Document, pl.DataFr
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(
     is_hit=st.lists(st.booleans(), min_size=30, max_size=70),
     cases=st.integers(1, 12),
