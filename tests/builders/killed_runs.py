@@ -68,8 +68,8 @@ class KilledRuns:
 
     def tables(self, out: Path) -> dict[str, pl.DataFrame]:
         """Marks and runs, times aside."""
-        runs = pl.read_parquet(out / "runs.parquet")
-        marks = pl.read_parquet(out / "marks.parquet")
+        runs = pl.read_csv(out / "runs.csv")
+        marks = pl.read_csv(out / "marks.csv")
         return {"marks": marks, "runs": runs.drop(MEASURED)}
 
 

@@ -44,13 +44,13 @@ def run(*words: str) -> int:
 def test_from_a_roster_to_signed_reports(
     desk: StudyDesk, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = (desk.folder / "file-Betamed-finder-1" / "marks.parquet").read_bytes()
-    (desk.folder / "file-Betamed-finder-1" / "marks.parquet").write_bytes(b"no table")
+    whole = (desk.folder / "file-Betamed-finder-1" / "marks.csv").read_bytes()
+    (desk.folder / "file-Betamed-finder-1" / "marks.csv").write_bytes(b"no table")
     assert run(*EVALUATE, *PROTOCOL) == 1
     shown = capsys.readouterr()
     assert "error: A2: " in shown.err
     assert "A3: Gammalung-finder-2 on made-up test set" in shown.out
-    (desk.folder / "file-Betamed-finder-1" / "marks.parquet").write_bytes(whole)
+    (desk.folder / "file-Betamed-finder-1" / "marks.csv").write_bytes(whole)
     assert run(*EVALUATE, *PROTOCOL) == 0
     assert capsys.readouterr().out.count("done before, and charged once") == 2
 

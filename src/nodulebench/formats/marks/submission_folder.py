@@ -13,10 +13,10 @@ from nodulebench.formats.marks.slice_places import refuse_contradictions
 from nodulebench.formats.sniff import Glimpse
 from nodulebench.imaging.geometry import geometries
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
-from nodulebench.storage.csv_text import read_header
+from nodulebench.storage.csv_text import read_header, write_csv
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.staging import staged_folder
-from nodulebench.storage.table_file import TABLE_SUFFIXES, read_table, write_parquet
+from nodulebench.storage.table_file import TABLE_SUFFIXES, read_table
 
 if TYPE_CHECKING:
     from nodulebench.model.algorithm import AlgorithmManifest
@@ -49,7 +49,10 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
 
 
 def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:  # noqa: ARG001
-    """Write a submission folder with Parquet tables; nothing is lost."""
+    """Write a submission folder with CSV tables; nothing is lost.
+
+    Portals and sandboxes refuse Parquet, so what is written here can be submitted as it is.
+    """
     from nodulebench.model.algorithm import AlgorithmManifest
 
     fields = set(AlgorithmManifest.model_fields) & set(submission.facts)
@@ -61,7 +64,7 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     with staged_folder(path) as stage:
         for name, table in tables.items():
             if table is not None:
-                write_parquet(table, stage / f"{name}.parquet")
+                write_csv(table, stage / f"{name}.csv")
         (stage / MANIFEST).write_text(manifest.to_toml(), encoding="utf-8")
         written = {file.name for file in stage.iterdir()}
     for name in tables:  # those of an older submission in the same place

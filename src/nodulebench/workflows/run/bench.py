@@ -99,7 +99,7 @@ def bench(
     rows = [
         row
         for folder, result in zip(folders, evaluation.algorithms, strict=True)
-        for row in _rows(result, read_table(folder / "runs.parquet", RUNS), cases)
+        for row in _rows(result, read_table(folder / "runs.csv", RUNS), cases)
     ]
     rows = on_front(rows)
     return rows, [*_written(rows, out), out / RESULT]

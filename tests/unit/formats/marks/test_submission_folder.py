@@ -129,6 +129,6 @@ def test_tables_of_an_older_submission_do_not_stay(tmp_path: Path) -> None:
     assert sorted(file.name for file in old.iterdir()) == [
         "algorithm.toml",
         "log.txt",
-        "marks.parquet",
+        "marks.csv",
     ]
     assert read_marks(old).marks["case_id"].to_list() == ["b"]
