@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from builders import plain_luna16
 from nodulebench.workflows.compare.compare import AlgorithmComparison, ComparisonChoice
@@ -98,9 +99,10 @@ def test_interval_and_p_value_are_those_of_a_plain_bootstrap(
     found = one.comparison
     assert found.difference.value == pytest.approx(value - baseline, abs=1e-12)
     assert (found.difference.low, found.difference.high) == pytest.approx((low, high), abs=1e-9)
-    below = (1 + np.count_nonzero(differences <= 0)) / (1 + BOOTSTRAPS)
-    above = (1 + np.count_nonzero(differences >= 0)) / (1 + BOOTSTRAPS)
-    assert found.p_value == pytest.approx(2 * min(below, above))
+    # P is the smallest alpha at which the interval excludes 0, found here by bisection
+    side = differences if np.median(differences) > 0 else -differences
+    tail = brentq(lambda share: np.quantile(side, share), 0, 0.5)
+    assert found.p_value == pytest.approx(2 * tail, abs=1e-9)
     assert found.standard_error == pytest.approx(differences.std(ddof=1), abs=1e-9)
     assert found.margin is not None
     assert found.margin.is_superior == (low > 0)
