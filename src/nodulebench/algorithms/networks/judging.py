@@ -1,7 +1,8 @@
 """Examples + trained network -> the probability that each candidate is a nodule."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from itertools import product
 
 import torch
@@ -36,15 +37,14 @@ def judge(
     module = laid_out(module, device).eval()
     found = []
     at_once = ON_CPU if device.type == "cpu" else JUDGED_AT_ONCE
-    with torch.inference_mode():
+    with full_precision():
         for part in torch.split(chosen, at_once) if len(chosen) else ():
             total = torch.zeros(len(part), device=part.device)
             for attempt, look in product(range(tries), looks):
                 random = torch.Generator(device=part.device).manual_seed(attempt)
                 how = changed if attempt else Augment()
                 patches = patches_around(examples, part, look, how, random, is_learning=False)
-                with mixed(part.device, is_learning=False):
-                    total += module(scaled(patches)).float().softmax(dim=1)[:, 1]
+                total += module(scaled(patches)).softmax(dim=1)[:, 1]
             found.append(total / (tries * len(looks)))
     return torch.cat(found) if found else torch.zeros(0)
 
@@ -102,14 +102,13 @@ def laid_out(module: nn.Module, device: torch.device) -> nn.Module:
     return ordered.to(device)
 
 
-def mixed(device: torch.device, *, is_learning: bool) -> torch.autocast:
-    """Half precision where it pays: on a GPU, and for judging on a CPU that computes with it."""
-    is_half = device.type == "cuda" or (not is_learning and _has_half())
-    return torch.autocast(device.type, torch.bfloat16, enabled=is_half)
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Compute answers, without gradients, in single precision on every device.
 
-
-@cache
-def _has_half() -> bool:
-    """Whether the CPU multiplies numbers of half precision by itself."""
-    ask = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
-    return bool(ask is not None and ask())
+    Half precision and a GPU's TF32 would change probabilities by up to 0.006, and with them the
+    candidates above a threshold, from one type of processor to another.
+    """
+    exact = torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False)
+    with torch.inference_mode(), exact:
+        yield

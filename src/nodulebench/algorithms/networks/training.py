@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from nodulebench.algorithms.networks.checkpoint import read_checkpoint, write_checkpoint
 from nodulebench.algorithms.networks.examples import Examples
 from nodulebench.algorithms.networks.finders.finder import Finder
-from nodulebench.algorithms.networks.judging import area_under_roc, judge, laid_out, mixed
+from nodulebench.algorithms.networks.judging import area_under_roc, judge, laid_out
 from nodulebench.algorithms.networks.lessons import (
     Lesson,
     batches,
@@ -233,7 +233,7 @@ def _learn(
         group["lr"] = rate_at(how, learner.step)
     learner.module.train()
     learner.optimizer.zero_grad(set_to_none=True)
-    with mixed(device, is_learning=True):
+    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         loss = lesson.loss(learner.module, batch)
     loss.backward()  # type: ignore[no-untyped-call]
     if how.longest_gradient:

@@ -9,9 +9,9 @@ from nodulebench.algorithms.networks.examples import (
     Examples,
     join_examples,
 )
-from nodulebench.algorithms.networks.judging import area_under_roc, judge
+from nodulebench.algorithms.networks.judging import area_under_roc, judge, patches_around
 from nodulebench.algorithms.networks.looks import cube
-from nodulebench.algorithms.networks.network import Augment
+from nodulebench.algorithms.networks.network import Augment, scaled
 from nodulebench.algorithms.networks.training import (
     train,
 )
@@ -88,3 +88,19 @@ def test_what_lies_beyond_the_part_that_is_seen_does_not_count(examples: Example
 def test_of_no_candidates_nothing_is_said(examples: Examples) -> None:
     module = train(SMALL, examples, [0], recipe=replace(RECIPE, steps=1))
     assert len(judge(module, SMALL, examples, examples.judged([99]))) == 0
+
+
+def test_probabilities_are_those_of_single_precision_on_every_processor(
+    examples: Examples,
+) -> None:
+    torch.manual_seed(0)
+    module, chosen = Small().eval(), examples.judged([0, 1, 2, 3])
+
+    found = judge(module, SMALL, examples, chosen)
+
+    cut = patches_around(
+        examples, chosen, SMALL.look, Augment(), torch.Generator(), is_learning=False
+    )
+    with torch.inference_mode():
+        exact = module.double()(scaled(cut).double()).softmax(dim=1)[:, 1]
+    torch.testing.assert_close(found.double(), exact, rtol=0, atol=1e-6)

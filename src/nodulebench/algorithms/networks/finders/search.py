@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from nodulebench.algorithms.networks.finders.finder import ROWS, Finder
-from nodulebench.algorithms.networks.judging import laid_out, mixed
+from nodulebench.algorithms.networks.judging import full_precision, laid_out
 from nodulebench.algorithms.networks.looks import cube
 from nodulebench.algorithms.networks.network import scaled
 from nodulebench.algorithms.networks.patches import Scans, cut
@@ -59,16 +59,14 @@ def search(
     module = laid_out(module, device).eval()
     one = torch.tensor([which], device=device)
     parts = [torch.zeros(0, ROWS, device=device)]
-    with torch.inference_mode():
+    with full_precision():
         for begin in range(0, int(extent[0]) + 1, core):
             slices = begin - finder.margin + (finder.slab - 1) / 2
             place = middle_mm.clone()
             place[0] = first_mm[0] + slices * step
             at = (place / spacing_mm)[None]
             seen = scaled(cut(scans, one, at, points, low=low[None], high=high[None]))
-            with mixed(device, is_learning=False):
-                answers = module(seen)
-            found = finder.read(answers.float())
+            found = finder.read(module(seen))
             is_own = (found[:, 0] >= finder.margin - 0.5) & (
                 found[:, 0] < core + finder.margin - 0.5
             )
