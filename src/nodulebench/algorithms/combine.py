@@ -90,13 +90,12 @@ def merge_candidates(
 def _best(grouped: pl.DataFrame) -> pl.DataFrame:
     """Of each group the row with the highest score; of equals the one nearest to their mean."""
     squares = ((pl.col(axis) - pl.col(axis).mean().over("group")) ** 2 for axis in _PLACE)
-    # rounding must not decide between parts that are as near
-    ranked = grouped.with_columns(away=pl.sum_horizontal(squares).round(6)).sort(
-        "score", "away", descending=[True, False], nulls_last=True, maintain_order=True
-    )
+    # rounding must not decide between parts that are as good, or as near
+    order = (pl.col("score").round_sig_figs(9), pl.sum_horizontal(squares).round(6).alias("away"))
+    ranked = grouped.sort(*order, descending=[True, False], nulls_last=True, maintain_order=True)
     in_order = grouped.select(pl.col("group").unique(maintain_order=True))
     best = ranked.unique("group", keep="first", maintain_order=True)
-    return in_order.join(best, on="group", maintain_order="left").drop("away")
+    return in_order.join(best, on="group", maintain_order="left")
 
 
 def _mean(grouped: pl.DataFrame) -> pl.DataFrame:

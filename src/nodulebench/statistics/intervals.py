@@ -13,6 +13,9 @@ from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import Estimate
 
+_TIE = 1e-12
+"""Values this near, relative to their size, are ties: the same sum in another order."""
+
 
 def percentile_interval(replicates: FloatArray, level: float) -> tuple[float, float]:
     """The central share of bootstrap replicates, interpolating between order statistics."""
@@ -46,7 +49,8 @@ def bca_interval(
         level: confidence level.
     """
     normal = NormalDist()
-    below = np.mean(replicates < value) + np.mean(replicates == value) / 2
+    is_tie = np.abs(replicates - value) <= _TIE * max(1.0, abs(value))
+    below = np.mean(~is_tie & (replicates < value)) + np.mean(is_tie) / 2
     if not 0 < below < 1:
         return percentile_interval(replicates, level)  # the bias correction would be infinite
     bias = normal.inv_cdf(float(below))

@@ -63,6 +63,9 @@ def test_without_scores_and_of_equals_the_part_nearest_to_the_mean_is_taken() ->
     assert places(merge_candidates(lists, linkage="single")) == [(1, 0, 0)]
     equal = [candidates("p", (0, 0, 0), (1, 0, 0), score=1), candidates("q", (4, 0, 0), score=1)]
     assert places(merge_candidates(equal, linkage="single")) == [(1, 0, 0)]
+    # rounding on another processor must not decide which part is the best
+    nearly = candidates("q", (4, 0, 0), score=1 + 1e-15)
+    assert places(merge_candidates([equal[0], nearly], linkage="single")) == [(1, 0, 0)]
     # any score goes before none; of two that are as near the first is taken
     half = [candidates("p", (0, 0, 0), (1, 0, 0)), candidates("q", (4, 0, 0), score=0.1)]
     assert places(merge_candidates(half, linkage="single")) == [(4, 0, 0)]

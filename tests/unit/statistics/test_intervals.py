@@ -132,6 +132,9 @@ def test_in_bca_a_replicate_equal_to_the_value_counts_half() -> None:
     shares = stats.norm.cdf([2 * bias + z, 2 * bias - z])
     expected = np.quantile(replicates, shares)
     assert bca_interval(2.0, replicates, np.ones(4), 0.9) == pytest.approx(tuple(expected))
+    # the same sum in another order is a tie too
+    replicates[2:4] += [1e-15, -1e-15]
+    assert bca_interval(2.0, replicates, np.ones(4), 0.9) == pytest.approx(tuple(expected))
 
 
 def test_wilson_s_interval_stays_between_nothing_and_all() -> None:

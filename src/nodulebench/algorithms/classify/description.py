@@ -72,7 +72,9 @@ def describe_voxels(hu: Float32Array, lungs: BoolArray, index: FloatArray) -> Fl
 def _views(image: Float32Array, lungs: BoolArray, index: FloatArray) -> Float32Array:
     """What cubes around voxels show; beyond the image its border goes on."""
     even = np.round(index, 6)  # half-way stays half-way, wherever the patient lies
-    place, reach = np.rint(even).astype(np.int64), np.arange(-REACH, REACH + 1)
+    # equal cubes are seen once: elsewhere in a matrix product their last digits would differ
+    place, which = np.unique(np.rint(even).astype(np.int64), axis=0, return_inverse=True)
+    reach = np.arange(-REACH, REACH + 1)
     rows = []
     for start in range(0, len(place), AT_ONCE):
         near = place[start : start + AT_ONCE]
@@ -82,24 +84,25 @@ def _views(image: Float32Array, lungs: BoolArray, index: FloatArray) -> Float32A
         )
         at = (z[:, :, None, None], y[:, None, :, None], x[:, None, None, :])
         rows.append(_seen(image[at].reshape(len(near), -1), lungs[at].reshape(len(near), -1)))
-    return np.concatenate(rows)
+    return np.concatenate(rows)[which.reshape(-1)]
 
 
 def _seen(hu: Float32Array, lungs: BoolArray) -> Float32Array:
     """Cubes of voxels, a row each -> columns as in ``_SEEN``."""
-    derived = np.where(lungs, hu, np.float32(OUTSIDE_HU)) @ _gaussians()
+    # sums of thousands of voxels keep their digits in double precision on every processor
+    derived = np.where(lungs, hu, OUTSIDE_HU).astype(np.float64) @ _gaussians()
     jets = [_jet(one) for one in np.split(derived, len(SCALES), axis=1)]
     shells = _shells()
-    above = hu - np.float32(OUTSIDE_HU)  # small numbers keep their digits when they are squared
+    above = hu - np.float64(OUTSIDE_HU)  # small numbers keep their digits when they are squared
     mean = above @ shells
     unrest = np.sqrt(np.maximum((above * above) @ shells - mean**2, 0.0))
-    lung = lungs.astype(np.float32) @ shells
+    lung = lungs.astype(np.float64) @ shells
     return np.concatenate(
         [*jets, mean + OUTSIDE_HU, unrest, lung, _rays(hu, lungs)], axis=1, dtype=np.float32
     )
 
 
-def _jet(values: Float32Array) -> Float32Array:
+def _jet(values: FloatArray) -> FloatArray:
     """Density, three first and six second derivatives -> what turning the chest leaves alone."""
     slope = np.sqrt((values[:, 1:4] ** 2).sum(axis=1))
     curved = eigenvalues(values[:, 4:].T)
@@ -153,7 +156,7 @@ def _distance() -> FloatArray:
 
 
 @cache
-def _gaussians() -> Float32Array:
+def _gaussians() -> FloatArray:
     """Ten columns a scale: a Gaussian, its first and second derivatives, in units of the scale."""
     z, y, x = _offsets().T.astype(np.float64)
     columns = []
@@ -165,14 +168,14 @@ def _gaussians() -> Float32Array:
         mixed = [a * b / scale**2 * weight for a, b in ((z, y), (z, x), (y, x))]
         # no derivative answers to what is the same everywhere
         columns += [weight, *first, *(one - one.sum() * weight for one in (*straight, *mixed))]
-    return np.stack(columns, axis=1).astype(np.float32)
+    return np.stack(columns, axis=1)
 
 
 @cache
-def _shells() -> Float32Array:
+def _shells() -> FloatArray:
     """Columns: the mean over each shell."""
     inside = [(_distance() >= low) & (_distance() < high) for low, high in pairwise(SHELLS)]
-    return np.stack([one / one.sum() for one in inside], axis=1).astype(np.float32)
+    return np.stack([one / one.sum() for one in inside], axis=1)
 
 
 @cache

@@ -108,7 +108,7 @@ def smoothed(image: Float32Array, sigma: float) -> Float32Array:
     return ndimage.gaussian_filter(image, sigma, mode="nearest", truncate=REACH)
 
 
-def eigenvalues(hessian: Float32Array) -> Float32Array:
+def eigenvalues(hessian: Float32Array | FloatArray) -> Float32Array:
     """Eigenvalues of symmetric 3 x 3 matrices in closed form, smallest first.
 
     Args:

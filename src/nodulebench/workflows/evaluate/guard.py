@@ -44,7 +44,7 @@ FEWEST_UNGUARDED = 20
 """A figure without a worst case has no interval on fewer units."""
 
 ROUNDING = 1e-9
-"""Bounds this near, relative to the value, differ by rounding alone."""
+"""Values this near, relative to their size, differ by rounding only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +220,10 @@ def units_of_figure(
     # without sums to look at: the units without which the figure is another
     unit_of_case = guarded.bootstrap.unit_of_case
     whole = figure(guarded.cohort, np.ones((1, len(unit_of_case))))
-    left_out = [figure(guarded.cohort, block) != whole for block in leave_one_out(unit_of_case)]
-    is_other = np.concatenate(left_out).reshape(guarded.bootstrap.units, -1)
-    return int(np.count_nonzero(is_other.any(axis=1)))
+    blocks = [figure(guarded.cohort, block) for block in leave_one_out(unit_of_case)]
+    left_out = np.concatenate(blocks).reshape(guarded.bootstrap.units, -1)
+    is_same = np.abs(left_out - whole) <= ROUNDING * np.maximum(1.0, np.abs(whole))
+    return int(np.count_nonzero(~is_same.all(axis=1)))
 
 
 def sound_interval(value: float, rows: GuardedRows, interval: IntervalChoice) -> Sound:

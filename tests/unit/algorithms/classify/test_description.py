@@ -87,5 +87,15 @@ def test_many_places_are_described_as_each_alone(monkeypatch):
     places = chest.to_world(np.random.default_rng(3).uniform(10, 54, (7, 3)))
     together = describe_places(chest, places)
     monkeypatch.setattr(description, "AT_ONCE", 2)
-    assert describe_places(chest, places) == pytest.approx(together, rel=1e-3, abs=0.3)
+    assert describe_places(chest, places) == pytest.approx(together, rel=1e-5, abs=1e-3)
     assert describe_places(chest, places[:0]).shape == (0, len(NAMES))
+
+
+def test_places_in_one_voxel_have_equal_descriptions_wherever_they_are_in_a_list() -> None:
+    chest = lung_with(ball(MIDDLE, 4.0))
+    voxel = np.random.default_rng(4).integers(10, 50, (300, 3)) + 0.75
+    index = np.concatenate([voxel, voxel[::-1] + 0.125])
+
+    described = describe_voxels(chest.hu.astype(np.float32), chest.lungs.mask, index)
+
+    assert np.array_equal(described[:300], described[300:][::-1])
