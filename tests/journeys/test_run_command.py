@@ -152,7 +152,10 @@ def test_a_system_is_run_with_given_weights_in_its_sandbox(
     assert found.name == "largecad+m5lcad"
     plain = tmp_path / "plain"
     assert run("detect", *system, "--out", plain, "--weights", weights) == 0
-    assert found.marks["score"].to_list() == read_submission(plain).marks["score"].to_list()
+    # another number of threads, or other instructions, change the last digits
+    np.testing.assert_allclose(
+        found.marks["score"], read_submission(plain).marks["score"], rtol=0, atol=1e-6
+    )
     record = read_json(out / "run.json")["algorithm"]
     name = "weights/m5lcad-all.safetensors" if is_folder else "m5lcad-all.safetensors"
     assert record["weights"] == [{"file": name, "digest": file_digest(weights)}]

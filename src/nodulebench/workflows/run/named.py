@@ -25,7 +25,12 @@ from nodulebench.workflows.detect.trained.given import WeightFile, given_weights
 PROGRAM = "nodulebench.workflows.detect.as_program"
 WEIGHTS = "/opt/weights"
 """Where a program finds the weights that it was given, by their number."""
-_SAME_NUMBERS = ("OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE")
+_SAME_NUMBERS = (
+    "MKL_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_CORETYPE",
+    "OPENBLAS_NUM_THREADS",
+)
 """Variables that change the last digits of scores: without them ``detect`` would give others."""
 
 

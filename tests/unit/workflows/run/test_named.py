@@ -103,6 +103,15 @@ def test_algorithms_side_by_side_take_the_weights_that_are_their_own(tmp_path: P
         named_algorithms(("largecad+m5lcad",), [m5lcad, cadimi])
 
 
+def test_a_detector_computes_in_the_sandbox_as_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = {"OMP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "2", "OPENBLAS_CORETYPE": "Haswell"}
+    for name, value in chosen.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    given = dict(named_algorithm("isicad").environment)
+    assert {name: value for name, value in given.items() if not name.startswith("PYTHON")} == chosen
+
+
 def test_detect_says_where_programs_of_others_are_run(tmp_path: Path) -> None:
     for given in (str(tmp_path), "my_detector {case} {out}"):
         with pytest.raises(InputError, match=r"program of others.*nodulebench run"):
