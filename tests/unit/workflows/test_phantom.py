@@ -1,12 +1,19 @@
 """Patients are in the order of their numbers whoever made them first, and a lost one is told."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
+from builders.machines import older_processor, with_threads
 from nodulebench.errors import InputError
+from nodulebench.formats.images import metaimage
 from nodulebench.model.engine import Here, Lost
 from nodulebench.phantom.test_set import WrittenScan
 from nodulebench.workflows import phantom
@@ -59,3 +66,21 @@ def test_a_patient_who_is_lost_leaves_no_half_of_a_set(
     with pytest.raises(InputError, match=r"patient 2: was not made: its reader died \(exit -9\)"):
         phantom.make_phantoms(tmp_path / "set", 2, 1, engine=Losing(), **CHOICE)
     assert not (tmp_path / "set").exists()
+
+
+@pytest.mark.slow
+def test_an_older_processor_changes_hardly_a_voxel(tmp_path: Path) -> None:
+    def drawn(name: str, environment: dict[str, str]) -> Path:
+        words = ["phantom", str(tmp_path / name), "--cases", "1", "--seed", "3", "--matrix", "64"]
+        command = [sys.executable, "-m", "nodulebench", *words, "--thickness", "5", "--no-masks"]
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+        return tmp_path / name
+
+    here, there = drawn("here", with_threads(1)), drawn("there", older_processor())
+
+    image = "images/phantom-0001.mhd"
+    apart = np.abs(metaimage.read_volume(here / image).hu - metaimage.read_volume(there / image).hu)
+    assert apart.max() <= 1
+    assert np.count_nonzero(apart) <= apart.size / 1000
+    nodules, others = (pl.read_parquet(path / "nodules.parquet") for path in (here, there))
+    assert_frame_equal(nodules, others, rel_tol=0, abs_tol=1e-6)
