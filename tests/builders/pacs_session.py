@@ -46,14 +46,14 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
             ["/usr/sbin/Orthanc", str(folder / "orthanc.json")], stdout=log, stderr=log
         )
-    for _ in range(300):
+    for _ in range(1200):
         try:
             ask("/system")
         except (requests.ConnectionError, requests.HTTPError):
             time.sleep(0.1)
         else:
             return process
-    raise TimeoutError("Orthanc did not answer within 30 s")
+    raise TimeoutError("Orthanc did not answer within 120 s")
 
 
 def send(paths: list[Path], port: int, caller: str, called: str) -> list[int]:

@@ -44,7 +44,7 @@ def started(tmp_path: Path) -> Iterator[tuple[str, str]]:
     assert process.stdout is not None
     address = process.stdout.readline().strip().rstrip("/")
     link = process.stdout.readline().strip().partition(": ")[2]
-    for _ in range(600):
+    for _ in range(6000):
         try:
             with urlopen(f"{address}/health"):  # noqa: S310
                 break
@@ -56,7 +56,7 @@ def started(tmp_path: Path) -> Iterator[tuple[str, str]]:
         yield address, link
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        assert process.wait(600) == 0
         process.stdout.close()
     assert [one for one in workers if Path(f"/proc/{one}").exists()] == []
 

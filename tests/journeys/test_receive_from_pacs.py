@@ -49,7 +49,7 @@ def series(tmp_path: Path) -> list[Path]:
 def test_a_real_pacs_gives_and_sends_the_series_it_took(tmp_path: Path) -> None:
     inside = 'ip link set lo up && exec "$@"'
     command = ["unshare", "--net", "sh", "-c", inside, "sh", sys.executable, SESSION, tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found == {

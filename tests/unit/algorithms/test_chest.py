@@ -61,12 +61,12 @@ def test_threads_that_ask_for_the_same_get_what_one_of_them_made_and_others_do_n
     all_ask, two_at_it = threading.Barrier(8), threading.Barrier(2)
 
     def make(step):
-        two_at_it.wait(timeout=30)  # passes only where both steps are made at the same time
+        two_at_it.wait(timeout=300)  # passes only where both steps are made at the same time
         made.append(step)
         return [step]
 
     def ask(step):
-        all_ask.wait(timeout=30)
+        all_ask.wait(timeout=300)
         return once.made(step, lambda: make(step))
 
     with ThreadPoolExecutor(8) as threads:

@@ -100,7 +100,7 @@ def test_the_longest_begins_first_and_as_many_look_at_once_as_there_are_cores(
     def stage(name: str) -> Iterator[None]:
         begun.append(name)
         if name in LONGEST_FIRST[:2]:
-            both.wait(timeout=30)  # passes only where two are at it
+            both.wait(timeout=300)  # passes only where two are at it
         yield
 
     monkeypatch.setattr(detectors, "proposals_near_lungs", lambda *_: no_candidates())

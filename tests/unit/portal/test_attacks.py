@@ -423,7 +423,7 @@ def test_cancelling_kills_an_evaluation_that_says_nothing(
     def endless(_site: Site, claimed: jobs.Claimed, *_: object) -> None:
         begun.append(claimed.job)
         try:
-            sleep(60)
+            sleep(3600)
         except Exception as error:
             raise AssertionError("the evaluation took it for an error of its own") from error
 
@@ -438,7 +438,7 @@ def test_cancelling_kills_an_evaluation_that_says_nothing(
     teller.start()
     assert work_off(site) == 1
     teller.join()
-    assert monotonic() - at < 30
+    assert monotonic() - at < 600
     with site.database.reading() as session:
         job = session.scalars(select(Job)).one()
         assert (job.state, job.problems["kept"]) == ("cancelled", "cancelled")

@@ -28,5 +28,5 @@ def test_whoever_loses_patience_does_not_wait_for_the_program(tmp_path: Path) ->
         running = desk.thread.submit(READ, desk.slot)
         while not running.running():
             time.sleep(0.01)
-    assert time.monotonic() - start < 100
+    assert time.monotonic() - start < 390
     assert running.exception() is not None

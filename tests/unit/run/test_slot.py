@@ -131,7 +131,7 @@ def test_after_a_call_that_failed_the_program_is_started_anew(tmp_path: Path) ->
         'set -- /input /output\necho ready\nread -r line\nif grep -q case-1 "$1/case.json"; then\n'
         f"exit 7\nfi\n{MARKS}echo done\nread -r line\nsleep 60"
     )
-    folder = algorithm_folder(tmp_path / "mine", program, 'mode = "invoke"', timeout_s=1)
+    folder = algorithm_folder(tmp_path / "mine", program, 'mode = "invoke"', timeout_s=4)
     runs: list[CaseRun] = []
 
     def work() -> CaseRun:

@@ -68,7 +68,7 @@ def test_voxels_and_words_come_back(client: TestClient, kind: str, ending: str) 
     told = client.post("/scans/0/files", params=name, content=answer.content, headers=OWN)
     assert told.status_code == 200, told.text
     back = [one["finding"] for one in told.json()["findings"]]
-    tiles = client.app.state.room.tiles(0, waits_s=60)
+    tiles = client.app.state.room.tiles(0, waits_s=600)
     assert voxels(back[0], tiles) == voxels(nodule, tiles)
     assert back[0]["malignancy"] == 4
     has_points = kind not in ("seg_nrrd", "nifti_labels")
@@ -83,7 +83,7 @@ def test_a_label_map_alone_comes_back_voxel_for_voxel(client: TestClient) -> Non
     with zipfile.ZipFile(io.BytesIO(saved)) as packed:
         assert sorted(packed.namelist()) == ["anna/a.nii.gz", "labels.csv"]
         labels = packed.read("anna/a.nii.gz")
-    tiles = client.app.state.room.tiles(0, waits_s=60)
+    tiles = client.app.state.room.tiles(0, waits_s=600)
     for name, content in (("x.nii.gz", labels), ("x.nii", gzip.decompress(labels))):
         told = client.post("/scans/0/files", params={"name": name}, content=content, headers=OWN)
         (back,) = told.json()["findings"]

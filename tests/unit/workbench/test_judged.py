@@ -63,7 +63,7 @@ def test_a_gallery_has_the_scans_of_the_cases_in_their_order(
 
 
 def test_nodules_and_marks_have_the_labels_of_the_rule(judged: Judged, room: Room) -> None:
-    tiles = room.tiles(0, waits_s=60)
+    tiles = room.tiles(0, waits_s=600)
     assert tiles is not None
     shown = judged.shown("a", "luna16", "cad", tiles)
     labels = [(one["label"], one["is_mark"]) for one in shown]
@@ -81,7 +81,7 @@ def test_nodules_and_marks_have_the_labels_of_the_rule(judged: Judged, room: Roo
 def test_a_diameter_is_drawn_as_its_ball_and_a_mark_without_one_as_a_point(
     judged: Judged, room: Room
 ) -> None:
-    tiles = room.tiles(0, waits_s=60)
+    tiles = room.tiles(0, waits_s=600)
     assert tiles is not None
     shown = judged.shown("a", "luna16", "cad", tiles)
     circles = shown[0]["finding"]["slices"]
@@ -100,7 +100,7 @@ def test_boxes_lie_on_the_slices_that_they_were_given_for(room: Room) -> None:
     cases = (case("a", nodule(12, (X, Y, Z), BOX), mark(0.9, at=(X, Y, Z))),)
     truth, said = reference(*cases), submission(*cases, name="cad")
     judged = Judged(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
-    tiles = room.tiles(0, waits_s=60)
+    tiles = room.tiles(0, waits_s=600)
     assert tiles is not None
     (drawn,) = judged.shown("a", "luna16", "cad", tiles)[0]["finding"]["slices"]
     assert drawn["slice_index"] == 7  # its height of 12 mm: (12 - -2.6) / 2 = 7.3
@@ -131,7 +131,7 @@ def test_what_another_rule_judges_differently_is_told() -> None:
 
 def test_a_threshold_misses_what_its_marks_no_longer_find(judged: Judged, room: Room) -> None:
     """At 0.85 the mark of 0.9 is left, at 0.95 none: by hand."""
-    tiles = room.tiles(0, waits_s=60)
+    tiles = room.tiles(0, waits_s=600)
     assert tiles is not None
 
     def labels(threshold: float | None) -> list[str]:

@@ -71,14 +71,14 @@ def test_a_scan_is_shown_before_the_disk_has_it_and_mapped_from_there_afterwards
     may_keep, kept = Event(), tmp_path / "reading"
 
     def slowly(tiles: Tiles, scan: Scan, cache: Path) -> Tiles:
-        assert may_keep.wait(60)
+        assert may_keep.wait(600)
         return kept_tiles(tiles, scan, cache)
 
     monkeypatch.setattr(room_module, "kept_tiles", slowly)
     with open_room(write_scans(tmp_path / "scans", "a"), "anna", kept) as room:
-        shown = room.tiles(0, waits_s=60)
+        shown = room.tiles(0, waits_s=600)
         assert not list(kept.rglob(VOXELS))
         may_keep.set()
-        while not isinstance(room.tiles(0, waits_s=60).volume.hu, np.memmap):
+        while not isinstance(room.tiles(0, waits_s=600).volume.hu, np.memmap):
             sleep(0.01)
-        assert np.array_equal(room.tiles(0, waits_s=60).volume.hu, shown.volume.hu)
+        assert np.array_equal(room.tiles(0, waits_s=600).volume.hu, shown.volume.hu)

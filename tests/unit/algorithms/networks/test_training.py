@@ -1,7 +1,7 @@
-import time
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -160,13 +160,14 @@ def test_no_batch_moves_the_weights_farther_than_its_shortened_gradient(examples
 def test_a_state_that_takes_long_to_save_is_saved_seldom_but_at_first_and_last(
     examples: Examples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saved = []
+    saved, clock = [], [0.0]
 
     def slowly(path: Path, learner: Learner, run: object) -> None:
         del path, run
         saved.append(learner.step)
-        time.sleep(0.2)
+        clock[0] += 0.2
 
+    monkeypatch.setattr(training, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(training, "write_checkpoint", slowly)
     how = replace(RECIPE, steps=6, check_every=1)
     train(SMALL, examples, [0, 1], recipe=how, keep=tmp_path / "state")

@@ -20,12 +20,12 @@ def test_nobody_waits_for_what_another_makes_and_of_two_all_have_the_first() -> 
 
     def slowly() -> object:
         is_making.set()
-        assert may_end.wait(60)
+        assert may_end.wait(600)
         return object()
 
     maker = Thread(target=lambda: found.append(held.of("a", slowly)))
     maker.start()
-    assert is_making.wait(60)
+    assert is_making.wait(600)
     assert held.of("b", lambda: 1) == 1
     first = held.of("a", object)
     may_end.set()

@@ -56,7 +56,7 @@ def test_a_task_that_takes_too_long_is_ended() -> None:
 def test_a_task_that_nobody_waits_for_is_ended_long_before_its_time() -> None:
     begin = time.monotonic()
     assert carry(behave, "hang", is_wanted=False) == Lost("timed_out")
-    assert time.monotonic() - begin < 40
+    assert time.monotonic() - begin < 600
 
 
 def test_a_process_keeps_memory_as_usual_whatever_the_nanny_says(
