@@ -1,6 +1,6 @@
 """TableSchema: what a table must hold; checks a polars table and reports every problem at once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,6 +10,8 @@ from nodulebench.errors import Problem, refuse_any
 
 MOST_ROWS_NAMED = 5
 LONGEST_SHOWN = 60
+_GIVEN = "given: "
+"""Before the name of a column: its values before they were typed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,9 @@ class TableSchema:
 
     def is_sound(self, table: pl.DataFrame) -> bool:
         """Whether a table has these columns, types and values; its keys are not looked at."""
-        return all(
-            table.schema.get(column.name) == column.dtype and _is_sound(column, table[column.name])
-            for column in (*self.columns, *self._present(table))
+        columns = [*self.columns, *self._present(table)]
+        return all(table.schema.get(one.name) == one.dtype for one in columns) and not any(
+            _failed_checks(columns, table, table)
         )
 
     def arrange(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -113,18 +115,15 @@ class TableSchema:
     def _value_problems(
         self, given: pl.DataFrame, typed: pl.DataFrame, places: "_Places"
     ) -> Iterator[Problem]:
-        for column in (*self.columns, *self.further):
-            if column.name in given.columns:
-                values, before = typed[column.name], given[column.name]
-                for is_bad, complaint in _complaints(column, values, before):
-                    yield from places.problems(is_bad, before, column.name, complaint)
+        columns = [one for one in (*self.columns, *self.further) if one.name in given.columns]
+        for name, complaint, is_bad in _failed_checks(columns, typed, given):
+            yield from places.problems(is_bad, given[name], name, complaint)
 
     def _key_problems(self, typed: pl.DataFrame, places: "_Places") -> Iterator[Problem]:
         if not self.key:
             return
         keys = typed.select(self.key)
-        is_repeated = ~keys.select(pl.struct(self.key).is_first_distinct()).to_series()
-        repeated = is_repeated.arg_true()
+        repeated = keys.select((~pl.struct(self.key).is_first_distinct()).arg_true()).to_series()
         for row in repeated.head(MOST_ROWS_NAMED).to_list():
             named = ", ".join(f"{name} '{keys[name][row]}'" for name in self.key)
             yield Problem(
@@ -193,22 +192,34 @@ def _typed(column: Column, given: pl.DataType) -> pl.Expr:
     return values.cast(column.dtype, strict=False)
 
 
-def _is_sound(column: Column, values: pl.Series) -> bool:
-    if not column.is_required and values.null_count() == len(values):
-        return True
-    return not any(is_bad.any() for is_bad, _ in _complaints(column, values, values))
+def _failed_checks(
+    columns: Sequence[Column], typed: pl.DataFrame, given: pl.DataFrame
+) -> Iterator[tuple[str, str, pl.Series]]:
+    """What is wrong with which column, and in which rows; all checks run in one query."""
+    filled = [
+        one for one in columns if one.is_required or given[one.name].null_count() < len(given)
+    ]
+    names = [column.name for column in filled]
+    before = [given[name].alias(f"{_GIVEN}{name}") for name in names]
+    both = typed.select(names).hstack(before)
+    checks = [(one.name, what, is_bad) for one in filled for is_bad, what in _complaints(one)]
+    has_failed = both.select(
+        is_bad.any().alias(str(number)) for number, (_, _, is_bad) in enumerate(checks)
+    )
+    for (name, complaint, is_bad), (failed,) in zip(checks, has_failed.iter_columns(), strict=True):
+        if failed:
+            yield name, complaint, both.select(is_bad).to_series()
 
 
-def _complaints(
-    column: Column, values: pl.Series, before: pl.Series
-) -> Iterator[tuple[pl.Series, str]]:
-    """What can be wrong with the values of a column: which rows, and in which words."""
+def _complaints(column: Column) -> Iterator[tuple[pl.Expr, str]]:
+    """What can be wrong with the values of a column: in which rows, and in which words."""
+    values, given = pl.col(column.name), pl.col(f"{_GIVEN}{column.name}")
     kind = "a day as YYYY-MM-DD" if column.dtype == pl.Date else "readable"
     if column.dtype.is_numeric():
         kind = "a whole number" if column.dtype.is_integer() else "a number"
-    yield values.is_null() & before.is_not_null(), f"is not {kind}."
+    yield values.is_null() & given.is_not_null(), f"is not {kind}."
     if column.is_required:
-        yield before.is_null(), "is empty; every row needs a value."
+        yield given.is_null(), "is empty; every row needs a value."
     if column.dtype.is_float():
         yield ~values.is_finite(), "is not a finite number."
     if column.allowed:
