@@ -20,6 +20,7 @@ NAMES = (
     "candidate_speed",
     "candidate_scans",
     "curate_speed",
+    "real_scans",
     "near_duplicates",
     "fuzz_dicom",
     "deidentify_slices",

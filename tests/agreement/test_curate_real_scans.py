@@ -1,6 +1,7 @@
 """Real CT series, whole and with defects put in: each defect is found by its code, none is lost.
 
-Pixel digests were computed with other software (``hu_sha256`` in the scans' table).
+Pixel digests were computed with other software (``hu_sha256`` in the scans' table); two scans are
+compared here, all by ``python -m benchmarks.real_scans``.
 """
 
 import csv
@@ -16,6 +17,7 @@ import pytest
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 
 from builders.places import TEST_DATA
+from builders.real_scans import plain_scan
 from nodulebench.curate.examine.admission import Examined, examine
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.formats.dicom.series import group_series
@@ -24,7 +26,7 @@ from nodulebench.run.engines.local import LocalEngine
 from nodulebench.workflows.curate.curate import curate
 
 DATA = TEST_DATA / "ct"
-SCANS = ("LIDC-IDRI-0001", "LIDC-IDRI-0003", "LIDC-IDRI-0401", "LIDC-IDRI-0407", "NLST-101287")
+SCAN, COMPRESSED = "LIDC-IDRI-0001", "NLST-101287"
 
 pytestmark = pytest.mark.skipif(
     not DATA.is_dir(), reason=f"no CT scans at {DATA}; set NODULEBENCH_TEST_DATA"
@@ -32,22 +34,31 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="session")
-def plain_scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """LIDC-IDRI-0001 without compression."""
-    folder = tmp_path_factory.mktemp("plain")
-    with zipfile.ZipFile(DATA / "LIDC-IDRI-0001.zip") as packed:
-        packed.extractall(folder)
-    for path in (folder / "LIDC-IDRI-0001").iterdir():
-        data = pydicom.dcmread(path)
-        data.decompress(generate_instance_uid=False)
-        data.save_as(path)
-    return folder / "LIDC-IDRI-0001"
+    return plain_scan(tmp_path_factory, SCAN)
 
 
 @pytest.fixture
-def scan(plain_scan: Path, tmp_path: Path) -> Path:
+def scan(original: Path, tmp_path: Path) -> Path:
     """A copy to damage; files are links until they are changed."""
-    return Path(shutil.copytree(plain_scan, tmp_path / "scan", copy_function=os.link))
+    return Path(shutil.copytree(original, tmp_path / "scan", copy_function=os.link))
+
+
+@pytest.fixture(scope="session")
+def half_original(tmp_path_factory: pytest.TempPathFactory, original: Path) -> Path:
+    """Every second slice as if slices were 5 mm thick."""
+    folder = tmp_path_factory.mktemp("half") / "scan"
+    shutil.copytree(original, folder, copy_function=os.link)
+    remove_every_second(folder)
+    thick(folder)
+    return folder
+
+
+@pytest.fixture
+def half_scan(half_original: Path, tmp_path: Path) -> Path:
+    """A copy to damage whose slices are half as many."""
+    return Path(shutil.copytree(half_original, tmp_path / "half", copy_function=os.link))
 
 
 def change(path: Path, **values: object) -> None:
@@ -78,6 +89,12 @@ def examined(folder: Path, limits: Limits | None = None) -> tuple[list[Examined]
         else:
             slices.extend(found)
     return [examine(one, limits or Limits()) for one in group_series(slices)], others
+
+
+def digests() -> dict[str, str]:
+    """The digests of the voxels of all real scans, by series."""
+    with (DATA / "scans.csv").open() as file:
+        return {row["SeriesInstanceUID"]: row["hu_sha256"] for row in csv.DictReader(file)}
 
 
 def codes(one: Examined) -> list[str]:
@@ -145,7 +162,7 @@ def move_a_slice(folder: Path) -> None:
 
 def wrong_spacing_in_the_header(folder: Path) -> None:
     for path in slice_files(folder):
-        change(path, SpacingBetweenSlices=5)
+        change(path, SpacingBetweenSlices=2)
 
 
 def one_other_pixel_size(folder: Path) -> None:
@@ -276,7 +293,7 @@ def fill_lungs(folder: Path) -> None:
         change(path, PixelData=pixels.astype("<i2").tobytes())
 
 
-DEFECTS: dict[Callable[[Path], None], str] = {
+IN_SOME_SLICES: dict[Callable[[Path], None], str] = {
     remove_slice: "missing_slice",
     remove_three_places: "missing_slice",
     remove_every_second: "missing_slice",
@@ -288,32 +305,35 @@ DEFECTS: dict[Callable[[Path], None], str] = {
     swap_pixels_far_apart: "slice_out_of_place",
     swap_pixels_of_neighbours: "slice_out_of_place",
     move_a_slice: "uneven_spacing",
-    wrong_spacing_in_the_header: "contradicting_spacing",
     one_other_pixel_size: "inconsistent_pixels",
-    every_other_pixel_size: "inconsistent_pixels",
     one_other_orientation: "inconsistent_orientation",
+    cut_pixels_in_the_header: "truncated_pixels",
+    cut_off_file: "truncated_pixels",
+    one_slice_without_intercept: "slice_out_of_place",
+    no_position: "no_geometry",
+    thick: "thick_slices",
+}
+IN_EVERY_SLICE: dict[Callable[[Path], None], str] = {
+    wrong_spacing_in_the_header: "contradicting_spacing",
+    every_other_pixel_size: "inconsistent_pixels",
     wrong_modality: "not_ct",
     localizers: "localizer",
     secondary: "secondary_capture",
     coronal: "not_axial",
     tilted: "gantry_tilt",
     tilt_in_the_header: "gantry_tilt",
-    cut_pixels_in_the_header: "truncated_pixels",
-    cut_off_file: "truncated_pixels",
     no_intercept: "wrong_rescale",
     no_rescale: "wrong_rescale",
     double_slope: "wrong_rescale",
-    one_slice_without_intercept: "slice_out_of_place",
-    no_position: "no_geometry",
     small: "small_matrix",
-    thick: "thick_slices",
     narrow_field: "cut_lungs",
     fill_lungs: "not_chest",
 }
+HALF = Limits(largest_thickness_mm=5.0)
 
 
 @pytest.mark.parametrize(
-    ("defect", "code"), DEFECTS.items(), ids=[defect.__name__ for defect in DEFECTS]
+    ("defect", "code"), IN_SOME_SLICES.items(), ids=[one.__name__ for one in IN_SOME_SLICES]
 )
 def test_every_defect_put_into_a_real_scan_decides_by_its_code(
     scan: Path, defect: Callable[[Path], None], code: str
@@ -324,10 +344,28 @@ def test_every_defect_put_into_a_real_scan_decides_by_its_code(
     assert others == []
 
 
+@pytest.mark.parametrize(
+    ("defect", "code"), IN_EVERY_SLICE.items(), ids=[one.__name__ for one in IN_EVERY_SLICE]
+)
+def test_every_defect_of_all_slices_decides_by_its_code(
+    half_scan: Path, defect: Callable[[Path], None], code: str
+) -> None:
+    defect(half_scan)
+    (one,), others = examined(half_scan, HALF)
+    assert codes(one)[0] == code
+    assert others == []
+
+
+def test_the_half_scan_without_defect_is_admitted(half_scan: Path) -> None:
+    (one,), _ = examined(half_scan, HALF)
+    assert codes(one) == []
+
+
 def test_the_scan_without_defect_is_admitted(scan: Path) -> None:
     (one,), others = examined(scan)
     assert codes(one) == []
     assert others == []
+    assert one.pixel_sha256 == digests()[one.uid]
 
 
 def test_names_of_files_do_not_matter(scan: Path) -> None:
@@ -396,15 +434,13 @@ def test_a_second_copy_is_excluded_and_the_first_stays(scan: Path, tmp_path: Pat
     ]
 
 
-def test_no_real_scan_is_lost_and_their_digests_agree(tmp_path: Path) -> None:
-    """Compressed files as they are; one has metal, one a spacing other than its thickness."""
-    for name in SCANS:
-        with zipfile.ZipFile(DATA / f"{name}.zip") as packed:
-            packed.extractall(tmp_path / "scans")
+def test_a_compressed_scan_is_admitted_and_its_digest_agrees(tmp_path: Path) -> None:
+    """Compressed files as they are, and a report beside them."""
+    with zipfile.ZipFile(DATA / f"{COMPRESSED}.zip") as packed:
+        packed.extractall(tmp_path / "scans")
     result = curate(tmp_path / "scans", tmp_path / "out")
-    with (DATA / "scans.csv").open() as file:
-        expected = {row["SeriesInstanceUID"]: row["hu_sha256"] for row in csv.DictReader(file)}
-    assert {one.uid: one.pixel_sha256 for one in result.admitted} == expected
+    (admitted,) = result.admitted
+    assert admitted.pixel_sha256 == digests()[admitted.uid]
     assert [codes(one) for one in result.series if not one.is_admitted] == [["not_ct"]]
     assert result.other_files == ()
 

@@ -1,7 +1,7 @@
 """Nodules marked by real mouse and keyboard, and never lost: closed tab, dead server, two tabs."""
 
+import shutil
 import socket
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from builders.browser import Served, opened_page, painted, place_on, served_room, started_browser
-from builders.places import TEST_DATA
 from builders.reading import BALL_MM, RADIUS_MM, write_scans
+from builders.real_scans import plain_scan
 
 PLACE = BALL_MM.tolist()
-CT = TEST_DATA / "ct" / "LIDC-IDRI-0001.zip"
 SAVED = "() => document.getElementById('saved').textContent === 'All saved'"
 
 
@@ -214,14 +213,14 @@ def test_marks_survive_a_dead_server_a_closed_tab_and_two_tabs(browser: Any, fol
     context.close()
 
 
-@pytest.mark.skipif(not CT.is_file(), reason="needs the real CT scans")
 def test_one_click_on_the_nodule_of_a_real_scan_measures_it_as_its_readers_did(
-    browser: Any, tmp_path: Path
+    browser: Any, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """LIDC-IDRI-0001, whose four readers' outlines have 24.1, 22.2, 22.7 and 23.5 mm."""
-    with zipfile.ZipFile(CT) as archive:
-        slices = [name for name in archive.namelist() if 76 <= int(Path(name).stem[-4:]) <= 106]
-        archive.extractall(tmp_path / "scans", slices)
+    (tmp_path / "scans").mkdir()
+    for path in plain_scan(tmp_path_factory, "LIDC-IDRI-0001").iterdir():
+        if 76 <= int(path.stem[-4:]) <= 106:
+            shutil.copy(path, tmp_path / "scans")
     with served_room(tmp_path / "scans") as served, opened_page(browser, served) as page:
         assert len(served.room.scans) == 1
         page.keyboard.press("p")

@@ -1,5 +1,4 @@
 import csv
-import zipfile
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -7,7 +6,8 @@ import numpy as np
 import pytest
 
 from builders.lung_scenes import ball, lung_with, rod, world
-from conftest import TEST_DATA
+from builders.places import TEST_DATA
+from builders.real_scans import plain_scan
 from nodulebench.algorithms.candidates import isicad, largecad, subsolidcad
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.imaging.lungs.segment import Lungs
@@ -147,16 +147,12 @@ def test_a_scan_stored_the_other_way_round_has_the_same_candidates(module, axis)
 @pytest.fixture(scope="module")
 def real_scan(tmp_path_factory):
     """LIDC-IDRI-0001 with its nodule of 23.4 mm at the pleura."""
-    archive = TEST_DATA / "ct" / "LIDC-IDRI-0001.zip"
     truth = TEST_DATA / "luna16" / "annotations.csv"
-    if not archive.is_file() or not truth.is_file():
-        pytest.skip(f"no CT scans at {archive.parent}; set NODULEBENCH_TEST_DATA")
-    pytest.importorskip("SimpleITK")
+    if not truth.is_file():
+        pytest.skip(f"no {truth}; set NODULEBENCH_TEST_DATA")
+    folder = plain_scan(tmp_path_factory, "LIDC-IDRI-0001")
     from nodulebench.formats.dicom.volume import read_series, read_volume
 
-    folder = tmp_path_factory.mktemp("scan")
-    with zipfile.ZipFile(archive) as opened:
-        opened.extractall(folder)
     series = read_series(folder).uid
     with truth.open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["seriesuid"] == series]

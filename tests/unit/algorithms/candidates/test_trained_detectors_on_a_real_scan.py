@@ -1,10 +1,9 @@
-import zipfile
-
 import numpy as np
 import polars as pl
 import pytest
 
 from builders.places import TEST_DATA
+from builders.real_scans import plain_scan
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.formats.dicom.volume import read_volume
@@ -17,14 +16,10 @@ SERIES = "1.3.6.1.4.1.14519.5.2.1.6279.6001.269075535958871753309238331179"
 @pytest.fixture(scope="module")
 def scan(tmp_path_factory):
     """LIDC-IDRI-0407 and its three LUNA16 nodules (12.2, 5.5 and 5.5 mm)."""
-    archive = TEST_DATA / "ct" / "LIDC-IDRI-0407.zip"
     truth = TEST_DATA / "luna16" / "annotations.csv"
-    if not archive.is_file() or not truth.is_file():
-        pytest.skip(f"no CT scans at {archive.parent}; set NODULEBENCH_TEST_DATA")
-    pytest.importorskip("SimpleITK")
-    folder = tmp_path_factory.mktemp("scan")
-    with zipfile.ZipFile(archive) as opened:
-        opened.extractall(folder)
+    if not truth.is_file():
+        pytest.skip(f"no {truth}; set NODULEBENCH_TEST_DATA")
+    folder = plain_scan(tmp_path_factory, "LIDC-IDRI-0407")
     nodules = pl.read_csv(truth).filter(pl.col("seriesuid") == SERIES)
     return (
         see_chest(read_volume(folder)),
