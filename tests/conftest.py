@@ -114,6 +114,17 @@ def _unmarked_slow_tests(reporter: pytest.TerminalReporter) -> list[str]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _unicode_tables() -> None:
+    """Let Hypothesis build its Unicode tables, so that no test of a new checkout pays for them.
+
+    It takes a CPU second, once per checkout.
+    """
+    text = hypothesis.strategies.text()
+    settings = hypothesis.settings(database=None, max_examples=1)
+    hypothesis.find(text, lambda _: True, settings=settings)
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _no_waiting_for_the_disk() -> Iterator[None]:
     """What is written is not waited for; tests of power cuts have processes of their own."""
     with pytest.MonkeyPatch.context() as patch:
