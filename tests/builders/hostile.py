@@ -59,7 +59,7 @@ sys.exit(3 if names <= {"lo"} else 98)
     "fork bomb": Hostile(
         "f() { f | f & }; f; sleep 60",
         "too_many_processes",
-        resources={"timeout_s": 2},
+        resources={"timeout_s": 2, "memory_gb": 1},  # its error messages fill memory, too
         says_exit=False,  # the shell may give up by itself
     ),
     "eats memory in a child and says all is well": Hostile(
