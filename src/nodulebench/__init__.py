@@ -4,7 +4,6 @@ The public names are loaded from their modules when they are first asked for, so
 the package does nothing else.
 """
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -95,21 +94,6 @@ _HOME = {
     "write_evaluation": "workflows.evaluate.result_folder",
 }
 """Public name -> the module it is loaded from."""
-
-
-class _Moved:
-    """Looks for modules of ours that nothing else finds: they may have moved."""
-
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
-        if not name.startswith(f"{__name__}."):
-            return None
-        from nodulebench.moved import MovedModules
-
-        return MovedModules.find_spec(name, path, target)
-
-
-sys.meta_path.append(_Moved)
 
 
 def __getattr__(name: str) -> Any:
