@@ -47,8 +47,6 @@ def evaluation_schema() -> dict[str, Any]:
                 silent.append(f"{name}.{field}")
     if silent:
         raise ValueError(f"say below these fields what they mean: {', '.join(silent)}")
-    sentence = {"type": "string", "description": "a sentence, in documents of version 0.1"}
-    parts["Notice"] = {"anyOf": [parts["Notice"], sentence]}
     schema.pop("title")
     named = {"$schema": DRAFT, "$id": evaluation.SCHEMA, "title": "evaluation.json"}
     return {**named, **schema, "$defs": parts}

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.model.notice import Notice, read_notice
+from builders.sentences import sentence
+from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import (
     AlgorithmResult,
@@ -209,7 +210,7 @@ def evaluation(*algorithms: AlgorithmResult, **fields: Any) -> Evaluation:
         reference={"name": "phantoms", "cases": 40, "patients": 38, "findings": 130},
         algorithms=algorithms
         or (algorithm_result("Alpha", (90, 66)), algorithm_result(HOSTILE, (84, 70))),
-        notices=(read_notice("case-007 has two series; the first was taken."),),
+        notices=(sentence("case-007 has two series; the first was taken."),),
     )
 
 

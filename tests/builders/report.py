@@ -3,6 +3,7 @@
 from typing import Any
 
 from builders.evaluation import algorithm_result, evaluation
+from builders.sentences import sentence_json
 from nodulebench.model.documents.comparison import ComparisonDocument
 from nodulebench.model.documents.evaluation import Document, evaluation_document, read_evaluation
 from nodulebench.model.written import checked
@@ -87,7 +88,7 @@ def difference(
             "low": value - 0.02,
             "high": value + 0.02,
             "level": 0.95,
-            "method": "paired bootstrap, percentile",
+            "method": sentence_json("paired bootstrap, percentile"),
         },
         "standard_error": 0.01,
         "p_value": p_value,
@@ -102,11 +103,11 @@ def difference(
             "p_value": 0.0021,
             "swaps": 2000,
             "is_exact": False,
-            "method": "permutation",
+            "method": sentence_json("permutation"),
         },
         "margin": margin,
         "undefined_replicates": 0,
-        "reason": "",
+        "reason": None,
     }
 
 
@@ -122,7 +123,13 @@ def margin_test(**answers: bool) -> dict[str, Any]:
         ),
         0.5,
     )
-    return {"margin": 0.05, **plain, **answers, **p_values, "method": "paired bootstrap"}
+    return {
+        "margin": 0.05,
+        **plain,
+        **answers,
+        **p_values,
+        "method": sentence_json("paired bootstrap"),
+    }
 
 
 def comparison(**changes: Any) -> dict[str, Any]:
@@ -130,6 +137,7 @@ def comparison(**changes: Any) -> dict[str, Any]:
     significance = {"statistic": 1.0, "degrees_of_freedom": []}
     return {
         "baseline": "One",
+        "method": "guarded",
         "figures": [],
         "margin": 0.05,
         "level": 0.95,
@@ -156,7 +164,7 @@ def comparison(**changes: Any) -> dict[str, Any]:
                 "nodules": {"both": 80, "algorithm_only": 4, "baseline_only": 10, "neither": 26},
                 "difference": {"value": -0.05, "low": -0.11, "high": 0.01},
                 "tests": {
-                    name: {"method": name, "p_value": p, **significance}
+                    name: {"method": sentence_json(name), "p_value": p, **significance}
                     for name, p in (("exact", 0.1796), ("obuchowski", 0.14), ("durkalski", 0.15))
                 },
                 "adjusted_p_value": {"holm": 0.28},
@@ -181,7 +189,7 @@ def comparison(**changes: Any) -> dict[str, Any]:
                     rank("Two", 0.63, 3, (3, 3), 0.0, 2),
                 ],
                 "kendall_tau": {"value": 0.91, "low": 0.33, "high": 1.0, "level": 0.95},
-                "tie_rule": "",
+                "tie_rule": sentence_json("tied"),
             }
         ],
         "rule_effects": None,
@@ -211,7 +219,12 @@ def rank(
 
 def answer(p_value: float) -> dict[str, Any]:
     """The answer of a test."""
-    return {"method": "test", "statistic": 1.0, "p_value": p_value, "degrees_of_freedom": []}
+    return {
+        "method": sentence_json("test"),
+        "statistic": 1.0,
+        "p_value": p_value,
+        "degrees_of_freedom": [],
+    }
 
 
 def rule_effects() -> dict[str, Any]:
@@ -247,7 +260,7 @@ def rule_effects() -> dict[str, Any]:
                         "wilcoxon_holm": None,
                     }
                 ],
-                "reasons": ["Friedman: needs at least three conditions"],
+                "reasons": [sentence_json("Friedman: needs at least three conditions")],
             }
         ],
     }
@@ -289,6 +302,6 @@ def criterion(
         "low": 0.72,
         "high": 0.78,
         "met": met,
-        "reason": "",
+        "reason": None,
         **changes,
     }

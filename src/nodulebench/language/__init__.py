@@ -191,7 +191,9 @@ class Language:
         return f"{self.listed(first)}{self('list.and')}{last}" if first else last
 
     def message(self, told: Any) -> str:
-        """A notice, reason or remark in words; a sentence of an older document as it stands."""
+        """A notice, reason or remark in words; what is in words stays so."""
+        if isinstance(told, str):
+            return told
         notice = read_notice(told)
         template = self._template(notice.code)
         if template is None:
@@ -199,7 +201,7 @@ class Language:
         return NoticeWords(self).words(template, notice.values)
 
     def messages(self, told: Any) -> str:
-        """Several notices as one statement; a single one or a sentence is one by itself."""
+        """Several notices as one statement; a single one is one by itself."""
         several = told if isinstance(told, list | tuple) else [told]
         return self("list.then").join(self.message(one) for one in several)
 

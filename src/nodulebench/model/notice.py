@@ -12,7 +12,7 @@ from typing import Any
 from nodulebench.errors import UndefinedError
 
 AS_TOLD = "as_told"
-"""The code of words that came from outside (an older result, another program), kept as they are."""
+"""The code of words that came from elsewhere, such as another program, and stay as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +39,15 @@ def _as_json(value: Any) -> Any:
 
 
 def read_notice(told: Any) -> Notice:
-    """A notice of a document; older documents have sentences instead.
+    """A notice, or one as a document holds it.
 
     Raises:
         ValueError: if it is neither.
     """
     if isinstance(told, Notice):
         return told
-    if isinstance(told, str):
-        return Notice(AS_TOLD, {"text": told})
     if not is_notice(told):
-        raise ValueError("neither a code with values nor a sentence")
+        raise ValueError("not a code with values")
     return Notice(told["code"], {k: _from_json(v) for k, v in told["values"].items()})
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from builders.sentences import sentence
 from nodulebench.custody.feedback import (
     Standing,
     corrected,
@@ -18,7 +19,6 @@ from nodulebench.errors import InputError
 from nodulebench.language import english
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.documents.summaries import AlgorithmSummary, ReferenceSummary, RuleSummary
-from nodulebench.model.notice import read_notice
 from nodulebench.model.results import Estimate, Sound
 from nodulebench.protocols import load_protocol
 
@@ -96,7 +96,7 @@ def test_no_bound_of_a_share_is_negative() -> None:
 @pytest.mark.parametrize(
     ("figure", "expected"),
     [
-        (Estimate(None, reason=read_notice("no nodule in scan7")), untold("untold_undefined")),
+        (Estimate(None, reason=sentence("no nodule in scan7")), untold("untold_undefined")),
         (Estimate(3.2), untold("not_a_share")),
         (Estimate(-0.4), untold("not_a_share")),
         (Estimate(0.5), {"value": 0.5}),

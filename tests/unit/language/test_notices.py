@@ -154,9 +154,9 @@ def test_lists_hold_counts_shares_and_notices() -> None:
 
 
 def test_several_notices_are_one_statement() -> None:
-    told = (Notice("rows_found", {"count": 2}), "a sentence of version 0.1")
-    assert language("en").messages(told) == "2; a sentence of version 0.1"
-    assert language("zh").messages(told) == "共 2；a sentence of version 0.1"
+    told = (Notice("rows_found", {"count": 2}), "a sentence of others")
+    assert language("en").messages(told) == "2; a sentence of others"
+    assert language("zh").messages(told) == "共 2；a sentence of others"
     assert language("en").messages("a sentence") == "a sentence"
     assert language("en").messages(Notice("rows_found", {"count": 2})) == "2"
 
@@ -181,12 +181,13 @@ def test_a_reason_within_a_reason_is_spoken_in_the_same_language() -> None:
 
 def test_a_code_without_words_is_shown_as_it_is() -> None:
     assert english(Notice("of_another_program", {"count": 2})) == "of_another_program (count 2)"
-    assert english("a sentence of version 0.1 {x}") == "a sentence of version 0.1 {x}"
+    assert english("a sentence of others {x}") == "a sentence of others {x}"
 
 
-def test_what_is_neither_notice_nor_sentence_is_refused() -> None:
-    with pytest.raises(ValueError, match="neither a code with values nor a sentence"):
-        read_notice(7)
+@pytest.mark.parametrize("value", [7, "a sentence"])
+def test_what_is_no_notice_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="not a code with values"):
+        read_notice(value)
 
 
 # methods
@@ -249,8 +250,7 @@ def test_what_is_neither_notice_nor_sentence_is_refused() -> None:
         (Notice("wilcoxon_normal"), "Wilcoxon signed-rank test (normal approximation)"),
     ],
 )
-def test_methods_are_worded_as_in_results_of_version_01(method: Notice, words: str) -> None:
-    """``verify`` compares these words with those that an older folder holds."""
+def test_methods_are_named_by_their_usual_words(method: Notice, words: str) -> None:
     assert english(method) == words
 
 

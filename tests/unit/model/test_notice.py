@@ -1,15 +1,11 @@
 import json
 
-from nodulebench.model.notice import AS_TOLD, Notice, read_notice
+from nodulebench.model.notice import Notice, read_notice
 
 
 def test_a_notice_comes_back_from_json_as_it_was() -> None:
     notice = Notice("marks_outside", {"count": 3, "first": ["a", "b"]})
     assert read_notice(json.loads(json.dumps(notice.to_json()))) == notice
-
-
-def test_a_sentence_of_an_older_document_is_kept_as_it_was_told() -> None:
-    assert read_notice("3 marks lie outside.") == Notice(AS_TOLD, {"text": "3 marks lie outside."})
 
 
 def test_equal_notices_are_found_once() -> None:

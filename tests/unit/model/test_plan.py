@@ -85,10 +85,15 @@ def test_an_outcome_in_json() -> None:
                 "high": 0.95,
                 "met": True,
                 "reason": None,
+                "replicates": None,
+                "p_value": None,
+                "family": "primary",
+                "adjusted_p_value": None,
             }
         ],
         "verdict": "passed",
         "verdicts": {"a": "passed"},
+        "laboratory": "",
     }
 
 

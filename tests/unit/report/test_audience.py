@@ -9,6 +9,7 @@ import pytest
 
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
 from builders.report import comparison, group_content, group_document, plan, typed
+from builders.sentences import sentence_json
 from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 from nodulebench.report.audience import (
@@ -129,12 +130,14 @@ def test_sizes_of_the_sequestered_nodules_are_not_shown() -> None:
 
 def test_what_is_noticed_of_the_test_set_is_the_laboratorys() -> None:
     outside = Notice("outside_image", {"outside": 1, "checked": 9})
-    notices = ["case-007 was read twice.", outside.to_json()]
+    notices = [sentence_json("case-007 was read twice."), outside.to_json()]
     assert developers_document(group_document(notices=notices)).notices == ()
 
 
 def test_digests_of_the_plan_do_not_tell_those_of_the_test_set() -> None:
-    differing = plan(matches=False, differences=["planned sha256:aa, tested sha256:bb"])
+    differing = plan(
+        matches=False, differences=[sentence_json("planned sha256:aa, tested sha256:bb")]
+    )
     shown = developers_document(group_document(plan=differing)).plan
     assert shown is not None
     assert shown.differences == ()

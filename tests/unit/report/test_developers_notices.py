@@ -12,6 +12,7 @@ import pytest
 
 from builders.evaluation import algorithm_result, curves_of, evaluation
 from builders.report import comparison, criterion, group_content, plan, typed
+from builders.sentences import sentence_json
 from nodulebench.language import NOTICE_PARTS
 from nodulebench.language.audience import FOR_DEVELOPERS
 from nodulebench.language.notices import fields
@@ -145,8 +146,8 @@ def test_the_laboratorys_remarks_are_not_handed_to_developers() -> None:
         assert f'"{code}"' not in as_json("text")
 
 
-def test_sentences_of_older_documents_are_not_handed_to_developers() -> None:
-    sentence = "no nodule of case O'Brien's <b>'x' was found"
+def test_sentences_of_others_are_not_handed_to_developers() -> None:
+    sentence = sentence_json("no nodule of case O'Brien's <b>'x' was found")
     content = group_content()
     content["algorithms"][0]["notices"] = [sentence]
     rule = content["algorithms"][0]["rules"]["center_hit"]

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation, flips_of
+from builders.sentences import sentence
 from nodulebench.model.documents.evaluation import evaluation_document, read_evaluation
-from nodulebench.model.notice import read_notice
 from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.report.html import Audience, render_html
 
@@ -252,7 +252,7 @@ def test_page_is_the_same_every_time() -> None:
 
 
 def test_algorithm_that_no_rule_fits_still_has_a_report() -> None:
-    why = read_notice("the marks are points")
+    why = sentence("the marks are points")
     rules = {"center_hit": RuleResult("center_hit", {}, {}, {}, undefined=why)}
     one = evaluation(AlgorithmResult("Alpha", "", rules, pl.DataFrame()))
     html = render_html(evaluation_document(one), curves_of(one))

@@ -15,9 +15,10 @@ from builders.evaluation import (
     flips,
 )
 from builders.report import typed
+from builders.sentences import sentence
 from nodulebench.language import language
 from nodulebench.model.documents.evaluation import Document, evaluation_document
-from nodulebench.model.notice import Notice, read_notice
+from nodulebench.model.notice import Notice
 from nodulebench.model.results import AlgorithmResult, Estimate, RuleResult
 from nodulebench.report.blocks.blocks import Fold, Side
 from nodulebench.report.blocks.cells import Notes, any_cell, estimate
@@ -303,7 +304,7 @@ def test_equal_reasons_share_a_note_and_a_defined_value_can_have_one() -> None:
     notes = Notes(SAY)
     lost = Estimate(0.5, reason=Notice("replicates_lost", {"lost": 3, "replicates": 2000}))
     assert estimate(lost, notes).note == "a"
-    assert estimate(Estimate(None, reason=read_notice("no marks")), notes).note == "b"
+    assert estimate(Estimate(None, reason=sentence("no marks")), notes).note == "b"
     assert estimate(lost, notes).note == "a"
     assert [reason for _, reason in notes.all()] == [
         "undefined in 3 of 2000 replicates, left out",

@@ -15,7 +15,7 @@ from nodulebench.curate.known.perceptual_hash import perceptual_hash
 from nodulebench.formats.dicom.series import Series
 from nodulebench.imaging.geometry import geometry_columns, is_orthonormal
 from nodulebench.imaging.png import png
-from nodulebench.model.notice import Notice, read_notice
+from nodulebench.model.notice import AS_TOLD, Notice, read_notice
 
 KINDS = CODES_OF_MODULE["kind"]
 
@@ -81,12 +81,7 @@ class Examined:
         """
         told = {
             name: tuple(
-                # a journal of version 0.1 has a sentence
-                CodedReason(
-                    one["code"],
-                    read_notice(one["notice"] if "notice" in one else one["text"]),
-                    tuple(one["files"]),
-                )
+                CodedReason(one["code"], read_notice(one["notice"]), tuple(one["files"]))
                 for one in content[name]
             )
             for name in ("reasons", "waived")
@@ -139,7 +134,9 @@ def _reasons(subject: Subject) -> list[CodedReason]:
             break
         reason = check(subject)
         if reason is not None:
-            found.append(CodedReason(code, read_notice(reason.notice), reason.files))
+            why = reason.notice
+            notice = Notice(AS_TOLD, {"text": why}) if isinstance(why, str) else why
+            found.append(CodedReason(code, notice, reason.files))
     return found
 
 

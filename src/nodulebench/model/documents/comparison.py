@@ -254,7 +254,7 @@ class DetectionSummary:
     adjusted_p_value: dict[str, float] = field(default_factory=dict)
     """Obuchowski's P value adjusted over all algorithms and rules, by method."""
     missed_alone: MissedAlone | None = None
-    """Which nodules they are; not there in comparisons of version 0.1."""
+    """Which nodules they are; not there where nothing tells the two apart."""
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as it stands in comparison.json."""
@@ -308,13 +308,13 @@ class ComparisonDocument:
     """Seed of both."""
     unit: str
     """What is resampled and swapped: patient or case."""
-    method: Literal["guarded", "percentile"] = "percentile"
-    """How intervals, P values and verdicts were made; not there: percentile, as in version 0.1."""
+    method: Literal["guarded", "percentile"]
+    """How intervals, P values and verdicts were made."""
     notices: tuple[Told, ...]
     """What a reader must know before the numbers."""
     groups: tuple[UseGroup, ...] = ()
     """Algorithms by their intended use, where there are several: the baseline's group is compared,
-    and only the rules' effects are of all. Not there: all have the same, or version 0.1."""
+    and only the rules' effects are of all. Not there: all have the same."""
     differences: tuple[DifferenceSummary, ...]
     """Each algorithm against the baseline in each figure under each rule."""
     detection: tuple[DetectionSummary, ...]
@@ -326,9 +326,7 @@ class ComparisonDocument:
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as it stands in comparison.json."""
-        hidden = ["method"] if self.method == "percentile" else []
-        hidden += [] if self.groups else ["groups"]
-        return {name: one for name, one in record(self).items() if name not in hidden}
+        return {name: one for name, one in record(self).items() if name != "groups" or one}
 
 
 def _only(shown: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -186,7 +186,7 @@ COUNTED = ("cases", "nodules", "hit", "missed", "marks", "false_positive")
 
 
 def read_evaluation(content: Any, source: str) -> Document:
-    """The document that JSON values describe, of this version or an older one.
+    """The document that JSON values describe.
 
     Raises:
         InputError: with one problem per wrong field.

@@ -50,10 +50,6 @@ class ReferenceSummary:
     diameters: DiameterHistogram | None = None
     """Histogram of the diameters, where any is known."""
 
-    def to_json(self) -> dict[str, Any]:
-        """The test set as it stands in evaluation.json."""
-        return _unless_empty(record(self), "rule")
-
 
 class CaseErrors(TypedDict):
     """A case among the worst."""
@@ -286,23 +282,13 @@ class CriterionSummary:
     reason: Reason
     """Why not."""
     replicates: int | None = None
-    """Replicates of the bounds, where the verdict hangs on one; not there: those of the protocol,
-    or of version 0.1."""
+    """Replicates of the bounds, where the verdict hangs on one; null: those of the protocol."""
     p_value: float | None = None
     """One-sided, by inverting the interval, of a criterion that asks for evidence."""
     family: str = PRIMARY
     """What is claimed together; the verdict rests on ``primary``."""
     adjusted_p_value: float | None = None
     """The P value adjusted for the other criteria, of a plan with several families."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The criterion as it stands in evaluation.json: what it has."""
-        later = {"replicates": None, "p_value": None, "family": PRIMARY, "adjusted_p_value": None}
-        return {
-            name: value
-            for name, value in record(self).items()
-            if name not in later or value != later[name]
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,12 +329,3 @@ class PlanSummary:
             if criterion.family == PRIMARY and criterion.met is None and criterion.reason:
                 return criterion.reason
         return Notice("plan_undecided")
-
-    def to_json(self) -> dict[str, Any]:
-        """What came of the plan as it stands in evaluation.json."""
-        return _unless_empty(record(self), "laboratory")
-
-
-def _unless_empty(shown: dict[str, Any], later: str) -> dict[str, Any]:
-    """A record without a field that version 0.1 did not know, where nothing stands in it."""
-    return {name: value for name, value in shown.items() if value or name != later}

@@ -8,7 +8,7 @@ from nodulebench.model.notice import Notice, read_notice
 
 
 def _read_if_told(told: Any) -> Notice | None:
-    return read_notice(told) if told else None
+    return None if told is None else read_notice(told)
 
 
 Told = Annotated[Notice, BeforeValidator(read_notice)]

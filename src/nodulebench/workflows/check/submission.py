@@ -7,22 +7,6 @@ from nodulebench.workflows.check.places import place_notices
 from nodulebench.workflows.check.rows import cases_without_marks, failed_runs, repeated_marks
 from nodulebench.workflows.check.scores import score_notices
 
-CODES = frozenset(
-    {
-        "marks_repeated",
-        "cases_without_marks",
-        "runs_failed",
-        "scores_inverted",
-        "would_be_hit",
-        "few_hits",
-        "threshold_declared",
-        "threshold_overridden",
-        "threshold_not_used",
-        "threshold_without_scores",
-    }
-)
-"""What these checks tell; they change no number, and later versions may tell more."""
-
 
 def submission_notices(reference: Reference, submission: Submission) -> tuple[Notice, ...]:
     """What the rows of a submission tell, whatever the reference says is in the cases."""

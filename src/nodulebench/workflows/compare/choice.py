@@ -34,7 +34,7 @@ class ComparisonChoice:
     permutations: int = PERMUTATIONS
     """Number of random swaps; 0: no permutation tests."""
     method: Literal["guarded", "percentile"] = "guarded"
-    """How intervals, P values and verdicts are made; "percentile" as in version 0.1, without a
+    """How intervals, P values and verdicts are made; "percentile": without a
     guard where the algorithms hardly differ."""
     is_within_use: bool = True
     """Whether only algorithms of the baseline's intended use are compared with it."""

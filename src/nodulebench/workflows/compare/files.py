@@ -100,24 +100,12 @@ def is_signed(folder: Path) -> bool:
 def recompute_comparisons(evaluated: Evaluated) -> list[ComparisonDocument]:
     """Every comparison that evaluation.json lists, computed again with its own settings."""
     return [
-        _as_told(
-            comparison_document(
-                compare_algorithms(evaluated.cohorts, evaluated.protocol, choice_of(written)),
-                evaluated,
-            ),
-            written,
+        comparison_document(
+            compare_algorithms(evaluated.cohorts, evaluated.protocol, choice_of(written)),
+            evaluated,
         )
         for written in evaluated.document.comparisons
     ]
-
-
-def _as_told(found: ComparisonDocument, written: ComparisonDocument) -> ComparisonDocument:
-    """The comparison without the names of nodules where version 0.1 wrote none."""
-    if any(one.missed_alone is not None for one in written.detection):
-        return found
-    return replace(
-        found, detection=tuple(replace(one, missed_alone=None) for one in found.detection)
-    )
 
 
 def choice_of(written: ComparisonDocument) -> ComparisonChoice:

@@ -146,7 +146,7 @@ def load_evaluated(folder: Path) -> Evaluated:
         raise InputError.at(
             str(folder / INPUTS),
             "is not there, so the numbers cannot be recomputed.",
-            "Evaluate anew with --out; older versions did not keep the tables.",
+            "Evaluate again with --out.",
         )
     return _evaluated(document, _Files(folder))
 
@@ -271,9 +271,8 @@ class _Files:
 
 
 def declared_threshold(one: AlgorithmSummary) -> float | None:
-    """The threshold that an algorithm declares; None where the evaluation is older than its use."""
-    is_told = any(notice.code.startswith("threshold_") for notice in one.notices)
-    return float(one.facts["threshold"]) if is_told and "threshold" in one.facts else None
+    """The threshold that an algorithm declares; None: it declares none."""
+    return float(one.facts["threshold"]) if "threshold" in one.facts else None
 
 
 def _read_submissions(document: Document, files: _Files) -> dict[str, Submission]:

@@ -49,7 +49,7 @@ EVALUATION, COMPARISON = "evaluation.json", "comparison.json"
 LABEL_FILE, CURVE_FILE, FLIP_FILE = "labels.parquet", "curves.parquet", "flips.parquet"
 MISS_FILE, FALSE_FILE = "misses.csv", "false_positives.csv"
 ERROR_TABLES = {MISS_FILE: MISSES, FALSE_FILE: FALSE_POSITIVES}
-"""Nodules and marks one by one, for people; version 0.1 did not write them."""
+"""Nodules and marks one by one, for people."""
 INPUTS = "inputs"
 """The folder of the tables that were judged."""
 PLAN = "plan.json"

@@ -30,17 +30,8 @@ class Bench:
     cohort_of: CohortOf
 
 
-def evaluated_under(
-    plan: TestPlan, evaluation: Evaluation, *, is_refined: bool = True
-) -> Evaluation:
-    """The evaluation with the plan's digest and what came of the plan.
-
-    Args:
-        plan: the plan.
-        evaluation: what was found.
-        is_refined: make bounds anew from as many replicates as a verdict needs; otherwise those of
-            the evaluation are taken as they are, as version 0.1 did.
-    """
+def evaluated_under(plan: TestPlan, evaluation: Evaluation) -> Evaluation:
+    """The evaluation with the plan's digest and what came of the plan."""
     differences = plan_differences(plan, evaluation)
     outcome = PlanOutcome(
         plan,
@@ -54,7 +45,7 @@ def evaluated_under(
                         criterion,
                         algorithm,
                         is_planned=not differences,
-                        bench=_bench(evaluation, algorithm) if is_refined else None,
+                        bench=_bench(evaluation, algorithm),
                     )
                     for criterion in plan.criteria
                 ],

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.language import english
-from nodulebench.model.notice import AS_TOLD, is_notice
+from nodulebench.model.notice import is_notice
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 """Numbers this near are the same: other processors may round the last digits otherwise."""
@@ -58,9 +58,6 @@ def document_differences(
     written: Any, recomputed: Any, file: str, where: str = ""
 ) -> Iterator[Difference]:
     """Where two JSON values differ; keys may stand in any order."""
-    if is_notice(written) and written["code"] == AS_TOLD:
-        # compare keeps the sentences of a document of version 0.1 so
-        written = recomputed if written == recomputed else written["values"].get("text")
     if isinstance(written, dict) and isinstance(recomputed, dict):
         for key in dict.fromkeys((*written, *recomputed)):
             place = _below(where, key)
@@ -70,7 +67,7 @@ def document_differences(
     elif isinstance(written, list) and isinstance(recomputed, list):
         for index, one, other in _beside(written, recomputed):
             yield from document_differences(one, other, file, f"{where}[{index}]")
-    elif not (_is_same(written, recomputed) or _is_same_in_words(written, recomputed)):
+    elif not _is_same(written, recomputed):
         yield Difference(file, where, written, recomputed)
 
 
@@ -129,13 +126,6 @@ def _is_same(written: Any, recomputed: Any) -> bool:
         both_nan = math.isnan(written) and math.isnan(recomputed)
         return both_nan or math.isclose(written, recomputed, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
     return type(written) is type(recomputed) and bool(written == recomputed)
-
-
-def _is_same_in_words(written: Any, recomputed: Any) -> bool:
-    """Whether a sentence of version 0.1 says what is now a code with values; nothing was empty."""
-    if recomputed is None:
-        return bool(written == "")
-    return isinstance(written, str) and is_notice(recomputed) and written == english(recomputed)
 
 
 def _below(where: str, key: str) -> str:

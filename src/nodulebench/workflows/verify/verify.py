@@ -18,8 +18,7 @@ from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, SIGNATURE, listed_files, manifest_problems
 from nodulebench.storage.signature import Signature, check_signature
-from nodulebench.storage.table_file import null_unmeasured, read_parquet, read_table
-from nodulebench.workflows.check.submission import CODES
+from nodulebench.storage.table_file import read_parquet, read_table
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import keep_to_candidates
 from nodulebench.workflows.evaluate.recompute import Evaluated, declared_threshold, load_evaluated
@@ -39,7 +38,6 @@ from nodulebench.workflows.verify.differences import (
     document_differences,
     table_differences,
 )
-from nodulebench.workflows.verify.older import is_before_sound, without_sound
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,17 +181,13 @@ def recompute(
     """
     document = evaluated.document
     evaluation = evaluate(reference, submissions, evaluated.protocol)
-    is_older = is_before_sound(document.version)
-    if is_older:
-        evaluation = without_sound(evaluation)
     if document.plan is not None:
         plan = read_plan(evaluated.folder / PLAN)
-        evaluation = evaluated_under(plan, evaluation, is_refined=not is_older)
+        evaluation = evaluated_under(plan, evaluation)
     again = evaluation_document(evaluation)
     again = replace(
         again,
         version=document.version,
-        algorithms=tuple(map(_as_noticed, again.algorithms, document.algorithms)),
         comparisons=document.comparisons if comparisons is None else comparisons,
     )
     written = read_json(evaluated.folder / EVALUATION)
@@ -207,12 +201,6 @@ def recompute(
             *comparison_differences(evaluated.folder, again.comparisons),
         ),
     )
-
-
-def _as_noticed(again: AlgorithmSummary, written: AlgorithmSummary) -> AlgorithmSummary:
-    """A result without what only this version's checks of submissions notice."""
-    told = [one for one in again.notices if one.code not in CODES or one in written.notices]
-    return replace(again, notices=tuple(told))
 
 
 def _recompute_comparisons(evaluated: Evaluated) -> tuple[ComparisonDocument, ...]:
@@ -240,14 +228,12 @@ def comparison_differences(
 
 
 def tables_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterator[Difference]:
-    """Where tables differ; lists of errors, which version 0.1 did not write, may be missing."""
+    """Where the tables of a folder differ from the recomputed ones."""
     for name, table in tables.items():
-        if name in ERROR_TABLES and not (folder / name).exists():
-            continue
         written = (
             read_table(folder / name, ERROR_TABLES[name])
             if name in ERROR_TABLES
-            else null_unmeasured(read_parquet(folder / name))
+            else read_parquet(folder / name)
         )
         yield from table_differences(written, table, name)
 

@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.evaluation import METHOD, NO_BOXES, evaluation
+from builders.evaluation import NO_BOXES, evaluation
 from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.model.documents.as_json import as_json
 from nodulebench.model.documents.evaluation import evaluation_document, read_evaluation
-from nodulebench.model.notice import Notice, read_notice
+from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 
 
@@ -145,21 +145,12 @@ def test_extras_keep_their_order_and_those_of_outside_figures_stay() -> None:
     assert json.dumps(found) == json.dumps(extras)
 
 
-def test_notices_are_read_as_codes_and_as_the_sentences_of_older_documents() -> None:
+def test_notices_are_read_as_codes() -> None:
     content = written()
-    content["notices"] = [{"code": "small", "values": {"cases": 3}}, "A sentence."]
+    content["notices"] = [{"code": "small", "values": {"cases": 3}}]
     again = read_evaluation(content, "evaluation.json")
     assert again.notices[0] == Notice("small", {"cases": 3})
     assert again.to_json()["notices"][0] == {"code": "small", "values": {"cases": 3}}
-
-
-def test_methods_are_read_as_codes_and_as_the_sentences_of_older_documents() -> None:
-    content = written()
-    recall = content["algorithms"][0]["rules"]["center_hit"]["figures"]["recall"]
-    for method, told in ((recall["method"], METHOD), ("a sentence", read_notice("a sentence"))):
-        recall["method"] = method
-        again = read_evaluation(content, "evaluation.json")
-        assert again.algorithms[0].rules["center_hit"].figure("recall").method == told
 
 
 @pytest.mark.parametrize(
@@ -172,6 +163,7 @@ def test_methods_are_read_as_codes_and_as_the_sentences_of_older_documents() -> 
         (("schema",), "nodulebench/evaluation@2", "schema"),
         (("notices", 0), {"code": "small", "values": None}, "notices.0"),
         (("notices", 0), {"code": 1, "values": {}}, "notices.0"),
+        (("notices", 0), "a sentence", "notices.0"),
     ],
 )
 def test_a_wrong_field_is_refused_by_its_place(

@@ -23,7 +23,7 @@ from nodulebench.formats.dicom.series import group_series
 from nodulebench.formats.dicom.slices import read_slices
 from nodulebench.formats.dicom.volume import write_volume
 from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.language import english, language
+from nodulebench.language import language
 from nodulebench.language.en.curated import TEXTS
 from nodulebench.model.tables import CASES
 from nodulebench.phantom.test_set import make_cases
@@ -341,21 +341,6 @@ def test_the_lists_it_was_compared_with_are_told(tmp_path):
     told = json.loads((tmp_path / "out" / "curation.json").read_text())
     assert told["against"] == [{"name": "lidc", "scans": 1}]
     assert "Scans in the list lidc" in (tmp_path / "out" / "curation.html").read_text()
-
-
-def test_a_journal_of_version_01_with_reasons_in_words_is_read(curation, archive, tmp_path):
-    result, out = curation
-    written = []
-    for line in (out / JOURNAL).read_text().splitlines():
-        kept = json.loads(line)
-        for one in (*kept["examined"]["reasons"], *kept["examined"]["waived"]):
-            one["text"] = english(one.pop("notice"))
-        written.append(json.dumps(kept) + "\n")
-    (tmp_path / JOURNAL).write_text("".join(written))
-    again = curate(archive, tmp_path, limits=LIMITS)
-    assert (tmp_path / JOURNAL).read_text() == "".join(written)  # nothing was examined again
-    assert exclusions_table(again).equals(exclusions_table(result))
-    assert curation_page(again) == curation_page(result)
 
 
 def test_a_journal_with_an_unfinished_or_foreign_line_goes_on(curation, archive, tmp_path):

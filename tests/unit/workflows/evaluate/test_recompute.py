@@ -198,5 +198,5 @@ def test_a_document_of_another_kind_is_refused(tmp_path: Path) -> None:
 def test_a_folder_without_the_tables_is_refused(tmp_path: Path) -> None:
     out = small_folder(tmp_path)
     (out / "inputs").rename(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="older versions did not keep the tables"):
+    with pytest.raises(InputError, match="the numbers cannot be recomputed"):
         load_evaluated(out)

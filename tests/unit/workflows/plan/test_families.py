@@ -123,7 +123,7 @@ def test_a_plan_with_families_is_judged_and_told() -> None:
     assert found.plan.verdict == "passed"
     document = evaluation_document(found)
     shown = document.to_json()["plan"]["criteria"]
-    assert "family" not in shown[0]
+    assert shown[0]["family"] == "primary"
     assert shown[1]["family"] == "secondary"
     block = verdict(document, language("en"))
     assert block.sentences[0] == "1 of 1 acceptance criteria are met."

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.evaluated_folder import write_as_version_01, write_small_evaluation
+from builders.evaluated_folder import write_small_evaluation
 from nodulebench.errors import InputError
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.storage.manifest import MANIFEST, write_manifest
@@ -38,34 +38,6 @@ def change_document(folder: Path, change) -> None:
 
 def lines(found: Verification) -> list[str]:
     return [str(line) for line in (*found.problems, *found.differences)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["percentile", "bca", "jackknife"])
-def test_a_folder_of_version_01_is_verified(tmp_path: Path, method: str) -> None:
-    folder = tmp_path / "old"
-    write_small_evaluation(folder, method=method)
-    write_as_version_01(folder)
-    text = (folder / "evaluation.json").read_text(encoding="utf-8")
-    assert "The test set is small for its intervals" in text
-    assert '"reason": "nothing to count in this stratum"' in text
-    assert '"code"' not in text
-    assert lines(verify_folder(folder)) == []
-
-
-def test_a_sentence_of_version_01_that_was_changed_is_told(folder: Path) -> None:
-    write_as_version_01(folder)
-
-    def change(document) -> None:
-        result = document["algorithms"][0]["rules"]["luna16"]
-        result["strata"]["type"]["pleural"]["miss_rate"]["reason"] = "nothing"
-
-    change_document(folder, change)
-    write_manifest(folder)
-    assert lines(verify_folder(folder)) == [
-        "evaluation.json algorithms[0].rules.luna16.strata.type.pleural.miss_rate.reason: "
-        'written "nothing", recomputed "nothing to count in this stratum"'
-    ]
 
 
 def test_an_untouched_folder_is_verified_and_every_value_recomputed(whole: Path) -> None:
@@ -415,23 +387,3 @@ def test_a_candidate_list_is_read_again(tmp_path: Path) -> None:
         'evaluation.json algorithms[0].notices[0]: written "The marks score 1 of the 2 candidates '
         'in candidates.csv.", recomputed nothing'
     ]
-
-
-def test_a_result_of_before_the_checks_of_submissions_holds(tmp_path: Path) -> None:
-    from nodulebench import evaluate_files
-
-    reference, one, _ = luna16(tmp_path)
-    one.write_text(one.read_text() + one.read_text().splitlines()[1] + "\n")
-    out = tmp_path / "out"
-    evaluate_files((one,), reference, bootstraps=5, out=out)
-    file = out / "evaluation.json"
-    document = json.loads(file.read_text())
-    codes = [notice["code"] for notice in document["algorithms"][0]["notices"]]
-    assert codes == ["marks_dropped", "marks_repeated", "cases_without_marks"]
-    given = Originals(reference, (one,))
-    assert lines(verify_folder(out, originals=given)) == []
-    del document["algorithms"][0]["notices"][1:]
-    file.write_text(json.dumps(document))
-    found = verify_folder(out, originals=given)
-    assert found.differences == []
-    assert [problem.where for problem in found.problems] == [str(file)]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from builders.evaluation import algorithm_result, difference, evaluation, stratum
 from builders.report import typed
+from builders.sentences import sentence
 from nodulebench.language import language
 from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.model.notice import read_notice
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import AlgorithmResult, RuleResult, Stratum
 from nodulebench.report.sections.head.narrative import about_intervals, hardest, paragraphs
@@ -28,7 +28,7 @@ def told(*algorithms: AlgorithmResult, **fields: Any) -> str:
 
 
 def test_algorithm_that_no_rule_fits_is_told_with_the_reason() -> None:
-    why = read_notice("the marks are points")
+    why = sentence("the marks are points")
     rules = {"center_hit": RuleResult("center_hit", {}, {}, {}, undefined=why)}
     text = told(AlgorithmResult("Alpha", "", rules, pl.DataFrame()))
     assert "No rule could be applied to Alpha: the marks are points." in text

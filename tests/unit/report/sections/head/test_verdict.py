@@ -4,6 +4,7 @@ from typing import Any
 
 from builders.evaluation import algorithm_result, curves_of, evaluation
 from builders.report import criterion, plan, typed
+from builders.sentences import sentence_json
 from nodulebench.language import language
 from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.report.html import render_html
@@ -71,7 +72,9 @@ def test_other_test_than_planned_says_so_and_has_no_verdict() -> None:
         document(
             verdict="undecided",
             matches=False,
-            differences=["The protocol is not the planned one: planned a, tested b."],
+            differences=[
+                sentence_json("The protocol is not the planned one: planned a, tested b.")
+            ],
         ),
         SAY,
     )
@@ -86,7 +89,7 @@ def test_other_test_than_planned_says_so_and_has_no_verdict() -> None:
 def test_undecided_criterion_is_neither_met_nor_missed() -> None:
     open_one = criterion(
         "recall", "low", ">=", 0.7, met=None, value=None, low=None, high=None,
-        reason="there are no nodules to find",
+        reason=sentence_json("there are no nodules to find"),
     )  # fmt: skip
     assert rows(criteria=[open_one])[0][-2:] == ["–", "? undecided"]
 

@@ -88,5 +88,4 @@ def test_the_file_is_in_english_and_can_be_shown_again(tmp_path: Path) -> None:
         "missing": ["1 more vendor", "1 cases of GE"],
     }
     assert read["commission"][1] == {"topic": "Heterogeneity", "evidence": "vendors GE, not stated"}
-    # a file of version 0.1 holds such sentences
     assert render_coverage(read) == (tmp_path / "en" / "coverage.html").read_text()

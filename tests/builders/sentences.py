@@ -1,0 +1,15 @@
+"""Notices that are a sentence of somebody else, where a test needs no code."""
+
+from typing import Any
+
+from nodulebench.model.notice import AS_TOLD, Notice
+
+
+def sentence(text: str) -> Notice:
+    """A notice that says a text as it stands."""
+    return Notice(AS_TOLD, {"text": text})
+
+
+def sentence_json(text: str) -> dict[str, Any]:
+    """The same as a document holds it."""
+    return sentence(text).to_json()
