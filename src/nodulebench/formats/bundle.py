@@ -17,7 +17,7 @@ from nodulebench.storage.bag import DECLARATION, PAYLOAD, is_bag
 from nodulebench.storage.digest import bytes_digest, file_digest
 from nodulebench.storage.json_text import parse_json, write_json
 from nodulebench.storage.staging import complete_move, leave_out, staged_folder
-from nodulebench.storage.table_file import conform_stored, read_parquet, write_parquet
+from nodulebench.storage.table_file import read_parquet, write_parquet
 
 SCHEMA = "nodulebench/bundle@1"
 MANIFEST = "manifest.json"
@@ -33,7 +33,7 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
     """
     tables = folder / PAYLOAD if is_bag(folder) else folder
     complete_move(tables)
-    names = (MANIFEST, PROVENANCE, _CASES, _NODULES, _SLICES)
+    names = (MANIFEST, _CASES, _NODULES, _SLICES)
     files = {name: (tables / name).read_bytes() for name in names if (tables / name).is_file()}
     reference = reference_from(files, tables)
     if cases is None:
@@ -56,22 +56,19 @@ def reference_from(files: Mapping[str, bytes], folder: Path) -> Reference:
     _verify(files, manifest["files"], folder)
     schemas = {_NODULES: NODULES, _CASES: CASES, _SLICES: NODULE_SLICES}
     tables = {
-        name: conform_stored(read_parquet(folder / name, files[name]), schema, name)
+        name: schema.conform(read_parquet(folder / name, files[name]), name)
         for name, schema in schemas.items()
         if name in files
     }
     cases, nodules = tables[_CASES], tables[_NODULES]
     refuse_unlisted(nodules["case_id"], cases, folder.name)
-    rule = _stated_rule(manifest, files.get(PROVENANCE))
+    rule = _stated_rule(manifest)
     return Reference(manifest["name"], cases, nodules, tables.get(_SLICES), rule=rule)
 
 
-def _stated_rule(manifest: dict[str, Any], provenance: bytes | None) -> str:
-    """How the reference was made: the manifest says it, of older bundles what lies beside it."""
-    stated = manifest
-    if "rule" not in manifest and provenance is not None:
-        stated = parse_json(provenance, Path(PROVENANCE))
-    found = stated.get("rule") if isinstance(stated, dict) else None
+def _stated_rule(manifest: dict[str, Any]) -> str:
+    """How the reference was made, as the manifest says."""
+    found = manifest.get("rule")
     return found if isinstance(found, str) else ""
 
 

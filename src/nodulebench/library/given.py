@@ -12,12 +12,11 @@ import polars as pl
 from nodulebench.errors import InputError, Problem, did_you_mean, refuse_any
 from nodulebench.formats import read_cases, read_reference, read_submission
 from nodulebench.formats.marks.boxes import refuse_unlisted
-from nodulebench.formats.marks.luna16_csv import COLUMNS
+from nodulebench.formats.marks.luna16_csv import COLUMNS, null_unmeasured
 from nodulebench.formats.plausibility import place_notices
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.storage.digest import table_digest
-from nodulebench.storage.table_file import null_unmeasured
 
 TABLES = "a polars or pandas frame, a structured array, or a dict of columns"
 """What is taken as a table."""

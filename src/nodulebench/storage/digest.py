@@ -82,13 +82,8 @@ def table_digest(*tables: pl.DataFrame | None) -> str:
 
 
 def reference_digest(reference: Reference) -> str:
-    """The digest of what a reference says is in its cases.
-
-    A diameter that was not measured counts as -1, as version 0.1 had it, so that digests in its
-    plans and results hold.
-    """
-    measured = reference.nodules.with_columns(pl.col("diameter_mm").fill_null(-1.0))
-    return table_digest(measured, reference.slices)
+    """The digest of what a reference says is in its cases."""
+    return table_digest(reference.nodules, reference.slices)
 
 
 def _column_bytes(column: pl.Series) -> bytes:

@@ -11,7 +11,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.model.schema import TableSchema
-from nodulebench.model.tables import CASES, NODULES
+from nodulebench.model.tables import CASES
 from nodulebench.storage.csv_text import (
     read_header,
     read_strings,
@@ -34,7 +34,7 @@ def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
         InputError: if the file is damaged, or with every problem of its content.
     """
     if path.suffix == ".parquet":
-        return conform_stored(read_parquet(path), schema, path.name)
+        return schema.conform(read_parquet(path), path.name)
     header = read_header(path, [column.name for column in (*schema.columns, *schema.further)])
     require_columns(path, header, [one.name for one in schema.columns if one.is_required])
     refuse_flood(path)
@@ -45,23 +45,7 @@ def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
     listed = {column.name for column in (*schema.columns, *schema.further)}
     further = [name for name in raw.columns if name not in listed]
     table = rows.drop("_line").with_columns(_as_number(rows[name]) for name in further)
-    return conform_stored(table, schema, path.name, rows["_line"])
-
-
-def conform_stored(
-    table: pl.DataFrame, schema: TableSchema, source: str, lines: pl.Series | None = None
-) -> pl.DataFrame:
-    """A table of ours as its schema wants it, whichever version wrote it."""
-    return schema.conform(null_unmeasured(table) if schema is NODULES else table, source, lines)
-
-
-def null_unmeasured(table: pl.DataFrame) -> pl.DataFrame:
-    """A table about nodules; version 0.1 wrote -1 for a diameter that was not measured."""
-    if "diameter_mm" not in table.columns:
-        return table
-    diameter = pl.col("diameter_mm")
-    is_absent = (diameter.cast(pl.Float64, strict=False) < 0).fill_null(False)
-    return table.with_columns(diameter_mm=pl.when(~is_absent).then(diameter))
+    return schema.conform(table, path.name, rows["_line"])
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:

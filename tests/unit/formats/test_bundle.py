@@ -2,14 +2,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from builders.killing import Killed, killed_at
 from builders.tables import Slice, case, ignored, nodule, reference
 from nodulebench.errors import InputError
 from nodulebench.formats.bundle import read_reference, write_reference
-from nodulebench.storage.digest import file_digest, reference_digest, table_digest
 
 
 def written(folder: Path) -> Path:
@@ -59,23 +57,6 @@ def test_a_bundle_written_over_another_is_the_old_or_the_new_wherever_it_is_kill
     assert found == [["a", "b"]] * found.count(["a", "b"]) + [["c"]] * found.count(["c"])
     assert found.count(["a", "b"]) > 1
     assert found.count(["c"]) > 2
-
-
-def test_a_bundle_of_version_0_1_says_minus_one_for_what_was_not_measured(tmp_path: Path) -> None:
-    folder = written(tmp_path)
-    new, file = read_reference(folder), folder / "nodules.parquet"
-    old = new.nodules.with_columns(diameter_mm=pl.Series([8.0, -1.0]))
-    old.write_parquet(file)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["files"]["nodules.parquet"] = file_digest(file)
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    found = read_reference(folder)
-    assert found.nodules["diameter_mm"].to_list() == [8.0, None]
-    assert reference_digest(found) == table_digest(old, found.slices)  # as 0.1 wrote it in plans
-    write_reference(found, tmp_path / "again")
-    again = read_reference(tmp_path / "again")
-    assert again.nodules.equals(found.nodules)
-    assert reference_digest(again) == reference_digest(found)
 
 
 def test_the_manifest_lists_every_table_with_its_digest(tmp_path: Path) -> None:
@@ -144,14 +125,3 @@ def test_a_bundle_says_how_its_reference_was_made(tmp_path: Path) -> None:
     made = replace(reference(case("a", nodule(5))), rule="union")
     write_reference(made, tmp_path / "set")
     assert read_reference(tmp_path / "set").rule == "union"
-
-
-def test_an_older_bundle_says_it_in_its_provenance(tmp_path: Path) -> None:
-    folder = tmp_path / "set"
-    write_reference(reference(case("a", nodule(5))), folder)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    del manifest["rule"]
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    assert read_reference(folder).rule == ""
-    (folder / "provenance.json").write_text('{"rule": "majority"}')
-    assert read_reference(folder).rule == "majority"

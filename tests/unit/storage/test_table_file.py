@@ -23,17 +23,12 @@ def test_further_columns_of_cases_are_strata(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_minus_one_of_version_0_1_is_a_diameter_that_was_not_measured(
-    tmp_path: Path, suffix: str
-) -> None:
+def test_a_negative_diameter_is_refused(tmp_path: Path, suffix: str) -> None:
     place = {"x_mm": 1.0, "y_mm": 2.0, "z_mm": 3.0, "is_ignored": True}
-    rows = [
-        {"case_id": "a", "nodule_id": str(number), "diameter_mm": diameter, **place}
-        for number, diameter in enumerate((-1.0, 0.0, 4.5))
-    ]
-    write_table(pl.DataFrame(rows), tmp_path / f"nodules{suffix}")
-    found = read_table(tmp_path / f"nodules{suffix}", NODULES)
-    assert found["diameter_mm"].to_list() == [None, 0.0, 4.5]
+    row = {"case_id": "a", "nodule_id": "0", "diameter_mm": -1.0, **place}
+    write_table(pl.DataFrame([row]), tmp_path / f"nodules{suffix}")
+    with pytest.raises(InputError, match="diameter_mm"):
+        read_table(tmp_path / f"nodules{suffix}", NODULES)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])

@@ -182,6 +182,15 @@ def write_reference(reference: Reference, folder: Path) -> None:
         write_csv(reference.cases.select("case_id"), stage / _SERIES, has_header=False)
 
 
+def null_unmeasured(table: pl.DataFrame) -> pl.DataFrame:
+    """A table of LUNA16's rows under our names; a diameter that nobody measured is null."""
+    if "diameter_mm" not in table.columns:
+        return table
+    diameter = pl.col("diameter_mm")
+    is_absent = (diameter.cast(pl.Float64, strict=False) < 0).fill_null(False)
+    return table.with_columns(diameter_mm=pl.when(~is_absent).then(diameter))
+
+
 def _measured(diameter: pl.Expr) -> pl.Expr:
     """A diameter as it is; null where the file says with a negative one that nobody measured."""
     return pl.when(diameter >= 0).then(diameter)

@@ -35,7 +35,7 @@ from nodulebench.model.tables import (
 )
 from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.storage.manifest import MANIFEST, manifest_problems
-from nodulebench.storage.table_file import conform_stored, read_parquet
+from nodulebench.storage.table_file import read_parquet
 from nodulebench.workflows.evaluate.result_folder import (
     EVALUATION,
     INPUTS,
@@ -243,7 +243,7 @@ class _Files:
 
     def read(self, name: str, schema: TableSchema) -> pl.DataFrame:
         path, content = self._file(name)
-        return conform_stored(read_parquet(path, content), schema, path.name)
+        return schema.conform(read_parquet(path, content), path.name)
 
     def read_if_there(self, name: str, schema: TableSchema) -> pl.DataFrame | None:
         return self.read(name, schema) if self._has(name) else None
