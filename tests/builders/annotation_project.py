@@ -39,11 +39,11 @@ class Panel:
         """The folder of the project."""
         return self.folder / "panel"
 
-    def start(self, *cases: str, rules=NIFDC, log_version: int = 2) -> "Panel":
+    def start(self, *cases: str, rules=NIFDC) -> "Panel":
         """Make the project and, where people have keys, these."""
         self.project.mkdir(parents=True)
         small_cases(*cases).write_csv(self.project / CASES)
-        project = Project(roster=self._roster(), rules=rules, log_version=log_version)
+        project = Project(roster=self._roster(), rules=rules)
         write_json(project.model_dump(mode="json"), self.project / PROJECT)
         return self
 

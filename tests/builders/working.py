@@ -46,7 +46,7 @@ def ball_project(
     project = folder / "panel"
     project.mkdir()
     table.write_csv(project / CASES)
-    told = Project(roster=_roster(experts), rules=rules, repeats=repeats or {}, log_version=2)
+    told = Project(roster=_roster(experts), rules=rules, repeats=repeats or {})
     write_json(told.model_dump(mode="json"), project / PROJECT)
     names = table["case_id"].to_list()
     open_batch(desk_of(folder), "office", "b1", "one", names, reviewer_id=reviewer)

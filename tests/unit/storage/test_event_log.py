@@ -1,6 +1,5 @@
 """A log in which nothing can be changed, moved or taken away unnoticed."""
 
-import hashlib
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from builders.word_log import Word, log_in, say
-from nodulebench.annotate.process.log import annotation_log
 from nodulebench.errors import InputError
 from nodulebench.storage.event_log.chain import Link, chain_problems
 from nodulebench.storage.event_log.log import EventLog
-from nodulebench.storage.event_log.statements import Head, parsed
 from nodulebench.storage.event_log.store import FolderStore
 
 CHAIN = [
@@ -204,75 +201,3 @@ def test_two_writers_get_a_number_each_and_the_head_names_the_last(tmp_path: Pat
     told_once: list[bool] = []
     assert say(replace(log, store=Raced(tmp_path)), "slower").number == 3
     assert [event.text for event in log.read()] == ["word", "faster", "slower"]
-
-
-OLD_HEAD = (
-    b'{"check": "sha256:%s", "code": "", "digest": "sha256:d", "events": 1, '
-    b'"schema_name": "nodulebench/audit-head@1"}\n'
-)
-
-
-def test_a_head_of_version_0_1_is_read() -> None:
-    rest = b'{"code": "", "digest": "sha256:d", "events": 1, '
-    rest += b'"schema_name": "nodulebench/audit-head@1"}\n'
-    content = OLD_HEAD % hashlib.sha256(rest).hexdigest().encode()
-    head = parsed(Head, content)
-    assert head is not None
-    assert head.to_bytes() == content
-    assert b"person" not in head.unsigned_bytes
-    assert parsed(Head, content.replace(b'"events": 1', b'"events": 2')) is None
-
-
-OLD_LOG = (
-    """{
- "number": 1,
- "at": "2026-01-02T03:04:05Z",
- "actor_id": "office",
- "step": "open",
- "batch_id": "b1",
- "case_id": null,
- "change": "2 cases for one",
- "payload": {
-  "batch_id": "b1",
-  "n": 1.5,
-  "text": "Größe"
- },
- "payload_digest": "sha256:471f875970636c30ea9656897ca74b0d03b98544cefaf3e05d1cdd6c6ebc4988",
- "previous": ""
-}
-""",
-    """{
- "number": 2,
- "at": "2026-01-02T03:04:06Z",
- "actor_id": "office",
- "step": "read",
- "batch_id": "b1",
- "case_id": null,
- "change": "2 cases for one",
- "payload": {
-  "batch_id": "b1",
-  "x": [
-   1,
-   2.25,
-   null
-  ]
- },
- "payload_digest": "sha256:924d9919e6977c9495e22ced06757a146cad31c688c9f8a61b11942834f68ec4",
- "previous": "sha256:b8fc982cc4b9a78dd91caab62cbe45049473ab95aec9ead5c99ddd1c169fd7fd"
-}
-""",
-)
-
-
-def test_a_log_of_version_0_1_is_read_and_written_on(tmp_path: Path) -> None:
-    for number, text in enumerate(OLD_LOG, start=1):
-        (tmp_path / f"{number:08d}.json").write_text(text, encoding="utf-8")
-    events = annotation_log(FolderStore(tmp_path)).read()
-    assert [event.step for event in events] == ["open", "read"]
-    last = "sha256:4bc19ceac8ba37b17b5707ac2e2effcb9a7addae12bac9042ac4d12a345442b5"
-    assert events[-1].digest == last
-    again = annotation_log(FolderStore(tmp_path / "again"))
-    for event in events:
-        again.append(lambda _, event=event: event)
-    written = [one.content.decode() for one in FolderStore(tmp_path / "again").read()]
-    assert written == list(OLD_LOG)

@@ -27,7 +27,7 @@ class Event(Written):
     """What was given, in full."""
     payload_digest: str
     previous: str
-    """Digest of the event before; of the project for the first, empty in version 0.1."""
+    """Digest of the event before; of the project for the first."""
     code: str = ""
     """By which others can tell who wrote it; empty: the project has no keys."""
 
@@ -39,7 +39,7 @@ class Event(Written):
     @property
     def digest(self) -> str:
         """SHA-256 of all that the event says."""
-        return json_digest(self.model_dump(mode="json", exclude=self._left_out))
+        return json_digest(self.model_dump(mode="json"))
 
     @property
     def unsigned_bytes(self) -> bytes:
@@ -49,14 +49,9 @@ class Event(Written):
     def to_bytes(self) -> bytes:
         """The event as it stands on the disk; nothing, where it holds what is no text."""
         try:
-            return f"{self.model_dump_json(indent=1, exclude=self._left_out)}\n".encode()
+            return f"{self.model_dump_json(indent=1)}\n".encode()
         except PydanticSerializationError:
             return b""
-
-    @property
-    def _left_out(self) -> set[str]:
-        """Without a code an event is what version 0.1 wrote."""
-        return set() if self.code else {"code"}
 
 
 def json_digest(value: Any) -> str:

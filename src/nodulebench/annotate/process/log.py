@@ -18,14 +18,13 @@ from nodulebench.storage.event_log.store import EventStore
 
 
 def annotation_log(
-    store: EventStore, root: str = "", seal: Seal | None = None, index: Path | None = None
+    store: EventStore, root: str, seal: Seal | None = None, index: Path | None = None
 ) -> IndexedLog[Event]:
     """The log of a project.
 
     Args:
         store: keeps the events.
-        root: digest of who takes part, the rules and the cases; empty: a project of version 0.1,
-            whose log had no head and followed from nothing.
+        root: digest of who takes part, the rules and the cases.
         seal: makes and checks the codes of events; None: the project has no keys.
         index: where to keep what was read before.
     """
@@ -35,7 +34,7 @@ def annotation_log(
         "the project",
         parse_event,
         seal,
-        headed_from=1 if root else None,
+        headed_from=1,
         flaw=_flaw,
     )
     return IndexedLog(log, lambda event: event.batch_id, index, KEYS)

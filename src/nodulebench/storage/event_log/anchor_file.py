@@ -11,7 +11,7 @@ from pathlib import Path
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.storage.event_log.chain import Link
 from nodulebench.storage.event_log.log import E, EventLog, LogCheck
-from nodulebench.storage.event_log.statements import OLD_ANCHOR, Anchor, Signer, parsed
+from nodulebench.storage.event_log.statements import Anchor, Signer, parsed
 from nodulebench.storage.keys.person_key import PublicKey, parse_public_key
 from nodulebench.storage.signature import is_signature_of, signing_key
 from nodulebench.storage.staging import staged_file
@@ -55,7 +55,6 @@ def write_anchor(
         anchor = anchor.model_copy(update={"code": code})
     with staged_file(path) as stage:
         stage.write_bytes(anchor.to_bytes())
-    old_signature(path).unlink(missing_ok=True)
     return anchor
 
 
@@ -83,21 +82,16 @@ def anchor_file_problems(
     problems = log.anchor_problems(content, links, str(path))
     anchor = parsed(Anchor, content)
     if anchor is not None:
-        what = _wrong_signature(anchor, path, public_key, people)
+        what = _wrong_signature(anchor, public_key, people)
         problems += [Problem(str(path), *what)] if what else []
     return problems
 
 
-def old_signature(anchor: Path) -> Path:
-    """Where the signature of an anchor of version 0.1 lies, if it has one."""
-    return anchor.with_name(f"{anchor.name}.sig")
-
-
 def _wrong_signature(
-    anchor: Anchor, path: Path, public_key: Path | None, people: Sequence[PublicKey]
+    anchor: Anchor, public_key: Path | None, people: Sequence[PublicKey]
 ) -> tuple[str, ...]:
     """What is wrong with the signature of an anchor, and what to do; nothing: it is as it shall."""
-    content, signature = _signed(anchor, path)
+    content, signature = anchor.unsigned_bytes, _signature_of(anchor)
     if signature is None:
         if anchor.code or anchor.signed is not None:
             return ("was changed: it says by itself whether it is signed, and that does not fit.",)
@@ -116,13 +110,10 @@ def _wrong_signature(
     return (f"is signed, but not by {by}, or was changed.",)
 
 
-def _signed(anchor: Anchor, path: Path) -> tuple[bytes, bytes | None]:
-    """What was signed, and the signature; None: there is none."""
-    if anchor.schema_name == OLD_ANCHOR:
-        file = old_signature(path)
-        return anchor.to_bytes(), file.read_bytes() if file.is_file() else None
+def _signature_of(anchor: Anchor) -> bytes | None:
+    """The signature; None: there is none."""
     is_whole = anchor.signed is not None and bool(anchor.code)
-    return anchor.unsigned_bytes, _from_hex(anchor.code) if is_whole else None
+    return _from_hex(anchor.code) if is_whole else None
 
 
 def _from_hex(text: str) -> bytes:

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.storage.event_log.chain import Link, chain_problems, cut_off, date_problems
 from nodulebench.storage.event_log.seal import Seal
-from nodulebench.storage.event_log.statements import OLD_HEAD, Anchor, Head, parsed
+from nodulebench.storage.event_log.statements import Anchor, Head, parsed
 from nodulebench.storage.event_log.store import EventStore, Stored
 
 MOST_ATTEMPTS = 100
@@ -75,8 +75,8 @@ class EventLog(Generic[E]):
     """An event from its bytes; None: they are none, or not as they would be written."""
     seal: Seal | None = None
     """None: codes are neither made nor checked."""
-    headed_from: int | None = 0
-    """How many events a log has at least that has a head; None: it may have none."""
+    headed_from: int = 0
+    """How many events a log has at least that has a head."""
     flaw: Callable[[E], str] = lambda _: ""
     """What is wrong with an event by itself."""
 
@@ -203,7 +203,7 @@ class EventLog(Generic[E]):
         A log that is longer than its head was interrupted between two writes; nothing is lost.
         """
         where = self.store.where()
-        if content is None and (self.headed_from is None or len(links) < self.headed_from):
+        if content is None and len(links) < self.headed_from:
             return []
         if content is None:
             return [Problem(where, "is not there, so a cut-off log cannot be told.")]
@@ -212,6 +212,6 @@ class EventLog(Generic[E]):
             self.seal is not None and self.seal.wrong(head.unsigned_bytes, head.code, head.person)
         ):
             return [Problem(where, "was changed: it is not as NoduleBench wrote it.")]
-        if head.schema_name != OLD_HEAD and head.root != self.root:
+        if head.root != self.root:
             return [Problem(where, f"belongs to another log than that of {self.root_name}.")]
         return cut_off(head.events, head.digest, links, where)

@@ -8,45 +8,39 @@ same statement, kept by somebody else.
 import json
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import AliasChoices, AwareDatetime, Field, ValidationError
+from pydantic import AwareDatetime, Field, ValidationError
 
 from nodulebench.model.written import Written
 from nodulebench.storage.digest import bytes_digest
 
-OLD_HEAD: Final = "nodulebench/audit-head@1"
 HEAD: Final = "nodulebench/event-head@2"
-OLD_ANCHOR: Final = "nodulebench/anchor@1"
 ANCHOR: Final = "nodulebench/anchor@2"
 
 
 class Head(Written):
     """How many events a log has, and the digest of the last."""
 
-    schema_name: Literal["nodulebench/audit-head@1", "nodulebench/event-head@2"] = HEAD
-    root: str = ""
-    """What the first event follows from; not in heads of version 0.1."""
+    schema_name: Literal["nodulebench/event-head@2"] = HEAD
+    root: str
+    """What the first event follows from."""
     events: Annotated[int, Field(ge=0)]
     digest: str
     """Of the last event; of the root where there is none."""
-    person: str = ""
-    """Who wrote the head; not in heads of version 0.1."""
+    person: str
+    """Who wrote the head."""
     code: str = ""
     check: str = ""
     """Digest of the rest: tells a damaged head to those, too, who cannot check the code."""
 
     def to_bytes(self) -> bytes:
         """The head as it is kept."""
-        content = self._told(code=True)
+        content = self.model_dump(mode="json", exclude={"check"})
         return canonical({**content, "check": bytes_digest(canonical(content))})
 
     @property
     def unsigned_bytes(self) -> bytes:
         """What the code is made of."""
-        return canonical(self._told(code=False))
-
-    def _told(self, *, code: bool) -> dict[str, Any]:
-        later = {"root", "person"} if self.schema_name == OLD_HEAD else set()
-        return self.model_dump(mode="json", exclude={"check", *later, *(() if code else ("code",))})
+        return canonical(self.model_dump(mode="json", exclude={"check", "code"}))
 
 
 class Signer(Written):
@@ -60,34 +54,26 @@ class Signer(Written):
 class Anchor(Written):
     """What a log looked like at a time, for somebody else to keep."""
 
-    schema_name: Literal["nodulebench/anchor@1", "nodulebench/anchor@2"] = ANCHOR
-    root: Annotated[str, Field(validation_alias=AliasChoices("root", "bundle"))]
+    schema_name: Literal["nodulebench/anchor@2"] = ANCHOR
+    root: str
     """What the first event follows from: the digest of a sealed set's manifest, or of a project."""
     events: Annotated[int, Field(ge=1)]
     digest: str
     """Of the last event."""
     at: AwareDatetime
     signed: Signer | None = None
-    """Who signed it; not in anchors of version 0.1, whose signature lies in a file beside them."""
+    """Who signed it; None: nobody did."""
     code: str = ""
     """The signature of all the rest, in hexadecimal form."""
 
     def to_bytes(self) -> bytes:
         """The anchor as it stands on the disk."""
-        return canonical(self._told(code=True))
+        return canonical(self.model_dump(mode="json"))
 
     @property
     def unsigned_bytes(self) -> bytes:
         """What the signature is made of."""
-        return canonical(self._told(code=False))
-
-    def _told(self, *, code: bool) -> dict[str, Any]:
-        is_old = self.schema_name == OLD_ANCHOR
-        left_out = {"signed", "code"} if is_old else set() if code else {"code"}
-        content = self.model_dump(mode="json", exclude=left_out)
-        if is_old:
-            content["bundle"] = content.pop("root")
-        return content
+        return canonical(self.model_dump(mode="json", exclude={"code"}))
 
 
 Kind = TypeVar("Kind", Head, Anchor)

@@ -55,8 +55,6 @@ class Project(Written):
     """Cases that are shown a second time: the name each is shown by -> the case."""
     passed: tuple[str, ...] | None = None
     """Who passed the exam that was given when it was started; None: none was."""
-    log_version: int = 1
-    """1: the log follows from nothing and has no head, as in version 0.1; 2: from the project."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,7 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
         raise InputError.at(
             str(file), "names no keys, so that steps are not signed.", "Leave out --key."
         )
-    root = project_digest(folder) if project.log_version > 1 else ""
+    root = project_digest(folder)
     log = annotation_log(FolderStore(folder / EVENTS), root, seal, folder / INDEX)
     return Desk(folder, workflow, log, project.repeats, project.passed)
 
@@ -184,13 +182,12 @@ def hand_in_readings(
 
     def steps(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, batch_id)
-        # a hand-in that version 0.1 was killed in is completed by the same once more
         new = [one for one in readings if batch.readings.get((one.case_id, reader_id)) != one]
         still = set(batch.missing_readings) - {(one.case_id, reader_id) for one in new}
         is_last = not still and batch.checks is None and batch.rules.revision == "none"
         taken: list[OneStep] = [
             SubmitReading(batch_id=batch_id, reading=one, seed=None if place else new_seed())
-            for place, one in enumerate(new if new or is_last else readings)
+            for place, one in enumerate(new or readings)
         ]
         return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
 

@@ -92,7 +92,7 @@ def start_project(
     with staged_folder(folder, last=PROJECT, is_new=True) as stage:
         write_table(table, stage / CASES)
         names = None if passed is None else tuple(sorted(passed))
-        project = Project(roster=people, rules=rules, repeats=repeats, passed=names, log_version=2)
+        project = Project(roster=people, rules=rules, repeats=repeats, passed=names)
         write_json(project.model_dump(mode="json"), stage / PROJECT)
     return open_project(folder)
 

@@ -37,7 +37,7 @@ def test_a_damaged_file_of_the_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "00000001.json").write_text('{"number": 1}')
     told = r"00000001.json: was changed: it is not as NoduleBench writes it. Restore the log"
     with pytest.raises(InputError, match=told):
-        annotation_log(FolderStore(tmp_path)).read()
+        annotation_log(FolderStore(tmp_path), "root").read()
 
 
 def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def started(folder: Path, *, has_keys: bool = False, deputy: str = DEPUTY) -> Pa
         )
         roster = roster.model_copy(update={"people": people})
     small_cases("a", "b").write_csv(made.project / CASES)
-    project = Project(roster=roster, rules=NIFDC, log_version=2)
+    project = Project(roster=roster, rules=NIFDC)
     write_json(project.model_dump(mode="json"), made.project / PROJECT)
     return made
 
