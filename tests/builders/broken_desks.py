@@ -42,16 +42,14 @@ def make_desk(folder: Path) -> None:
 
 
 def make_set(folder: Path) -> None:
-    """A bundle of two cases, a policy that names keys, one that does not, and a roster of two."""
+    """A bundle of two cases, a policy that names keys, and a roster of two."""
     from builders.keyed import make_keyed_desk, new_person
-    from builders.sealed import POLICY
 
     folder.mkdir(parents=True)
     desk = make_keyed_desk(folder, cases=2)
     for person in ("Bo2", "Dee", "Rep"):
         new_person(desk, person)
     aliases = '\n[roster]\naliases = ["A1", "A2"]\n'
-    (folder / "old.toml").write_text(POLICY + aliases)
     policy = folder / "policy.toml"
     reporter = f'[[people]]\nname = "Rep"\nroles = ["reporter"]\nkey = "{desk.line("Rep")}"\n\n'
     policy.write_text(policy.read_text().replace("[reuse]", f"{reporter}[reuse]") + aliases)

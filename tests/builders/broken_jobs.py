@@ -147,19 +147,6 @@ CUSTODY = {
     "custody rekey": change("rekey sealed --key safe.key", ROSTER, is_step=True),
     "custody retire": change("retire sealed --key ada.key --reason done"),
     "custody withdraw": change("withdraw sealed --key ada.key --case scan1 --reason left", ROSTER),
-    "custody migrate": Job(
-        "custody migrate sealed --vault-key vault.key --as Ada --key ada.key "
-        "--policy policy.toml --signing-key key.pem",
-        "sealed",
-        (
-            "seal --new-vault-key vault.key",
-            "seal bundle --key key.pem --vault-key vault.key --policy old.toml --as Ada "
-            "--out sealed",
-        ),
-        OPEN,
-        make_set,
-        is_change=True,
-    ),
     "evaluate on a sealed set": use(
         "evaluate one.csv --reference sealed --bootstraps 10 --key bo.key --developer Alpha "
         "--out told",

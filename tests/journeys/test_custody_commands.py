@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from builders.keyed import make_keyed_desk
-from builders.sealed import POLICY, Desk, make_desk
+from builders.sealed import Desk, make_desk
 from nodulebench.cli import main
 
 pytest.importorskip("cryptography")
@@ -220,27 +220,20 @@ def test_keys_come_are_replaced_and_go(
     assert "could NOT take the set's place" in capsys.readouterr().out
 
 
-def test_a_set_with_one_secret_gets_keys_and_loses_a_patient(
+def test_a_set_loses_a_patient(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("pyrage")
     monkeypatch.chdir(tmp_path)
     desk = make_keyed_desk(tmp_path)
-    (tmp_path / "old.toml").write_text(POLICY)
-    vault = ["--vault-key", "vault.key"]
-    assert run("seal", "--new-vault-key", "vault.key") == 0
-    seal = ["seal", "bundle", "--key", "key.pem", "--policy", "old.toml", "--as", "Ada", *OUT]
-    assert run(*seal, *vault) == 0
+    assert run("seal", "bundle", "--key", "ada.key", "--policy", "policy.toml", *OUT) == 0
     desk.marks("mine.csv", "scan0", "scan1")
     score = ["evaluate", "mine.csv", "--reference", "sealed", "--developer", "Example"]
-    assert run(*score, "--bootstraps", "20", "--as", "Bo", *vault) == 0
+    assert run(*score, "--bootstraps", "20", "--key", "bo.key") == 0
     ada = ["sealed", "--key", "ada.key"]
-    new = ["--policy", "policy.toml", "--signing-key", "key.pem"]
-    assert run("custody", "migrate", *ada, "--as", "Ada", *vault, *new) == 0
-    assert "event 4: 5 people have keys of their own" in capsys.readouterr().out
     assert run("custody", "withdraw", *ada, "--case", "scan1", "--reason", "consent ended") == 0
     assert (
-        "event 5: 1 case(s) withdrawn, 1 file(s) removed, 1 kept look(s) erased"
+        "event 4: 1 case(s) withdrawn, 1 file(s) removed, 1 kept look(s) erased"
         in capsys.readouterr().out
     )
     assert run("audit", "sealed") == 0
@@ -249,4 +242,4 @@ def test_a_set_with_one_secret_gets_keys_and_loses_a_patient(
     assert "erased_looks 1, files 1, reason consent ended" in out
     assert "look 2 was made with scan1, withdrawn since" in out
     assert "one secret" not in out
-    assert run("verify", "sealed", "--public-key", "key.pub.pem", "--key", "safe.key") == 0
+    assert run("verify", "sealed", "--key", "safe.key") == 0

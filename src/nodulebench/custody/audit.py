@@ -36,7 +36,6 @@ Step = Literal[
     "rekeyed",
     "retired",
     "withdrawn",
-    "migrated",
     "compared",
     "reported",
 ]
@@ -56,7 +55,6 @@ STEPS: dict[Step, str] = {
     "rekeyed": "everything was sealed anew under new data keys",
     "retired": "the use of the set ended",
     "withdrawn": "a patient was taken out of the set",
-    "migrated": "people got keys of their own in place of the vault's one secret",
     "compared": "algorithms were compared from kept results",
     "reported": "a report was made from kept results",
 }

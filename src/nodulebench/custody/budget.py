@@ -2,8 +2,7 @@
 
 A look is a submission scored under a protocol and a plan, or under none. The same again gives the
 same answer, so asking again is no further look; that is also how an interrupted one is repeated. A
-look counts from the moment it is admitted, whether or not it came to an end. Logs of version 0.1 do
-not say under which plan a look was; it counts as one without, and under any plan as another.
+look counts from the moment it is admitted, whether or not it came to an end.
 
 What cannot be read costs no look, since nothing of the set is told by that. That a look failed over
 what is in the set (other cases, too few nodules) is an answer: a developer has it once for nothing,
@@ -147,8 +146,7 @@ def has_passed(developer: str, events: Sequence[Event]) -> bool:
     name = names.first(developer)
     return any(
         event.step == "evaluated"
-        # logs of version 0.2 and earlier have "passed", true or false, in place of a verdict
-        and (event.facts.get("verdict") == "passed" or event.facts.get("passed") is True)
+        and event.facts.get("verdict") == "passed"
         and names.first(str(event.facts.get("developer"))) == name
         for event in events
     )

@@ -25,15 +25,6 @@ MAY_CHANGE: dict[Step, tuple[str, ...]] = {
     "revoked": (*_LISTS, layout.VAULT),
     "rekeyed": (*_LISTS, layout.VAULT, f"{layout.SECRETS}/", f"{layout.RESULTS}/"),
     "withdrawn": (*_LISTS, *_SHEET, layout.SEALED_NOTE, f"{layout.PAYLOAD}/"),
-    "migrated": (
-        *_LISTS,
-        *_SHEET,
-        layout.VAULT,
-        layout.POLICY,
-        layout.POLICY_BEFORE,
-        f"{layout.SECRETS}/",
-        f"{layout.RESULTS}/",
-    ),
 }
 """What a step is about: the files, and folders with a slash, that its change may name."""
 MAY_REMOVE: dict[Step, tuple[str, ...]] = {"withdrawn": (f"{layout.RESULTS}/",)}

@@ -10,8 +10,6 @@ AUDIT, RESULTS, CHANGES = "audit", "results", "changes"
 """Folders of a sealed set that grow after it was signed; the log answers for them."""
 HEAD = f"{AUDIT}/head.json"
 SEALED_NOTE, VAULT, POLICY = "sealed.json", "vault.json", "policy.toml"
-POLICY_BEFORE = "policy.before.toml"
-"""The policy that a set was sealed with, where people got keys only later."""
 PAYLOAD, IMAGES, SECRETS = "data", "images", "data/sealed"
 IMAGE_LIST = "images.csv"
 """Which image files belong to which case, where a set only lists them."""
@@ -19,7 +17,6 @@ RUN_CASES = "data/cases.csv"
 """The cases without anything that could tell of nodules: what an algorithm may be given."""
 RUN_COLUMNS = ("case_id", *SIZE, *GEOMETRY_COLUMNS, "direction")
 SUFFIX = ".sealed"
-OLDER_FORM = f".json{SUFFIX}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +73,6 @@ def event_file(number: int) -> str:
 def result_file(number: int) -> str:
     """The sealed result of the evaluation whose look is this event."""
     return f"{RESULTS}/{number:08d}.zip{SUFFIX}"
-
-
-def older_result_file(number: int) -> str:
-    """The same as version 0.1 kept it: figures alone."""
-    return f"{RESULTS}/{number:08d}{OLDER_FORM}"
 
 
 def grows(name: str) -> bool:

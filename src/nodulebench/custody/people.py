@@ -16,7 +16,6 @@ from nodulebench.custody.audit import Event, Fact, Step
 from nodulebench.custody.policy import CustodyPolicy, Person
 from nodulebench.custody.roles import Action, Role, role_for
 from nodulebench.errors import InputError
-from nodulebench.storage.event_log.seal import Seal
 from nodulebench.storage.keys.person_key import PrivateKey, PublicKey, parse_public_key
 from nodulebench.storage.keys.sshsig import is_code_of, signature_code
 
@@ -75,8 +74,6 @@ def refusal(policy: CustodyPolicy, event: Event) -> str:
     roles: dict[str, tuple[Role, ...]] = {one.name: one.roles for one in policy.people}
     if event.role is not None and event.role not in roles[event.person]:
         return f"says that '{event.person}' is {event.role}, whom the policy does not know as such."
-    if event.step == "migrated":
-        return "brings keys in, though people had keys already."
     if event.step == "rotated" and event.facts.get("subject") == event.person:
         return ""  # everybody replaces their own key
     action = STEP_NEEDS.get(event.step)
@@ -93,18 +90,10 @@ class PolicySeal:
     """
 
     policy: CustodyPolicy
-    """As it was sealed, or as the migration brought it."""
+    """As it was sealed."""
     key: PrivateKey | None = field(default=None, repr=False)
     """Of whoever runs the program; None: nothing is written."""
-    was_migrated: bool = False
-    """Whether people have keys only from the event on that says so."""
-    signer: PublicKey | None = None
-    """Who signed the manifest, and has to sign a migration."""
-    signing_key: PrivateKey | None = field(default=None, repr=False)
-    """Of the signer, for whoever migrates."""
-    before: Seal | None = None
-    """Checks what was written before the migration; None: the chain alone does."""
-    _after: dict[int, CustodyPolicy | None] = field(default_factory=dict, repr=False)
+    _after: dict[int, CustodyPolicy] = field(default_factory=dict, repr=False)
     _held: dict[int, tuple[bytes, str]] = field(default_factory=dict, repr=False)
     """What was checked before and holds: a log is read often, and signatures take time."""
 
@@ -115,9 +104,6 @@ class PolicySeal:
             InputError: if it is not.
         """
         told = json.loads(content)
-        if told.get("step") == "migrated" and self.signing_key is not None:
-            self._after[told["number"]] = self.policy
-            return signature_code(content, self.signing_key)
         number = told["number"] if "step" in told else told["events"]
         known = [self._policy_at(number)] + (
             [] if "step" in told else [self._policy_at(number + 1)]
@@ -136,8 +122,6 @@ class PolicySeal:
         if self._held.get(number) == (content, code):
             return ""
         self._after[number] = policy
-        if policy is None:
-            return self._wrong_before(content, code, person, told)
         key = _key_of(policy, person)
         if key is None:
             return f"is in the name of '{person}', who had no key then: none yet, or revoked."
@@ -154,39 +138,27 @@ class PolicySeal:
             self._held[number] = (content, code)
         return why
 
-    def policy_now(self) -> CustodyPolicy | None:
-        """The policy as the log left it, once it was checked; None: nobody has a key yet."""
+    def policy_now(self) -> CustodyPolicy:
+        """The policy as the log left it, once it was checked."""
         return self._policy_at(max(self._after, default=0) + 1)
 
-    def _policy_at(self, number: int) -> CustodyPolicy | None:
+    def _policy_at(self, number: int) -> CustodyPolicy:
         """The policy before an event."""
         if number - 1 in self._after:
             return self._after[number - 1]
-        start = None if self.was_migrated else self.policy
         earlier = [one for one in self._after if one < number]
-        return self._after[max(earlier)] if earlier else start
-
-    def _wrong_before(self, content: bytes, code: str, person: str, told: dict[str, Any]) -> str:
-        if told["step"] == "migrated":
-            if self.signer is None or not is_code_of(code, content, self.signer):
-                return "was not signed with the key that signed the manifest."
-            self._after[told["number"]] = self.policy
-            return ""
-        return "" if self.before is None else self.before.wrong(content, code, person)
+        return self._after[max(earlier)] if earlier else self.policy
 
     def _wrong_head(self, content: bytes, code: str, person: str, events: int) -> str:
         known = [self._policy_at(number) for number in (events, events + 1)]
-        if all(one is None for one in known):
-            return "" if self.before is None else self.before.wrong(content, code, person)
         keys = [key for one in known if (key := _key_of(one, person)) is not None]
         if any(is_code_of(code, content, key) for key in keys):
             return ""
         return f"was changed, or was not signed with the key that '{person}' had then."
 
 
-def _key_of(policy: CustodyPolicy | None, person: str) -> PublicKey | None:
-    people = () if policy is None else policy.people
-    line = next((one.key for one in people if one.name == person), "")
+def _key_of(policy: CustodyPolicy, person: str) -> PublicKey | None:
+    line = next((one.key for one in policy.people if one.name == person), "")
     return parse_public_key(line) if line else None
 
 

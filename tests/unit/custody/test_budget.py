@@ -99,15 +99,13 @@ def test_the_set_itself_has_a_budget() -> None:
 def test_a_developer_who_passed_and_comes_again_no_longer_stops_when_passed() -> None:
     verdict, first = Reuse(feedback="verdict"), event(1, "look", "X", "a")
     three = Answers(3, stops_when_passed=True)  # passed, failed, undecided
-    # version 0.2 wrote passed=True
-    for facts in ({"verdict": "passed"}, {"passed": True}):
-        log = [first, event(2, "evaluated", "X", "a", look=1, **facts)]
-        assert has_passed("x", log)
-        assert not has_passed("y", log)
-        assert answers_of(verdict) == answers_of(verdict, "y", log) == three
-        assert answers_of(verdict, "x", log) == Answers(3, stops_when_passed=False)
-    for facts in ({"verdict": "failed"}, {"verdict": "undecided"}, {"passed": False}):
-        log = [first, event(2, "evaluated", "X", "a", look=1, **facts)]
+    log = [first, event(2, "evaluated", "X", "a", look=1, verdict="passed")]
+    assert has_passed("x", log)
+    assert not has_passed("y", log)
+    assert answers_of(verdict) == answers_of(verdict, "y", log) == three
+    assert answers_of(verdict, "x", log) == Answers(3, stops_when_passed=False)
+    for answer in ("failed", "undecided"):
+        log = [first, event(2, "evaluated", "X", "a", look=1, verdict=answer)]
         assert not has_passed("x", log)
         assert answers_of(verdict, "x", log) == three
 

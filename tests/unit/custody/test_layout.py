@@ -11,7 +11,6 @@ from nodulebench.custody.layout import (
     change_stage,
     event_file,
     grows,
-    older_result_file,
     place_of,
     result_file,
     room_of,
@@ -50,7 +49,6 @@ def test_every_file_has_a_room(name: str, room: str) -> None:
 def test_names_have_the_number_of_their_event_in_eight_digits() -> None:
     assert event_file(7).endswith("/00000007.json")
     assert result_file(12) == f"{RESULTS}/00000012.zip.sealed"
-    assert older_result_file(12) == f"{RESULTS}/00000012.json.sealed"
     digest = f"sha256:{'0123456789abcdef' * 4}"
     assert change_file(digest).endswith(f"/{'0123456789abcdef' * 4}.json")
     assert change_stage(digest).endswith("/.0123456789abcdef.part")

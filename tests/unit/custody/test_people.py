@@ -74,7 +74,6 @@ def test_everybody_signs_what_their_role_allows(keys: Keys) -> None:
         (event(1, "Bo", "look", "curator"), "Bo", "says that 'Bo' is curator, whom the policy"),
         (event(1, "Bo", "exported"), "Bo", "was written by 'Bo', who may not export."),
         (event(1, "Ada", "look"), "Ada", "was written by 'Ada', who may not evaluate."),
-        (event(1, "Kim", "migrated"), "Kim", "brings keys in, though people had keys already."),
         (event(1, "Bo", "rotated", subject="Ada"), "Bo", "'Bo', who may not manage."),
         (
             event(1, "Kim", "revoked", subject="Eve"),
@@ -174,58 +173,6 @@ def test_a_changed_event_is_told_though_it_held_before(keys: Keys) -> None:
         assert "was changed" in seal.wrong(other.unsigned_bytes, code, "Bo")
 
 
-class Earlier:
-    """A seal of before the migration, whose code is a word."""
-
-    def make(self, content: bytes, person: str) -> str:
-        raise NotImplementedError
-
-    def wrong(self, content: bytes, code: str, person: str) -> str:  # noqa: ARG002
-        return "" if code == "right" else "has a wrong code."
-
-
-def test_people_have_keys_from_the_migration_on(keys: Keys) -> None:
-    signer = keys["Signer"]
-    seal = PolicySeal(policy_of(keys), was_migrated=True, signer=signer.public, before=Earlier())
-    first, moved = event(1, "Bo", "look"), event(2, "Kim", "migrated")
-    assert seal.policy_now() is None
-    assert seal.wrong(first.unsigned_bytes, "right", "Bo") == ""
-    assert seal.wrong(first.unsigned_bytes, "other", "Bo") == "has a wrong code."
-    assert seal.wrong(head(1), "other", "Bo") == "has a wrong code."
-    assert seal.wrong(head(1), "right", "Bo") == ""
-    assert checked(seal, moved, keys["Kim"]) == (
-        "was not signed with the key that signed the manifest."
-    )
-    assert seal.policy_now() is None
-    assert checked(seal, moved, signer) == ""
-    assert seal.policy_now() == policy_of(keys)
-    assert checked(seal, event(3, "Bo", "look"), keys["Bo"]) == ""
-    third = event(4, "Bo", "look")
-    assert "was not signed" in seal.wrong(third.unsigned_bytes, "right", "Bo")
-
-
-def test_without_an_earlier_seal_the_chain_alone_speaks_for_what_was_before(keys: Keys) -> None:
-    seal = PolicySeal(policy_of(keys), was_migrated=True)
-    first, moved = event(1, "Bo", "look"), event(2, "Kim", "migrated")
-    assert seal.wrong(first.unsigned_bytes, "", "Bo") == ""
-    assert seal.wrong(head(1), "", "Bo") == ""
-    assert "signed the manifest" in checked(seal, moved, keys["Signer"])
-
-
-def test_the_signer_of_the_set_writes_the_migration_and_nothing_else(keys: Keys) -> None:
-    seal = PolicySeal(
-        policy_of(keys),
-        keys["Kim"],
-        was_migrated=True,
-        signer=keys["Signer"].public,
-        signing_key=keys["Signer"],
-    )
-    moved = event(1, "Kim", "migrated").unsigned_bytes
-    assert seal.make(moved, "Kim") == signature_code(moved, keys["Signer"])
-    after = event(2, "Kim", "revoked", subject="Ada").unsigned_bytes
-    assert seal.make(after, "Kim") == signature_code(after, keys["Kim"])
-
-
 def test_an_event_leaves_the_policy_as_it_was_unless_it_is_about_people(keys: Keys) -> None:
     policy = policy_of(keys)
     assert policy_after(policy, "look", {"subject": "Bo"}) is policy
@@ -271,7 +218,7 @@ def test_another_first_event_is_judged_by_the_policy_before_it(keys: Keys) -> No
 
 
 def test_no_key_is_shown_where_a_seal_is(keys: Keys) -> None:
-    seal = PolicySeal(policy_of(keys), key=keys["Bo"], signing_key=keys["Signer"])
+    seal = PolicySeal(policy_of(keys), key=keys["Bo"])
     assert checked(seal, event(1, "Ada", "sealed"), keys["Ada"]) == ""
     for name in ("PrivateKey", "_after=", "_held="):
         assert name not in repr(seal)

@@ -15,7 +15,6 @@ PARTS = {
     "rekey": "people",
     "retire": "sets",
     "withdraw": "sets",
-    "migrate": "sets",
     "restore-check": "sets",
 }
 

@@ -134,9 +134,9 @@ def rekey(sealed: Path, opening: Opening) -> None:
     \b
     nodulebench custody rekey sealed/ --key /media/safe/keeper
     """
-    from nodulebench.workflows.custody.life import migrate
+    from nodulebench.workflows.custody.life import key_changes
 
     secret = opening.required()
     with ProgressLine() as line:
-        event = migrate.rekey(sealed, secret, opening.person, line.tell)
+        event = key_changes.rekey(sealed, secret, opening.person, line.tell)
     click.echo(f"event {event.number}: sealed anew for {event.facts['people']} people")

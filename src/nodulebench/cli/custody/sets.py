@@ -1,4 +1,4 @@
-"""nodulebench custody retire, withdraw, migrate, restore-check: what becomes of a sealed set."""
+"""nodulebench custody retire, withdraw, restore-check: what becomes of a sealed set."""
 
 from pathlib import Path
 
@@ -7,14 +7,7 @@ import click
 from nodulebench.cli.help import DONE, PROBLEM
 from nodulebench.cli.options import FILE, option, print_next
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import (
-    Opening,
-    key_secret,
-    opening_options,
-    required_secret,
-    secret_options,
-    signing_passphrase,
-)
+from nodulebench.cli.vault_options import Opening, opening_options, secret_options
 
 
 @click.command("retire")
@@ -57,48 +50,6 @@ def withdraw(
     told = f"{len(done.cases)} case(s) withdrawn, {done.files} file(s) removed"
     click.echo(f"event {done.event.number}: {told}, {done.looks} kept look(s) erased")
     print_next("freeze plans again: nodulebench unseal …; then: nodulebench test-plan freeze …")
-
-
-@click.command("migrate")
-@click.argument("sealed", type=FILE)
-@opening_options
-@click.option("--policy", type=FILE, required=True, help="The set's policy with people's keys.")
-@click.option("--signing-key", type=FILE, required=True, help="The key that signed the set.")
-@click.option("--signing-passphrase-file", type=FILE, help="File whose first line opens it.")
-def migrate(
-    sealed: Path,
-    opening: Opening,
-    policy: Path,
-    signing_key: Path,
-    signing_passphrase_file: Path | None,
-) -> None:
-    r"""Give the people of the set SEALED keys, in place of one secret for all. For curators.
-
-    Everything is sealed anew; the log goes on, and its history stays provable.
-
-    \b
-    nodulebench custody migrate sealed/ --vault-key vault.key --as "Ada" --key ~/.ssh/ada \
-        --policy policy-with-keys.toml --signing-key key.pem
-    """
-    from nodulebench.workflows.custody import keys
-    from nodulebench.workflows.custody.life.migrate import migrate as give_keys
-
-    if opening.key is None:
-        raise click.UsageError("give your own OpenSSH key as --key")
-    shared = required_secret(opening.vault_key, opening.passphrase_file)
-    passphrase = signing_passphrase(signing_key, signing_passphrase_file)
-    with ProgressLine() as line:
-        event = give_keys(
-            sealed,
-            shared,
-            opening.person,
-            policy=policy,
-            key=key_secret(opening.key, opening.key_passphrase_file),
-            signing_key=keys.signing_key(signing_key, passphrase),
-            progress=line.tell,
-        )
-    click.echo(f"event {event.number}: {event.facts['people']} people have keys of their own")
-    click.echo("the old secret opens nothing of the set any more, but copies of before")
 
 
 @click.command("restore-check")

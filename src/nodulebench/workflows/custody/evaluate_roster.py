@@ -118,5 +118,5 @@ def _told_before(opened: SealedSet, order: LookOrder, chosen: Chosen) -> dict[st
         is_current = not withdrawn_since(events, event.number)
         if event.step == "evaluated" and is_same and is_current:
             found: dict[str, Any] = read_json(out / FEEDBACK)
-            return None if "passed" in found else found  # of an older version: no verdict
+            return found
     return None

@@ -48,5 +48,5 @@ def open_result(sealed: Path, secret: Secret, person: str, look: int) -> dict[st
         where = str(sealed / layout.result_file(look))
         raise InputError.at(where, "is not there.", f"Kept looks: {listed}.")
     opened.record("inspected", {"look": look})
-    shown = shown_result(path, unsealed(opened, path, path.read_bytes()))
+    shown = shown_result(unsealed(opened, path, path.read_bytes()))
     return {**shown, "withdrawn_since": list(gone)} if gone else shown

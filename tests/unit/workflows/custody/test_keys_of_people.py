@@ -224,8 +224,8 @@ def test_an_event_signed_again_by_another_is_named(desk: KeyedDesk) -> None:
     assert "was not signed with the key that 'Bo' had then" in problems(desk)
 
 
-def test_every_step_but_a_refusal_and_a_migration_needs_a_role() -> None:
-    assert set(STEPS) - set(STEP_NEEDS) == {"refused", "migrated"}
+def test_every_step_but_a_refusal_needs_a_role() -> None:
+    assert set(STEPS) - set(STEP_NEEDS) == {"refused"}
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.custody.kept.note import LOOKS
 from nodulebench.workflows.custody.kept.results import KeptResult
 from nodulebench.workflows.custody.kept.study import (
-    AGAIN,
     chosen_looks,
     compared,
     joined,
@@ -176,8 +175,7 @@ def _write_feedback(
     """What was told, as it was told, and the same as a page.
 
     Raises:
-        InputError: if a PDF is wanted, or an older version made the feedback, whose verdict was
-            only passed or not.
+        InputError: if a PDF is wanted.
     """
     from nodulebench.report.feedback import feedback_page
     from nodulebench.report.sections.head.issued import Issued
@@ -185,10 +183,6 @@ def _write_feedback(
     if choice.is_pdf:
         what = f"tells a developer as little as '{told['level']}': a page, and no PDF."
         raise InputError.at("policy", what, "Leave out --pdf, and print the page.")
-
-    if "passed" in told:
-        what = "is of an older version, which did not tell undecided from failed."
-        raise InputError.at(FEEDBACK, what, AGAIN)
 
     def write_more(stage: Path) -> None:
         write_json(dict(note), stage / LOOKS)

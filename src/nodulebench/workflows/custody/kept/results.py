@@ -106,9 +106,9 @@ def kept_result(
 
 
 def kept_file(folder: Path, look: int) -> Path | None:
-    """Where the result of a look lies in a sealed set, in today's form or the older; None: not."""
-    names = (layout.result_file(look), layout.older_result_file(look))
-    return next((folder / name for name in names if (folder / name).is_file()), None)
+    """Where the result of a look lies in a sealed set; None: it is not there."""
+    path = folder / layout.result_file(look)
+    return path if path.is_file() else None
 
 
 def kept_files(folder: Path, events: Iterable[Event]) -> set[Path]:
@@ -143,8 +143,8 @@ def refuse_looked(opened: SealedSet, events: Iterable[Event], known: set[Path]) 
 
 def was_erased(changed: Mapping[str, str | None], look: int) -> bool:
     """Whether a change of the set has removed what was kept of a look."""
-    names = (layout.result_file(look), layout.older_result_file(look))
-    return any(name in changed and changed[name] is None for name in names)
+    name = layout.result_file(look)
+    return name in changed and changed[name] is None
 
 
 def result_digest(listed: Mapping[str, str], event: Event, path: Path) -> Fact:
@@ -162,8 +162,7 @@ def open_kept(opened: SealedSet, event: Event) -> KeptResult:
     """What was kept of a look, by the event that says that it was evaluated.
 
     Raises:
-        InputError: if it is not there, was changed, or was kept by version 0.1, which kept figures
-            alone.
+        InputError: if it is not there, or was changed.
     """
     look = event.facts.get("look")
     number = look if isinstance(look, int) else 0
@@ -175,14 +174,7 @@ def open_kept(opened: SealedSet, event: Event) -> KeptResult:
     if bytes_digest(sealed) != result_digest(opened.manifest.files, event, path):
         what = f"was changed: event {event.number} names another content."
         raise InputError.at(str(path), what)
-    content = unsealed(opened, path, sealed)
-    if path.name == Path(layout.older_result_file(number)).name:
-        raise InputError.at(
-            str(path),
-            "holds figures alone, as older versions kept them.",
-            "Evaluate the same submission again: that is the same look, and costs nothing.",
-        )
-    contents = _unpacked(content)
+    contents = _unpacked(unsealed(opened, path, sealed))
     return KeptResult(number, json.loads(contents[ABOUT]), contents, path, bytes_digest(sealed))
 
 
@@ -196,11 +188,8 @@ def unsealed(opened: SealedSet, path: Path, sealed: bytes) -> bytes:
     return opened.vault.open(sealed, name, str(path))
 
 
-def shown_result(path: Path, content: bytes) -> dict[str, Any]:
-    """What is shown of a kept result of either form: the evaluation and the corrected bounds."""
-    if path.name.endswith(layout.OLDER_FORM):
-        older: dict[str, Any] = json.loads(content)
-        return older
+def shown_result(content: bytes) -> dict[str, Any]:
+    """What is shown of a kept result: the evaluation and the corrected bounds."""
     contents = _unpacked(content)
     about = json.loads(contents[ABOUT])
     return {"evaluation": json.loads(contents[EVALUATION]), **about}

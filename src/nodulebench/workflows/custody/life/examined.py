@@ -18,9 +18,7 @@ from nodulebench.storage.digest import bytes_digest
 from nodulebench.storage.event_log.log import EventLog, LogCheck
 from nodulebench.storage.event_log.seal import CodeSeal, Seal
 from nodulebench.storage.json_text import parse_json
-from nodulebench.storage.keys.person_key import PublicKey
 from nodulebench.storage.keys.rooms import holders_of, is_roomed, open_rooms
-from nodulebench.storage.keys.sshsig import PREFIX
 from nodulebench.storage.manifest import MANIFEST, Manifest, read_manifest
 from nodulebench.storage.vault import Secret, Vault, open_vault
 from nodulebench.workflows.custody.life.changes import content_of, is_pending, read_change
@@ -91,9 +89,7 @@ def examine(folder: Path, secret: Secret | None = None) -> Examined:
     policy = parse_policy(text, layout.POLICY)
     header = parse_json(_content(folder, layout.VAULT, listed), folder / layout.VAULT)
     vault, unopened = _opened(header, secret, str(folder / layout.VAULT))
-    is_new = layout.POLICY in changed and not seen[0].code.startswith(PREFIX)
-    problems += _policy_problems(folder, policy, manifest) if is_new else []
-    seal = _seal(policy, vault, secret, manifest, is_new=is_new)
+    seal = _seal(policy, vault, secret)
     if changed and seal is None:
         what = "was changed after it was sealed, by events whose codes need the vault's secret."
         problems.append(Problem(str(folder), what, "Give --vault-key or --passphrase-file."))
@@ -105,7 +101,7 @@ def examine(folder: Path, secret: Secret | None = None) -> Examined:
         bundle,
         manifest,
         changed,
-        now or policy,
+        now,
         header,
         log,
         check,
@@ -135,7 +131,7 @@ def opened_vault(header: Any, secret: Secret, where: str) -> Vault:
         raise InputError.at(
             where,
             "opens with one secret for all, and knows no keys of people.",
-            "Give --vault-key or --passphrase-file, or call: nodulebench custody migrate",
+            "Give --vault-key or --passphrase-file.",
         )
     return open_vault(header, secret, where)
 
@@ -179,40 +175,11 @@ def person_of(found: Examined, secret: Secret, named: str) -> str:
     return person
 
 
-def _seal(
-    policy: CustodyPolicy,
-    vault: Vault | None,
-    secret: Secret | None,
-    manifest: Manifest,
-    *,
-    is_new: bool,
-) -> Seal | None:
+def _seal(policy: CustodyPolicy, vault: Vault | None, secret: Secret | None) -> Seal | None:
     if not policy.has_keys:
         return None if vault is None else vault_seal(vault)
     key = None if secret is None else secret.key
-    return PolicySeal(policy, key, was_migrated=is_new, signer=signer_of(manifest))
-
-
-def _policy_problems(folder: Path, policy: CustodyPolicy, manifest: Manifest) -> list[Problem]:
-    """Whether people got keys, and nothing else of the sealed policy was changed with that."""
-    path = folder / layout.POLICY_BEFORE
-    before = content_of(folder, layout.POLICY_BEFORE, manifest.files.get(layout.POLICY, ""))
-    if before is None:
-        what = f"is not the {layout.POLICY} that was sealed: what changed cannot be told."
-        return [Problem(str(path), what)]
-    sealed = parse_policy(before.decode("utf-8", "replace"), str(path))
-    if (sealed.reuse, sealed.keeper) != (policy.reuse, policy.keeper):
-        return [Problem(str(folder / layout.POLICY), "has other rules than those sealed.")]
-    return []
-
-
-def signer_of(manifest: Manifest) -> PublicKey | None:
-    """The key that signed a manifest, as it says; None: none, or what it says is no key."""
-    try:
-        raw = b"" if manifest.signed is None else bytes.fromhex(manifest.signed.public_key)
-    except (TypeError, ValueError):
-        return None
-    return PublicKey(raw) if len(raw) == 32 else None
+    return PolicySeal(policy, key)
 
 
 def _opened(header: Any, secret: Secret | None, where: str) -> tuple[Vault | None, list[Problem]]:

@@ -1,7 +1,8 @@
 """Sealed set + keys -> somebody admitted, a key replaced, a key revoked; each an event of the log.
 
-The data keys stay: they are wrapped for other keys. What was signed before stays signed, since
-every event counts by the key that its person had at its number.
+The data keys stay: they are wrapped for other keys. Only ``rekey`` seals everything again under new
+ones. What was signed before stays signed, since every event counts by the key that its person had
+at its number.
 """
 
 from dataclasses import dataclass
@@ -12,13 +13,15 @@ from nodulebench.custody import layout
 from nodulebench.custody.audit import Event, Fact, Step
 from nodulebench.custody.people import policy_after, why_not
 from nodulebench.custody.policy import CustodyPolicy
-from nodulebench.custody.roles import rooms_of
+from nodulebench.custody.roles import ROOMS, rooms_of
 from nodulebench.errors import InputError
+from nodulebench.model.progress import Progress, untold
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.keys.person_key import parse_public_key, read_public_key
-from nodulebench.storage.keys.rooms import RoomVault, without_holder, wrapped_rooms
+from nodulebench.storage.keys.rooms import RoomVault, new_rooms, without_holder, wrapped_rooms
 from nodulebench.storage.vault import Secret
-from nodulebench.workflows.custody.life.changes import commit, put_json, staged, staging
+from nodulebench.workflows.custody.kept.results import kept_files, refuse_looked, sealed_results
+from nodulebench.workflows.custody.life.changes import commit, put, put_json, staged, staging
 from nodulebench.workflows.custody.life.examined import examine
 from nodulebench.workflows.custody.life.vaults import holders
 from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
@@ -50,7 +53,7 @@ def list_keys(sealed: Path) -> list[KeyRow]:
     _refuse_shared(found.has_keys, sealed)
     since: dict[str, int] = {}
     for event in found.check.events:
-        if event.step in ("sealed", "migrated"):
+        if event.step == "sealed":
             since = dict.fromkeys((one.name for one in found.policy.people), event.number)
         elif event.step in ("admitted", "rotated", "revoked"):
             since[str(event.facts.get("subject"))] = event.number
@@ -123,6 +126,33 @@ def revoke(sealed: Path, secret: Secret, person: str, *, subject: str, reason: s
     return _change(opened, "revoked", {**facts, "was": known.get(subject, "")})
 
 
+def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = untold) -> Event:
+    """Seal everything of a set again under new data keys, after a key was revoked or stolen.
+
+    Args:
+        sealed: a set whose people have keys.
+        secret: the keeper's key.
+        person: who acts; may be empty.
+        progress: told how many files were sealed again.
+
+    Raises:
+        InputError: if who acts is no keeper, or the set has one secret for all.
+    """
+    opened = open_sealed(sealed, secret, person, "manage")
+    _refuse_shared(isinstance(opened.vault, RoomVault), sealed)
+    vault, people = new_rooms(ROOMS, layout.room_of), holders(opened.policy)
+    with staging(opened.folder) as files:
+        again, unnamed = _seal_again(opened, vault, files, progress)
+        put_json(files, layout.VAULT, wrapped_rooms(vault, people))
+        change = staged(opened.folder, files, unnamed, opened.manifest.files)
+
+        def facts(events: list[Event]) -> dict[str, Fact]:
+            refuse_looked(opened, events, again)
+            return {"people": len(people)}
+
+        return commit(opened, "rekeyed", facts, change)
+
+
 def _change(opened: SealedSet, step: Step, facts: dict[str, Fact]) -> Event:
     where = opened.folder / layout.VAULT
     header: Any = read_json(where)
@@ -161,5 +191,23 @@ def _refuse_shared(has_keys: bool, sealed: Path) -> None:
         raise InputError.at(
             str(sealed),
             "has one secret for all, and no keys of people.",
-            "Give them keys with: nodulebench custody migrate",
+            "Seal the set again with a policy that names people's keys.",
         )
+
+
+def _seal_again(
+    opened: SealedSet, vault: RoomVault, files: Path, progress: Progress
+) -> tuple[set[Path], list[str]]:
+    """Seal everything again: the kept results that were, and files that no look came to name."""
+    results = kept_files(opened.folder, opened.events)
+    places = [(opened.folder / layout.sealed_file(name), name) for name in opened.secret_names]
+    places += [
+        (path, f"{layout.RESULTS}/{path.name.removesuffix(layout.SUFFIX)}")
+        for path in sorted(results)
+    ]
+    for number, (path, name) in enumerate(places, start=1):
+        plain = opened.vault.open(path.read_bytes(), name, str(path))
+        put(files, path.relative_to(opened.folder).as_posix(), vault.seal(plain, name))
+        progress("sealing anew", number, len(places))
+    named = {f"{layout.RESULTS}/{path.name}" for path in results}
+    return results, [one for one in sealed_results(opened.folder) if one not in named]

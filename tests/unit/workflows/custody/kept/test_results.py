@@ -1,8 +1,7 @@
 """What is kept of a look is enough for everything, and is what the log says it is."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,11 @@ from nodulebench.errors import InputError
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.protocols import load_protocol
-from nodulebench.storage.digest import bytes_digest
 from nodulebench.storage.lock import locked
-from nodulebench.workflows.custody import evaluate_sealed as module
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 from nodulebench.workflows.custody.kept import results as results_module
 from nodulebench.workflows.custody.kept.results import KeptResult, open_kept
 from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
-from nodulebench.workflows.custody.unseal import open_result
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import with_options
@@ -74,36 +70,6 @@ def test_a_kept_result_that_is_not_the_one_in_the_log_is_refused(desk: Desk) -> 
         kept(desk)
     path.unlink()
     with pytest.raises(InputError, match="is named by event 3, but is not there"):
-        kept(desk)
-
-
-def test_results_in_the_form_of_older_versions_open_and_are_told_apart(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    @contextmanager
-    def as_before(
-        opened: SealedSet,
-        look: int,
-        evaluation: object,
-        about: dict,  # type: ignore[type-arg]
-    ) -> Iterator[str]:
-        plain = {
-            "evaluation": evaluation_document(evaluation).to_json(),  # type: ignore[arg-type]
-            "corrected": about["corrected"],
-        }
-        sealed = opened.vault.seal(json.dumps(plain).encode(), f"results/{look:08d}.json")
-        path = opened.folder / f"results/{look:08d}.json.sealed"
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(sealed)
-        yield bytes_digest(sealed)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "kept_result", as_before)
-        take(desk)
-    assert verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET).is_good
-    shown = open_result(desk.sealed, SECRET, "Cem", 2)
-    assert shown["corrected"]["luna16.recall"]["value"] == 0.75
-    with pytest.raises(InputError, match=r"holds figures alone.*the same look"):
         kept(desk)
 
 

@@ -14,9 +14,9 @@ from nodulebench.workflows.custody.audit_log import read_audit
 from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
 from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
 from nodulebench.workflows.custody.kept.results import open_kept
-from nodulebench.workflows.custody.life import migrate
+from nodulebench.workflows.custody.life import key_changes
 from nodulebench.workflows.custody.life.ending import retire
-from nodulebench.workflows.custody.life.migrate import rekey
+from nodulebench.workflows.custody.life.key_changes import rekey
 from nodulebench.workflows.custody.life.withdraw import withdraw
 from nodulebench.workflows.custody.sealed_set import open_sealed
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
@@ -100,14 +100,14 @@ def test_a_look_that_is_overtaken_gives_no_result_and_is_free_again(
 def test_results_of_looks_that_come_while_all_is_sealed_anew_are_not_lost(
     desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = migrate.put_json
+    put = key_changes.put_json
 
     def overtaken(files: Path, name: str, content: object) -> None:
         evaluate_sealed(desk.look("one.csv", "scan0"))
         put(files, name, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr(migrate, "put_json", overtaken)
+        patch.setattr(key_changes, "put_json", overtaken)
         with pytest.raises(InputError, match="was looked at by somebody else meanwhile"):
             _rekey(desk)
     assert "rekeyed" not in steps(desk)

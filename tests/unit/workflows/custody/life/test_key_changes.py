@@ -17,8 +17,7 @@ from nodulebench.workflows.custody.audit_log import read_audit, write_anchor
 from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
 from nodulebench.workflows.custody.life import changes as changes_module
 from nodulebench.workflows.custody.life import key_changes
-from nodulebench.workflows.custody.life.key_changes import admit, list_keys, revoke, rotate
-from nodulebench.workflows.custody.life.migrate import rekey
+from nodulebench.workflows.custody.life.key_changes import admit, list_keys, rekey, revoke, rotate
 from nodulebench.workflows.custody.sealed_set import open_sealed
 from nodulebench.workflows.custody.unseal import export_reference, open_result
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
@@ -239,10 +238,10 @@ def test_a_changed_set_is_still_a_valid_bag(desk: KeyedDesk) -> None:
     assert bagit.Bag(str(desk.sealed)).validate()
 
 
-def test_a_set_with_one_secret_says_how_to_get_keys(tmp_path: Path) -> None:
+def test_a_set_with_one_secret_has_no_keys_to_list(tmp_path: Path) -> None:
     shared = make_desk(tmp_path)
     shared.seal()
-    with pytest.raises(InputError, match=r"has one secret for all.*custody migrate"):
+    with pytest.raises(InputError, match=r"has one secret for all.*names people's keys"):
         list_keys(shared.sealed)
 
 

@@ -18,7 +18,7 @@ from nodulebench.workflows.custody.audit_log import read_audit
 from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
 from nodulebench.workflows.custody.life import changes as changes_module
 from nodulebench.workflows.custody.life import withdraw as withdraw_module
-from nodulebench.workflows.custody.life.migrate import rekey
+from nodulebench.workflows.custody.life.key_changes import rekey
 from nodulebench.workflows.custody.life.withdraw import withdraw, withdrawn_since
 from nodulebench.workflows.custody.sealed_set import open_sealed
 from nodulebench.workflows.custody.unseal import export_reference, open_result
