@@ -3,14 +3,12 @@
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AwareDatetime,
     Field,
-    SerializerFunctionWrapHandler,
     StringConstraints,
-    model_serializer,
     model_validator,
 )
 
@@ -55,14 +53,6 @@ class Criterion(Written):
                 'with ">=", or bound "high" with "<="'
             )
         return self
-
-    @model_serializer(mode="wrap")
-    def _without_later_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """What version 0.1 did not know is written where it is set: digests of old stay."""
-        values: dict[str, Any] = dump(self)
-        if values.get("family") == PRIMARY:
-            del values["family"]
-        return values
 
     def __str__(self) -> str:
         bounds = {"value": "", "low": "lower bound of ", "high": "upper bound of "}
@@ -121,8 +111,6 @@ class TestPlan(AcceptanceCriteria):
     def digest(self) -> str:
         """SHA-256 of everything that is fixed; the protocol is in it by its own digest."""
         values = self.model_dump(mode="json", exclude={"protocol"})
-        if not self.laboratory:
-            del values["laboratory"]  # which plans of version 0.1 did not know
         text = json.dumps(values, sort_keys=True, separators=(",", ":"))
         return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 

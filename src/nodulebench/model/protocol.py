@@ -20,15 +20,6 @@ def _from_word(value: Any) -> Any:
     return float(value) if value in ("inf", "-inf") else value
 
 
-def _is_none(value: Any) -> bool:
-    """What version 0.1 did not know is written where it is set, so that digests stay."""
-    return value is None
-
-
-def _is_empty(value: Any) -> bool:
-    return not value
-
-
 Parameter = Annotated[bool | int | float | str, BeforeValidator(_from_word)]
 
 
@@ -125,7 +116,7 @@ class TestProtocol(Written):
     sensitivity and correct localisation are read, and until which partial areas reach."""
     score_threshold: float | None = None
     """Marks below it do not count, for tests at a fixed operating point."""
-    operating_point: Annotated[float, Field(gt=0)] | None = Field(None, exclude_if=_is_none)
+    operating_point: Annotated[float, Field(gt=0)] | None = None
     """False positives per case at which everything that no curve gives is read: counts, recall,
     precision, misses, strata. Each algorithm then has the lowest score threshold with no more of
     them; without it every mark counts."""
@@ -138,7 +129,7 @@ class TestProtocol(Written):
     strata: tuple[str, ...] = ()
     """Divisions to report: type, size, density, lung_rads_size, fleischner_size, or any column of
     CASES or NODULES. A known column that the test set lacks is told as not known."""
-    stratum_figures: tuple[str, ...] = Field((), exclude_if=_is_empty)
+    stratum_figures: tuple[str, ...] = ()
     """Figures, beside the miss rate, for strata of nodules: on all cases and their false positives,
     with the stratum's nodules alone."""
     size_bins_mm: tuple[float, ...] = (4.0, 6.0, 10.0)

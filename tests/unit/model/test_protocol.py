@@ -5,9 +5,6 @@ import pytest
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.model.documents.as_json import as_json
 from nodulebench.model.protocol import (
-    IntervalChoice,
-    RuleChoice,
-    SizeLimit,
     TestProtocol,
     parse_protocol,
 )
@@ -80,17 +77,3 @@ def test_a_protocol_survives_json_with_its_digest() -> None:
         assert again == protocol
         assert json.dumps(as_json(again.model_dump()), allow_nan=False) == written
         assert again.digest == protocol.digest
-
-
-def test_a_protocol_of_version_0_1_keeps_its_digest() -> None:
-    """Endless tolerances are in it as they were, and no field that came later."""
-    protocol = TestProtocol(
-        name="old",
-        figures=("recall",),
-        rules=(RuleChoice(name="center_hit"),),
-        size_limit=SizeLimit(minimum_mm=4, sweep_mm=(0, float("inf"))),
-        interval=IntervalChoice(method="percentile", unit="case", bootstraps=100, level=0.9),
-    )
-    assert protocol.digest == (
-        "sha256:fc92cc2bc0ea7f0ab2cdf05f9c89a782d49b7246a76aa985738f1be1b8acda05"
-    )

@@ -142,8 +142,3 @@ def test_a_further_criterion_has_to_ask_for_evidence(family: str) -> None:
 def test_a_plan_needs_a_primary_criterion() -> None:
     with pytest.raises(ValueError, match="no criterion is of the family 'primary'"):
         AcceptanceCriteria(name="plan", criteria=(criterion(family="secondary"),))
-
-
-def test_the_family_changes_the_digest_only_where_it_is_set() -> None:
-    assert "family" not in criterion().model_dump()
-    assert criterion(family="secondary").model_dump()["family"] == "secondary"
