@@ -26,11 +26,9 @@ class OpenBatch(Written):
     case_ids: tuple[str, ...] = Field(min_length=1)
     reviewer_id: Name | None = None
     """The leader of another team who will review it; None: drawn when all have read."""
-    seed: Seed | None = None
-    """What the office added to the draw of the reviewer, told at once: of older logs."""
-    promise: Seed | None = Field(None, exclude_if=lambda value: value is None)
+    promise: Seed | None = None
     """SHA-256 of what the office will add when all have read, which nobody knows before."""
-    sealed: str = Field("", max_length=1 << 16, exclude_if=lambda value: not value)
+    sealed: str = Field("", max_length=1 << 16)
     """That itself, in base64 an age file for the organisers; empty: it is kept elsewhere."""
 
 
@@ -60,8 +58,6 @@ class CheckBatch(Written):
     batch_id: Name
     checks: tuple[CaseCheck, ...] = ()
     """The outcome; filled in by the program."""
-    reviewer_id: Name | None = None
-    """Who was drawn to review the batch; filled in by the program."""
 
 
 class DrawReviewer(Written):
@@ -70,7 +66,7 @@ class DrawReviewer(Written):
     step: Literal["draw"] = "draw"
     batch_id: Name
     seed: Seed
-    anew: str = Field("", exclude_if=lambda value: not value)
+    anew: str = ""
     """Why the seed is not the one that was promised: it is lost, or kept back; empty: it is."""
     reviewer_id: Name | None = None
     """Who was drawn; filled in by the program."""

@@ -268,11 +268,8 @@ def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
         case actions.ReviseReading(reading=reading):
             key = (reading.case_id, reading.reader_id)
             return replace(batch, revised={**batch.revised, key: reading})
-        case actions.CheckBatch(checks=checks, reviewer_id=drawn):
-            order = batch.order
-            if drawn is not None:
-                order = order.model_copy(update={"reviewer_id": drawn})
-            return replace(batch, order=order, checks={one.case_id: one for one in checks})
+        case actions.CheckBatch(checks=checks):
+            return replace(batch, checks={one.case_id: one for one in checks})
         case actions.DrawReviewer(reviewer_id=drawn):
             order = batch.order.model_copy(update={"reviewer_id": drawn})
             return replace(batch, order=order)

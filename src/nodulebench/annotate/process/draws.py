@@ -20,14 +20,14 @@ def reviewer_problems(
         InputError: if nobody can be drawn, or the team is not known.
     """
     where, members = f"batch '{action.batch_id}'", roster.team(action.team_id).member_ids
-    given = [action.reviewer_id, action.seed, action.promise]
-    if given.count(None) == 3:
+    given = [action.reviewer_id, action.promise]
+    if given.count(None) == 2:
         yield Problem(where, "has no reviewer.", "Name the leader of another team.")
-    elif given.count(None) < 2:
-        yield Problem(where, "has a reviewer, and a seed to draw one.", "Give one of them.")
+    elif None not in given:
+        yield Problem(where, "has a reviewer, and a promise to draw one.", "Give one of them.")
     elif action.reviewer_id is None:
         possible_reviewers(roster.teams, action.team_id)
-        if action.promise is not None and actor_id in members:
+        if actor_id in members:
             told = f"'{actor_id}' is of its team, and would know what the others cannot."
             yield Problem(where, told, "Let another organiser open it.")
     elif action.reviewer_id in members:
@@ -39,16 +39,6 @@ def reviewer_problems(
     elif action.reviewer_id not in {team.leader_id for team in roster.teams}:
         told = f"'{action.reviewer_id}' leads no team."
         yield Problem(where, told, "Name the leader of another team.")
-
-
-def told_at_once(action: actions.Action) -> Problem | None:
-    """Why a batch is not opened as it once was: the last reader could aim at a reviewer."""
-    if not isinstance(action, actions.OpenBatch) or action.seed is None:
-        return None
-    told = "tells the office's part of the draw at once, so that the last reader could aim."
-    return Problem(
-        f"batch '{action.batch_id}'", told, "Promise it, and tell it when all have read."
-    )
 
 
 def draw_refusal(
@@ -88,8 +78,6 @@ def draw_notices(events: Iterable[Event]) -> Iterator[Notice]:
             order = actions.OpenBatch.model_validate(event.payload)
             if order.reviewer_id is not None:
                 yield Notice("reviewer_named", {"reader": order.reviewer_id, "batch": batch_id})
-            if order.seed is not None:
-                yield Notice("draw_told_at_once", {"batch": batch_id})
             if order.promise is not None:
                 promised.add(batch_id)
             for case_id in order.case_ids:

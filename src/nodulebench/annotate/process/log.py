@@ -6,11 +6,9 @@ from pathlib import Path
 
 from nodulebench.annotate.process.actions import KEYS, Action
 from nodulebench.annotate.process.batch import Batch
-from nodulebench.annotate.process.draws import told_at_once
 from nodulebench.annotate.process.events import Event, json_digest, parse_event
 from nodulebench.annotate.process.record import event_of
 from nodulebench.annotate.process.workflow import Workflow
-from nodulebench.errors import refuse_any
 from nodulebench.storage.event_log.indexed import IndexedLog, View
 from nodulebench.storage.event_log.log import EventLog
 from nodulebench.storage.event_log.seal import Seal
@@ -92,7 +90,6 @@ def act(
     def make(view: View[Event]) -> Event:
         batches = Batches(workflow, view)
         wanted = action(batches) if callable(action) else action
-        refuse_any(one for one in [told_at_once(wanted)] if one is not None)
         allowed = workflow.allowed(batches, actor_id, wanted)
         at, seal = clock(), log.log.seal
         return event_of(view.next_number, view.last_digest, actor_id, allowed, at, seal)

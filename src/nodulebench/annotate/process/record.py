@@ -84,8 +84,7 @@ def _words(action: actions.Action) -> tuple[str | None, str]:
         case actions.CheckBatch(checks=checks):
             count = sum(len(one.inconsistent_slices) for one in checks)
             found = sum(len(one.candidates) for one in checks)
-            drawn = f"; {action.reviewer_id} was drawn to review" if action.reviewer_id else ""
-            return None, f"{found} candidates, {count} inconsistent slices{drawn}"
+            return None, f"{found} candidates, {count} inconsistent slices"
         case actions.DrawReviewer():
             anew = f" anew{_quoted(action.anew)}" if action.anew else ""
             return None, f"{action.reviewer_id} was drawn to review{anew}"

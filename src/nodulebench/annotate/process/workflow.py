@@ -112,8 +112,7 @@ class Workflow:
         self._permissions.require(batches, actor_id, action)
         if isinstance(action, CheckBatch):
             batch = batches[action.batch_id]
-            drawn = self._drawn_reviewer(batch)
-            return action.model_copy(update={"checks": _checks(batch), "reviewer_id": drawn})
+            return action.model_copy(update={"checks": _checks(batch)})
         if isinstance(action, DrawReviewer):
             batch = batches[action.batch_id]
             return action.model_copy(update={"reviewer_id": self._drawn(batch, action.seed)})
@@ -122,13 +121,6 @@ class Workflow:
             number = 1 + sum(case_id == action.case_id for case_id, _ in known)
             return action.model_copy(update={"candidate_id": f"candidate-{number}"})
         return action
-
-    def _drawn_reviewer(self, batch: Batch) -> str | None:
-        """Who is drawn to review a batch that all have read; None: nobody is to be drawn."""
-        order = batch.order
-        if order.seed is None or order.reviewer_id is not None:
-            return None
-        return self._drawn(batch, order.seed)
 
     def _drawn(self, batch: Batch, seed: str) -> str:
         order, seeds = batch.order, (seed, *batch.seeds)

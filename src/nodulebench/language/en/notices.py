@@ -223,10 +223,6 @@ NOTICES = {
         "be seen"
     ),
     "reviewer_named": "the reviewer '{reader}' of batch '{batch}' was named, not drawn",
-    "draw_told_at_once": (
-        "the office's part of the draw for batch '{batch}' was told when it was opened: the last "
-        "reader could have chosen the reviewer"
-    ),
     "draw_waits": (
         "all have read batch '{batch}' since {since}, and its reviewer is not drawn: by "
         "keeping back its part the office could choose"

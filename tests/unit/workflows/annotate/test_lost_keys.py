@@ -7,7 +7,6 @@ import pytest
 from builders.annotation_project import SHARED, Panel
 from nodulebench.annotate.process.actions import KEYS, ChangeKey, OpenBatch
 from nodulebench.annotate.process.record import event_of
-from nodulebench.annotate.teams import new_seed
 from nodulebench.errors import InputError
 from nodulebench.storage.event_log import indexed
 from nodulebench.storage.event_log.seal import PersonSeal
@@ -120,7 +119,7 @@ def test_a_reader_cannot_give_another_s_name_a_key_with_another_program(panel: P
 
 
 def test_what_a_thief_signs_after_the_change_is_told(panel: Panel) -> None:
-    thief = OpenBatch(batch_id="b2", team_id="two", case_ids=("a",), seed=new_seed())
+    thief = OpenBatch(batch_id="b2", team_id="two", case_ids=("a",), reviewer_id="lead1")
     changed(panel, "office", "office", "new")
     forged(panel, "office", "office", thief)
     assert "was changed, or was not signed by 'office'" in problems(panel)[0]

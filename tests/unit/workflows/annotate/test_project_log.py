@@ -259,7 +259,7 @@ def test_a_reviewer_is_drawn_or_named(tmp_path: Path) -> None:
     order = {"team_id": "one", "case_ids": ["a"]}
     with pytest.raises(InputError, match="has no reviewer"):
         panel.does("office", "open", **order)
-    with pytest.raises(InputError, match="has a reviewer, and a seed to draw one"):
+    with pytest.raises(InputError, match="has a reviewer, and a promise to draw one"):
         panel.does("office", "open", **order, reviewer_id="lead2", promise="0" * 64)
 
 
