@@ -71,7 +71,7 @@ def write_project(folder: Path, least: int) -> int:
     batches = least // (CASES_OF_BATCH * 7) + 1
     names = [f"case-{number}" for number in range(batches * CASES_OF_BATCH)]
     _cases(names).write_csv(folder / CASES)
-    project = Project(roster=_roster(), rules=NIFDC, log_version=2)
+    project = Project(roster=_roster(), rules=NIFDC)
     write_json(project.model_dump(mode="json"), folder / PROJECT)
     desk = open_project(folder)
     (folder / "events").mkdir()

@@ -4,8 +4,8 @@ The populations here are made otherwise than those that the method's constants w
 nodules are found by a probit model with effects of patient and nodule, patients who have more
 nodules are harder (informative cluster size), counts are negative binomial around lognormal
 patients, some patients have two scans, scores are rounded so that many tie, and false positives
-may be rare. The truth is what the figures are on very many patients. Percentile intervals, as
-version 0.1 made them, stand beside the guarded ones.
+may be rare. The truth is what the figures are on very many patients. Percentile intervals
+stand next to the guarded ones.
 """
 
 import sys

@@ -57,7 +57,7 @@ def random_reviewer(
     The office and every reader add a seed of the system's randomness, each in an event of their
     own, and everybody can draw again as it was done. The office's is promised first and told when
     all have read, so that nobody can choose alone: who reads does not know it, and it cannot be
-    another any more. Told at once, as in older logs, it let the last reader try seeds.
+    another any more. If it were known at once, the last reader could try seeds.
 
     Args:
         teams: all teams.

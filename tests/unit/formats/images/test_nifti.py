@@ -20,8 +20,8 @@ def a_volume(**geometry):
     return make_volume(voxels, **chosen)
 
 
-def file_of_version_0_1(volume):
-    """The bytes that version 0.1 wrote of a volume along the patient's axes."""
+def file_along_axes(volume):
+    """The bytes of a volume along the patient's axes, with a quaternion and an affine."""
     header = bytearray(352)
     origin = volume.geometry.origin_mm * [-1, -1, 1]
     struct.pack_into("<i", header, 0, 348)
@@ -39,8 +39,8 @@ def file_of_version_0_1(volume):
 
 
 @pytest.mark.parametrize("name", ["old.nii", "old.nii.gz"])
-def test_files_of_version_0_1_read_the_same(tmp_path, name):
-    content = file_of_version_0_1(a_volume())
+def test_files_of_another_program_read_the_same(tmp_path, name):
+    content = file_along_axes(a_volume())
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     again = nifti.read_volume(tmp_path / name)
     nifti.write_volume(a_volume(), tmp_path / f"new {name}")
@@ -86,7 +86,7 @@ def test_big_endian_files_and_voxels_that_are_not_numbers_are_kept(tmp_path):
 
 
 def test_a_header_that_asks_for_more_than_any_ct_is_not_unpacked(tmp_path):
-    content = bytearray(file_of_version_0_1(a_volume()))
+    content = bytearray(file_along_axes(a_volume()))
     struct.pack_into("<8h", content, 40, 3, 30000, 30000, 30000, 1, 1, 1, 1)
     (tmp_path / "bomb.nii.gz").write_bytes(gzip.compress(bytes(content) + bytes(1 << 20)))
     with pytest.raises(InputError, match=r"would unpack to 50291\.4 GiB; no CT is so large"):
@@ -94,7 +94,7 @@ def test_a_header_that_asks_for_more_than_any_ct_is_not_unpacked(tmp_path):
 
 
 def test_what_follows_the_voxels_is_not_unpacked(tmp_path, monkeypatch):
-    content = gzip.compress(file_of_version_0_1(a_volume()) + bytes(50 << 20))
+    content = gzip.compress(file_along_axes(a_volume()) + bytes(50 << 20))
     (tmp_path / "tail.nii.gz").write_bytes(content)
     read = []
     original = gzip.GzipFile.read
@@ -110,7 +110,7 @@ def test_what_follows_the_voxels_is_not_unpacked(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("keep", [100, 352, 400])
 def test_a_cut_or_damaged_gzip_is_told(tmp_path, keep):
-    content = file_of_version_0_1(a_volume())
+    content = file_along_axes(a_volume())
     (tmp_path / "short.nii.gz").write_bytes(gzip.compress(content[:keep]))
     with pytest.raises(InputError, match=r"is not a NIfTI-1|holds \d+ bytes of voxels"):
         nifti.read_volume(tmp_path / "short.nii.gz")
