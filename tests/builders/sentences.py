@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from nodulebench.model.notice import AS_TOLD, Notice
+from nodulebench.model.notice import Notice, in_words
 
 
 def sentence(text: str) -> Notice:
     """A notice that says a text as it stands."""
-    return Notice(AS_TOLD, {"text": text})
+    return in_words(text)
 
 
 def sentence_json(text: str) -> dict[str, Any]:

@@ -38,6 +38,11 @@ def _as_json(value: Any) -> Any:
     return value.to_json() if isinstance(value, Notice) else value
 
 
+def in_words(text: str) -> Notice:
+    """A sentence that came from elsewhere, as a notice."""
+    return Notice(AS_TOLD, {"text": text})
+
+
 def read_notice(told: Any) -> Notice:
     """A notice, or one as a document holds it.
 

@@ -15,7 +15,7 @@ from nodulebench.curate.known.perceptual_hash import perceptual_hash
 from nodulebench.formats.dicom.series import Series
 from nodulebench.imaging.geometry import geometry_columns, is_orthonormal
 from nodulebench.imaging.png import png
-from nodulebench.model.notice import AS_TOLD, Notice, read_notice
+from nodulebench.model.notice import Notice, in_words, read_notice
 
 KINDS = CODES_OF_MODULE["kind"]
 
@@ -135,7 +135,7 @@ def _reasons(subject: Subject) -> list[CodedReason]:
         reason = check(subject)
         if reason is not None:
             why = reason.notice
-            notice = Notice(AS_TOLD, {"text": why}) if isinstance(why, str) else why
+            notice = in_words(why) if isinstance(why, str) else why
             found.append(CodedReason(code, notice, reason.files))
     return found
 

@@ -13,7 +13,7 @@ from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.comparison import Permutation, Significance
 from nodulebench.model.documents.named import UseGroup
-from nodulebench.model.notice import AS_TOLD, Notice, reason_of
+from nodulebench.model.notice import Notice, in_words, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.compare import Better, Comparison, Replicates, paired_difference
 from nodulebench.statistics.guarded import bound_reach
@@ -282,7 +282,7 @@ def _with_permutation(
     except UndefinedError as error:
         return replace(found, reason=Notice("no_permutation", {"reason": reason_of(error)}))
     except InputError as error:
-        told = Notice(AS_TOLD, {"text": str(error)})
+        told = in_words(str(error))
         return replace(found, reason=Notice("no_permutation", {"reason": told}))
     return replace(found, permutation=permutation)
 

@@ -22,7 +22,7 @@ from builders.tables import (
 )
 from nodulebench.model.documents.misses import FALSE_POSITIVES, MISSES
 from nodulebench.model.results import Evaluation
-from nodulebench.storage.manifest import MANIFEST, write_manifest
+from nodulebench.storage.manifest import write_manifest
 from nodulebench.storage.table_file import read_table
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.result_folder import (
@@ -183,16 +183,6 @@ def test_verify_recomputes_them(folder: Path, name: str) -> None:
     found = verify_folder(folder)
     assert not found.problems
     assert [one.file for one in found.differences] == [name]
-
-
-@pytest.mark.slow
-def test_a_result_of_version_0_1_has_none_and_verifies(folder: Path) -> None:
-    for name in (MISS_FILE, FALSE_FILE, MANIFEST):
-        (folder / name).unlink()
-    assert verify_folder(folder).from_folder is not None
-    assert not verify_folder(folder).differences
-    write_report(folder)
-    assert "Nodules missed, the hardest first" not in (folder / "report.html").read_text("utf-8")
 
 
 def test_report_shows_them_to_the_laboratory(folder: Path) -> None:
