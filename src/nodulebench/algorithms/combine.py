@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nodulebench.algorithms.filters.regions import merged_within
 from nodulebench.errors import Problem, refuse_any
 from nodulebench.formats.marks.luna16_candidates import check_candidate_track, match_candidates
 from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.linking import merged_within
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.tables import MARKS, Submission
 

@@ -85,12 +85,9 @@ def command(
     nodulebench detect etrocad+m5l scan.mhd --weights twoscale/ --out marks/
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
+    from nodulebench.formats.bundle import require_local_workers as refuse_others
     from nodulebench.language import english
-    from nodulebench.workflows.custody.sealed_images import (
-        has_encrypted_images,
-        refuse_others,
-        sealed_images,
-    )
+    from nodulebench.workflows.custody.sealed_images import has_encrypted_images, sealed_images
     from nodulebench.workflows.detect import detect
     from nodulebench.workflows.detect.trained.learnt import refuse_fold
     from nodulebench.workflows.engine import open_engine

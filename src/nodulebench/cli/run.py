@@ -75,7 +75,7 @@ def command(
     nodulebench run my_cad/ sealed/ --out marks/ --key operator.key
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
-    from nodulebench.workflows.custody.sealed_images import refuse_others
+    from nodulebench.formats.bundle import require_local_workers as refuse_others
     from nodulebench.workflows.engine import open_engine
     from nodulebench.workflows.run.named import named_algorithm
     from nodulebench.workflows.run.needs import needs_of

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from nodulebench.custody import layout
 from nodulebench.custody.audit import Event, Step
 from nodulebench.errors import Problem
+from nodulebench.formats.bundle import SEALED_NOTE
 from nodulebench.model.written import Written
 from nodulebench.storage.digest import bytes_digest
 from nodulebench.storage.event_log.statements import canonical
@@ -24,7 +25,7 @@ MAY_CHANGE: dict[Step, tuple[str, ...]] = {
     "rotated": (*_LISTS, layout.VAULT),
     "revoked": (*_LISTS, layout.VAULT),
     "rekeyed": (*_LISTS, layout.VAULT, f"{layout.SECRETS}/", f"{layout.RESULTS}/"),
-    "withdrawn": (*_LISTS, *_SHEET, layout.SEALED_NOTE, f"{layout.PAYLOAD}/"),
+    "withdrawn": (*_LISTS, *_SHEET, SEALED_NOTE, f"{layout.PAYLOAD}/"),
 }
 """What a step is about: the files, and folders with a slash, that its change may name."""
 MAY_REMOVE: dict[Step, tuple[str, ...]] = {"withdrawn": (f"{layout.RESULTS}/",)}

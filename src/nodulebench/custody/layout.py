@@ -9,7 +9,7 @@ from nodulebench.imaging.geometry import GEOMETRY_COLUMNS, SIZE
 AUDIT, RESULTS, CHANGES = "audit", "results", "changes"
 """Folders of a sealed set that grow after it was signed; the log answers for them."""
 HEAD = f"{AUDIT}/head.json"
-SEALED_NOTE, VAULT, POLICY = "sealed.json", "vault.json", "policy.toml"
+VAULT, POLICY = "vault.json", "policy.toml"
 PAYLOAD, IMAGES, SECRETS = "data", "images", "data/sealed"
 IMAGE_LIST = "images.csv"
 """Which image files belong to which case, where a set only lists them."""

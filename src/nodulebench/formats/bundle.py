@@ -145,3 +145,22 @@ FORMAT = Format(
     read_reference=read_reference,
     write_reference=write_reference,
 )
+
+
+SEALED_NOTE = "sealed.json"
+
+
+def is_sealed(folder: Path) -> bool:
+    """Whether a folder says that it is a sealed test set."""
+    return (folder / SEALED_NOTE).is_file()
+
+
+def require_local_workers(folder: Path, *, is_ours: bool) -> None:
+    """Let no worker see images of a sealed set that is not a process of this command.
+
+    Raises:
+        InputError: if the set is sealed, and the workers are not ours.
+    """
+    if not is_ours and is_sealed(folder):
+        what = "is sealed: its images go to no workers of others, who would see them."
+        raise InputError.at(folder, what, "Use --engine local or --engine dask.")

@@ -1,9 +1,10 @@
 """Boxes on single slices -> which of them are one mark, where the algorithm did not say."""
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from nodulebench.model.arrays import IntArray
+from nodulebench.model.arrays import FloatArray, IntArray
 
 BOX_COLUMNS = ("case_id", "slice_index", "center_x_mm", "center_y_mm", "length_mm", "width_mm")
 
@@ -94,3 +95,47 @@ def _chain_starts(below: IntArray) -> IntArray:
         if np.array_equal(further, start):
             return start
         start = further
+
+
+def merged_within(center: FloatArray, weight: FloatArray, distance: float) -> IntArray:
+    """Merge points that are at most ``distance`` apart, again and again, until none are.
+
+    The two nearest go first; a merged point lies at the centre of mass of its parts.
+
+    Returns:
+        The group of each point, numbered from 0 in the order of their first points.
+    """
+    from scipy.spatial import cKDTree
+
+    group = np.arange(len(center))
+    places, weights = center.copy(), weight.copy()
+    alive = np.arange(len(center))
+    while len(alive) > 1:
+        found, ranked = cKDTree(places[alive]).query(places[alive], k=2)
+        apart, near = np.asarray(found)[:, 1], _other(np.asarray(ranked))
+        is_pair = (near[near] == np.arange(len(alive))) & (apart <= distance)
+        is_pair &= np.arange(len(alive)) < near
+        if not is_pair.any():
+            nearest = int(np.argmin(apart))
+            if apart[nearest] > distance:
+                break
+            # equal distances in a ring: nobody is the nearest of its nearest
+            near[near[nearest]] = nearest
+            is_pair[min(nearest, near[nearest])] = True
+        first, second = alive[is_pair], alive[near[is_pair]]
+        total = weights[first] + weights[second]
+        share = (weights[second] / total)[:, None]
+        places[first] += share * (places[second] - places[first])
+        weights[first] = total
+        leads_to = np.arange(len(center))
+        leads_to[second] = first
+        group = leads_to[group]
+        alive = np.setdiff1d(alive, second)
+    _, numbered = np.unique(group, return_inverse=True)
+    return numbered.astype(np.int64)
+
+
+def _other(near: npt.NDArray[np.generic]) -> IntArray:
+    """Of the two nearest points the one that is not the point itself (points may coincide)."""
+    itself = np.arange(len(near))
+    return np.where(near[:, 1] == itself, near[:, 0], near[:, 1]).astype(np.int64)

@@ -27,6 +27,7 @@ __all__ = [
     "name_of",
 ]
 
+
 Figure = Callable[..., FloatArray]
 """``figure(cohort, case_weight, **settings)``: one value, or row of values, per replicate."""
 
@@ -110,3 +111,8 @@ def belongs_to(figure: str, registry: Registry[Thing]) -> Thing | None:
     """
     is_asked = registry.is_built_in(figure) or not FIGURES.is_built_in(figure)
     return registry[figure] if is_asked and figure in registry else None
+
+
+def is_lower_better(figure: str) -> bool:
+    """Whether lower values of a figure, as results name it, are better."""
+    return figure in FIGURES and facts_of(figure).is_higher_better is False

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.errors import NoduleBenchError
 from nodulebench.formats import read_reference
+from nodulebench.formats.bundle import is_sealed
 from nodulebench.model.tables import without_images
 from nodulebench.model.written import Written
 from nodulebench.portal.access.accounts import DeniedError
@@ -26,7 +27,6 @@ from nodulebench.portal.terms.laid import Laid
 from nodulebench.protocols import NAMES, load_protocol
 from nodulebench.storage.durable import make_folder
 from nodulebench.storage.table_file import read_parquet, write_parquet
-from nodulebench.workflows.custody.sealed_set import is_sealed
 
 CASES_FILE = "cases.parquet"
 MOST_TITLE = 120

@@ -161,7 +161,7 @@ def _convert_result(
     source: Path, target: Path, writer: Format, rule: str | None, readers: Path | None
 ) -> Conversion:
     """Labels of an evaluation, for other programs: what ``evaluate --out`` wrote."""
-    from nodulebench.workflows.annotate.reader_study import cohorts_of_readers
+    from nodulebench.workflows.evaluate.recompute import cohorts_of_readers
 
     if not source.is_dir() or writer.write_cohorts is None:
         raise InputError.at(

@@ -11,7 +11,8 @@ import numpy as np
 from nodulebench.algorithms.candidate import Candidates, no_candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.filters.curvature import curvature
-from nodulebench.algorithms.filters.regions import CORNERS, Regions, find_regions, merged_within
+from nodulebench.algorithms.filters.regions import CORNERS, Regions, find_regions
+from nodulebench.imaging.linking import merged_within
 from nodulebench.model.arrays import BoolArray
 
 

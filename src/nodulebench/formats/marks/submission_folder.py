@@ -21,6 +21,7 @@ from nodulebench.storage.table_file import TABLE_SUFFIXES, read_table
 if TYPE_CHECKING:
     from nodulebench.model.algorithm import AlgorithmManifest
 
+
 MANIFEST = "algorithm.toml"
 _MARK_FILES = tuple(f"marks{suffix}" for suffix in (*TABLE_SUFFIXES, ".json"))
 _MOST_NAMED = 5
@@ -165,3 +166,6 @@ FORMAT = Format(
     read_marks=read_marks,
     write_marks=write_marks,
 )
+
+
+RUN_RECORD = "run.json"

@@ -5,6 +5,7 @@ from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals
+from nodulebench.metrics import is_lower_better
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.boards.leaderboard import Line, board_of
 from nodulebench.portal.site import Site
@@ -12,7 +13,6 @@ from nodulebench.portal.store.tables import Benchmark, Entry
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.drawing.axes import Axis, nice_ticks
 from nodulebench.report.drawing.pictures.history import Step, history_chart
-from nodulebench.workflows.custody.evaluate_sealed import is_lower_better
 
 LEAST, MOST = 2, 40
 """Entries that make a history; of more the last ones are shown."""

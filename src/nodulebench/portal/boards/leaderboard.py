@@ -12,6 +12,7 @@ from sqlalchemy.orm import joinedload
 
 from nodulebench.language import english, language
 from nodulebench.language.numbers import decimals
+from nodulebench.metrics import is_lower_better
 from nodulebench.model.documents.summaries import Verdict
 from nodulebench.pages.templates import page
 from nodulebench.portal.access.visitor import Visitor
@@ -21,7 +22,6 @@ from nodulebench.portal.entries import shown_account, shown_name
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Entry, Result
 from nodulebench.portal.terms.taken import terms_of, track_of
-from nodulebench.workflows.custody.evaluate_sealed import is_lower_better
 
 TABLE = {
     "rank": pl.Int64,

@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from nodulebench.curate.composition.design import NAMES as DESIGNS
 from nodulebench.errors import NoduleBenchError
+from nodulebench.formats.bundle import is_sealed
 from nodulebench.language import portal_language
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite
@@ -12,7 +13,6 @@ from nodulebench.portal.benchmarks import problem_text, test_sets
 from nodulebench.portal.page import language_of, rendered
 from nodulebench.report.sections.results.composition import coverage_parts
 from nodulebench.workflows.curate.coverage import cover_files
-from nodulebench.workflows.custody.sealed_set import is_sealed
 
 router = APIRouter(include_in_schema=False)
 

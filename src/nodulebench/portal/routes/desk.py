@@ -6,6 +6,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import joinedload
 from starlette.responses import Response
 
+from nodulebench.formats.bundle import is_sealed
 from nodulebench.portal import jobs
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By, Sent, field
@@ -26,7 +27,6 @@ from nodulebench.portal.store.tables import (
 from nodulebench.portal.terms.taken import track_of
 from nodulebench.portal.workers import living_workers
 from nodulebench.storage.csv_text import csv_content
-from nodulebench.workflows.custody.sealed_set import is_sealed
 
 router = APIRouter(include_in_schema=False)
 MOST_JOBS = 50

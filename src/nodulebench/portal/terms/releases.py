@@ -13,13 +13,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.errors import NoduleBenchError
+from nodulebench.formats.bundle import is_sealed
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Release, now
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.manifest import read_manifest
-from nodulebench.workflows.custody.sealed_set import is_sealed
 
 ReleaseKind = Literal["scans", "nodules", "other"]
 KINDS: tuple[ReleaseKind, ...] = get_args(ReleaseKind)

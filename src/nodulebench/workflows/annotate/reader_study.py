@@ -8,17 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem, UndefinedError, refuse_any
 from nodulebench.metrics import FIGURES
-from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.comparison import Significance
 from nodulebench.model.notice import reason_of
-from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.statistics.auc import auc_estimate, compare_auc
@@ -37,15 +35,15 @@ from nodulebench.statistics.resample import leave_one_out
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.table_file import read_table
 from nodulebench.workflows.evaluate.estimate import bind_settings, replicate_figures, units_of
-from nodulebench.workflows.evaluate.recompute import load_evaluated
+from nodulebench.workflows.evaluate.recompute import (
+    _READER,
+    Cell,
+    cohorts_of_readers,
+)
 
 SCHEMA = "nodulebench/reader-study@1"
 AREA = "case_roc_area"
 
-_READER = (
-    Column("treatment", pl.String, "the way of reading, such as with or without CAD"),
-    Column("reader_id", pl.String, "who read"),
-)
 RATINGS = TableSchema(
     "RATINGS",
     "One row per treatment, reader and case: how abnormal the reader called the case.",
@@ -58,16 +56,8 @@ RATINGS = TableSchema(
     ),
     key=("treatment", "reader_id", "case_id"),
 )
-READERS = TableSchema(
-    "READERS",
-    "One row per submission of an evaluation: who read it how.",
-    (Column("algorithm", pl.String, "the submission's name"), *_READER),
-    key=("treatment", "reader_id"),
-)
 
 Covariance = Literal["jackknife", "delong"]
-Cell: TypeAlias = tuple[str, str]
-"""Treatment and reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,41 +177,6 @@ def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> Readings:
         return figures_from_left_out(values[..., 0], values[..., 1:])
 
     return Readings(tuple(sorted(cohorts)), measure, choice.figure, int(unit.max()) + 1)
-
-
-def cohorts_of_readers(
-    folder: Path, readers: Path | None, rule: str | None
-) -> tuple[TestProtocol, dict[Cell, LabelledCohort]]:
-    """The protocol of an evaluation, and what was judged under a rule by treatment and reader.
-
-    Args:
-        folder: of an evaluation whose submissions are readers.
-        readers: READERS, who read what; None: every algorithm is a treatment of one reader.
-        rule: a rule of the protocol; None: the first.
-
-    Raises:
-        InputError: if the folder was changed, or something named was not judged under the rule.
-    """
-    evaluated = load_evaluated(folder)
-    refuse_any(evaluated.problems)
-    chosen = rule or evaluated.protocol.rules[0].name
-    judged = evaluated.cohorts.get(chosen, {})
-    if readers is None:
-        if not judged:
-            raise InputError.at(str(folder), f"nothing is judged under rule '{chosen}'.")
-        return evaluated.protocol, {(name, "1"): cohort for name, cohort in judged.items()}
-    table = read_table(readers, READERS)
-    named = {(one["treatment"], one["reader_id"]): one["algorithm"] for one in table.to_dicts()}
-    refuse_any(
-        Problem(
-            str(readers),
-            f"names '{name}', which is not judged under rule '{chosen}' in {folder}.",
-            f"Judged are: {', '.join(judged) or 'none'}.",
-        )
-        for name in named.values()
-        if name not in judged
-    )
-    return evaluated.protocol, {cell: judged[name] for cell, name in named.items()}
 
 
 def _analysis(read: Readings, choice: StudyChoice) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from polars.exceptions import PanicException
 
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.formats import fitting, read_reference, read_submission
+from nodulebench.formats.bundle import is_sealed
 from nodulebench.formats.case_lists import read_case_list
 from nodulebench.formats.marks.own_columns import parse_columns
 from nodulebench.match import label_marks, targets
@@ -21,7 +22,6 @@ from nodulebench.storage.table_file import require_no_parquet
 from nodulebench.workflows.check.listed import keep_listed
 from nodulebench.workflows.check.rows import failed_runs, repeated_marks
 from nodulebench.workflows.check.submission import judged_notices, submission_notices
-from nodulebench.workflows.custody.sealed_set import is_sealed
 
 _FORMATS = "What can be read: nodulebench formats."
 

@@ -17,7 +17,7 @@ from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError, NoduleBenchError, Problem
 from nodulebench.language import english
 from nodulebench.match import targets
-from nodulebench.metrics import FIGURES, facts_of
+from nodulebench.metrics import is_lower_better
 from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
@@ -140,11 +140,6 @@ def take_look(
             order.at,
         )
     return told, _write(order, opened, content, evaluation)
-
-
-def is_lower_better(figure: str) -> bool:
-    """Whether lower values of a figure, as results name it, are better."""
-    return figure in FIGURES and facts_of(figure).is_higher_better is False
 
 
 def _scored(

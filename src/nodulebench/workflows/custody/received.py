@@ -16,6 +16,7 @@ from polars.exceptions import PanicException
 
 from nodulebench.errors import InputError, NoduleBenchError, Problem, refuse_any
 from nodulebench.formats import read_submission
+from nodulebench.formats.marks.submission_folder import RUN_RECORD as RECORD
 from nodulebench.imaging.geometry import ORIGIN_MM, SIZE, SPACING_MM, GeometryProblem
 from nodulebench.model.tables import CASES, RUNS, Submission
 from nodulebench.storage.csv_dialect import spelt
@@ -24,7 +25,6 @@ from nodulebench.storage.digest import bytes_digest, file_digest, table_digest
 from nodulebench.storage.file_names import in_a_line, shown
 from nodulebench.storage.process_folder import process_folder
 from nodulebench.storage.table_file import read_table
-from nodulebench.workflows.run.record import RECORD
 
 _NAME = "seriesuid"
 _CHECK = "Look at it with: nodulebench check. What can be read: nodulebench formats."

@@ -19,6 +19,7 @@ from nodulebench.custody.evidence import evidence_answers
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.errors import InputError, Problem, UnknownNameError, refuse_any
 from nodulebench.formats import bundle as bundle_format
+from nodulebench.formats.bundle import SEALED_NOTE, is_sealed
 from nodulebench.match.rules import RULES
 from nodulebench.metrics import FIGURES
 from nodulebench.model.progress import Progress, untold
@@ -38,11 +39,7 @@ from nodulebench.workflows.custody.bundle import what_is_written
 from nodulebench.workflows.custody.life.examined import opened_vault
 from nodulebench.workflows.custody.life.vaults import log_seal, sealer, storage_words, vault_of
 from nodulebench.workflows.custody.seal_files import Placed, place_files
-from nodulebench.workflows.custody.sealed_set import (
-    SCHEMA,
-    is_sealed,
-    read_note,
-)
+from nodulebench.workflows.custody.sealed_set import SCHEMA, read_note
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +172,7 @@ def _write_descriptions(
     others = {
         layout.POLICY: order.policy.read_bytes(),
         layout.VAULT: (stage / layout.VAULT).read_bytes(),
-        layout.SEALED_NOTE: _json_bytes(note),
+        SEALED_NOTE: _json_bytes(note),
         "datasheet.json": _json_bytes(sheet.to_json()),
         "datasheet.md": sheet.to_markdown().encode(),
     }

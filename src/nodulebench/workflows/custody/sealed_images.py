@@ -10,12 +10,13 @@ import polars as pl
 
 from nodulebench.custody import layout
 from nodulebench.errors import InputError
+from nodulebench.formats.bundle import is_sealed
 from nodulebench.formats.case_names import IMAGE_SUFFIXES, case_of_image
 from nodulebench.storage.manifest import read_manifest
 from nodulebench.storage.process_folder import process_folder
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.bundle_images import named_owner
-from nodulebench.workflows.custody.sealed_set import SealedSet, is_sealed, open_sealed
+from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
 
 _START = f"{layout.IMAGES}/"
 
@@ -61,17 +62,6 @@ class SealedImages:
 
     def _folder(self, case_id: str) -> Path:
         return self.place / str(self.case_ids.index(case_id))
-
-
-def refuse_others(folder: Path, *, is_ours: bool) -> None:
-    """Let no worker see images of a sealed set that is not a process of this command.
-
-    Raises:
-        InputError: if the set is sealed, and the workers are not ours.
-    """
-    if not is_ours and is_sealed(folder):
-        what = "is sealed: its images go to no workers of others, who would see them."
-        raise InputError.at(folder, what, "Use --engine local or --engine dask.")
 
 
 def has_encrypted_images(folder: Path) -> bool:

@@ -12,7 +12,7 @@ from nodulebench.custody.changes import change_named
 from nodulebench.custody.policy import CustodyPolicy
 from nodulebench.custody.roles import Action, Role
 from nodulebench.errors import InputError, Problem, refuse_any
-from nodulebench.formats.bundle import reference_from
+from nodulebench.formats.bundle import SEALED_NOTE, reference_from
 from nodulebench.model.tables import Reference
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.durable import LEFTOVER
@@ -31,11 +31,6 @@ from nodulebench.workflows.custody.life.examined import (
 )
 
 SCHEMA = "nodulebench/sealed@1"
-
-
-def is_sealed(folder: Path) -> bool:
-    """Whether a folder says that it is a sealed test set."""
-    return (folder / layout.SEALED_NOTE).is_file()
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +213,7 @@ def read_note(folder: Path) -> dict[str, Any]:
     Raises:
         InputError: if it is none.
     """
-    path = folder / layout.SEALED_NOTE
+    path = folder / SEALED_NOTE
     note = read_json(path) if path.is_file() else None
     if not isinstance(note, dict) or note.get("schema") != SCHEMA or "name" not in note:
         raise InputError.at(

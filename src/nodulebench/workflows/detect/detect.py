@@ -16,6 +16,7 @@ from nodulebench.algorithms.combine import Place
 from nodulebench.algorithms.describe import describe
 from nodulebench.algorithms.unseen import Fold
 from nodulebench.errors import InputError, NoduleBenchError, UnknownNameError
+from nodulebench.formats.bundle import require_local_workers as refuse_others
 from nodulebench.formats.case_lists import case_table_of
 from nodulebench.formats.images.case_images import read_case_image
 from nodulebench.formats.images.set_images import images_folder, images_of_set
@@ -28,7 +29,6 @@ from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.run.engines.local import USUAL_ENGINE
 from nodulebench.storage.json_text import write_json
-from nodulebench.workflows.custody.sealed_images import refuse_others
 from nodulebench.workflows.detect.system import System, candidates_in, read_system
 from nodulebench.workflows.detect.trained.classifiers import unseen_fold
 from nodulebench.workflows.detect.trained.learnt import LUNA16, Learnt, learnt_by

@@ -1,7 +1,7 @@
 """Labelled cohort x protocol -> every figure of merit with its interval."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,13 +16,10 @@ from nodulebench.model.kept import kept
 from nodulebench.model.notice import reason_of
 from nodulebench.model.parameters import parameters_of
 from nodulebench.model.protocol import IntervalChoice, TestProtocol
-from nodulebench.model.results import Estimate
+from nodulebench.model.results import Curve, Estimate
+from nodulebench.registry import Registry
 from nodulebench.statistics.guarded import GuardedBootstrap
-from nodulebench.statistics.intervals import (
-    count_trial_units,
-    make_estimate,
-    proportion_intervals,
-)
+from nodulebench.statistics.intervals import count_trial_units, make_estimate, proportion_intervals
 from nodulebench.statistics.resample import Bootstrap, leave_one_out
 from nodulebench.workflows.evaluate.guard import (
     GuardedCohort,
@@ -316,3 +313,35 @@ def is_proportion(figure: Figure) -> bool:
     return (
         isinstance(figure, partial) and isinstance(figure.func, Ratio) and figure.func.is_proportion
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """Figures that were estimated together, and the curves that they are read from."""
+
+    figures: dict[str, Estimate | dict[str, Estimate]]
+    curves: tuple[Curve, ...] = ()
+
+
+Estimator = Callable[[LabelledCohort, TestProtocol], Estimated]
+
+
+ESTIMATORS: Registry[Estimator] = Registry(
+    "way to estimate a figure",
+    "estimators",
+    dict.fromkeys(
+        ("sensitivity_at_fp_rate", "cpm"), "nodulebench.workflows.evaluate.read_froc:read_froc"
+    ),
+)
+"""How figures that one curve gives are estimated together; any other figure is estimated alone."""
+
+
+def estimate_all(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
+    """Every figure of a protocol with its interval, those read from a curve first."""
+    ways = {name: belongs_to(name, ESTIMATORS) for name in protocol.figures}
+    together = [way(cohort, protocol) for way in dict.fromkeys(ways.values()) if way is not None]
+    alone = estimate_figures(cohort, protocol, [name for name, way in ways.items() if way is None])
+    figures = {name: one for found in together for name, one in found.figures.items()}
+    for name, one in alone.items():
+        figures[shown_name(name, protocol)] = one
+    return Estimated(figures, tuple(curve for found in together for curve in found.curves))

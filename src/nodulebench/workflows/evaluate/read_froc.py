@@ -19,13 +19,13 @@ from nodulebench.model.results import Curve, Estimate
 from nodulebench.statistics.intervals import make_estimate, method_of, sorted_index_interval
 from nodulebench.workflows.evaluate.estimate import (
     BAND_RATES,
+    Estimated,
     bootstrap_blocks,
     leave_one_out_of,
     sound_readings,
     with_sound,
 )
 from nodulebench.workflows.evaluate.guard import GuardedRows
-from nodulebench.workflows.evaluate.rule import Estimated
 
 
 def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:

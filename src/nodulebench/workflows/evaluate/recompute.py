@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 import polars as pl
 
@@ -21,7 +22,7 @@ from nodulebench.model.documents.summaries import AlgorithmSummary
 from nodulebench.model.labels import LABEL_NAMES, NO_NODULE, Labels
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
-from nodulebench.model.schema import TableSchema
+from nodulebench.model.schema import Column, TableSchema
 from nodulebench.model.tables import (
     CASES,
     LABELS,
@@ -35,7 +36,7 @@ from nodulebench.model.tables import (
 )
 from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.storage.manifest import MANIFEST, manifest_problems
-from nodulebench.storage.table_file import read_parquet
+from nodulebench.storage.table_file import read_parquet, read_table
 from nodulebench.workflows.evaluate.result_folder import (
     EVALUATION,
     INPUTS,
@@ -294,3 +295,56 @@ def _read_submissions(document: Document, files: _Files) -> dict[str, Submission
             facts=facts,
         )
     return submissions
+
+
+_READER = (
+    Column("treatment", pl.String, "the way of reading, such as with or without CAD"),
+    Column("reader_id", pl.String, "who read"),
+)
+
+
+READERS = TableSchema(
+    "READERS",
+    "One row per submission of an evaluation: who read it how.",
+    (Column("algorithm", pl.String, "the submission's name"), *_READER),
+    key=("treatment", "reader_id"),
+)
+
+
+Cell: TypeAlias = tuple[str, str]
+"""Treatment and reader."""
+
+
+def cohorts_of_readers(
+    folder: Path, readers: Path | None, rule: str | None
+) -> tuple[TestProtocol, dict[Cell, LabelledCohort]]:
+    """The protocol of an evaluation, and what was judged under a rule by treatment and reader.
+
+    Args:
+        folder: of an evaluation whose submissions are readers.
+        readers: READERS, who read what; None: every algorithm is a treatment of one reader.
+        rule: a rule of the protocol; None: the first.
+
+    Raises:
+        InputError: if the folder was changed, or something named was not judged under the rule.
+    """
+    evaluated = load_evaluated(folder)
+    refuse_any(evaluated.problems)
+    chosen = rule or evaluated.protocol.rules[0].name
+    judged = evaluated.cohorts.get(chosen, {})
+    if readers is None:
+        if not judged:
+            raise InputError.at(str(folder), f"nothing is judged under rule '{chosen}'.")
+        return evaluated.protocol, {(name, "1"): cohort for name, cohort in judged.items()}
+    table = read_table(readers, READERS)
+    named = {(one["treatment"], one["reader_id"]): one["algorithm"] for one in table.to_dicts()}
+    refuse_any(
+        Problem(
+            str(readers),
+            f"names '{name}', which is not judged under rule '{chosen}' in {folder}.",
+            f"Judged are: {', '.join(judged) or 'none'}.",
+        )
+        for name in named.values()
+        if name not in judged
+    )
+    return evaluated.protocol, {cell: judged[name] for cell, name in named.items()}

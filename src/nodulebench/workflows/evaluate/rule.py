@@ -11,18 +11,16 @@ from typing import Any
 
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.language import english
-from nodulebench.metrics import belongs_to
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.engine import Engine, Lost, Terms
 from nodulebench.model.labels import LABEL_NAMES, Labels
 from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress
 from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
-from nodulebench.model.results import Curve, Estimate, OperatingPoint, RuleResult
-from nodulebench.registry import Registry
+from nodulebench.model.results import OperatingPoint, RuleResult
 from nodulebench.workflows.evaluate.divisions import strata_notices
 from nodulebench.workflows.evaluate.error_analysis import error_analysis
-from nodulebench.workflows.evaluate.estimate import estimate_figures, shown_name
+from nodulebench.workflows.evaluate.estimate import estimate_all
 from nodulebench.workflows.evaluate.extras import (
     figure_curves,
     figure_tables,
@@ -34,37 +32,6 @@ from nodulebench.workflows.evaluate.strata import estimate_strata
 TERMS = Terms(seconds=24 * 3600.0, memory_bytes=None, preload=(__name__,))
 PLENTY = 4
 """So many rules for each worker keep all of them busy; of fewer, the parts are given out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimated:
-    """Figures that were estimated together, and the curves that they are read from."""
-
-    figures: dict[str, Estimate | dict[str, Estimate]]
-    curves: tuple[Curve, ...] = ()
-
-
-Estimator = Callable[[LabelledCohort, TestProtocol], Estimated]
-
-ESTIMATORS: Registry[Estimator] = Registry(
-    "way to estimate a figure",
-    "estimators",
-    dict.fromkeys(
-        ("sensitivity_at_fp_rate", "cpm"), "nodulebench.workflows.evaluate.read_froc:read_froc"
-    ),
-)
-"""How figures that one curve gives are estimated together; any other figure is estimated alone."""
-
-
-def estimate_all(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
-    """Every figure of a protocol with its interval, those read from a curve first."""
-    ways = {name: belongs_to(name, ESTIMATORS) for name in protocol.figures}
-    together = [way(cohort, protocol) for way in dict.fromkeys(ways.values()) if way is not None]
-    alone = estimate_figures(cohort, protocol, [name for name, way in ways.items() if way is None])
-    figures = {name: one for found in together for name, one in found.figures.items()}
-    for name, one in alone.items():
-        figures[shown_name(name, protocol)] = one
-    return Estimated(figures, tuple(curve for found in together for curve in found.curves))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,16 +7,14 @@ from typing import Any
 
 from nodulebench.errors import InputError
 from nodulebench.formats import read_reference
-from nodulebench.formats.bundle import write_reference
+from nodulebench.formats.bundle import is_sealed, write_reference
 from nodulebench.language import language
-from nodulebench.metrics import FIGURES, facts_of
+from nodulebench.metrics import FIGURES, facts_of, is_lower_better
 from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.model.documents.readings import readings
 from nodulebench.model.tables import MARK_SLICES, MARKS, Submission, without_images
 from nodulebench.protocols import load_protocol, protocol_text
 from nodulebench.storage.staging import staged_folder
-from nodulebench.workflows.custody.evaluate_sealed import is_lower_better
-from nodulebench.workflows.custody.sealed_set import is_sealed
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import with_options
 from nodulebench.workflows.platforms.platform import Column, Platform

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError
+from nodulebench.formats.bundle import is_sealed
 from nodulebench.language import english, language
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.results import AlgorithmResult
@@ -24,7 +25,6 @@ from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.durable import replace_whole
 from nodulebench.storage.file_names import in_a_line
 from nodulebench.storage.table_file import read_table
-from nodulebench.workflows.custody.sealed_set import is_sealed
 from nodulebench.workflows.evaluate.files import evaluate_files
 from nodulebench.workflows.run.run import RunChoice, run_algorithm
 

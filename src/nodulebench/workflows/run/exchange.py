@@ -16,6 +16,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats import read_submission
+from nodulebench.formats.bundle import is_sealed
 from nodulebench.formats.marks.submission_folder import write_marks
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
@@ -31,7 +32,7 @@ from nodulebench.storage.keys.person_key import PublicKey, read_public_key
 from nodulebench.storage.process_folder import process_folder
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.vault import Secret
-from nodulebench.workflows.custody.sealed_set import is_sealed, refuse_inside
+from nodulebench.workflows.custody.sealed_set import refuse_inside
 from nodulebench.workflows.run.test_set import open_run_set
 
 SCHEMA = "nodulebench/exchange@1"

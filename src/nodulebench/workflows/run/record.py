@@ -9,7 +9,6 @@ from nodulebench import __version__
 from nodulebench.run.contract.algorithm import Algorithm
 from nodulebench.run.isolation.self_test import SelfTest
 
-RECORD = "run.json"
 SCHEMA = "nodulebench/run@1"
 
 

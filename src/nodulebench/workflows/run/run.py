@@ -10,6 +10,8 @@ from typing import Any
 import polars as pl
 
 from nodulebench.errors import InputError
+from nodulebench.formats.bundle import require_local_workers as refuse_others
+from nodulebench.formats.marks.submission_folder import RUN_RECORD as RECORD
 from nodulebench.formats.marks.submission_folder import write_marks
 from nodulebench.language import english
 from nodulebench.model.engine import Engine
@@ -25,8 +27,7 @@ from nodulebench.run.journal import RunJournal, open_journal
 from nodulebench.run.slot import CaseRun
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.vault import Secret
-from nodulebench.workflows.custody.sealed_images import refuse_others
-from nodulebench.workflows.run.record import RECORD, graphics_cards, identity, run_record
+from nodulebench.workflows.run.record import graphics_cards, identity, run_record
 from nodulebench.workflows.run.test_set import RunSet, open_run_set
 
 LOGS = "logs"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nodulebench.custody.audit import Fact
 from nodulebench.errors import InputError
+from nodulebench.formats.bundle import is_sealed
 from nodulebench.formats.images.case_images import read_case
 from nodulebench.formats.images.set_images import images_folder, images_of_set
 from nodulebench.imaging.volume import Volume
@@ -18,7 +19,7 @@ from nodulebench.workflows.custody.sealed_images import (
     encrypted_images,
     has_encrypted_images,
 )
-from nodulebench.workflows.custody.sealed_set import SealedSet, is_sealed, open_sealed
+from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
 
 MOST_NAMED_CASES = 2_000
 """Of more cases an event holds only the digest of their names."""

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from nodulebench.algorithms.filters.cores import Parts, all_parts, parts_of
 from nodulebench.algorithms.filters.recentre import recentred
-from nodulebench.algorithms.filters.regions import CORNERS, find_regions, merged_within
+from nodulebench.algorithms.filters.regions import CORNERS, find_regions
+from nodulebench.imaging.linking import merged_within
 
 
 def _two_boxes():

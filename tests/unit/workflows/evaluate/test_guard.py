@@ -11,9 +11,8 @@ from nodulebench.metrics import FIGURES
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import Estimate
-from nodulebench.workflows.evaluate.estimate import estimate_figures
+from nodulebench.workflows.evaluate.estimate import estimate_all, estimate_figures
 from nodulebench.workflows.evaluate.guard import GuardedRows, sound_interval
-from nodulebench.workflows.evaluate.rule import estimate_all
 from nodulebench.workflows.evaluate.strata import estimate_strata
 
 FIGURES_READ = (

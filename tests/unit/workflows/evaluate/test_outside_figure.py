@@ -18,9 +18,9 @@ from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
+from nodulebench.workflows.evaluate.estimate import ESTIMATORS
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.result_folder import read_document, write_evaluation
-from nodulebench.workflows.evaluate.rule import ESTIMATORS
 from nodulebench.workflows.evaluate.write_report import write_report
 from nodulebench.workflows.verify.verify import verify_folder
 

@@ -219,9 +219,9 @@ def test_links_to_the_reference_and_pipes_are_not_followed(test_set: Path, tmp_p
 def test_a_sealed_set_goes_to_no_platform(tmp_path: Path) -> None:
     sealed = tmp_path / "sealed"
     sealed.mkdir()
-    from nodulebench.custody import layout
+    from nodulebench.formats.bundle import SEALED_NOTE
 
-    (sealed / layout.SEALED_NOTE).write_text("sealed")
+    (sealed / SEALED_NOTE).write_text("sealed")
     with pytest.raises(InputError, match="is a sealed test set"):
         pack_for(PLATFORMS["codabench"], sealed, "luna16", tmp_path / "out", "x")
     assert not (tmp_path / "out").exists()

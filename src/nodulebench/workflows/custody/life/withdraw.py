@@ -17,7 +17,7 @@ from nodulebench.custody.audit import Event, Fact
 from nodulebench.custody.datasheet import QUESTIONS, Datasheet, make_datasheet
 from nodulebench.custody.withdrawal import without_cases
 from nodulebench.errors import InputError, Problem, refuse_any
-from nodulebench.formats.bundle import reference_from
+from nodulebench.formats.bundle import SEALED_NOTE, reference_from
 from nodulebench.model.tables import Reference
 from nodulebench.storage.digest import bytes_digest
 from nodulebench.storage.json_text import parse_json, read_json
@@ -190,8 +190,8 @@ def _descriptions(opened: SealedSet, files: Path, reference: Reference, ids: Seq
             if kept is None:
                 raise InputError.at(path, "names the case where it cannot be taken out.")
             put(files, name, kept)
-    note = read_json(opened.folder / layout.SEALED_NOTE)
-    put_json(files, layout.SEALED_NOTE, {**note, "cases": reference.cases.height})
+    note = read_json(opened.folder / SEALED_NOTE)
+    put_json(files, SEALED_NOTE, {**note, "cases": reference.cases.height})
     sheet = _datasheet(opened, reference)
     put_json(files, "datasheet.json", sheet.to_json())
     put(files, "datasheet.md", sheet.to_markdown().encode())

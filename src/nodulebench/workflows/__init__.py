@@ -1,1 +1,0 @@
-"""Jobs that join stages, one page each."""
