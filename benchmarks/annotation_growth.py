@@ -8,15 +8,15 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.annotate.people import Person, Roster, Team
-from nodulebench.annotate.process import actions
-from nodulebench.annotate.process.batch import NIFDC, Batch, batches_of
-from nodulebench.annotate.process.record import event_of
-from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
-from nodulebench.model.tables import CASES as CASE_TABLE
-from nodulebench.storage.json_text import write_json
-from nodulebench.workflows.annotate.desk import CASES, INDEX, PROJECT, Desk, Project, open_project
-from nodulebench.workflows.annotate.project_log import audit_project
+from nodulebench.annotation.people import Person, Roster, Team
+from nodulebench.annotation.project import CASES, INDEX, PROJECT, Desk, Project, open_project
+from nodulebench.annotation.project_log import audit_project
+from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
+from nodulebench.annotation.workflow import actions
+from nodulebench.annotation.workflow.batch import NIFDC, Batch, batches_of
+from nodulebench.annotation.workflow.record import event_of
+from nodulebench.core.tables import CASES as CASE_TABLE
+from nodulebench.io.json_files import write_json
 
 CASES_OF_BATCH = 20
 START = datetime(2026, 1, 1, tzinfo=UTC)

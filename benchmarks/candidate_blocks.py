@@ -30,18 +30,18 @@ from benchmarks.candidate_tables import (
 from benchmarks.lidc_character import with_character
 from benchmarks.measure import DATA
 from benchmarks.proposals import Proposals, findings_of, kept_proposals
-from nodulebench.algorithms.chest import see_chest
-from nodulebench.formats.lidc.nodule_blocks import (
+from nodulebench.core.arrays import BoolArray
+from nodulebench.core.tables import Reference
+from nodulebench.detection.scan import see_chest
+from nodulebench.detection.train_classifier import listed_folds
+from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
+from nodulebench.io.lidc.blocks import (
     FOLDS,
     findings_inside,
     read_blocks,
     trimmed,
 )
-from nodulebench.formats.marks.luna16_csv import read_reference
-from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
-from nodulebench.model.arrays import BoolArray
-from nodulebench.model.tables import Reference
-from nodulebench.workflows.detect.train import listed_folds
+from nodulebench.io.marks.luna16 import read_reference
 
 SEED = 16
 SIZES_MM = (0.0, 4.0, 6.0, 8.0, 10.0, 15.0, 20.0, 100.0)

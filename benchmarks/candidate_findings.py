@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.detectors import candidates_of, near_lungs
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
+from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.detectors import candidates_of, near_lungs
+from nodulebench.detection.scan import Chest
 
 FIVE = ("isicad", "subsolidcad", "largecad", "m5l", "etrocad")
 """The detectors of the LUNA16 study, in the order of its table 1."""

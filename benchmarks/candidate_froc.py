@@ -16,16 +16,16 @@ from benchmarks.candidate_findings import FIVE, Findings, joined_findings
 from benchmarks.candidate_scans import scan_cases
 from benchmarks.candidate_tables import combined
 from benchmarks.proposals import findings_of, kept_proposals
-from nodulebench.algorithms.candidates import NAMES
-from nodulebench.match import label_marks, targets
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.labels import DUPLICATE, HIT
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.results import Curve
+from nodulebench.core.tables import Reference, Submission
+from nodulebench.detection.candidates import NAMES
+from nodulebench.evaluation.comparison.combination_tables import all_members
+from nodulebench.matching import label_marks, targets
 from nodulebench.metrics.froc import froc_curve, sensitivity_at_fp_rate
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.cohort import LabelledCohort, labelled_cohort
-from nodulebench.model.labels import DUPLICATE, HIT
-from nodulebench.model.results import Curve
-from nodulebench.model.tables import Reference, Submission
-from nodulebench.protocols import load_protocol
-from nodulebench.workflows.compare.combination_tables import all_members
 
 FOLDS = tuple(range(2, 10))
 """The first two were used to choose the detectors' parameters."""

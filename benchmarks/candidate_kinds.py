@@ -18,12 +18,12 @@ import polars as pl
 from benchmarks.candidate_findings import FIVE
 from benchmarks.measure import DATA
 from benchmarks.phantom_likeness import SCANNERS, real_scans
-from nodulebench.algorithms.chest import Chest, see_chest
-from nodulebench.algorithms.detectors import candidates_of
-from nodulebench.imaging.lungs.lung_density import lung_density
-from nodulebench.imaging.lungs.segment import LEFT, RIGHT, LabelArray
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.detection.detectors import candidates_of
+from nodulebench.detection.scan import Chest, see_chest
+from nodulebench.imaging.lungs.density import lung_density
+from nodulebench.imaging.lungs.segmentation import LEFT, RIGHT, LabelArray
 from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.phantom.patient import People, make_patient
 from nodulebench.phantom.scan import scan_patient
 

@@ -31,10 +31,10 @@ from benchmarks.candidate_tables import (
     print_table,
     with_interval,
 )
-from nodulebench.algorithms.chest import see_chest
-from nodulebench.imaging.lungs.lung_density import lung_density
-from nodulebench.model.arrays import BoolArray
-from nodulebench.model.tables import NODULE_TYPES
+from nodulebench.core.arrays import BoolArray
+from nodulebench.core.tables import NODULE_TYPES
+from nodulebench.detection.scan import see_chest
+from nodulebench.imaging.lungs.density import lung_density
 from nodulebench.phantom.patient import SCANNER, NodulePlan, People, make_patient, stream
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner

@@ -18,12 +18,12 @@ from benchmarks.candidate_tables import judge_all, print_cpu, print_losses, prin
 from benchmarks.measure import DATA
 from benchmarks.phantom_likeness import real_scans
 from benchmarks.proposals import findings_of, kept_proposals
-from nodulebench.algorithms.chest import see_chest
-from nodulebench.formats.lidc.nodule_blocks import HU_PER_STEP, LOWEST_HU
+from nodulebench.core.tables import NODULES
+from nodulebench.detection.scan import see_chest
+from nodulebench.detection.train_classifier import listed_folds
 from nodulebench.imaging.geometry import ORIGIN_MM, SPACING_MM
 from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.model.tables import NODULES
-from nodulebench.workflows.detect.train import listed_folds
+from nodulebench.io.lidc.blocks import HU_PER_STEP, LOWEST_HU
 
 OTHER = "NLST-101287"
 """A scan that is not of LIDC-IDRI; its one lesion is known from boxes on eight slices."""

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.candidate_findings import FIVE
-from nodulebench.algorithms.chest import see_chest
-from nodulebench.algorithms.describe import describe
-from nodulebench.formats.images.metaimage import read_volume, write_volume
+from nodulebench.detection.marks import describe
+from nodulebench.detection.scan import see_chest
+from nodulebench.detection.systems import System, candidates_in
+from nodulebench.io.images.metaimage import read_volume, write_volume
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner
-from nodulebench.workflows.detect.system import System, candidates_in
 
 SEED = 2024
 SLICES = 300

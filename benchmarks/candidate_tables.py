@@ -8,14 +8,18 @@ import numpy as np
 import polars as pl
 
 from benchmarks.candidate_findings import FIVE, Findings
-from nodulebench.algorithms.combine import Linkage, Place, merge_candidates
-from nodulebench.match import label_marks
-from nodulebench.model.arrays import BoolArray
-from nodulebench.model.labels import DUPLICATE, HIT
-from nodulebench.model.tables import Reference, Submission
-from nodulebench.protocols import load_protocol
+from nodulebench.core.arrays import BoolArray
+from nodulebench.core.labels import DUPLICATE, HIT
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.tables import Reference, Submission
+from nodulebench.evaluation.comparison.combination_tables import (
+    Members,
+    all_members,
+    candidate_table,
+)
+from nodulebench.matching import label_marks
+from nodulebench.matching.combine import Linkage, Place, merge_candidates
 from nodulebench.statistics.intervals import wilson_interval
-from nodulebench.workflows.compare.combination_tables import Members, all_members, candidate_table
 
 LEVEL = 0.95
 LINKAGES: tuple[Linkage, ...] = ("single", "greedy", "nearest")

@@ -15,13 +15,13 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.fold_weights import learnt_from
 from benchmarks.proposals import Proposals, reported
-from nodulebench.algorithms.candidates import NAMES
-from nodulebench.algorithms.classify.ensemble import NODULES_PER_SCAN
-from nodulebench.algorithms.classify.measured import Measured
-from nodulebench.algorithms.classify.second_look import NAME as SECOND_LOOK
-from nodulebench.algorithms.classify.weight_files import classifier_of
-from nodulebench.model.arrays import BoolArray, FloatArray
-from nodulebench.workflows.detect.train import examples_of
+from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.detection.candidates import NAMES
+from nodulebench.detection.classifiers.ensemble import NODULES_PER_SCAN
+from nodulebench.detection.classifiers.false_positive_reduction import NAME as SECOND_LOOK
+from nodulebench.detection.classifiers.scoring import Measured
+from nodulebench.detection.classifiers.weights import classifier_of
+from nodulebench.detection.train_classifier import examples_of
 
 BINS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 

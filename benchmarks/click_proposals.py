@@ -20,13 +20,13 @@ import polars as pl
 
 from benchmarks.measure import DATA
 from benchmarks.phantom_likeness import real_scans
-from nodulebench.formats import read_reference
-from nodulebench.formats.lidc.nodule_blocks import findings_inside, read_blocks
-from nodulebench.imaging.grown import grown_at
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.tables import PLACE
+from nodulebench.imaging.region_growing import grown_at
 from nodulebench.imaging.volume import Volume
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.tables import PLACE
-from nodulebench.reference.measure import volume_equivalent_mm
+from nodulebench.io.formats import read_reference
+from nodulebench.io.lidc.blocks import findings_inside, read_blocks
+from nodulebench.reference.sizes import volume_equivalent_mm
 
 OFF_MM = 1.5
 BINS_MM = (0.0, 6.0, 10.0, 20.0, np.inf)

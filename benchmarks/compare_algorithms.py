@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.measure import DATA, cpu_of_call
-from nodulebench.formats.marks.luna16_csv import read_marks, read_reference
-from nodulebench.match import label_marks, targets
+from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.protocols import load_protocol
+from nodulebench.io.marks.luna16 import read_marks, read_reference
+from nodulebench.matching import label_marks, targets
 from nodulebench.metrics.froc import cpm_exact
-from nodulebench.model.cohort import LabelledCohort, labelled_cohort
-from nodulebench.protocols import load_protocol
-from nodulebench.statistics.compare import replicate_figure
+from nodulebench.statistics.bootstrap import Bootstrap
+from nodulebench.statistics.paired import replicate_figure
 from nodulebench.statistics.permutation import permutation_test
 from nodulebench.statistics.ranking import rank_algorithms
-from nodulebench.statistics.resample import Bootstrap
 
 REPLICATES = 10_000
 

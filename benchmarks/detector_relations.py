@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from nodulebench.algorithms.candidates import NAMES
-from nodulebench.algorithms.chest import see_chest
-from nodulebench.algorithms.detectors import candidates_of
-from nodulebench.formats.images.case_images import read_case
+from nodulebench.core.notices import Notice
+from nodulebench.detection.candidates import NAMES
+from nodulebench.detection.detectors import candidates_of
+from nodulebench.detection.scan import see_chest
 from nodulebench.imaging.volume import Volume
-from nodulebench.model.notice import Notice
-from nodulebench.robustness.insertion import InsertedNodule, place_nodules
-from nodulebench.robustness.relations import Marks, RelationVerdict
-from nodulebench.workflows.detect.robustness import TESTS
-from nodulebench.workflows.detect.robustness_bench import (
+from nodulebench.io.images.case_images import read_case
+from nodulebench.runner.robustness.insertion import InsertedNodule, place_nodules
+from nodulebench.runner.robustness.relations import Marks, RelationVerdict
+from nodulebench.runner.robustness.robustness_bench import (
     AS_IT_IS,
     DEFAULT_CHOICE,
     Bench,
     RobustnessChoice,
 )
+from nodulebench.runner.robustness.service import TESTS
 
 BALLS_HU = {"subsolidcad": -600.0}
 """Ground glass for the detector that is made for it; the others have solid balls."""

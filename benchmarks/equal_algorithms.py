@@ -13,8 +13,8 @@ from multiprocessing import get_context
 import numpy as np
 
 from benchmarks.interval_coverage import BETTER, draw
-from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
-from nodulebench.workflows.compare.compare import ComparisonChoice, compare_algorithms
+from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
+from nodulebench.evaluation.comparison.compare import ComparisonChoice, compare_algorithms
 
 SIZES, TEST_SETS, REPLICATES, ALPHA = (20, 50, 200), 1000, 1000, 0.05
 METRICS = (

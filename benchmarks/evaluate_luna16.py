@@ -5,12 +5,12 @@ import tempfile
 import numpy as np
 
 from benchmarks.measure import DATA, OFFICIAL_CPU_SECONDS, cpu_of_call, cpu_of_command
-from nodulebench.formats.marks.luna16_csv import read_marks, read_reference
-from nodulebench.match import label_marks, targets
-from nodulebench.model.cohort import labelled_cohort
-from nodulebench.model.results import Estimate
-from nodulebench.protocols import load_protocol
-from nodulebench.workflows.evaluate.read_froc import read_froc
+from nodulebench.core.cohort import labelled_cohort
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.results import Estimate
+from nodulebench.evaluation.read_froc import read_froc
+from nodulebench.io.marks.luna16 import read_marks, read_reference
+from nodulebench.matching import label_marks, targets
 
 
 def main() -> None:

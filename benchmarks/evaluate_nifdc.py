@@ -3,10 +3,10 @@
 import time
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
-from nodulebench.model.protocol import TestProtocol
-from nodulebench.model.tables import Reference, Submission
-from nodulebench.protocols import load_protocol
-from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.tables import Reference, Submission
+from nodulebench.evaluation.evaluate import evaluate
 
 
 def study() -> tuple[Reference, list[Submission], TestProtocol]:

@@ -16,14 +16,14 @@ import numpy as np
 from benchmarks.candidate_blocks import block_proposals, series_folds
 from benchmarks.candidate_scans import scan_cases
 from benchmarks.proposals import Proposals, kept_proposals
-from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.candidates import NAMES
-from nodulebench.algorithms.classify.measured import Measured
-from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.training import Examples
-from nodulebench.algorithms.classify.weight_files import SEEN, folder_of, write_seen, write_weights
-from nodulebench.formats.lidc.nodule_blocks import FOLDS
-from nodulebench.workflows.detect.train import examples_of, train_on
+from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.candidates import NAMES
+from nodulebench.detection.classifiers.scoring import Measured
+from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.training import Examples
+from nodulebench.detection.classifiers.weights import SEEN, folder_of, write_seen, write_weights
+from nodulebench.detection.train_classifier import examples_of, train_on
+from nodulebench.io.lidc.blocks import FOLDS
 
 SECOND_LOOK = "second_look"
 

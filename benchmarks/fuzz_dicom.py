@@ -20,10 +20,10 @@ import pydicom
 from pydicom.uid import ImplicitVRLittleEndian, RLELossless
 
 from benchmarks.measure import DATA
-from nodulebench.curate.examine.admission import examine
-from nodulebench.curate.examine.limits import Limits
-from nodulebench.formats.dicom.series import group_series
-from nodulebench.formats.dicom.slices import NoSlices, read_slices
+from nodulebench.curation.admission.examine import examine
+from nodulebench.curation.admission.limits import Limits
+from nodulebench.io.dicom.series import group_series
+from nodulebench.io.dicom.slices import NoSlices, read_slices
 
 SECONDS = 60.0
 SECONDS_PER_INPUT = 10

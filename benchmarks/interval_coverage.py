@@ -15,14 +15,14 @@ from multiprocessing import get_context
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import UndefinedError
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.documents.comparison import Significance
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.metrics.froc import cpm_exact
 from nodulebench.metrics.operating_point import recall
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.documents.comparison import Significance
-from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
-from nodulebench.statistics.compare import paired_difference, replicate_figure
+from nodulebench.statistics.bootstrap import Bootstrap, leave_one_out
 from nodulebench.statistics.intervals import (
     bca_interval,
     cluster_ratio_interval,
@@ -37,8 +37,8 @@ from nodulebench.statistics.mcnemar import (
     obuchowski,
     paired_hits,
 )
+from nodulebench.statistics.paired import paired_difference, replicate_figure
 from nodulebench.statistics.permutation import permutation_test
-from nodulebench.statistics.resample import Bootstrap, leave_one_out
 
 SIZES, COHORTS = (50, 100, 300), 1000
 BOOTSTRAPS, PERMUTATIONS, LEVEL, ALPHA = 1000, 500, 0.95, 0.05

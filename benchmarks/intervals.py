@@ -16,12 +16,14 @@ from functools import cache, partial
 import numpy as np
 import polars as pl
 
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
+from nodulebench.evaluation.guarded_rows import GuardedCohort, guarded_rows
 from nodulebench.metrics import FIGURES
-from nodulebench.metrics.figure import CaseSums
-from nodulebench.metrics.pseudo_cases import SINGLE_ICC, paired_icc, pseudo_size
-from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
+from nodulebench.metrics.metric import CaseSums
+from nodulebench.metrics.pseudo_patient import SINGLE_ICC, paired_icc, pseudo_size
+from nodulebench.statistics.bootstrap import Bootstrap
 from nodulebench.statistics.guarded import (
     GuardedBootstrap,
     guarded_interval,
@@ -29,8 +31,6 @@ from nodulebench.statistics.guarded import (
     ratio_rows,
 )
 from nodulebench.statistics.intervals import all_or_none_interval, percentile_interval
-from nodulebench.statistics.resample import Bootstrap
-from nodulebench.workflows.evaluate.guard import GuardedCohort, guarded_rows
 
 LEVEL, REPLICATES = 0.95, 1000
 POPULATION = 200_000

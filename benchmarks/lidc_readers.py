@@ -3,13 +3,13 @@
 import time
 
 from benchmarks.measure import DATA
-from nodulebench.formats.marks import luna16_csv
-from nodulebench.formats.readings import read_readings
-from nodulebench.protocols import load_protocol
+from nodulebench.core.protocols import load_protocol
+from nodulebench.evaluation.service import with_options
+from nodulebench.io.marks import luna16 as luna16_csv
+from nodulebench.io.readings import read_readings
 from nodulebench.reference.agreement import readers_against_others, silent_readers
 from nodulebench.reference.panel import Panel, measure_findings
-from nodulebench.workflows.evaluate.files import with_options
-from nodulebench.workflows.reference.spread import reference_variants, score_under
+from nodulebench.reference.spread import reference_variants, score_under
 
 
 def main() -> None:

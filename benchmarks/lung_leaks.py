@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.candidate_kinds import every_real_scan
-from nodulebench.errors import InputError
-from nodulebench.imaging.lungs.segment import LEFT, RIGHT, Lungs, segment_lungs
+from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray
+from nodulebench.core.errors import InputError
+from nodulebench.imaging.lungs.segmentation import LEFT, RIGHT, Lungs, segment_lungs
 from nodulebench.imaging.morphology import block_mean, dilated
 from nodulebench.imaging.volume import make_volume, to_patient_axes
-from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray
 
 VOXEL_MM = 2.0
 """In plane; scans are made coarser, so that hundreds can be tried."""

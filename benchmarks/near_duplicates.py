@@ -19,12 +19,12 @@ import numpy.typing as npt
 from scipy import ndimage, stats
 
 from benchmarks.measure import DATA
-from nodulebench.curate.examine.image import block_means, coarse_factor
-from nodulebench.curate.examine.limits import Limits
-from nodulebench.curate.known.duplicates import Fingerprint, find_duplicates
-from nodulebench.curate.known.hash_comparison import similarity
-from nodulebench.curate.known.perceptual_hash import BITS, PerceptualHash, perceptual_hash
-from nodulebench.formats.dicom.volume import read_volume
+from nodulebench.curation.admission.image import block_means, coarse_factor
+from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.duplicates import Fingerprint, find_duplicates
+from nodulebench.curation.hash_comparison import similarity
+from nodulebench.curation.perceptual_hash import BITS, PerceptualHash, perceptual_hash
+from nodulebench.io.dicom.volumes import read_volume
 from nodulebench.phantom.patient import Patient, follow_up, make_patient
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner

@@ -14,10 +14,10 @@ import polars as pl
 from benchmarks.candidate_findings import FIVE, PLACE, Findings
 from benchmarks.candidate_scans import series_by_name
 from benchmarks.proposals import findings_of, read_proposals
-from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.candidates import NAMES
-from nodulebench.algorithms.detectors import together
-from nodulebench.storage.csv_text import write_csv
+from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.candidates import NAMES
+from nodulebench.detection.detectors import together
+from nodulebench.io.csv_files import write_csv
 
 
 def found_in(folder: Path) -> Iterator[Findings]:

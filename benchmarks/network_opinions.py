@@ -15,12 +15,12 @@ import numpy as np
 
 from benchmarks.candidate_findings import FIVE, Case
 from benchmarks.proposals import Proposals, said
-from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.detectors import together
-from nodulebench.model.arrays import FloatArray
-from nodulebench.workflows.detect.network_finder import found_by
-from nodulebench.workflows.detect.network_judge import read_jury
-from nodulebench.workflows.detect.system import LIKELY, read_system
+from nodulebench.core.arrays import FloatArray
+from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.detectors import together
+from nodulebench.detection.network_finder import found_by
+from nodulebench.detection.network_scores import read_jury
+from nodulebench.detection.systems import LIKELY, read_system
 
 FINDER, JUDGE = "heatmap", "twoscale"
 

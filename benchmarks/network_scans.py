@@ -15,13 +15,13 @@ import polars as pl
 from benchmarks.candidate_scans import OTHER, boxed_lesion
 from benchmarks.measure import DATA
 from benchmarks.phantom_likeness import real_scans
-from nodulebench.formats.images import metaimage
-from nodulebench.formats.lidc.nodule_blocks import HU_PER_STEP, LOWEST_HU
-from nodulebench.formats.marks.luna16_csv import read_reference, write_reference
+from nodulebench.core.tables import CASES, Reference
 from nodulebench.imaging.geometry import ORIGIN_MM, SPACING_MM
 from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.model.tables import CASES, Reference
-from nodulebench.storage.csv_text import write_csv
+from nodulebench.io.csv_files import write_csv
+from nodulebench.io.images import metaimage
+from nodulebench.io.lidc.blocks import HU_PER_STEP, LOWEST_HU
+from nodulebench.io.marks.luna16 import read_reference, write_reference
 
 
 def whole_scans() -> Iterator[tuple[str, str, int | None, Volume]]:

@@ -30,11 +30,11 @@ from benchmarks.network_tables import (
     write_headline,
 )
 from benchmarks.proposals import Proposals, findings_of, kept_proposals
-from nodulebench.algorithms.candidate import Candidates
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.tables import Submission
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.tables import Submission
+from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.systems import agreed, said_by, with_places_of
 from nodulebench.phantom.patient import People
-from nodulebench.workflows.detect.system import agreed, said_by, with_places_of
 
 FIRST = 900
 """The number of the first phantom: no other benchmark has these."""

@@ -20,12 +20,12 @@ from benchmarks.candidate_findings import FIVE, Findings, joined_findings, restr
 from benchmarks.candidate_froc import DRAWS, RATES, best_on_nodules, labelled, off_nodules
 from benchmarks.candidate_scans import series_by_name
 from benchmarks.proposals import findings_of, read_proposals
-from nodulebench.formats.marks.luna16_csv import write_reference
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.tables import MARKS, Reference, Submission
+from nodulebench.io.csv_files import write_csv
+from nodulebench.io.marks.luna16 import write_reference
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.tables import MARKS, Reference, Submission
-from nodulebench.protocols import load_protocol
-from nodulebench.storage.csv_text import write_csv
 
 FINDERS = ("heatmap", "znet_unet")
 """These judge no candidates."""

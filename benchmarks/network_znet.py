@@ -14,8 +14,8 @@ import polars as pl
 from benchmarks.candidate_blocks import block_cases
 from benchmarks.candidate_findings import Case, Findings
 from benchmarks.network_tables import CHOSEN, as_submission, print_froc
-from nodulebench.model.tables import CASES, Reference, Submission
-from nodulebench.workflows.detect.network_judge import read_jury
+from nodulebench.core.tables import CASES, Reference, Submission
+from nodulebench.detection.network_scores import read_jury
 
 UNET, JUDGE, OTHER = "znet_unet", "znet", "twoscale"
 

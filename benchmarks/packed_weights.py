@@ -6,7 +6,7 @@
 import sys
 from pathlib import Path
 
-from nodulebench.algorithms.networks.weights import read_weights, write_weights
+from nodulebench.detection.networks.weights import read_weights, write_weights
 
 
 def main() -> None:

@@ -9,10 +9,10 @@ from typing import get_args
 import numpy as np
 
 from benchmarks.measure import DATA, peak_of_command
-from nodulebench.formats.dicom.volume import read_volume
-from nodulebench.imaging.lungs.lung_density import LungDensity, lung_density
-from nodulebench.imaging.lungs.segment import segment_lungs
+from nodulebench.imaging.lungs.density import LungDensity, lung_density
+from nodulebench.imaging.lungs.segmentation import segment_lungs
 from nodulebench.imaging.volume import Volume
+from nodulebench.io.dicom.volumes import read_volume
 from nodulebench.phantom.patient import People, make_patient
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner

@@ -14,15 +14,15 @@ import numpy as np
 import polars as pl
 
 from benchmarks.candidate_findings import Case, Findings, as_marks, mark_centre, nodule_shares
-from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.candidates import DETECTORS, NAMES
-from nodulebench.algorithms.classify.measured import Measured
-from nodulebench.algorithms.classify.second_look import described, judged
-from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.weight_files import classifier_of
-from nodulebench.algorithms.combine import is_near_lungs
-from nodulebench.model.arrays import BoolArray, FloatArray
-from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
+from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
+from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.candidates import DETECTORS, NAMES
+from nodulebench.detection.classifiers.false_positive_reduction import described, judged
+from nodulebench.detection.classifiers.scoring import Measured
+from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.weights import classifier_of
+from nodulebench.matching.combine import is_near_lungs
 
 CENTRE = "centre"
 """A control: the middle of the image, which knows nothing."""

@@ -31,9 +31,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from nodulebench.formats.images.metaimage import write_volume
 from nodulebench.imaging.volume import make_volume
-from nodulebench.workbench.drafts import Draft, open_drafts
+from nodulebench.io.images.metaimage import write_volume
+from nodulebench.web.viewer.drafts import Draft, open_drafts
 
 CASE, READER = "scan", "anna"
 AGAIN_S = 0.05

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import DATA
-from nodulebench.formats.dicom.volume import read_volume
-from nodulebench.imaging.lungs.segment import LEFT, RIGHT, segment_lungs
-from nodulebench.workflows.curate.curate import curate
+from nodulebench.curation.curate import curate
+from nodulebench.imaging.lungs.segmentation import LEFT, RIGHT, segment_lungs
+from nodulebench.io.dicom.volumes import read_volume
 
 LUNGS_ML = {
     "LIDC-IDRI-0003": (2811, 3087),

@@ -16,14 +16,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from builders.algorithms import algorithm_folder, images_set, small_volume
 from builders.hostile import HOSTILE
 from builders.killed_runs import KilledRuns
-from nodulebench.errors import InputError
-from nodulebench.run.contract.algorithm import read_algorithm
-from nodulebench.run.isolation.bare import Bare
-from nodulebench.run.isolation.choose import ISOLATIONS, choose_isolation
-from nodulebench.run.isolation.sandbox import Isolation
-from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.run.slot import CaseRun, open_slot
-from nodulebench.workflows.run.run import RunChoice, run_algorithm
+from nodulebench.core.errors import InputError
+from nodulebench.runner.contract.algorithm import read_algorithm
+from nodulebench.runner.isolation.bare import Bare
+from nodulebench.runner.isolation.choose import ISOLATIONS, choose_isolation
+from nodulebench.runner.isolation.sandbox import Isolation
+from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
+from nodulebench.runner.run import RunChoice, run_algorithm
+from nodulebench.runner.slot import CaseRun, open_slot
 
 CASES, REPEATS, KILLS = 10_000, 100, 50
 FAST = """#!/usr/bin/python3 -I

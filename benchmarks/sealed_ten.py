@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from builders.sealed_study import StudyDesk, made_up_study
-from nodulebench.workflows.compare.compare import ComparisonChoice
-from nodulebench.workflows.compare.files import compare_folder
-from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
-from nodulebench.workflows.custody.kept.report import compare_kept
-from nodulebench.workflows.evaluate.files import evaluate_files
+from nodulebench.custody.evaluate_roster import evaluate_roster
+from nodulebench.custody.study_reports import compare_kept
+from nodulebench.evaluation.comparison.compare import ComparisonChoice
+from nodulebench.evaluation.comparison.service import compare_folder
+from nodulebench.evaluation.service import evaluate_files
 
 REUSE = '\n[reuse]\nlooks_per_developer = 9\nfeedback = "figures"\n'
 PROTOCOL, ALGORITHMS = "nifdc-2022", 10

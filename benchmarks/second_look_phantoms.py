@@ -20,12 +20,12 @@ from benchmarks.candidate_phantoms import one_phantom
 from benchmarks.candidate_tables import combined
 from benchmarks.fold_weights import SECOND_LOOK, examples_from, learnt_from
 from benchmarks.proposals import Proposals, findings_of, kept_proposals
-from nodulebench.algorithms.candidates import NAMES
-from nodulebench.algorithms.classify import second_look
-from nodulebench.algorithms.classify.training import Examples
-from nodulebench.formats.lidc.nodule_blocks import FOLDS
+from nodulebench.detection.candidates import NAMES
+from nodulebench.detection.classifiers import false_positive_reduction as second_look
+from nodulebench.detection.classifiers.training import Examples
+from nodulebench.detection.train_classifier import train_on
+from nodulebench.io.lidc.blocks import FOLDS
 from nodulebench.phantom.patient import People
-from nodulebench.workflows.detect.train import train_on
 
 LEARNT, JUDGED = range(950, 956), range(956, 962)
 """Numbers of phantoms; no table has any of them."""

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from nodulebench.formats.images.metaimage import write_volume
 from nodulebench.imaging.volume import make_volume
-from nodulebench.workbench.app import workbench_app
-from nodulebench.workbench.door import LOOPBACK, Door, listening
-from nodulebench.workbench.room import open_room
+from nodulebench.io.images.metaimage import write_volume
+from nodulebench.web.viewer.app import workbench_app
+from nodulebench.web.viewer.door import LOOPBACK, Door, listening
+from nodulebench.web.viewer.session import open_room
 
 SIDE, SPACING_MM = 512, (0.7, 0.7, 1.0)
 BALL_MM, RADIUS_MM = (120.0, 150.0), 6.0

@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.classifier_folds import reliability, told_of
 from benchmarks.fold_weights import learnt_from
 
-from nodulebench.algorithms.candidates import NAMES
-from nodulebench.model.arrays import FloatArray
+from nodulebench.core.arrays import FloatArray
+from nodulebench.detection.candidates import NAMES
 
 PICTURE = Path(__file__).parents[1] / "pictures" / "candidates-calibration.svg"
 LEFT, TOP, SIDE, GAP, BARS = 64, 16, 300, 34, 110

@@ -17,9 +17,9 @@ from benchmarks.candidate_findings import FIVE, joined_findings
 from benchmarks.candidate_tables import Judged, judge_all, nodules_to_find
 from benchmarks.measure import DATA
 
-from nodulebench.formats.lidc.nodule_blocks import read_blocks
+from nodulebench.evaluation.patches import png
 from nodulebench.imaging.volume import Volume
-from nodulebench.workflows.evaluate.cut_patches import png
+from nodulebench.io.lidc.blocks import read_blocks
 
 PICTURE = Path(__file__).parents[1] / "pictures" / "candidates-missed.svg"
 FOLDS = tuple(range(2, 10))

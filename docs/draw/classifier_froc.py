@@ -12,7 +12,7 @@ from benchmarks.candidate_findings import FIVE
 from benchmarks.candidate_froc import froc_of, scans_found
 from benchmarks.candidate_tables import combined
 
-from nodulebench.model.results import Curve
+from nodulebench.core.results import Curve
 
 PICTURE = Path(__file__).parents[1] / "pictures" / "candidates-froc.svg"
 LEFT, TOP, WIDTH, HEIGHT = 56, 16, 520, 300

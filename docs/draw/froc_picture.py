@@ -9,10 +9,10 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.language import language
-from nodulebench.pages.svg import on_paper
-from nodulebench.report.sections.results.curves import by_curve, froc_charts
-from nodulebench.workflows.evaluate.result_folder import read_document
+from nodulebench.evaluation.result_folder import read_document
+from nodulebench.i18n.translator import language
+from nodulebench.report.pages.svg import on_paper
+from nodulebench.report.sections.curves import by_curve, froc_charts
 
 
 def froc_picture(result: Path) -> str:

@@ -16,9 +16,9 @@ from benchmarks.network_systems import seen_blocks, systems_on
 from benchmarks.network_tables import HEADLINE
 from docs.draw.candidate_pictures import CAPTION, GAP, TILE, TILES, TITLE, tile
 
-from nodulebench.formats.lidc.nodule_blocks import read_blocks
-from nodulebench.model.tables import PLACE
-from nodulebench.workflows.detect.train import diameters
+from nodulebench.core.tables import PLACE
+from nodulebench.detection.train_classifier import diameters
+from nodulebench.io.lidc.blocks import read_blocks
 
 PICTURE = Path(__file__).parents[1] / "pictures" / "networks-failures.svg"
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.formats.images.case_images import read_case
 from nodulebench.imaging.volume import Volume, to_patient_axes
+from nodulebench.io.images.case_images import read_case
 from nodulebench.phantom.patient import NodulePlan, make_patient
 from nodulebench.phantom.scan import PhantomScan, scan_patient
 from nodulebench.phantom.scanner import Scanner

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from nodulebench.pages.svg import label, on_paper
-from nodulebench.report.drawing.axes import Axis, nice_ticks
-from nodulebench.report.drawing.styles import Dot
-from nodulebench.report.drawing.svg import HEIGHT, LEFT, TOP, WIDTH, plot
+from nodulebench.report.charts.axes import Axis, nice_ticks
+from nodulebench.report.charts.styles import Dot
+from nodulebench.report.charts.svg import HEIGHT, LEFT, TOP, WIDTH, plot
+from nodulebench.report.pages.svg import label, on_paper
 
 PAGE = Path(__file__).parents[1] / "explanation" / "readers-as-algorithms.md"
 PICTURE = Path(__file__).parents[1] / "pictures" / "readers-as-algorithms.svg"

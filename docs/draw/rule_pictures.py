@@ -11,8 +11,8 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench import RULES, Labels, Reference, RuleChoice, Submission, TestProtocol, label_marks
-from nodulebench.model.labels import LABEL_NAMES
-from nodulebench.model.tables import CASES, MARK_SLICES, MARKS, NODULE_SLICES, NODULES
+from nodulebench.core.labels import LABEL_NAMES
+from nodulebench.core.tables import CASES, MARK_SLICES, MARKS, NODULE_SLICES, NODULES
 
 PICTURES = Path(__file__).parents[1] / "pictures"
 PANEL, PANEL_HEIGHT, CAPTION = 160, 124, 42

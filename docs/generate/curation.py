@@ -3,10 +3,10 @@
 import inspect
 
 from generate.markdown import code, field_meanings, table
-from nodulebench.curate.examine.checks import CHECKS
-from nodulebench.curate.examine.limits import Limits
-from nodulebench.curate.known.duplicates import DUPLICATE_CODES
-from nodulebench.language import english
+from nodulebench.curation.admission.checks import CHECKS
+from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.duplicates import DUPLICATE_CODES
+from nodulebench.i18n.translator import english
 
 
 def curation_page() -> str:

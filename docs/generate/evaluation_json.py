@@ -6,9 +6,12 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from generate.markdown import allowed, code, docstring_body, field_meanings, table
-from nodulebench.model import notice, plan, protocol, results
-from nodulebench.model.documents import comparison, evaluation, named, summaries
-from nodulebench.model.documents.evaluation import document_reader
+from nodulebench.core import notices as notice
+from nodulebench.core import plans as plan
+from nodulebench.core import protocol, results
+from nodulebench.core.documents import comparison, evaluation, named
+from nodulebench.core.documents import records as summaries
+from nodulebench.core.documents.evaluation import document_reader
 
 RECORDS = (comparison, evaluation, named, notice, plan, protocol, results, summaries)
 """The modules that hold the records of a document."""

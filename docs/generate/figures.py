@@ -4,9 +4,9 @@ import inspect
 
 from generate.markdown import code, docstring_body, table
 from nodulebench import FIGURES, TestProtocol
+from nodulebench.evaluation.extras import TABLE_NAMES
 from nodulebench.metrics import CURVES, Figure, facts_of, meaning_of
-from nodulebench.metrics.figure import Ratio
-from nodulebench.workflows.evaluate.extras import TABLE_NAMES
+from nodulebench.metrics.metric import Ratio
 
 DIRECTION = {True: "higher", False: "lower", None: "neither"}
 

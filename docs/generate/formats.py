@@ -2,8 +2,8 @@
 
 from generate.markdown import code, docstring_body, table
 from nodulebench import FORMATS
-from nodulebench.formats import Format
-from nodulebench.workflows.known_formats import ABILITIES
+from nodulebench.evaluation.known_formats import ABILITIES
+from nodulebench.io.formats import Format
 
 
 def formats_page() -> str:

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from generate.markdown import allowed, code, docstring_body, docstring_section, table
 from nodulebench import RULES
-from nodulebench.language.en.names import RULES_FOR_USES
+from nodulebench.i18n.en.names import RULES_FOR_USES
 
 
 def mark_rules_page() -> str:

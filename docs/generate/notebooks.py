@@ -15,11 +15,11 @@ from typing import Any
 from unittest.mock import patch
 
 from generate.markdown import fence
-from nodulebench.client import Client
-from nodulebench.errors import InputError
-from nodulebench.portal.demo import fill, token_for_programs
-from nodulebench.portal.site import Settings, Site
-from nodulebench.workflows.demo import DemoChoice
+from nodulebench.core.errors import InputError
+from nodulebench.demo import DemoChoice
+from nodulebench.web.client import Client
+from nodulebench.web.portal.demo import fill, token_for_programs
+from nodulebench.web.portal.site import Settings, Site
 
 _TINY = DemoChoice(phantoms=2, matrix=48, slice_mm=5.0, types=("solid",), processes=1)
 _ENTRIES, _LONGEST_S = 5, 300.0

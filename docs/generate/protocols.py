@@ -8,8 +8,8 @@ from pydantic import BaseModel
 
 from generate.markdown import allowed, code, docstring_body, fence, field_meanings, table
 from nodulebench import TestProtocol, load_protocol
-from nodulebench.model import protocol
-from nodulebench.protocols import NAMES
+from nodulebench.core import protocol
+from nodulebench.core.protocols import NAMES
 
 
 def protocol_fields_page() -> str:
@@ -72,7 +72,7 @@ def published_protocols_page() -> str:
 
 def _published(name: str) -> str:
     found = load_protocol(name)
-    text = files("nodulebench.protocols").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    text = files("nodulebench.core.protocols").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     return "\n\n".join(
         [
             f"## {name}",

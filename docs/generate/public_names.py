@@ -17,7 +17,7 @@ from generate.markdown import (
     table,
     type_name,
 )
-from nodulebench.registry import Registry
+from nodulebench.core.registry import Registry
 
 PAGES_OF_REGISTRIES = {"RULES": "mark-rules", "FIGURES": "figures", "FORMATS": "formats"}
 

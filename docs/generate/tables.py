@@ -1,9 +1,9 @@
 """TABLES -> the page of tables and their columns."""
 
 from generate.markdown import code, table
-from nodulebench.model.documents.misses import FALSE_POSITIVES, MISSES
-from nodulebench.model.schema import Column, TableSchema
-from nodulebench.model.tables import TABLES
+from nodulebench.core.documents.error_tables import FALSE_POSITIVES, MISSES
+from nodulebench.core.schema import Column, TableSchema
+from nodulebench.core.tables import TABLES
 
 
 def tables_page() -> str:

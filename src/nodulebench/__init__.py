@@ -8,23 +8,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedError
-    from nodulebench.formats import FORMATS, read_cases, read_reference, read_submission
-    from nodulebench.library.compare import Compared, compare
-    from nodulebench.library.evaluate import evaluate, evaluate_files
-    from nodulebench.library.froc import Froc, froc
-    from nodulebench.library.picture import Picture
-    from nodulebench.library.result import Result
-    from nodulebench.match import label_marks
-    from nodulebench.match.rules import RULES
+    from nodulebench.api.compare import Compared, compare
+    from nodulebench.api.evaluate import evaluate, evaluate_files
+    from nodulebench.api.froc import Froc, froc
+    from nodulebench.api.picture import Picture
+    from nodulebench.api.results import Result
+    from nodulebench.core.errors import InputError, NoduleBenchError, Problem, UndefinedError
+    from nodulebench.core.labels import Labels
+    from nodulebench.core.protocol import RuleChoice, TestProtocol
+    from nodulebench.core.protocols import load_protocol
+    from nodulebench.core.results import Curve, Estimate, Evaluation
+    from nodulebench.core.tables import Reference, Submission
+    from nodulebench.evaluation.result_folder import write_evaluation
+    from nodulebench.evaluation.verify.conformance import run_conformance
+    from nodulebench.io.formats import FORMATS, read_cases, read_reference, read_submission
+    from nodulebench.matching import label_marks
+    from nodulebench.matching.rules import RULES
     from nodulebench.metrics import FIGURES
-    from nodulebench.model.labels import Labels
-    from nodulebench.model.protocol import RuleChoice, TestProtocol
-    from nodulebench.model.results import Curve, Estimate, Evaluation
-    from nodulebench.model.tables import Reference, Submission
-    from nodulebench.protocols import load_protocol
-    from nodulebench.workflows.evaluate.result_folder import write_evaluation
-    from nodulebench.workflows.verify.conformance import run_conformance
 
 __version__ = "0.2.0"
 
@@ -63,35 +63,35 @@ __all__ = [
 
 _HOME = {
     "FIGURES": "metrics",
-    "FORMATS": "formats",
-    "RULES": "match.rules",
-    "Compared": "library.compare",
-    "Curve": "model.results",
-    "Estimate": "model.results",
-    "Evaluation": "model.results",
-    "Froc": "library.froc",
-    "InputError": "errors",
-    "Labels": "model.labels",
-    "NoduleBenchError": "errors",
-    "Picture": "library.picture",
-    "Problem": "errors",
-    "Reference": "model.tables",
-    "Result": "library.result",
-    "RuleChoice": "model.protocol",
-    "Submission": "model.tables",
-    "TestProtocol": "model.protocol",
-    "UndefinedError": "errors",
-    "compare": "library.compare",
-    "evaluate": "library.evaluate",
-    "evaluate_files": "library.evaluate",
-    "froc": "library.froc",
-    "label_marks": "match",
-    "load_protocol": "protocols",
-    "read_cases": "formats",
-    "read_reference": "formats",
-    "read_submission": "formats",
-    "run_conformance": "workflows.verify.conformance",
-    "write_evaluation": "workflows.evaluate.result_folder",
+    "FORMATS": "io.formats",
+    "RULES": "matching.rules",
+    "Compared": "api.compare",
+    "Curve": "core.results",
+    "Estimate": "core.results",
+    "Evaluation": "core.results",
+    "Froc": "api.froc",
+    "InputError": "core.errors",
+    "Labels": "core.labels",
+    "NoduleBenchError": "core.errors",
+    "Picture": "api.picture",
+    "Problem": "core.errors",
+    "Reference": "core.tables",
+    "Result": "api.results",
+    "RuleChoice": "core.protocol",
+    "Submission": "core.tables",
+    "TestProtocol": "core.protocol",
+    "UndefinedError": "core.errors",
+    "compare": "api.compare",
+    "evaluate": "api.evaluate",
+    "evaluate_files": "api.evaluate",
+    "froc": "api.froc",
+    "label_marks": "matching",
+    "load_protocol": "core.protocols",
+    "read_cases": "io.formats",
+    "read_reference": "io.formats",
+    "read_submission": "io.formats",
+    "run_conformance": "evaluation.verify.conformance",
+    "write_evaluation": "evaluation.result_folder",
 }
 """Public name -> the module it is loaded from."""
 

@@ -15,9 +15,9 @@ import pytest
 from scipy.optimize import brentq
 
 from builders import plain_luna16
-from nodulebench.workflows.compare.compare import AlgorithmComparison, ComparisonChoice
-from nodulebench.workflows.compare.files import compare_folder
-from nodulebench.workflows.evaluate.files import evaluate_files
+from nodulebench.evaluation.comparison.compare import AlgorithmComparison, ComparisonChoice
+from nodulebench.evaluation.comparison.service import compare_folder
+from nodulebench.evaluation.service import evaluate_files
 
 DEEPLUNG, RES18 = "deeplung_dpn26_888", "res18_focal_fold9"
 BOOTSTRAPS = 200

@@ -18,12 +18,12 @@ from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 
 from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
-from nodulebench.curate.examine.admission import Examined, examine
-from nodulebench.curate.examine.limits import Limits
-from nodulebench.formats.dicom.series import group_series
-from nodulebench.formats.dicom.slices import NoSlices, read_slices
-from nodulebench.run.engines.local import LocalEngine
-from nodulebench.workflows.curate.curate import curate
+from nodulebench.core.executors.local import LocalEngine
+from nodulebench.curation.admission.examine import Examined, examine
+from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.curate import curate
+from nodulebench.io.dicom.series import group_series
+from nodulebench.io.dicom.slices import NoSlices, read_slices
 
 DATA = TEST_DATA / "ct"
 SCAN, COMPRESSED = "LIDC-IDRI-0001", "NLST-101287"

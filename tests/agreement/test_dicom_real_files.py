@@ -17,12 +17,12 @@ import pytest
 from builders.dicom import CHECKED, complaints, needs
 from builders.words import sentences
 from conftest import TEST_DATA
-from nodulebench.formats import FORMATS, read_cases, read_submission
-from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner
-from nodulebench.formats.readings import read_readings
+from nodulebench.core.readings import CHARACTERISTICS, Readings
 from nodulebench.imaging.geometry import geometries
-from nodulebench.imaging.outline_pixels import voxels_of
-from nodulebench.model.findings import CHARACTERISTICS, Readings
+from nodulebench.imaging.rasters import voxels_of
+from nodulebench.io.dicom.drawn_outlines import drawn_by_owner
+from nodulebench.io.formats import FORMATS, read_cases, read_submission
+from nodulebench.io.readings import read_readings
 from nodulebench.reference.build import build_reference
 
 pytest.importorskip("pydicom")
@@ -58,8 +58,8 @@ def lidc(tmp_path_factory: pytest.TempPathFactory) -> tuple[Readings, pl.DataFra
         content = held.extractfile(member)
         assert content is not None
         (folder / "reading.xml").write_bytes(content.read())
-    from nodulebench.formats.lidc.pixel_readings import pixel_readings
-    from nodulebench.formats.lidc.xml import read_lidc_files
+    from nodulebench.io.lidc.readings import pixel_readings
+    from nodulebench.io.lidc.xml_reader import read_lidc_files
 
     files = read_lidc_files(folder / "reading.xml")
     return pixel_readings("lidc", files.readings, cases), cases

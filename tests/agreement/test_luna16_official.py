@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nodulebench.formats.marks import luna16_csv
-from nodulebench.model.protocol import TestProtocol
-from nodulebench.model.results import Estimate, RuleResult
-from nodulebench.model.tables import Reference
-from nodulebench.protocols import load_protocol
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import with_options
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.results import Estimate, RuleResult
+from nodulebench.core.tables import Reference
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.service import with_options
+from nodulebench.io.marks import luna16 as luna16_csv
 
 RATES = ("0.125", "0.25", "0.5", "1", "2", "4", "8")
 SUBMISSIONS = {

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nodulebench.model.documents.comparison import GroupSummary
+from nodulebench.core.documents.comparison import GroupSummary
 from nodulebench.statistics.anova import one_way_anova, unpaired_t
 
 ALGORITHMS = 10

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nodulebench.workflows.annotate.observer.files import select_files
+from nodulebench.annotation.observer_study.service import select_files
 
 
 def test_a_quarter_per_scan_of_a_public_submission_is_222_marks(

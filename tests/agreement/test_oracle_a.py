@@ -11,11 +11,11 @@ import pytest
 
 from builders.jafroc import wafroc_of_workbook
 from builders.tables import Case, case, cohort, false_mark, mark, nodule
-from nodulebench.formats.marks.jafroc_xlsx import write_cohorts
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.io.marks.jafroc import write_cohorts
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.agreement import kappa
 from nodulebench.metrics.lroc import lroc_curve
-from nodulebench.model.cohort import LabelledCohort
 
 
 def abnormal(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.workflows.evaluate.files import evaluate_files
+from nodulebench.evaluation.service import evaluate_files
 
 
 @pytest.fixture(scope="module")

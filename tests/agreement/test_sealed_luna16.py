@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import POLICY, SECRET
-from nodulebench.storage.signature import new_key
-from nodulebench.workflows.custody.bundle import write_bundle
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
-from nodulebench.workflows.custody.seal import SealOrder, seal_bundle
-from nodulebench.workflows.custody.unseal import open_result
-from nodulebench.workflows.evaluate.files import evaluate_files
+from nodulebench.custody.bundle import write_bundle
+from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.seal import SealOrder, seal_bundle
+from nodulebench.custody.unseal import open_result
+from nodulebench.evaluation.service import evaluate_files
+from nodulebench.security.signatures import new_key
 
 pytest.importorskip("cryptography")
 

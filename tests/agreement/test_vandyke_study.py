@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nodulebench.model.arrays import BoolArray, FloatArray
-from nodulebench.statistics.auc import compare_auc
+from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.statistics.delong import compare_auc
 from nodulebench.statistics.mrmc import Components, components, obuchowski_rockette, one_treatment
 from nodulebench.statistics.reader_figures import ReaderFigures, figures_from_ratings
 from nodulebench.statistics.sample_size.readers import reader_study_power, size_for_reader_study

@@ -19,12 +19,12 @@ from benchmarks.proposals import findings_of, kept_proposals, said
 
 from builders.lung_scenes import ball, lung_with, world
 from builders.tables import case, nodule, reference
-from nodulebench.algorithms.candidate import Candidates, no_candidates
-from nodulebench.algorithms.candidates import NAMES
-from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.detectors import candidates_of
-from nodulebench.imaging.lungs.segment import Lungs
+from nodulebench.detection.candidate import Candidates, no_candidates
+from nodulebench.detection.candidates import NAMES
+from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.detectors import candidates_of
+from nodulebench.detection.scan import Chest
+from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import make_volume
 
 

@@ -1,9 +1,9 @@
 from benchmarks.detector_relations import cell, rows
 
 from builders.made_up_chest import faithful, made_up_chest, without_origin
-from nodulebench.algorithms.candidates import NAMES
-from nodulebench.model.notice import Notice
-from nodulebench.robustness.relations import RelationVerdict
+from nodulebench.core.notices import Notice
+from nodulebench.detection.candidates import NAMES
+from nodulebench.runner.robustness.relations import RelationVerdict
 
 FAULTY = {"largecad", "subsolidcad"}
 

@@ -6,8 +6,8 @@ import pytest
 from benchmarks.candidate_blocks import block_cases
 
 from builders.places import TEST_DATA
-from nodulebench.algorithms.detectors import candidates_of
-from nodulebench.workflows.detect.train import hits
+from nodulebench.detection.detectors import candidates_of
+from nodulebench.detection.train_classifier import hits
 
 BLOCKS = 8
 FOLD = 2

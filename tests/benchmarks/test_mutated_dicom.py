@@ -8,9 +8,9 @@ from benchmarks.fuzz_dicom import encodings, mutated, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodulebench.formats.dicom.header import SeriesHeader
-from nodulebench.formats.dicom.volume import write_volume
 from nodulebench.imaging.volume import make_volume
+from nodulebench.io.dicom.header import SeriesHeader
+from nodulebench.io.dicom.volumes import write_volume
 
 
 @pytest.fixture(scope="module")

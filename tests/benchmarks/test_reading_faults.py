@@ -3,8 +3,8 @@
 import pytest
 from benchmarks.reading_faults import interrupted, judged, reading_folder, stands
 
-from nodulebench.workbench.drafts import Edit, open_drafts
-from nodulebench.workbench.finding import Finding
+from nodulebench.web.viewer.drafts import Edit, open_drafts
+from nodulebench.web.viewer.findings import Finding
 
 pytest.importorskip("fastapi", reason="needs the reading room")
 

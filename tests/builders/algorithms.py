@@ -82,7 +82,7 @@ def small_volume(value: int = 0) -> Volume:
 
 def images_set(folder: Path, cases: int = 3) -> Path:
     """A folder with images of so many small cases, whose voxels tell them apart."""
-    from nodulebench.formats.images import metaimage
+    from nodulebench.io.images import metaimage
 
     (folder / "images").mkdir(parents=True)
     for number in range(cases):

@@ -5,15 +5,15 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.annotate.people import PROGRAM, Person, Roster, Team
-from nodulebench.annotate.process import actions
-from nodulebench.annotate.process.events import Event
-from nodulebench.annotate.process.log import act, annotation_log
-from nodulebench.annotate.process.workflow import Workflow
-from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
-from nodulebench.model.tables import CASES
-from nodulebench.storage.event_log.indexed import IndexedLog
-from nodulebench.storage.event_log.store import Stored
+from nodulebench.annotation.people import PROGRAM, Person, Roster, Team
+from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
+from nodulebench.annotation.workflow import actions
+from nodulebench.annotation.workflow.events import Event
+from nodulebench.annotation.workflow.log import act, annotation_log
+from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.core.tables import CASES
+from nodulebench.security.event_log.index import IndexedLog
+from nodulebench.security.event_log.store import Stored
 
 
 def drawn(name: str, *boxes: tuple[int, float, float, float], type: str | None = None) -> Any:  # noqa: A002

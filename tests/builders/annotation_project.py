@@ -5,13 +5,8 @@ from pathlib import Path
 
 from builders.annotation import small_cases, two_teams
 from builders.tables import Slice, case, mark, submission
-from nodulebench.annotate.people import Roster
-from nodulebench.annotate.process.events import Event
-from nodulebench.annotate.process.rules import NIFDC
-from nodulebench.formats.marks.nifdc_csv import write_marks
-from nodulebench.storage.json_text import write_json
-from nodulebench.storage.keys.person_key import new_person_key
-from nodulebench.workflows.annotate.desk import (
+from nodulebench.annotation.people import Roster
+from nodulebench.annotation.project import (
     CASES,
     PROJECT,
     Desk,
@@ -22,7 +17,12 @@ from nodulebench.workflows.annotate.desk import (
     open_project,
     step_of,
 )
-from nodulebench.workflows.annotate.reviewer_draw import draw_reviewer, open_batch
+from nodulebench.annotation.reviewers import draw_reviewer, open_batch
+from nodulebench.annotation.workflow.events import Event
+from nodulebench.annotation.workflow.rules import NIFDC
+from nodulebench.io.json_files import write_json
+from nodulebench.io.marks.nifdc import write_marks
+from nodulebench.security.keys import new_person_key
 
 SHARED, LONE, MISSED = Slice(3, 50, 50, 8, 8), Slice(9, 20, 20, 6, 6), Slice(15, 80, 80, 6, 6)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from builders.lung_scenes import LUNG_HU, ball, rod
 from builders.tables import case, nodule, reference
-from nodulebench.formats.marks.luna16_csv import write_reference
+from nodulebench.io.marks.luna16 import write_reference
 
 SHAPE = (40, 40, 40)
 PLACE = (20.0, 18.0, 14.0)

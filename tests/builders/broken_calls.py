@@ -19,12 +19,12 @@ from typing import Any
 from builders.broken_desks import SCORED
 from builders.broken_jobs import CARELESS, OPEN, SENT
 from nodulebench.cli import main as nodulebench_main
-from nodulebench.errors import InputError
-from nodulebench.storage.keys.person_key import read_private_key
-from nodulebench.storage.staging import UNFINISHED
-from nodulebench.storage.vault import person_secret, read_key_file
-from nodulebench.workflows.custody.sealed_set import open_sealed
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.core.errors import InputError
+from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.io.atomic import UNFINISHED
+from nodulebench.security.keys import read_private_key
+from nodulebench.security.vault import person_secret, read_key_file
 
 ARCHIVE, RECEIVED = Path("archive"), Path("received")
 ORIGINALS: dict[str, Callable[..., Any]] = {}
@@ -48,17 +48,17 @@ def exit_code(command: str) -> int:
 
 
 def _fetch_from_archive() -> None:
-    import nodulebench.workflows.curate.receive as workflow
+    import nodulebench.curation.receive as workflow
 
     workflow.client_of = lambda *_: ArchiveClient()  # type: ignore[assignment]
 
 
 def _cut_here() -> None:
     """Cut the examples of a job once, in this process, as its command asks for."""
-    import nodulebench.workflows.detect.examples as module
+    import nodulebench.detection.examples as module
 
     worked = module._worked
-    name = "nodulebench.workflows.detect.examples._worked"
+    name = "nodulebench.detection.examples._worked"
     ORIGINALS.setdefault(name, lambda *given: [*worked(*given)])
     _keep(module, "_worked")
 
@@ -71,8 +71,8 @@ def _keep_scans() -> None:
 
 
 def _make_small_demo() -> None:
-    import nodulebench.workflows.demo as module
-    from nodulebench.protocols import load_protocol
+    import nodulebench.demo as module
+    from nodulebench.core.protocols import load_protocol
 
     _keep_scans()
     for name in ("_make", "_read"):
@@ -99,7 +99,7 @@ def _keep(module: Any, name: str) -> None:
 
 def listen() -> int:
     """Keep every file of an archive as a listener does that is sent it; 1 if one is refused."""
-    from nodulebench.curate.intake.listen import _stored
+    from nodulebench.curation.listen import _stored
 
     refused = []
     for sent in sent_objects():

@@ -75,7 +75,7 @@ def make_readings(folder: Path) -> None:
     """What readers drew, a truth with an earlier scan, and CT slices that name their patients."""
     from builders.identified_slice import identified_slice
     from builders.readings import block, read, readings
-    from nodulebench.formats.findings_tables import write_findings
+    from nodulebench.io.findings_tables import write_findings
 
     four = ("1", "2", "3", "4")
     folder.mkdir(parents=True)
@@ -128,7 +128,7 @@ def make_blocks(folder: Path) -> None:
 def make_chest(folder: Path) -> None:
     """A scan of a small chest, and a program that marks the same place in any."""
     from builders.made_up_chest import made_up_chest
-    from nodulebench.formats.images.metaimage import write_volume
+    from nodulebench.io.images.metaimage import write_volume
 
     folder.mkdir(parents=True)
     write_volume(made_up_chest(), folder / "chest.mhd")
@@ -139,7 +139,7 @@ def make_chest(folder: Path) -> None:
 def make_algorithm(folder: Path) -> None:
     """An algorithm in a folder, two small scans for it, and the key of its developer."""
     from builders.algorithms import algorithm_folder, images_set
-    from nodulebench.storage.keys.person_key import new_person_key
+    from nodulebench.security.keys import new_person_key
 
     algorithm_folder(folder / "my_cad")
     new_person_key(folder / "dev")
@@ -148,9 +148,9 @@ def make_algorithm(folder: Path) -> None:
 
 def make_network(folder: Path) -> None:
     """A scan, candidates in it, and a network that has learnt nothing."""
-    from nodulebench.algorithms.networks import NETWORKS
-    from nodulebench.algorithms.networks.card import Card
-    from nodulebench.algorithms.networks.weights import write_weights
+    from nodulebench.detection.networks import NETWORKS
+    from nodulebench.detection.networks.cards import Card
+    from nodulebench.detection.networks.weights import write_weights
 
     make_chest(folder)
     (folder / "candidates.csv").write_text(CANDIDATES)
@@ -165,7 +165,7 @@ def make_observers(folder: Path) -> None:
     """Marks that readers judge and what they said, an exam, and ratings of two ways of reading."""
     from builders.annotation import small_cases
     from builders.tables import Slice, case, mark, nodule, reference, submission
-    from nodulebench.formats.marks.nifdc_csv import write_marks, write_reference
+    from nodulebench.io.marks.nifdc import write_marks, write_reference
 
     make_desk(folder)
     small_cases("a").write_csv(folder / "cases.csv")
@@ -194,7 +194,7 @@ def make_panel(folder: Path, *, has_keys: bool = False) -> None:
     import polars as pl
 
     from builders.annotation_project import LONE, MISSED, SHARED, Panel
-    from nodulebench.storage.keys.person_key import new_person_key
+    from nodulebench.security.keys import new_person_key
 
     folder.mkdir(parents=True)
     panel = Panel(folder, has_keys).start("a", "b")
@@ -223,7 +223,7 @@ def make_panel(folder: Path, *, has_keys: bool = False) -> None:
 
 def make_keyed_panel(folder: Path) -> None:
     """The same, where everybody has a key."""
-    from nodulebench.storage.keys.person_key import new_person_key
+    from nodulebench.security.keys import new_person_key
 
     make_panel(folder, has_keys=True)
     new_person_key(folder / "new")

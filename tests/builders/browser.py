@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from nodulebench.language import LanguageName
-from nodulebench.workbench.app import workbench_app
-from nodulebench.workbench.door import LOOPBACK, Door, listening
-from nodulebench.workbench.room import Room, open_room
+from nodulebench.i18n.translator import LanguageName
+from nodulebench.web.viewer.app import workbench_app
+from nodulebench.web.viewer.door import LOOPBACK, Door, listening
+from nodulebench.web.viewer.session import Room, open_room
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 QUIET = (

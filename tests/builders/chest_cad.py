@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE, uid_from
-from nodulebench.formats.dicom.series import Series
+from nodulebench.io.dicom.header import CT_IMAGE_STORAGE, uid_from
+from nodulebench.io.dicom.series import Series
 
 CHEST_CAD_SR = "1.2.840.10008.5.1.4.1.1.88.65"
 DCM = {

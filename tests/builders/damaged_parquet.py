@@ -81,8 +81,8 @@ def read_directly(folder: Path) -> None:
 
 def check_alone(folder: Path) -> None:
     """What the portal and other platforms do with files of participants."""
-    from nodulebench.model.tables import CASES
-    from nodulebench.workflows.check.check import check_alone
+    from nodulebench.core.tables import CASES
+    from nodulebench.evaluation.check.service import check_alone
 
     cases = CASES.arrange(pl.DataFrame({"case_id": [CASE]}))
     for name, files in sent_folders().items():
@@ -94,9 +94,9 @@ def check_alone(folder: Path) -> None:
 def collect_output(folder: Path) -> None:
     """What ``run`` does with the output of an algorithm under test."""
     from builders.algorithms import small_volume
-    from nodulebench.model.algorithm import RunContract, RunOutput
-    from nodulebench.run.contract.collect import OutputRefusedError
-    from nodulebench.run.contract.marks import read_output
+    from nodulebench.core.algorithm import RunContract, RunOutput
+    from nodulebench.io.untrusted_files import OutputRefusedError
+    from nodulebench.runner.contract.output import read_output
 
     for name, files in sent_folders().items():
         taken = write_files(folder / name, files)
@@ -134,8 +134,8 @@ def leave_to_worker(folder: Path) -> None:
     from sqlalchemy import select
 
     from builders.portal import make_person, make_tiny_benchmark, open_site, work_off
-    from nodulebench.portal.entries import received, submit
-    from nodulebench.portal.store.tables import Job
+    from nodulebench.web.portal.database.models import Job
+    from nodulebench.web.portal.submissions.service import received, submit
 
     site = open_site(folder)
     benchmark = make_tiny_benchmark(site, make_person(site, "olga", "organiser"))

@@ -3,13 +3,13 @@
 import numpy as np
 import polars as pl
 
-from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner
+from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
+from nodulebench.core.tables import CASES
 from nodulebench.imaging.geometry import Geometry, geometries, geometry_columns
-from nodulebench.imaging.outline_pixels import voxels_of
 from nodulebench.imaging.outlines import outline_text
+from nodulebench.imaging.rasters import voxels_of
 from nodulebench.imaging.trace import trace_outlines
-from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
-from nodulebench.model.tables import CASES
+from nodulebench.io.dicom.drawn_outlines import drawn_by_owner
 
 Voxels = set[tuple[int, int, int]]
 TILT = np.array([[1.0, 0, 0], [0, 0.96, -0.28], [0, 0.28, 0.96]])

@@ -4,14 +4,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
-from nodulebench.model.plan import AcceptanceCriteria, Criterion
-from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
-from nodulebench.workflows.compare.compare import ComparisonChoice
-from nodulebench.workflows.compare.files import compare_folder
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.result_folder import write_evaluation
-from nodulebench.workflows.plan.freeze import freeze_plan
-from nodulebench.workflows.plan.judge import evaluated_under
+from nodulebench.core.plans import AcceptanceCriteria, Criterion
+from nodulebench.core.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
+from nodulebench.evaluation.comparison.compare import ComparisonChoice
+from nodulebench.evaluation.comparison.service import compare_folder
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.plans.freeze import freeze_plan
+from nodulebench.evaluation.plans.verdict import evaluated_under
+from nodulebench.evaluation.result_folder import write_evaluation
 
 PROTOCOL = TestProtocol(
     name="small",

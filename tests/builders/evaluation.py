@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 from builders.sentences import sentence
-from nodulebench.model.notice import Notice
-from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
-from nodulebench.model.results import (
+from nodulebench.core.notices import Notice
+from nodulebench.core.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
+from nodulebench.core.results import (
     AlgorithmResult,
     Curve,
     Estimate,

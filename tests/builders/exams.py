@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from builders.reading import BALL_MM
-from nodulebench.workbench.exam import Exam, exam_of
+from nodulebench.web.viewer.exam import Exam, exam_of
 
 COLUMNS = "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm,contour\n"
 PANEL = "panel-nodule-77"

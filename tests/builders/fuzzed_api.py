@@ -10,9 +10,9 @@ from schemathesis import GenerationMode
 from schemathesis.core.result import Ok
 
 from builders.portal import Browser
-from nodulebench.client import API
-from nodulebench.portal.app import make_app
-from nodulebench.portal.site import Site
+from nodulebench.web.client import API
+from nodulebench.web.portal.app import make_app
+from nodulebench.web.portal.site import Site
 
 SEED = 16
 

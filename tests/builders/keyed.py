@@ -4,15 +4,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builders.sealed import POLICY, Desk, make_desk
-from nodulebench.storage.keys.person_key import (
+from nodulebench.custody.evaluate import LookOrder
+from nodulebench.custody.seal import SealOrder, SealReport, seal_bundle
+from nodulebench.security.keys import (
     PrivateKey,
     new_person_key,
     read_private_key,
     read_public_key,
 )
-from nodulebench.storage.vault import Secret, person_secret
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder
-from nodulebench.workflows.custody.seal import SealOrder, SealReport, seal_bundle
+from nodulebench.security.vault import Secret, person_secret
 
 ROLES = {
     "Ada": "curator",

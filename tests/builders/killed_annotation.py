@@ -23,18 +23,15 @@ from typing import Any
 import filelock  # noqa: F401
 import polars as pl
 
-import nodulebench.cli.annotate.log
-import nodulebench.cli.annotate.review
-import nodulebench.formats.bundle
-import nodulebench.workflows.annotate.questions
-import nodulebench.workflows.annotate.released_batches
-import nodulebench.workflows.annotate.start_project  # noqa: F401
+import nodulebench.annotation.questions
+import nodulebench.annotation.release
+import nodulebench.annotation.start_project  # noqa: F401
 from builders.annotation_project import LONE, MISSED, SHARED, Panel
 from builders.killed_sealing import WATCHED, in_child
-from nodulebench.annotate.process.record import steps_of
+from nodulebench.annotation.project import open_project
+from nodulebench.annotation.project_log import audit_project
+from nodulebench.annotation.workflow.record import steps_of
 from nodulebench.cli import main as command_line
-from nodulebench.workflows.annotate.desk import open_project
-from nodulebench.workflows.annotate.project_log import audit_project
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 WORK, FRESH = "work", "fresh"

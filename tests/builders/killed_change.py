@@ -14,10 +14,10 @@ import pyrage  # noqa: F401 - imported here, so that the forks need not
 
 from builders.keyed import KeyedDesk
 from builders.killed_sealing import in_child, is_killed_at
-from nodulebench.workflows.custody.life.key_changes import rotate
-from nodulebench.workflows.custody.life.withdraw import withdraw
-from nodulebench.workflows.custody.sealed_set import open_sealed
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.custody.keys import rotate
+from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.withdrawal import withdraw
 
 JOBS = {
     "rotate": lambda desk: rotate(

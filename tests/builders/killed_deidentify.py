@@ -24,11 +24,11 @@ import pydicom.pixels  # noqa: F401
 import scipy.sparse.csgraph  # noqa: F401
 
 from builders.killed_sealing import WATCHED, in_child
-from nodulebench.errors import InputError
-from nodulebench.storage.vault import Secret
-from nodulebench.storage.walk import files_below
-from nodulebench.workflows.curate.deidentify import check_folder, deidentify_folder
-from nodulebench.workflows.curate.key_table import read_key_table
+from nodulebench.core.errors import InputError
+from nodulebench.curation.deidentify.key_table import read_key_table
+from nodulebench.curation.deidentify.service import check_folder, deidentify_folder
+from nodulebench.io.folders import files_below
+from nodulebench.security.vault import Secret
 
 SECRET = Secret("key file", bytes(range(32)))
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import select
 
 from builders.running_portal import PATIENCE_S, RunningPortal
-from nodulebench.portal.store.tables import Job
+from nodulebench.web.portal.database.models import Job
 
 PAUSE_S = 0.05
 TARGETS = ("web", "worker", "database")

@@ -26,8 +26,8 @@ import cryptography.hazmat.primitives.ciphers.aead
 import cryptography.hazmat.primitives.serialization  # noqa: F401
 
 from builders.sealed import SECRET, Desk
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.verify import verify_sealed
 
 WATCHED = {"open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"}
 

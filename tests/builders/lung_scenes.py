@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from nodulebench.algorithms.chest import Chest, see_chest
-from nodulebench.imaging.lungs.segment import Lungs
+from nodulebench.detection.scan import Chest, see_chest
+from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import make_volume
 
 LUNG_HU = -850.0

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.protocol import TestProtocol
-from nodulebench.model.results import Evaluation
-from nodulebench.model.tables import (
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.results import Evaluation
+from nodulebench.core.tables import (
     CASES,
     DENSITY_OF_TYPE,
     MARK_SLICES,
@@ -21,9 +22,8 @@ from nodulebench.model.tables import (
     Reference,
     Submission,
 )
-from nodulebench.protocols import load_protocol
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.result_folder import write_evaluation
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.result_folder import write_evaluation
 
 TYPE_SHARES = (0.4266, 0.0506, 0.1958, 0.0740, 0.2306, 0.0224)
 """Shares of the six types in the NIFDC 2022 test set."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nodulebench.registry import Registry
+from nodulebench.core.registry import Registry
 
 
 def bring(

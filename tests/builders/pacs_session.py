@@ -14,11 +14,11 @@ import numpy as np
 import requests
 from pynetdicom import AE, StoragePresentationContexts
 
-from nodulebench.curate.intake.fetch import connect, fetch_series, list_series
-from nodulebench.curate.intake.listen import listening
-from nodulebench.formats.dicom.header import SeriesHeader
-from nodulebench.formats.dicom.volume import read_volume, write_volume
+from nodulebench.curation.fetch import connect, fetch_series, list_series
+from nodulebench.curation.listen import listening
 from nodulebench.imaging.volume import make_volume
+from nodulebench.io.dicom.header import SeriesHeader
+from nodulebench.io.dicom.volumes import read_volume, write_volume
 
 HTTP, DICOM, OURS = 18042, 14242, 11112
 PLUGIN = "/usr/share/orthanc/plugins/libOrthancDicomWeb.so"

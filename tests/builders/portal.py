@@ -11,15 +11,15 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from nodulebench.portal.access.accounts import make_link, use_link
-from nodulebench.portal.access.passwords import Passwords
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.app import make_app
-from nodulebench.portal.benchmarks import make_benchmark
-from nodulebench.portal.site import DATABASE, Settings, Site
-from nodulebench.portal.store.database import Database
-from nodulebench.portal.store.tables import Account
-from nodulebench.portal.worker import work
+from nodulebench.web.portal.accounts.credentials import Passwords
+from nodulebench.web.portal.accounts.service import make_link, use_link
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.app import make_app
+from nodulebench.web.portal.benchmarks.service import make_benchmark
+from nodulebench.web.portal.database.database import Database
+from nodulebench.web.portal.database.models import Account
+from nodulebench.web.portal.site import DATABASE, Settings, Site
+from nodulebench.web.portal.submissions.worker import work
 
 PASSWORD = "correct horse battery"  # noqa: S105
 CHEAP = Passwords(time_cost=1, memory_kib=64)
@@ -75,7 +75,7 @@ def empty_database() -> bytes:
 
 def interface_description(folder: Path) -> dict[str, Any]:
     """The OpenAPI description of a site."""
-    from nodulebench.portal.app import make_app
+    from nodulebench.web.portal.app import make_app
 
     return make_app(open_site(folder)).openapi()
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from builders.tables import Case, Mark, Slice, case, false_mark, mark, nodule, run
-from nodulebench.model.tables import DENSITIES, NODULE_TYPES
+from nodulebench.core.tables import DENSITIES, NODULE_TYPES
 
 SCORES = (0.1, 0.2, 0.5, 0.5, 0.7, 0.9)
 """Few values, so that many marks tie."""

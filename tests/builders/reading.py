@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nodulebench.formats.images.metaimage import write_volume
 from nodulebench.imaging.volume import Volume, make_volume
+from nodulebench.io.images.metaimage import write_volume
 
 BALL_MM = np.array([12.0, -8.0, 20.0])
 RADIUS_MM = 6.0

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
-from nodulebench.model.tables import CASES
+from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
+from nodulebench.core.tables import CASES
 
 Pixel = tuple[int, int]
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from builders.evaluation import algorithm_result, evaluation
 from builders.sentences import sentence_json
-from nodulebench.model.documents.comparison import ComparisonDocument
-from nodulebench.model.documents.evaluation import Document, evaluation_document, read_evaluation
-from nodulebench.model.written import checked
+from nodulebench.core.config_model import checked
+from nodulebench.core.documents.comparison import ComparisonDocument
+from nodulebench.core.documents.evaluation import Document, evaluation_document, read_evaluation
 
 RULES = ("center_hit", "center_distance", "area_overlap")
 TYPES = ("solid", "pure_ground_glass", "calcified")

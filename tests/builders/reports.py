@@ -5,9 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.formats import FORMATS, read_submission
-from nodulebench.model.tables import Submission
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import Submission
+from nodulebench.io.formats import FORMATS, read_submission
 
 
 def written(

@@ -20,11 +20,11 @@ from sqlalchemy import select
 
 from builders.portal import GOOD, make_person, make_tiny_benchmark, open_site
 from builders.postgres import Server, free_port
-from nodulebench.portal.access.secrets import digest_of, new_secret
-from nodulebench.portal.store.event_log import check_log
-from nodulebench.portal.store.tables import Entry, Job, Result, Token
-from nodulebench.storage.digest import file_digest
-from nodulebench.workflows.evaluate.result_folder import EVALUATION
+from nodulebench.evaluation.result_folder import EVALUATION
+from nodulebench.io.digest import file_digest
+from nodulebench.web.portal.accounts.secrets import digest_of, new_secret
+from nodulebench.web.portal.database.event_log import check_log
+from nodulebench.web.portal.database.models import Entry, Job, Result, Token
 
 LEASE_S, PATIENCE_S = 3.0, 600.0
 
@@ -204,7 +204,7 @@ class RunningPortal:
 def main(storage: str) -> None:
     """A worker whose claims end soon, so that a trial takes seconds and not minutes."""
     from nodulebench.cli import nodulebench
-    from nodulebench.portal import jobs, worker
+    from nodulebench.web.portal.submissions import jobs, worker
 
     jobs.LEASE = timedelta(seconds=LEASE_S)
     worker.BEAT_S, worker.LOOK_S, worker.IDLE_S = LEASE_S / 6, LEASE_S / 12, 0.1

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.formats.bundle import write_reference
-from nodulebench.model.tables import CASES, NODULES, Reference
-from nodulebench.storage.signature import new_key
-from nodulebench.storage.vault import Secret
-from nodulebench.workflows.custody.seal import SealOrder, SealReport, seal_bundle
+from nodulebench.core.tables import CASES, NODULES, Reference
+from nodulebench.custody.seal import SealOrder, SealReport, seal_bundle
+from nodulebench.io.bundle import write_reference
+from nodulebench.security.signatures import new_key
+from nodulebench.security.vault import Secret
 
 PEOPLE = """
 keeper = "Test laboratory"

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
 from builders.sealed import PEOPLE, SECRET, Desk
-from nodulebench.formats.bundle import write_reference
-from nodulebench.formats.marks.submission_folder import write_marks
-from nodulebench.model.tables import Reference
-from nodulebench.storage.signature import new_key
-from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder
-from nodulebench.workflows.custody.kept.report import StudyOrder
+from nodulebench.core.tables import Reference
+from nodulebench.custody.evaluate import LookOrder
+from nodulebench.custody.evaluate_roster import evaluate_roster
+from nodulebench.custody.study_reports import StudyOrder
+from nodulebench.io.bundle import write_reference
+from nodulebench.io.marks.submission_folder import write_marks
+from nodulebench.security.signatures import new_key
 
 REPORTER = """
 [[people]]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from nodulebench.model.notice import Notice, in_words
+from nodulebench.core.notices import Notice, in_words
 
 
 def sentence(text: str) -> Notice:

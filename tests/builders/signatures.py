@@ -2,7 +2,7 @@
 
 import textwrap
 
-from nodulebench.storage.keys.sshsig import PREFIX
+from nodulebench.security.sshsig import PREFIX
 
 
 def armored(code: str) -> str:

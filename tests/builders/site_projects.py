@@ -7,10 +7,10 @@ from builders.annotation import two_teams
 from builders.portal import Browser, make_person, signed_in
 from builders.reading import write_scans
 from builders.working import Person
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.projects.making import make_project, open_books
-from nodulebench.portal.projects.people import NEEDS, assign
-from nodulebench.portal.site import Site
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.projects.members import NEEDS, assign
+from nodulebench.web.portal.projects.service import make_project, open_books
+from nodulebench.web.portal.site import Site
 
 SCANS = "balls"
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE
-from nodulebench.formats.dicom.series import Series, in_order
-from nodulebench.formats.dicom.slices import EXPLICIT_LITTLE, PixelPlace, SliceHeader
+from nodulebench.io.dicom.header import CT_IMAGE_STORAGE
+from nodulebench.io.dicom.series import Series, in_order
+from nodulebench.io.dicom.slices import EXPLICIT_LITTLE, PixelPlace, SliceHeader
 
 PIXELS = PixelPlace(
     EXPLICIT_LITTLE, 512, 512, 1, 1, 16, 16, True, "MONOCHROME2", 1000, 524288, 524288

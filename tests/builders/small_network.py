@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from nodulebench.algorithms.networks.examples import make_examples, write_examples
-from nodulebench.algorithms.networks.looks import cube
-from nodulebench.algorithms.networks.network import Augment, Network, Recipe
-from nodulebench.algorithms.networks.patches import scans_of
+from nodulebench.detection.networks.examples import make_examples, write_examples
+from nodulebench.detection.networks.looks import cube
+from nodulebench.detection.networks.network import Augment, Network, Recipe
+from nodulebench.detection.networks.patches import scans_of
 
 
 class Small(torch.nn.Module):

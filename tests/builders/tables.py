@@ -5,11 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.match import label_marks, targets
-from nodulebench.model.cohort import LabelledCohort, labelled_cohort
-from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
-from nodulebench.model.schema import TableSchema
-from nodulebench.model.tables import (
+from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
+from nodulebench.core.schema import TableSchema
+from nodulebench.core.tables import (
     CASES,
     MARK_SLICES,
     MARKS,
@@ -19,6 +18,7 @@ from nodulebench.model.tables import (
     Reference,
     Submission,
 )
+from nodulebench.matching import label_marks, targets
 
 
 @dataclass(frozen=True)

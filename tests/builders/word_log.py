@@ -6,10 +6,10 @@ from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from nodulebench.storage.digest import bytes_digest
-from nodulebench.storage.event_log.log import EventLog
-from nodulebench.storage.event_log.seal import CodeSeal
-from nodulebench.storage.event_log.store import FolderStore
+from nodulebench.io.digest import bytes_digest
+from nodulebench.security.event_log.log import EventLog
+from nodulebench.security.event_log.signers import CodeSeal
+from nodulebench.security.event_log.store import FolderStore
 
 
 @dataclass(frozen=True)

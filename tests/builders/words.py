@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from nodulebench.errors import UndefinedError
-from nodulebench.language import english
-from nodulebench.model.notice import reason_of
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.notices import reason_of
+from nodulebench.i18n.translator import english
 
 
 def sentences(notices: Iterable[Any]) -> tuple[str, ...]:

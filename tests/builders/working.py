@@ -11,18 +11,18 @@ from starlette.testclient import TestClient
 
 from builders.annotation import two_teams
 from builders.reading import BALL_MM, ball, write_scans
-from nodulebench.annotate.people import Roster
-from nodulebench.annotate.process.rules import NIFDC, WorkflowRules
-from nodulebench.annotate.readings.repeats import with_repeats
+from nodulebench.annotation.people import Roster
+from nodulebench.annotation.project import CASES, PROJECT, Desk, Project, open_project
+from nodulebench.annotation.readings.repeats import with_repeats
+from nodulebench.annotation.reviewers import open_batch
+from nodulebench.annotation.workflow.rules import NIFDC, WorkflowRules
+from nodulebench.core.tables import CASES as CASE_TABLE
 from nodulebench.imaging.geometry import geometry_columns
-from nodulebench.model.tables import CASES as CASE_TABLE
-from nodulebench.storage.json_text import write_json
-from nodulebench.workbench.app import workbench_app
-from nodulebench.workbench.door import Door
-from nodulebench.workbench.room import Room
-from nodulebench.workbench.work.room import open_work_room
-from nodulebench.workflows.annotate.desk import CASES, PROJECT, Desk, Project, open_project
-from nodulebench.workflows.annotate.reviewer_draw import open_batch
+from nodulebench.io.json_files import write_json
+from nodulebench.web.viewer.app import workbench_app
+from nodulebench.web.viewer.door import Door
+from nodulebench.web.viewer.project import open_work_room
+from nodulebench.web.viewer.session import Room
 
 OWN = {"X-Requested-With": "nodulebench"}
 PLACE = BALL_MM.tolist()

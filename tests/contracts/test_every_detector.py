@@ -2,8 +2,8 @@
 
 import pytest
 
-from nodulebench.algorithms.candidates import DETECTORS
-from nodulebench.curate.examine.checks import CHECKS
+from nodulebench.curation.admission.checks import CHECKS
+from nodulebench.detection.candidates import DETECTORS
 from nodulebench.testing import check_admission_check, check_detector
 
 

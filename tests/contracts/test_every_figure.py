@@ -9,12 +9,12 @@ import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import undefined
-from nodulebench.errors import UndefinedError
-from nodulebench.language import english
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.notices import reason_of
+from nodulebench.i18n.translator import english
 from nodulebench.metrics import FACTS, FIGURES
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.notice import reason_of
-from nodulebench.testing.figures import check_figure, value
+from nodulebench.testing.metrics import check_figure, value
 
 every_figure = pytest.mark.parametrize("name", list(FIGURES))
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from builders.dicom import image_headers
-from nodulebench.errors import InputError
-from nodulebench.formats import FORMATS, Format
+from nodulebench.core.errors import InputError
+from nodulebench.io.formats import FORMATS, Format
 from nodulebench.testing.formats import FORMAT_CHECKS, format_cases, format_reference
 
 
@@ -29,7 +29,7 @@ def known(
     if not form.needs_images:
         return format_cases()
     monkeypatch.setattr(
-        "nodulebench.formats.dicom.reports.sr_writer.moment", lambda: datetime(2026, 1, 2, 3, 4, 5)
+        "nodulebench.io.dicom.sr_writer.moment", lambda: datetime(2026, 1, 2, 3, 4, 5)
     )
     found: pl.DataFrame = request.getfixturevalue("with_images")
     return found

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from nodulebench.match.rules import RULES
-from nodulebench.model.protocol import TestProtocol
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.matching.rules import RULES
 from nodulebench.testing.expect import expect_all
 from nodulebench.testing.mark_rules import MARK_RULE_CHECKS, variants
 

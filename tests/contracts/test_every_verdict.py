@@ -13,11 +13,11 @@ from builders.sealed import PEOPLE, SECRET, Desk, make_desk
 from builders.sealed_study import REPORTER
 from nodulebench.cli import vault_options
 from nodulebench.cli.help import DONE, NOT_MET, UNDECIDED
-from nodulebench.language import LANGUAGES, language
-from nodulebench.model.documents.summaries import Verdict
-from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.custody.unseal import open_result
-from nodulebench.workflows.plan.freeze import freeze_files, read_plan, write_plan
+from nodulebench.core.documents.records import Verdict
+from nodulebench.custody.audit_log import read_audit
+from nodulebench.custody.unseal import open_result
+from nodulebench.evaluation.plans.freeze import freeze_files, read_plan, write_plan
+from nodulebench.i18n.translator import LANGUAGES, language
 
 pytest.importorskip("cryptography")
 pytestmark = pytest.mark.slow

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.readings import ReadCase, block, point, read, readings
-from nodulebench.model.findings import Readings
-from nodulebench.model.tables import NODULE_SLICES, NODULES
+from nodulebench.core.readings import Readings
+from nodulebench.core.tables import NODULE_SLICES, NODULES
 from nodulebench.reference.build import build_reference
-from nodulebench.reference.group import GROUPINGS
+from nodulebench.reference.grouping import GROUPINGS
 from nodulebench.reference.rules import RULES
 from nodulebench.testing.reference_rules import (
     REFERENCE_RULE_CHECKS,

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from builders.places import ROOT
-from nodulebench.algorithms.candidates import (
+from nodulebench.detection.candidates import (
     etrocad,
     isicad,
     largecad,

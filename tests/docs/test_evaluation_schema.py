@@ -12,12 +12,12 @@ from builders.evaluation import evaluation as every_kind_of_result
 from builders.made_up import SKILLS, made_up_protocol, made_up_reference, made_up_submission
 from builders.report import comparison, group_content, plan, rule_effects
 from nodulebench import Evaluation, evaluate, load_protocol
-from nodulebench.model.documents.evaluation import evaluation_document, read_evaluation
-from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
-from nodulebench.protocols import NAMES
-from nodulebench.workflows.evaluate.files import with_options
-from nodulebench.workflows.plan.freeze import freeze_plan
-from nodulebench.workflows.plan.judge import evaluated_under
+from nodulebench.core.documents.evaluation import evaluation_document, read_evaluation
+from nodulebench.core.plans import AcceptanceCriteria, Criterion, TestPlan
+from nodulebench.core.protocols import NAMES
+from nodulebench.evaluation.plans.freeze import freeze_plan
+from nodulebench.evaluation.plans.verdict import evaluated_under
+from nodulebench.evaluation.service import with_options
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema (extra 'dev') is not installed")
 

@@ -15,8 +15,8 @@ import nodulebench
 from builders.commands import parsed
 from builders.places import ROOT
 from nodulebench.cli import COMMANDS
-from nodulebench.model.tables import TABLES
-from nodulebench.protocols import NAMES, load_protocol
+from nodulebench.core.protocols import NAMES, load_protocol
+from nodulebench.core.tables import TABLES
 
 DOCS = ROOT / "docs"
 RULES, FIGURES = tuple(nodulebench.RULES), tuple(nodulebench.FIGURES)

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from builders.annotation import small_cases, two_teams
-from nodulebench.annotate.process.rules import NIFDC
+from nodulebench.annotation.project import Project
+from nodulebench.annotation.workflow.rules import NIFDC
 from nodulebench.cli import main
-from nodulebench.storage.json_text import write_json
-from nodulebench.workflows.annotate.desk import Project
+from nodulebench.io.json_files import write_json
 
 HEADER = "case_id,nodule_id,slice_index,center_x_mm,center_y_mm,length_mm,width_mm,contour\n"
 GOOD = "a,f1,3,50,50,8,8,\na,f1,4,50,50,8,8,\n"

@@ -11,14 +11,14 @@ from builders.made_up import write_made_up_result
 from builders.tables import case, mark, nodule, protocol, reference, submission
 from nodulebench import evaluate
 from nodulebench.cli import main
-from nodulebench.model.documents.as_json import as_json
-from nodulebench.model.protocol import IntervalChoice
-from nodulebench.storage.manifest import manifest_problems
-from nodulebench.workflows.compare.compare import FigureDifference
-from nodulebench.workflows.compare.files import recompute_comparisons
-from nodulebench.workflows.compare.gate import Gate, is_shown
-from nodulebench.workflows.compare.replicate import Reading
-from nodulebench.workflows.evaluate.recompute import load_evaluated
+from nodulebench.core.documents.as_json import as_json
+from nodulebench.core.protocol import IntervalChoice
+from nodulebench.evaluation.comparison.compare import FigureDifference
+from nodulebench.evaluation.comparison.regression_gate import Gate, is_shown
+from nodulebench.evaluation.comparison.replicates import Reading
+from nodulebench.evaluation.comparison.service import recompute_comparisons
+from nodulebench.evaluation.recompute import load_evaluated
+from nodulebench.io.manifests import manifest_problems
 
 DEEPLUNG, RES18 = "deeplung_dpn26_888", "res18_focal_fold9"
 

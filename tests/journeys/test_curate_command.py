@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from nodulebench.cli import main
-from nodulebench.formats.dicom.volume import write_volume
+from nodulebench.io.dicom.volumes import write_volume
 from nodulebench.phantom.test_set import make_cases
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from builders.doc_blocks import Block, blocks_of, lines_not_shown, run_block
 from builders.places import ROOT
-from nodulebench.formats import read_reference
-from nodulebench.storage.manifest import manifest_problems
-from nodulebench.workflows.demo import COMBINATION, DETECTORS, RESULT, TEST_SET
+from nodulebench.demo import COMBINATION, DETECTORS, RESULT, TEST_SET
+from nodulebench.io.formats import read_reference
+from nodulebench.io.manifests import manifest_problems
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 README = blocks_of(ROOT / "README.md")[0]

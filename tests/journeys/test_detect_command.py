@@ -8,21 +8,22 @@ import pytest
 import torch
 
 from builders.blocks import write_blocks
-from nodulebench.algorithms.networks import FINDERS, NETWORKS
-from nodulebench.algorithms.networks.architectures import znet
-from nodulebench.algorithms.networks.card import Card
-from nodulebench.algorithms.networks.finders import znet_unet
-from nodulebench.algorithms.networks.looks import cube
-from nodulebench.algorithms.networks.network import Augment
-from nodulebench.algorithms.networks.weights import write_weights
-from nodulebench.algorithms.unseen import series_digest
 from nodulebench.cli import main
-from nodulebench.formats import bundle, read_submission
-from nodulebench.formats.dicom import volume as dicom_volume
-from nodulebench.formats.dicom.header import SeriesHeader, uid_from
-from nodulebench.formats.images import metaimage, nifti
+from nodulebench.core.tables import CASES, NODULES, Reference
+from nodulebench.detection.held_out import series_digest
+from nodulebench.detection.networks import FINDERS, NETWORKS
+from nodulebench.detection.networks.architectures import znet
+from nodulebench.detection.networks.cards import Card
+from nodulebench.detection.networks.detectors import znet_unet
+from nodulebench.detection.networks.looks import cube
+from nodulebench.detection.networks.network import Augment
+from nodulebench.detection.networks.weights import write_weights
 from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.model.tables import CASES, NODULES, Reference
+from nodulebench.io import bundle
+from nodulebench.io.dicom import volumes as dicom_volume
+from nodulebench.io.dicom.header import SeriesHeader, uid_from
+from nodulebench.io.formats import read_submission
+from nodulebench.io.images import metaimage, nifti
 
 NODULE_MM = (-60.0, 20.0, -140.0)
 SERIES = uid_from("detect", "series")
@@ -212,7 +213,7 @@ def test_an_unknown_or_repeated_detector_is_told(tmp_path, capsys, scan):
 
 
 def test_a_zip_that_would_fill_the_disk_is_not_unpacked(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("nodulebench.formats.images.case_images.LARGEST_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr("nodulebench.io.images.case_images.LARGEST_UNPACKED_BYTES", 1000)
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("0001.dcm", bytes(1001))
     assert run("detect", "largecad", tmp_path / "bomb.zip", "--out", tmp_path / "out") == 1

@@ -7,13 +7,13 @@ import pytest
 
 from builders.dicom import as_enhanced
 from nodulebench.cli import main
-from nodulebench.formats import read_cases, read_submission
-from nodulebench.formats.dicom.volume import write_volume
-from nodulebench.model.tables import NODULES, Reference, without_images
+from nodulebench.core.tables import NODULES, Reference, without_images
+from nodulebench.custody import bundle
+from nodulebench.io.dicom.volumes import write_volume
+from nodulebench.io.digest import table_digest
+from nodulebench.io.formats import read_cases, read_submission
 from nodulebench.phantom.patient import NodulePlan
 from nodulebench.phantom.test_set import make_case
-from nodulebench.storage.digest import table_digest
-from nodulebench.workflows.custody import bundle
 
 pytest.importorskip("pydicom")
 GEOMETRY = [

@@ -13,7 +13,7 @@ import pytest
 
 from builders.doc_blocks import blocks_of, lines_not_shown, run_block_here
 from builders.places import ROOT
-from nodulebench.formats import read_reference
+from nodulebench.io.formats import read_reference
 
 PAGE = ROOT / "docs" / "tutorials" / "a-test-lab-from-dicom-to-verdict.md"
 TOLD = ("purpose", "sampling", "exclusions", "readers")

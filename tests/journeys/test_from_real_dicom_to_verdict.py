@@ -11,7 +11,7 @@ import pytest
 from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
 from nodulebench.cli import main
-from nodulebench.formats import read_reference
+from nodulebench.io.formats import read_reference
 
 pytest.importorskip("cryptography")
 

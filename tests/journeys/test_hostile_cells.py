@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from nodulebench.cli import main
+from nodulebench.custody.bundle import image_problems
 from nodulebench.custody.layout import IMAGE_LIST
-from nodulebench.storage.bag import PAYLOAD
-from nodulebench.storage.csv_text import write_csv
-from nodulebench.storage.digest import file_digest
-from nodulebench.workflows.custody.bundle import image_problems
+from nodulebench.io.bag import PAYLOAD
+from nodulebench.io.csv_files import write_csv
+from nodulebench.io.digest import file_digest
 
 ATTACK = '=HYPERLINK("evil")'
 

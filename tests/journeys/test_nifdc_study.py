@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
-from nodulebench.language import language
-from nodulebench.protocols import load_protocol
-from nodulebench.workflows.compare.compare import ComparisonChoice
-from nodulebench.workflows.compare.files import compare_folder
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import with_options
-from nodulebench.workflows.evaluate.result_folder import write_evaluation
-from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
+from nodulebench.core.protocols import load_protocol
+from nodulebench.evaluation.comparison.compare import ComparisonChoice
+from nodulebench.evaluation.comparison.service import compare_folder
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.report import ReportChoice, write_report
+from nodulebench.evaluation.result_folder import write_evaluation
+from nodulebench.evaluation.service import with_options
+from nodulebench.i18n.translator import language
 
 BOX_SCALES = (1.0, 1.1, 1.35, 0.95, 0.62, 0.9, 1.0, 0.85, 0.8, 0.9)
 SKILLS = tuple(

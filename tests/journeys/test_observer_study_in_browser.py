@@ -13,7 +13,7 @@ from builders.browser import Served, opened_page, painted, started_browser
 from builders.reading import write_scans
 from builders.working import BESIDE, PLACE
 from nodulebench.cli import main
-from nodulebench.workbench.study import open_study_room
+from nodulebench.web.viewer.study import open_study_room
 
 PICTURES = os.environ.get("NODULEBENCH_PICTURES")
 """A folder: pages are kept there as pictures, to be looked at."""

@@ -1,8 +1,8 @@
 import pytest
 
 from nodulebench.cli import main
-from nodulebench.formats import bundle
-from nodulebench.formats.images import metaimage
+from nodulebench.io import bundle
+from nodulebench.io.images import metaimage
 
 
 def run(*arguments):

@@ -9,8 +9,8 @@ import pytest
 
 from builders.commands import run
 from builders.sealed import PEOPLE, SECRET, Desk, make_desk
-from nodulebench.formats.bundle import read_reference, write_reference
-from nodulebench.model.tables import CASES
+from nodulebench.core.tables import CASES
+from nodulebench.io.bundle import read_reference, write_reference
 
 pytest.importorskip("cryptography")
 CRITERIA = (

@@ -189,7 +189,7 @@ def test_a_forger_with_another_key_is_found(signed: Path, capsys) -> None:
     path.write_text(path.read_text().replace('"verdict": "passed"', '"verdict": "failed"'))
     (signed / "manifest.json").unlink()
     (signed / "manifest.sig").unlink()
-    from nodulebench.storage.manifest import write_manifest
+    from nodulebench.io.manifests import write_manifest
 
     write_manifest(signed)
     assert run("sign --new-key forged.pem") == 0
@@ -228,7 +228,7 @@ def test_an_encrypted_key(desk: Path, capsys) -> None:
 
 
 def test_a_passphrase_can_be_asked_for(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nodulebench.storage.signature import is_encrypted
+    from nodulebench.security.signatures import is_encrypted
 
     monkeypatch.setattr("click.prompt", lambda *_, **__: "correct horse")
     assert run("sign --new-key key.pem --ask-passphrase") == 0

@@ -23,9 +23,9 @@ from builders.portal import (
     open_site,
     work_off,
 )
-from nodulebench.portal.app import make_app
-from nodulebench.portal.boards.certificates import certify
-from nodulebench.portal.entries import received, submit
+from nodulebench.web.portal.app import make_app
+from nodulebench.web.portal.leaderboards.certificates import certify
+from nodulebench.web.portal.submissions.service import received, submit
 
 PHONE = 390
 FIND = """async () => {

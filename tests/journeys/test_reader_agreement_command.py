@@ -10,7 +10,7 @@ import pytest
 
 from builders.tables import Slice, case, mark, submission
 from nodulebench.cli import main
-from nodulebench.formats.marks.nifdc_csv import write_marks
+from nodulebench.io.marks.nifdc import write_marks
 from nodulebench.statistics.measurement_agreement import bland_altman, intraclass_correlation
 
 SIZES = {

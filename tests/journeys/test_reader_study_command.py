@@ -10,7 +10,7 @@ import pytest
 
 from builders.jafroc import wafroc_of_workbook
 from nodulebench.cli import main
-from nodulebench.language import english
+from nodulebench.i18n.translator import english
 
 
 def run(*arguments: object) -> int:

@@ -13,8 +13,8 @@ import pytest
 from builders.annotation import small_cases
 from builders.tables import Slice, case, mark, nodule, reference, submission
 from nodulebench.cli import main
-from nodulebench.formats import read_reference
-from nodulebench.formats.marks.nifdc_csv import write_marks, write_reference
+from nodulebench.io.formats import read_reference
+from nodulebench.io.marks.nifdc import write_marks, write_reference
 
 PEOPLE = "".join(
     f'[[people]]\nperson_id = "{name}"\ntitle = "{title}"\n'

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from builders.places import ROOT
-from nodulebench.curate.intake.fetch import connect, list_series
-from nodulebench.curate.intake.listen import listening
-from nodulebench.curate.intake.store import store_object
-from nodulebench.errors import InputError
-from nodulebench.formats.dicom.header import SeriesHeader
-from nodulebench.formats.dicom.volume import read_volume, write_volume
+from nodulebench.core.errors import InputError
+from nodulebench.curation.fetch import connect, list_series
+from nodulebench.curation.listen import listening
+from nodulebench.curation.pacs import store_object
 from nodulebench.imaging.volume import make_volume
+from nodulebench.io.dicom.header import SeriesHeader
+from nodulebench.io.dicom.volumes import read_volume, write_volume
 
 pydicom = pytest.importorskip("pydicom")
 pytest.importorskip("pynetdicom")

@@ -7,21 +7,21 @@ import torch
 
 from builders.made_up_chest import made_up_chest
 from builders.places import ROOT
-from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks.card import Card
-from nodulebench.algorithms.networks.weights import write_weights
 from nodulebench.cli import main
-from nodulebench.formats.dicom import volume as dicom_volume
-from nodulebench.formats.dicom.header import SeriesHeader, uid_from
-from nodulebench.formats.images import metaimage, nifti
+from nodulebench.detection.networks import NETWORKS
+from nodulebench.detection.networks.cards import Card
+from nodulebench.detection.networks.weights import write_weights
 from nodulebench.imaging.volume import Volume, make_volume
+from nodulebench.io.dicom import volumes as dicom_volume
+from nodulebench.io.dicom.header import SeriesHeader, uid_from
+from nodulebench.io.images import metaimage, nifti
 
 DETECTOR = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from builders.made_up_chest import {name}
-from nodulebench.formats.images.case_images import read_case
+from nodulebench.io.images.case_images import read_case
 marks = {name}(read_case(Path(sys.argv[1])))
 rows = [f"a,{{x}},{{y}},{{z}},{{s}}" for (x, y, z), s in zip(marks.center_mm, marks.score)]
 head = "seriesuid,coordX,coordY,coordZ,probability"

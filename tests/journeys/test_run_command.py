@@ -12,17 +12,17 @@ import pytest
 import torch
 
 from builders.algorithms import MARKS, algorithm_folder, images_set, needs_bubblewrap, needs_engine
-from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks.card import Card
-from nodulebench.algorithms.networks.weights import write_weights
 from nodulebench.cli import main
-from nodulebench.formats import read_submission
-from nodulebench.formats.bundle import write_reference
-from nodulebench.formats.images import metaimage
+from nodulebench.core.tables import CASES, NODULES, Reference
+from nodulebench.detection.networks import NETWORKS
+from nodulebench.detection.networks.cards import Card
+from nodulebench.detection.networks.weights import write_weights
 from nodulebench.imaging.volume import make_volume
-from nodulebench.model.tables import CASES, NODULES, Reference
-from nodulebench.storage.digest import file_digest
-from nodulebench.storage.json_text import read_json
+from nodulebench.io.bundle import write_reference
+from nodulebench.io.digest import file_digest
+from nodulebench.io.formats import read_submission
+from nodulebench.io.images import metaimage
+from nodulebench.io.json_files import read_json
 
 pytestmark = needs_bubblewrap
 ENGINES = ("podman", "docker")

@@ -33,15 +33,15 @@ from builders.portal import PASSWORD, make_person, open_site, signed_in
 from builders.reading import write_scans
 from builders.site_projects import SCANS, roster_text, with_accounts
 from builders.working import BESIDE, PLACE, ball_project, desk_of, people_of
-from nodulebench.annotate.process.rules import LIDC
+from nodulebench.annotation.workflow.rules import LIDC
 from nodulebench.cli import main
-from nodulebench.formats import read_reference
-from nodulebench.language import LanguageName
-from nodulebench.portal.app import make_app
-from nodulebench.portal.projects.making import open_books
-from nodulebench.portal.site import Site
-from nodulebench.workbench.exam import Exam, open_exam_room
-from nodulebench.workbench.work.room import open_work_room
+from nodulebench.i18n.translator import LanguageName
+from nodulebench.io.formats import read_reference
+from nodulebench.web.portal.app import make_app
+from nodulebench.web.portal.projects.service import open_books
+from nodulebench.web.portal.site import Site
+from nodulebench.web.viewer.exam import Exam, open_exam_room
+from nodulebench.web.viewer.project import open_work_room
 
 PICTURES = os.environ.get("NODULEBENCH_PICTURES")
 """A folder: every mode is kept there as a picture, to be looked at."""

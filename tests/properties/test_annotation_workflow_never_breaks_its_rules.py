@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from builders.annotation import drawn, memory_log, reading, small_cases, two_teams
-from nodulebench.annotate.people import PROGRAM
-from nodulebench.annotate.process.actions import (
+from nodulebench.annotation.people import PROGRAM
+from nodulebench.annotation.readings.reading import DrawnFinding, Reading
+from nodulebench.annotation.teams import promise_of
+from nodulebench.annotation.workflow.actions import (
     AddNodule,
     ArbitrateNodule,
     CheckBatch,
@@ -21,13 +23,11 @@ from nodulebench.annotate.process.actions import (
     SubmitReading,
     TypeNodule,
 )
-from nodulebench.annotate.process.batch import State
-from nodulebench.annotate.process.log import act
-from nodulebench.annotate.process.rules import NIFDC, WorkflowRules
-from nodulebench.annotate.process.workflow import Workflow
-from nodulebench.annotate.readings.reading import DrawnFinding, Reading
-from nodulebench.annotate.teams import promise_of
-from nodulebench.errors import InputError
+from nodulebench.annotation.workflow.batch import State
+from nodulebench.annotation.workflow.log import act
+from nodulebench.annotation.workflow.rules import NIFDC, WorkflowRules
+from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.core.errors import InputError
 
 ROSTER = two_teams()
 TEAMS = {team.team_id: team for team in ROSTER.teams}

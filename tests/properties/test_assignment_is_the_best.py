@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from builders.tables import case, labels_of, mark, nodule
-from nodulebench.match.assignment import PossiblePairs, assign_optimally
+from nodulebench.matching.assignment import PossiblePairs, assign_optimally
 
 _PAIRS = st.dictionaries(
     st.tuples(st.integers(0, 4), st.integers(0, 4)),

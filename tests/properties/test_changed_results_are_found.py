@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.evaluated_folder import write_small_evaluation
-from nodulebench.storage.manifest import write_manifest
-from nodulebench.workflows.verify.verify import verify_folder
+from nodulebench.evaluation.verify.verify import verify_folder
+from nodulebench.io.manifests import write_manifest
 
 Place = tuple[str | int, ...]
 SETTINGS = [("margin",), ("bootstraps",), ("permutations",)]

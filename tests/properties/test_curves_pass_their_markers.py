@@ -26,29 +26,29 @@ from builders.tables import (
     reference,
     submission,
 )
-from nodulebench.language import language
-from nodulebench.library.result import Result
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.documents.evaluation import Document, evaluation_document
-from nodulebench.model.protocol import SEVEN_RATES, IntervalChoice
-from nodulebench.model.results import Curve, Estimate, Evaluation
-from nodulebench.report.audience import (
+from nodulebench.api.results import Result
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.documents.evaluation import Document, evaluation_document
+from nodulebench.core.protocol import SEVEN_RATES, IntervalChoice
+from nodulebench.core.results import Curve, Estimate, Evaluation
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.result_folder import curve_table
+from nodulebench.i18n.translator import language
+from nodulebench.report.beside import Beside
+from nodulebench.report.charts.axes import Axis
+from nodulebench.report.charts.styles import Style
+from nodulebench.report.charts.svg import FINE, HEIGHT, WIDTH, Line, plot
+from nodulebench.report.content import report_content
+from nodulebench.report.developer_copy import (
     LEAST_STEPS,
     developers_curves,
     developers_document,
     only_algorithm,
 )
-from nodulebench.report.beside import Beside
-from nodulebench.report.content import report_content
-from nodulebench.report.drawing.axes import Axis
-from nodulebench.report.drawing.styles import Style
-from nodulebench.report.drawing.svg import FINE, HEIGHT, WIDTH, Line, plot
-from nodulebench.report.excerpt import excerpt
+from nodulebench.report.excerpts import excerpt
 from nodulebench.report.html import render_html
 from nodulebench.report.pdf import Printed
-from nodulebench.report.sections.results.curves import rate_axis
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.result_folder import curve_table
+from nodulebench.report.sections.curves import rate_axis
 
 SAY = language()
 PIXEL = 1.0

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.dicom import as_enhanced, write_series
-from nodulebench.errors import InputError
-from nodulebench.formats import read_cases
-from nodulebench.formats.dicom.images import images_of_cases
-from nodulebench.formats.dicom.volume import read_volume
+from nodulebench.core.errors import InputError
+from nodulebench.io.dicom.images import images_of_cases
+from nodulebench.io.dicom.volumes import read_volume
+from nodulebench.io.formats import read_cases
 
 pytest.importorskip("pydicom")
 

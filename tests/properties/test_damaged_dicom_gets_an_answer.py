@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from builders.chest_cad import cad_report, composite, dcm, finding, number, place, save
 from builders.dicom import marks_on, write_series
-from nodulebench.errors import InputError
-from nodulebench.formats import FORMATS, read_cases, read_submission
-from nodulebench.formats.dicom.images import images_of_cases
+from nodulebench.core.errors import InputError
+from nodulebench.io.dicom.images import images_of_cases
+from nodulebench.io.formats import FORMATS, read_cases, read_submission
 
 pydicom = pytest.importorskip("pydicom")
 pytest.importorskip("highdicom")

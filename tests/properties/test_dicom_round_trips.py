@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from builders.dicom import image_headers
-from nodulebench.formats import FORMATS
-from nodulebench.formats.dicom.images import images_of_cases
-from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner
-from nodulebench.imaging.outline_pixels import voxels_of
-from nodulebench.model.tables import CASES, MARK_SLICES, MARKS, Submission
+from nodulebench.core.tables import CASES, MARK_SLICES, MARKS, Submission
+from nodulebench.imaging.rasters import voxels_of
+from nodulebench.io.dicom.drawn_outlines import drawn_by_owner
+from nodulebench.io.dicom.images import images_of_cases
+from nodulebench.io.formats import FORMATS
 
 pytest.importorskip("pydicom")
 pytest.importorskip("highdicom")

@@ -8,11 +8,11 @@ import pytest
 pytest.importorskip("distributed")
 
 from builders.made_up import SKILLS, made_up_protocol, made_up_reference, made_up_submission
-from nodulebench.model.documents.as_json import as_json
-from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.model.engine import HERE, Engine, EngineChoice
-from nodulebench.workflows.engine import open_engine
-from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.core.documents.as_json import as_json
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.core.executor import HERE, Engine, EngineChoice
+from nodulebench.core.executors import open_engine
+from nodulebench.evaluation.evaluate import evaluate
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from builders.random_cohorts import SCORES, random_cases
 from builders.tables import Case, cohort, false_mark, mark
+from nodulebench.core.arrays import FloatArray
 from nodulebench.metrics import FIGURES
-from nodulebench.model.arrays import FloatArray
 
 DETECTION = (
     "precision",

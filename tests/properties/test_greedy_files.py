@@ -15,17 +15,17 @@ import pytest
 from pydicom.encaps import encapsulate
 from pydicom.uid import DeflatedExplicitVRLittleEndian, JPEG2000Lossless, JPEGLSLossless
 
-from nodulebench.errors import InputError
-from nodulebench.formats.dicom import memory
-from nodulebench.formats.dicom.header import SeriesHeader
-from nodulebench.formats.dicom.pixels import PixelsError, stored_values
-from nodulebench.formats.dicom.slices import NoSlices, read_slices
-from nodulebench.formats.dicom.volume import write_volume
-from nodulebench.formats.images import metaimage
-from nodulebench.formats.marks import safe_pickle
-from nodulebench.formats.marks.safe_pickle import read_pickle
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import make_volume
-from nodulebench.storage.table_file import read_arrays
+from nodulebench.io.dicom import memory
+from nodulebench.io.dicom.header import SeriesHeader
+from nodulebench.io.dicom.pixels import PixelsError, stored_values
+from nodulebench.io.dicom.slices import NoSlices, read_slices
+from nodulebench.io.dicom.volumes import write_volume
+from nodulebench.io.images import metaimage
+from nodulebench.io.marks import safe_pickle
+from nodulebench.io.marks.safe_pickle import read_pickle
+from nodulebench.io.table_files import read_arrays
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds memory")
 GIB = 1 << 30
@@ -151,7 +151,7 @@ def test_whatever_a_decoder_asks_for_is_bounded(
         return np.empty(20 * GIB, dtype=np.uint8)
 
     monkeypatch.setattr("pydicom.pixels.utils.pixel_array", greedy)
-    monkeypatch.setattr("nodulebench.formats.dicom.pixels._decoded_by_simpleitk", greedy)
+    monkeypatch.setattr("nodulebench.io.dicom.pixels._decoded_by_simpleitk", greedy)
     with pytest.raises(PixelsError, match="it asks for more memory than a slice can need"):
         stored_values(header)
     assert len(np.empty(2 * GIB, dtype=np.uint8)) == 2 * GIB  # afterwards there is room again

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nodulebench.errors import InputError
-from nodulebench.formats import FORMATS, read_reference, read_submission
-from nodulebench.model.tables import CASES
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES
+from nodulebench.io.formats import FORMATS, read_reference, read_submission
 
 EXAMPLES = 40
 CORNERS = [[0, 0, -80], [4, 0, -80], [4, 4, -80], [0, 4, -80]]

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodulebench.metrics.pseudo_cases import SINGLE_ICC, paired_icc, pseudo_size
-from nodulebench.model.arrays import FloatArray
+from nodulebench.core.arrays import FloatArray
+from nodulebench.metrics.pseudo_patient import SINGLE_ICC, paired_icc, pseudo_size
 from nodulebench.statistics.guarded import (
     GuardedBootstrap,
     GuardedRatio,

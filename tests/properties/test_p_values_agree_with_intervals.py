@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from builders.random_cohorts import SCORES, random_cases
 from builders.tables import Case, Mark, cohort, false_mark, protocol
-from nodulebench.metrics import FIGURES
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.protocol import IntervalChoice
-from nodulebench.workflows.compare import choice as choices
-from nodulebench.workflows.compare.compare import (
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.protocol import IntervalChoice
+from nodulebench.evaluation.comparison import choice as choices
+from nodulebench.evaluation.comparison.compare import (
     ComparisonChoice,
     FigureDifference,
     better_of,
     compare_algorithms,
 )
+from nodulebench.metrics import FIGURES
 
 REPLICATES = 400
 ALPHA = 0.05

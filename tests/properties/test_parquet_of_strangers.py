@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from builders.damaged_parquet import PLACES, good_parquet, sent_folders, write_files
-from nodulebench.errors import InputError
-from nodulebench.formats import read_submission
-from nodulebench.storage.table_file import require_no_parquet
+from nodulebench.core.errors import InputError
+from nodulebench.io.formats import read_submission
+from nodulebench.io.table_files import require_no_parquet
 
 TESTS = Path(__file__).parents[1]
 REFUSED = "is a Parquet file, which is not accepted here"

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.annotation import Desk, drawn, reading, small_cases, two_teams
-from nodulebench.annotate.process.actions import ReviseReading, SubmitReading
-from nodulebench.annotate.process.rules import LIDC
-from nodulebench.annotate.process.workflow import Workflow
-from nodulebench.errors import InputError
+from nodulebench.annotation.workflow.actions import ReviseReading, SubmitReading
+from nodulebench.annotation.workflow.rules import LIDC
+from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.core.errors import InputError
 
 READERS, CASES = ("r1", "r2", "r3"), ("a", "b")
 MARKS = [drawn(f"f{number}", (number, 10 * number, 50, 6)) for number in (2, 4, 6)]

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.tables import case, mark, nodule, protocol, reference, submission
-from nodulebench.match.sweep import sweep_size_tolerance
+from nodulebench.matching.sweep import sweep_size_tolerance
 
 _SIZE = st.integers(1, 80).map(lambda tenths: tenths / 10)
 _PAIRS = st.lists(

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import SECRET, Desk, make_desk
-from nodulebench.workflows.custody.audit_log import write_anchor
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.custody.audit_log import write_anchor
+from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.verify import verify_sealed
 
 pytest.importorskip("cryptography")
 
@@ -112,10 +112,10 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
     for path in (folder / "results").glob("00000004*"):
         path.unlink()
     from nodulebench.custody.audit import log_of
-    from nodulebench.storage.digest import file_digest
-    from nodulebench.storage.json_text import read_json
-    from nodulebench.storage.vault import open_vault
-    from nodulebench.workflows.custody.life.examined import vault_seal
+    from nodulebench.custody.state import vault_seal
+    from nodulebench.io.digest import file_digest
+    from nodulebench.io.json_files import read_json
+    from nodulebench.security.vault import open_vault
 
     vault = open_vault(read_json(folder / "vault.json"), SECRET, "vault")
     log = log_of(folder, file_digest(folder / "manifest.json"), vault_seal(vault))
@@ -131,8 +131,8 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
 
 def test_an_event_forged_without_the_secret_is_found_with_it(used: Desk, tmp_path: Path) -> None:
     from nodulebench.custody.audit import log_of, next_event
-    from nodulebench.storage.digest import file_digest
-    from nodulebench.storage.event_log.seal import CodeSeal
+    from nodulebench.io.digest import file_digest
+    from nodulebench.security.event_log.signers import CodeSeal
 
     folder = tmp_path / "forged"
     shutil.copytree(used.sealed, folder)
@@ -173,7 +173,7 @@ def test_an_anchor_that_was_changed_or_is_anothers_is_named(used: Desk, tmp_path
 
 
 def test_a_wrong_secret_is_said(used: Desk) -> None:
-    from nodulebench.storage.vault import Secret
+    from nodulebench.security.vault import Secret
 
     found = verify_sealed(used.sealed, secret=Secret("key file", bytes(32)))
     assert any("does not open with this key file" in str(one) for one in found.problems)

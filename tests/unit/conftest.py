@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.errors import (
+from nodulebench.core.errors import (
     InputError,
     Problem,
     adding_to,

@@ -3,8 +3,8 @@
 import pytest
 
 from builders.hidden_packages import hide_package
-from nodulebench.errors import InputError
-from nodulebench.optional_package import needs
+from nodulebench.core.errors import InputError
+from nodulebench.core.optional_packages import needs
 
 
 def test_a_missing_package_is_named_with_its_extra() -> None:

@@ -4,8 +4,8 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from nodulebench.errors import UnknownNameError
-from nodulebench.registry import Registry
+from nodulebench.core.errors import UnknownNameError
+from nodulebench.core.registry import Registry
 
 SHAPES: Registry[object] = Registry("shape", "shapes", {"sqrt": "math", "circle": "math:pi"})
 

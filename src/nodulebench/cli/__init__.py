@@ -11,7 +11,7 @@ import click
 from nodulebench import __version__
 from nodulebench.cli.help import COMMANDS, DONE, GROUPS, PROBLEM, STOPPED, keep_examples
 from nodulebench.cli.terminal import guard, guarded
-from nodulebench.errors import NoduleBenchError, UndefinedError, did_you_mean
+from nodulebench.core.errors import NoduleBenchError, UndefinedError, did_you_mean
 
 # start-up and a report make about 110,000 objects and few cycles, and to look for them takes 30 ms;
 # the matrix products are small, and threads of the linear algebra library would only wait for each
@@ -118,7 +118,7 @@ def _told(error: NoduleBenchError) -> str:
     """What an error says; a figure that is undefined says why in words."""
     if not isinstance(error, UndefinedError):
         return str(error)
-    from nodulebench.language import english
-    from nodulebench.model.notice import reason_of
+    from nodulebench.core.notices import reason_of
+    from nodulebench.i18n.translator import english
 
     return english(reason_of(error))

@@ -8,10 +8,10 @@ import click
 from nodulebench.cli.options import COUNT, FILE, option, print_next, print_written, weights_option
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.run import ISOLATIONS, PROFILES
-from nodulebench.language import english
+from nodulebench.i18n.translator import english
 
 if TYPE_CHECKING:
-    from nodulebench.model.algorithm import RunProfile
+    from nodulebench.core.algorithm import RunProfile
 
 
 @click.group("algorithm")
@@ -28,7 +28,7 @@ def new(folder: Path, language: str) -> None:
     \b
     nodulebench algorithm new my_cad
     """
-    from nodulebench.workflows.run.template import new_algorithm
+    from nodulebench.runner.template import new_algorithm
 
     print_written(*new_algorithm(folder, language))
     print_next(f"nodulebench algorithm check {folder}")
@@ -55,8 +55,8 @@ def check(
     \b
     nodulebench algorithm check my_cad
     """
-    from nodulebench.workflows.run.check import check_algorithm, told
-    from nodulebench.workflows.run.named import named_algorithm
+    from nodulebench.runner.algorithms import named_algorithm
+    from nodulebench.runner.check import check_algorithm, told
 
     chosen = named_algorithm(algorithm, profile, weights)
     with ProgressLine(f"trying {chosen.name}") as line:

@@ -15,7 +15,7 @@ from nodulebench.cli.vault_options import (
 )
 
 if TYPE_CHECKING:
-    from nodulebench.workflows.custody.audit_log import Event
+    from nodulebench.custody.audit_log import Event
 
 
 @click.command("audit")
@@ -36,7 +36,7 @@ def command(
     nodulebench audit sealed/
     nodulebench audit sealed/ --anchor notary/lung-2026a.anchor --key ~/.ssh/cem
     """
-    from nodulebench.workflows.custody.audit_log import in_a_line, read_audit, write_anchor
+    from nodulebench.custody.audit_log import in_a_line, read_audit, write_anchor
 
     secret = secret_from(opening.vault_key, opening.passphrase_file)
     with ProgressLine("reading the log"):

@@ -39,9 +39,9 @@ def command(
     \b
     nodulebench bench my_cad/ isicad largecad phantoms/ --out bench/ --protocol nifdc-2022
     """
-    from nodulebench.workflows.run.bench import bench
-    from nodulebench.workflows.run.named import named_algorithms
-    from nodulebench.workflows.run.run import RunChoice
+    from nodulebench.runner.algorithms import named_algorithms
+    from nodulebench.runner.bench import bench
+    from nodulebench.runner.run import RunChoice
 
     chosen = named_algorithms(algorithms, weights)
     with ProgressLine("running") as line:

@@ -27,7 +27,7 @@ def command(reference: Path, out: Path, list_images: bool, name: str, **files: P
     nodulebench bundle luna16/ --images scans/ --datasheet datasheet.toml --out lung-2026a
     nodulebench verify lung-2026a
     """
-    from nodulebench.workflows.custody.bundle import write_bundle
+    from nodulebench.custody.bundle import write_bundle
 
     with ProgressLine() as line:
         made = write_bundle(

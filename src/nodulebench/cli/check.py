@@ -7,10 +7,10 @@ import click
 
 from nodulebench.cli.options import FILE
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.language import english
+from nodulebench.i18n.translator import english
 
 if TYPE_CHECKING:
-    from nodulebench.workflows.check.check import Checked
+    from nodulebench.evaluation.check.service import Checked
 
 
 @click.command("check")
@@ -37,7 +37,7 @@ def command(
     \b
     nodulebench check my_marks.csv --reference luna16/
     """
-    from nodulebench.workflows.check.check import check_files
+    from nodulebench.evaluation.check.service import check_files
 
     with ProgressLine("looking through"):
         found, cases_in_set = check_files(

@@ -13,8 +13,8 @@ from nodulebench.cli.options import (
     print_notices,
     print_written,
 )
+from nodulebench.cli.output.combination import print_rows
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.show.combination import print_rows
 
 
 @click.command("combine")
@@ -62,7 +62,11 @@ def command(
     nodulebench combine a.csv b.csv c.csv --reference luna16/ --out candidates.csv
     nodulebench combine a.csv b.csv --by scores --reference luna16/ --out mean.csv
     """
-    from nodulebench.workflows.compare.combine import CombinationChoice, combine_files, write_rows
+    from nodulebench.evaluation.comparison.combine import (
+        CombinationChoice,
+        combine_files,
+        write_rows,
+    )
 
     shape = ("distance", "linkage", "place", "lung_masks", "slack")
     choice = CombinationChoice(*(chosen.pop(name) for name in shape))

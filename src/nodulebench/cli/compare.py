@@ -5,10 +5,15 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.help import DONE, NOT_MET
-from nodulebench.cli.kept import compare_on_sealed, is_sealed_set, look_option, study_order
 from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option, print_written
+from nodulebench.cli.output.comparison import print_comparison, print_gate
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.show.comparison import print_comparison, print_gate
+from nodulebench.cli.stored_results import (
+    compare_on_sealed,
+    is_sealed_set,
+    look_option,
+    study_order,
+)
 from nodulebench.cli.vault_options import Opening, opening_options
 
 
@@ -71,9 +76,9 @@ def command(
     nodulebench compare this-release/ last-release/ --no-worse-than 0.01
     nodulebench compare sealed/ --key ~/.ssh/dee --baseline A1
     """
-    from nodulebench.workflows.compare.compare import ComparisonChoice
-    from nodulebench.workflows.compare.files import compare_folder, compare_folders, is_signed
-    from nodulebench.workflows.compare.gate import gate_of
+    from nodulebench.evaluation.comparison.compare import ComparisonChoice
+    from nodulebench.evaluation.comparison.regression_gate import gate_of
+    from nodulebench.evaluation.comparison.service import compare_folder, compare_folders, is_signed
 
     if (old is None) == (baseline is None):
         raise click.UsageError("give either OLD or --baseline")

@@ -32,7 +32,7 @@ def command(
     """
     if context.invoked_subcommand is not None:
         return None
-    from nodulebench.workflows.verify.conformance import run_conformance
+    from nodulebench.evaluation.verify.conformance import run_conformance
 
     passed = total = 0
     for outcome in told_while_made("scoring golden cases", run_conformance(scorer, cases), 0):
@@ -57,6 +57,6 @@ def export(out: Path) -> None:
     \b
     nodulebench conformance export golden/
     """
-    from nodulebench.workflows.verify.golden_cases import export_cases
+    from nodulebench.evaluation.verify.golden_cases import export_cases
 
     click.echo(f"wrote {out}: {export_cases(out)} cases")

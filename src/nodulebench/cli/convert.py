@@ -35,7 +35,7 @@ def command(source: Path, target: Path, **chosen: Any) -> None:
     nodulebench convert result points --to slicer_markups
     nodulebench convert result worklist.csv --to worklist_csv
     """
-    from nodulebench.workflows.convert import convert
+    from nodulebench.evaluation.convert import convert
 
     with ProgressLine("converting"):
         done = convert(source, target, **chosen)

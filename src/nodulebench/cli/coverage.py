@@ -7,7 +7,7 @@ import click
 
 from nodulebench.cli.options import FILE, nodules_option, option, print_written
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.language import LanguageName, language
+from nodulebench.i18n.translator import LanguageName, language
 
 COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
 
@@ -37,7 +37,7 @@ def command(
     nodulebench coverage testset/ --design fg-ai4h --out composition/
     nodulebench coverage testset/ --against luna16/
     """
-    from nodulebench.workflows.curate.coverage import cover_files, write_coverage
+    from nodulebench.curation.composition.service import cover_files, write_coverage
 
     with ProgressLine("counting"):
         say, document = language("en"), cover_files(test_set, cases, design, nodules, against)

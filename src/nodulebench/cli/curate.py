@@ -8,7 +8,7 @@ import click
 from nodulebench.cli.engine_options import engine_options
 from nodulebench.cli.options import FILE, option, print_next, print_written
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.model.engine import EngineChoice
+from nodulebench.core.executor import EngineChoice
 
 
 @click.command("curate")
@@ -40,8 +40,8 @@ def command(
     nodulebench curate archive/ --out curated/ --export cases/
     nodulebench curate archive/ --design design.toml --against lidc.csv --out curated/
     """
-    from nodulebench.workflows.curate.files import curate_files, summary
-    from nodulebench.workflows.engine import open_engine
+    from nodulebench.core.executors import open_engine
+    from nodulebench.curation.service import curate_files, summary
 
     with ProgressLine() as line, open_engine(engine, 2, is_guarded=True) as workers:
         curation, written = curate_files(

@@ -12,7 +12,7 @@ from nodulebench.cli.engine_options import engine_options
 from nodulebench.cli.options import FILE, option, print_next
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import required_secret, vault_options
-from nodulebench.model.engine import EngineChoice
+from nodulebench.core.executor import EngineChoice
 
 
 @click.command("deidentify")
@@ -53,10 +53,10 @@ def command(
     nodulebench deidentify --conformance
     nodulebench deidentify --show-keys --key-table who.keys --vault-key vault.key
     """
-    from nodulebench.language import english
-    from nodulebench.model.notice import Notice
-    from nodulebench.workflows.curate.deidentify import check_folder, deidentify_folder
-    from nodulebench.workflows.engine import open_engine
+    from nodulebench.core.executors import open_engine
+    from nodulebench.core.notices import Notice
+    from nodulebench.curation.deidentify.service import check_folder, deidentify_folder
+    from nodulebench.i18n.translator import english
 
     if conformance:
         _show_conformance()
@@ -68,7 +68,7 @@ def command(
         return 0
     files = None
     if curated is not None:
-        from nodulebench.workflows.curate.case_files import read_case_files
+        from nodulebench.curation.case_files import read_case_files
 
         admitted = read_case_files(curated, folder)
         folder, files = admitted.folder, admitted.paths
@@ -118,7 +118,7 @@ def command(
 
 def _show_conformance() -> None:
     """Print which options of the standard are claimed."""
-    from nodulebench.workflows.curate.conformance import conformance
+    from nodulebench.curation.deidentify.conformance import conformance
 
     edition, claims = conformance()
     click.echo(f"{edition}, table E.1-1")
@@ -130,6 +130,6 @@ def _show_conformance() -> None:
 
 def _show_keys(key_table: Path, secret: Any) -> None:
     """Print the key table to whoever has what opens it."""
-    from nodulebench.workflows.curate.key_table import key_table_csv
+    from nodulebench.curation.deidentify.key_table import key_table_csv
 
     click.echo(key_table_csv(key_table, secret), nl=False)

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import FILE, option
+from nodulebench.cli.output.evaluation import print_table
 from nodulebench.cli.progress import tell_line
-from nodulebench.cli.show.evaluation import print_table
 
 
 @click.command("demo")
@@ -23,7 +23,7 @@ def command(out: Path, phantoms: int) -> None:
     \b
     nodulebench demo --out nodulebench-demo
     """
-    from nodulebench.workflows.demo import RESULT, DemoChoice, run_demo
+    from nodulebench.demo import RESULT, DemoChoice, run_demo
 
     evaluation = run_demo(out, DemoChoice(phantoms=phantoms), tell_line)
     result = out / RESULT

@@ -10,14 +10,14 @@ from nodulebench.cli.engine_options import engine_options
 from nodulebench.cli.options import COUNT, option, weights_option
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
-from nodulebench.model.engine import EngineChoice
+from nodulebench.core.executor import EngineChoice
 
 
 class _ListsDetectors(click.Command):
     """Its help ends with all detectors and networks, those of other packages too."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        from nodulebench.workflows.detect.known import judging_networks, known_detectors
+        from nodulebench.detection.catalogue import judging_networks, known_detectors
 
         with formatter.section("Systems, detectors and networks that find"):
             formatter.write_text(", ".join(known_detectors()))
@@ -85,12 +85,12 @@ def command(
     nodulebench detect etrocad+m5l scan.mhd --weights twoscale/ --out marks/
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
-    from nodulebench.formats.bundle import require_local_workers as refuse_others
-    from nodulebench.language import english
-    from nodulebench.workflows.custody.sealed_images import has_encrypted_images, sealed_images
-    from nodulebench.workflows.detect import detect
-    from nodulebench.workflows.detect.trained.learnt import refuse_fold
-    from nodulebench.workflows.engine import open_engine
+    from nodulebench.core.executors import open_engine
+    from nodulebench.custody.sealed_images import has_encrypted_images, sealed_images
+    from nodulebench.detection import detect
+    from nodulebench.detection.learnt import refuse_fold
+    from nodulebench.i18n.translator import english
+    from nodulebench.io.bundle import require_local_workers as refuse_others
 
     system = detect.system_named(name, weights)
     unseen = detect.fold_named(fold)

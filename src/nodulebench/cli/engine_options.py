@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.options import COUNT, FILE
-from nodulebench.model.engine import EngineChoice
+from nodulebench.core.executor import EngineChoice
 
 ENGINES = "local|dask|dask://HOST:PORT|slurm"
 

@@ -7,10 +7,10 @@ import click
 from nodulebench.cli.engine_options import engine_options
 from nodulebench.cli.help import DONE, VERDICT_STATUS
 from nodulebench.cli.options import FILE, nodules_option, print_written
+from nodulebench.cli.output.evaluation import print_evaluation, print_missed
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.show.evaluation import print_evaluation, print_missed
 from nodulebench.cli.vault_options import Opening, opening_options
-from nodulebench.model.engine import EngineChoice
+from nodulebench.core.executor import EngineChoice
 
 
 @click.command("evaluate")
@@ -102,8 +102,8 @@ def command(
         )
     if anchors:
         raise click.UsageError("--anchor goes with a sealed set, --key (or --as) and --developer")
-    from nodulebench.workflows.engine import open_engine
-    from nodulebench.workflows.evaluate.files import evaluate_files
+    from nodulebench.core.executors import open_engine
+    from nodulebench.evaluation.service import evaluate_files
 
     with ProgressLine("evaluating") as line, open_engine(engine, 1) as workers:
         evaluation, written = evaluate_files(

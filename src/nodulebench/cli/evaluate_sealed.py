@@ -9,10 +9,10 @@ from nodulebench.cli.help import DONE, PROBLEM, VERDICT_STATUS
 from nodulebench.cli.options import print_next, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening
-from nodulebench.language import english
+from nodulebench.i18n.translator import english
 
 if TYPE_CHECKING:
-    from nodulebench.workflows.custody.evaluate_sealed import LookOrder
+    from nodulebench.custody.evaluate import LookOrder
 
 
 def evaluate_on_sealed(
@@ -28,7 +28,7 @@ def evaluate_on_sealed(
 
     The exit status follows from what is told alone: nobody learns more from it.
     """
-    from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
+    from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
 
     secret, order["person"] = opening.required(), opening.person
     if roster is not None:
@@ -44,7 +44,7 @@ def evaluate_on_sealed(
 
 def _evaluate_roster(roster: Path, order: "LookOrder", files: tuple[Path, ...]) -> int:
     """Score the submissions of a roster; where one cannot be scored, the others go on."""
-    from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
+    from nodulebench.custody.evaluate_roster import evaluate_roster
 
     has_failed = False
     with ProgressLine("evaluating") as line:
@@ -70,7 +70,7 @@ def _status(*feedback: dict[str, Any]) -> int:
 
 
 def _print(told: dict[str, Any]) -> None:
-    from nodulebench.workflows.custody.audit_log import in_a_line
+    from nodulebench.custody.audit_log import in_a_line
 
     click.echo(in_a_line(f"{told['algorithm']} on {told['test_set']}"))
     if "verdict" in told:

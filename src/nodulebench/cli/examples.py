@@ -7,7 +7,7 @@ import click
 from nodulebench.cli.engine_options import engine_options
 from nodulebench.cli.options import FILE
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.model.engine import EngineChoice
+from nodulebench.core.executor import EngineChoice
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
@@ -46,8 +46,8 @@ def command(
     nodulebench examples scans/ --images scans/ --reference luna16/ --candidates candidates.csv \
       --folds folds.csv
     """
-    from nodulebench.workflows.detect.examples import block_examples, scan_examples
-    from nodulebench.workflows.engine import open_engine
+    from nodulebench.core.executors import open_engine
+    from nodulebench.detection.examples import block_examples, scan_examples
 
     if (blocks is None) == (images is None):
         raise click.UsageError("Give --blocks or --images.")

@@ -32,8 +32,8 @@ def pack(
     \b
     nodulebench exchange pack set/ --out disk/ --record exchange.json --to developer.pub
     """
-    from nodulebench.workflows.run.exchange import pack as pack_cases
-    from nodulebench.workflows.run.exchange import read_recipient
+    from nodulebench.runner.exchange import pack as pack_cases
+    from nodulebench.runner.exchange import read_recipient
 
     secret = opening.required() if opening.is_named else opening.secret()
     with ProgressLine("packing") as line:
@@ -62,7 +62,7 @@ def unpack(marks: Path, record: Path, out: Path) -> None:
     \b
     nodulebench exchange unpack marks.csv --record exchange.json --out submission/
     """
-    from nodulebench.workflows.run.exchange import unpack as unpack_marks
+    from nodulebench.runner.exchange import unpack as unpack_marks
 
     found = unpack_marks(marks, record, out)
     click.echo(f"{found.marks} marks; {found.without_marks} of {found.cases} cases have none")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nodulebench.language import english
+from nodulebench.i18n.translator import english
 
 if TYPE_CHECKING:
-    from nodulebench.model.notice import Notice
+    from nodulebench.core.notices import Notice
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -8,7 +8,7 @@ import click
 from nodulebench.cli.engine_options import engine_options
 from nodulebench.cli.options import COUNT, WHOLE, option
 from nodulebench.cli.progress import tell_line
-from nodulebench.model.engine import EngineChoice
+from nodulebench.core.executor import EngineChoice
 
 
 @click.command("phantom")
@@ -61,8 +61,8 @@ def command(out: Path, cases: int, seed: int, engine: EngineChoice, **chosen: An
     \b
     nodulebench phantom phantoms/ --cases 5 --seed 1 --image dicom
     """
-    from nodulebench.workflows.engine import open_engine
-    from nodulebench.workflows.phantom import make_phantoms
+    from nodulebench.core.executors import open_engine
+    from nodulebench.phantom.phantom import make_phantoms
 
     with open_engine(engine, 1) as workers:
         reference = make_phantoms(out, cases, seed, engine=workers, progress=tell_line, **chosen)

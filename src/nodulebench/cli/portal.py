@@ -17,8 +17,8 @@ from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
 
 if TYPE_CHECKING:
-    from nodulebench.portal.access.oidc import Provider
-    from nodulebench.portal.site import Settings, Site
+    from nodulebench.web.portal.accounts.oidc import Provider
+    from nodulebench.web.portal.site import Settings, Site
 
 STORAGE = Path("nodulebench-portal")
 MIB = 1024 * 1024
@@ -89,7 +89,7 @@ def command(
     """
     if context.invoked_subcommand is not None:
         return
-    from nodulebench.portal.serve import serve, serve_beside
+    from nodulebench.web.portal.serve import serve, serve_beside
 
     address = (address or f"http://{host}:{port}").rstrip("/")
     settings = _settings(
@@ -129,9 +129,9 @@ def worker(
     \b
     nodulebench portal worker --storage portal/ --key portal_key
     """
-    from nodulebench.portal.scoring import Opening as Opened
-    from nodulebench.portal.site import Site
-    from nodulebench.portal.worker import work
+    from nodulebench.web.portal.site import Site
+    from nodulebench.web.portal.submissions.scoring import Opening as Opened
+    from nodulebench.web.portal.submissions.worker import work
 
     secret = opening.secret()
     opened = None if secret is None else Opened(secret, opening.person)
@@ -153,8 +153,8 @@ def backup(storage: Path, database: str | None, archive: Path) -> None:
     \b
     nodulebench portal backup site.zip --storage portal/
     """
-    from nodulebench.portal.backup import back_up
-    from nodulebench.portal.site import Site
+    from nodulebench.web.portal.backup import back_up
+    from nodulebench.web.portal.site import Site
 
     with ProgressLine("backing up"):
         back_up(Site.open(_settings(storage, database)), archive)
@@ -170,7 +170,7 @@ def restore(storage: Path, database: str | None, archive: Path) -> None:
     \b
     nodulebench portal restore site.zip --storage new-portal/
     """
-    from nodulebench.portal.backup import restore as restored
+    from nodulebench.web.portal.backup import restore as restored
 
     with ProgressLine("restoring"):
         count = restored(archive, _settings(storage, database))
@@ -201,8 +201,8 @@ def add_project(
     \b
     nodulebench portal project add panel/ --images hospital-1 --title Panel --storage portal/
     """
-    from nodulebench.portal.projects.making import take_project
-    from nodulebench.workflows.annotate.desk import open_project
+    from nodulebench.annotation.project import open_project
+    from nodulebench.web.portal.projects.service import take_project
 
     site = _site(storage, database, scans=scans)
     with _refusals():
@@ -224,8 +224,8 @@ def assign_account(
     \b
     nodulebench portal project assign 0123456789abcdef r1 anna --storage portal/
     """
-    from nodulebench.portal.projects.making import open_books
-    from nodulebench.portal.projects.people import account_of, assign
+    from nodulebench.web.portal.projects.members import account_of, assign
+    from nodulebench.web.portal.projects.service import open_books
 
     site = _site(storage, database)
     with _refusals():
@@ -243,7 +243,7 @@ def write_project(storage: Path, database: str | None, project_id: str, folder: 
     \b
     nodulebench portal project write 0123456789abcdef panel/ --storage portal/
     """
-    from nodulebench.portal.projects.making import open_books, write_out
+    from nodulebench.web.portal.projects.service import open_books, write_out
 
     with _refusals():
         write_out(open_books(_site(storage, database), project_id, ""), folder)
@@ -253,8 +253,8 @@ def write_project(storage: Path, database: str | None, project_id: str, folder: 
 @contextmanager
 def _refusals() -> Iterator[None]:
     """What a site refuses, in its words."""
-    from nodulebench.language import portal_language
-    from nodulebench.portal.access.accounts import DeniedError
+    from nodulebench.i18n.translator import portal_language
+    from nodulebench.web.portal.accounts.service import DeniedError
 
     try:
         yield
@@ -264,7 +264,7 @@ def _refusals() -> Iterator[None]:
 
 
 def _site(storage: Path, database: str | None, **more: Any) -> "Site":
-    from nodulebench.portal.site import Site
+    from nodulebench.web.portal.site import Site
 
     return Site.open(_settings(storage, database, **more))
 
@@ -283,7 +283,7 @@ def _parent_ended() -> threading.Event:
 
 def _provider(issuer: str | None, client: str | None, name: str | None) -> "Provider | None":
     """By whom people may sign in; the secret of the site there is in no list of processes."""
-    from nodulebench.portal.access.oidc import Provider, is_safe
+    from nodulebench.web.portal.accounts.oidc import Provider, is_safe
 
     if not issuer:
         return None
@@ -307,13 +307,13 @@ def _proxies(address: str, given: str | None) -> str:
 
 
 def _settings(storage: Path, database: str | None, **more: Any) -> "Settings":
-    from nodulebench.portal.site import Settings
+    from nodulebench.web.portal.site import Settings
 
     return Settings(storage, database or "", **more)
 
 
 def _fill(site: "Site") -> None:
-    from nodulebench.portal.demo import PASSWORD, fill, token_for_programs
+    from nodulebench.web.portal.demo import PASSWORD, fill, token_for_programs
 
     with ProgressLine("making scans") as line:
         logins = fill(site, progress=line.tell)

@@ -10,7 +10,7 @@ from nodulebench.cli.options import FILE
 from nodulebench.cli.page_options import address_shown, page_options
 
 if TYPE_CHECKING:
-    from nodulebench.language import LanguageName
+    from nodulebench.i18n.translator import LanguageName
 
 
 @click.command("read")
@@ -69,10 +69,10 @@ def command(
     nodulebench read panel/ --images scans/ --as anna
     nodulebench read study/ --images scans/ --as anna
     """
-    from nodulebench.workbench.app import serve, serve_project, serve_study
-    from nodulebench.workbench.exam import exam_of
-    from nodulebench.workflows.annotate.desk import PROJECT
-    from nodulebench.workflows.annotate.observer.study import STUDY
+    from nodulebench.annotation.observer_study.study import STUDY
+    from nodulebench.annotation.project import PROJECT
+    from nodulebench.web.viewer.app import serve, serve_project, serve_study
+    from nodulebench.web.viewer.exam import exam_of
 
     is_project, is_study = (folder / PROJECT).is_file(), (folder / STUDY).is_file()
     if (is_project or is_study) != (images is not None):

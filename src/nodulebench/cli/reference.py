@@ -59,7 +59,7 @@ def build(source: Path, out: Path, settings: tuple[str, ...], **chosen: Any) -> 
     \b
     nodulebench reference build lidc-idri-xml.tar.xz --series seriesuids.csv --out luna16/
     """
-    from nodulebench.workflows.reference.build import build_reference_files
+    from nodulebench.reference.service import build_reference_files
 
     with ProgressLine("building"):
         built = build_reference_files(source, out, parameters=_parameters(settings), **chosen)
@@ -99,7 +99,7 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
     \b
     nodulebench reference compare panel/ union/ --marks my_marks.csv
     """
-    from nodulebench.workflows.reference.compare import compare_reference_files
+    from nodulebench.reference.reference_compare import compare_reference_files
 
     with ProgressLine("pairing"):
         found = compare_reference_files(first, second)
@@ -141,7 +141,7 @@ def spread(source: Path, marks: Path, figure: str, out: Path | None, **chosen: A
     \b
     nodulebench reference spread lidc/ my_marks.csv --out spread.csv
     """
-    from nodulebench.workflows.reference.spread import spread_files
+    from nodulebench.reference.spread import spread_files
 
     with ProgressLine("scoring") as line:
         table = spread_files(source, marks, figure=figure, out=out, progress=line.tell, **chosen)
@@ -168,7 +168,7 @@ def readers(source: Path, out: Path | None, **chosen: Any) -> None:
     \b
     nodulebench reference readers lidc/ --agreement 2 --out readers.csv
     """
-    from nodulebench.workflows.reference.readers import readers_of_files
+    from nodulebench.reference.readers import readers_of_files
 
     with ProgressLine("scoring"):
         found = readers_of_files(source, out=out, **chosen)
@@ -208,7 +208,7 @@ def rename(
     \b
     nodulebench reference rename luna16/ --key-table who.keys --vault-key vault.key --out clean/
     """
-    from nodulebench.workflows.reference.rename import rename_files
+    from nodulebench.curation.deidentify.rename import rename_files
 
     secret = required_secret(vault_key, passphrase_file)
     renamed = rename_files(source, out, key_table, secret, cases)
@@ -237,7 +237,7 @@ def priors_of(source: Path, priors: Path, cases: Path | None, out: Path) -> None
     \b
     nodulebench reference priors panel/ priors.csv --out judged/
     """
-    from nodulebench.workflows.reference.priors import judge_priors
+    from nodulebench.reference.reference_priors import judge_priors
 
     judged = judge_priors(source, priors, out, cases)
     for column in ("change", "category"):
@@ -258,7 +258,7 @@ def _parameters(settings: tuple[str, ...]) -> dict[str, str]:
 
 
 def _print_flips(first: Path, second: Path, marks: Path, protocol: str) -> None:
-    from nodulebench.workflows.reference.flips import flipped_marks_of_files
+    from nodulebench.reference.flips import flipped_marks_of_files
 
     with ProgressLine("scoring"):
         flipped = flipped_marks_of_files(first, second, marks, protocol)

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.kept import is_sealed_set, look_option, report_on_sealed, study_order
 from nodulebench.cli.options import FILE, option, print_next, print_written
 from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.stored_results import is_sealed_set, look_option, report_on_sealed, study_order
 from nodulebench.cli.vault_options import Opening, opening_options
 
 
@@ -81,7 +81,7 @@ def command(
     nodulebench report sealed/ --key ~/.ssh/dee --for developer --algorithm A3 \
         --out to-send/
     """
-    from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
+    from nodulebench.evaluation.report import ReportChoice, write_report
 
     is_issued = any(chosen[name] for name in ("laboratory", "number", "operator"))
     day = date or (datetime.now() if is_issued else None)

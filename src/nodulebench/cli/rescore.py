@@ -35,8 +35,8 @@ def command(
     nodulebench rescore znet candidates_V2.csv --images scans/ --weights znet/ --out znet.csv
     nodulebench evaluate my.csv --reference luna16/ --candidates candidates_V2.csv
     """
-    from nodulebench.workflows.detect.network_judge import read_jury
-    from nodulebench.workflows.detect.rescore import rescore, write_rescored
+    from nodulebench.detection.network_scores import read_jury
+    from nodulebench.detection.rescore import rescore, write_rescored
 
     jury = read_jury(name, weights, tries=tries)
     with ProgressLine("judging") as line:

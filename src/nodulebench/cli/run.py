@@ -10,10 +10,10 @@ from nodulebench.cli.engine_options import engine_options
 from nodulebench.cli.options import COUNT, option, print_next, print_written, weights_option
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
-from nodulebench.model.engine import EngineChoice
+from nodulebench.core.executor import EngineChoice
 
 if TYPE_CHECKING:
-    from nodulebench.model.algorithm import RunProfile
+    from nodulebench.core.algorithm import RunProfile
 
 MOST_TOLD = 20
 ISOLATIONS = ["auto", "bubblewrap", "podman", "docker", "none"]
@@ -75,11 +75,11 @@ def command(
     nodulebench run my_cad/ sealed/ --out marks/ --key operator.key
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
-    from nodulebench.formats.bundle import require_local_workers as refuse_others
-    from nodulebench.workflows.engine import open_engine
-    from nodulebench.workflows.run.named import named_algorithm
-    from nodulebench.workflows.run.needs import needs_of
-    from nodulebench.workflows.run.run import RunChoice, run_algorithm
+    from nodulebench.core.executors import open_engine
+    from nodulebench.io.bundle import require_local_workers as refuse_others
+    from nodulebench.runner.algorithms import named_algorithm
+    from nodulebench.runner.needs import needs_of
+    from nodulebench.runner.run import RunChoice, run_algorithm
 
     chosen = named_algorithm(algorithm, profile, weights)
     choice = RunChoice(isolation, engine.workers or 1, only_failed, repeat)

@@ -55,15 +55,15 @@ def command(
         --policy policy.toml --as "Ada" --out sealed/
     """
     if new_vault_key is not None:
-        from nodulebench.workflows.custody.keys import new_key_file
+        from nodulebench.custody.custody_keys import new_key_file
 
         new_key_file(new_vault_key)
         click.echo(f"wrote {new_vault_key}: keep it, and a copy, apart from every sealed set")
         return
     if bundle is None or key is None or policy is None or out is None:
         raise click.UsageError("give BUNDLE, --key, --policy and --out, or --new-vault-key")
-    from nodulebench.workflows.custody import keys
-    from nodulebench.workflows.custody.seal import SealOrder, seal_bundle
+    from nodulebench.custody import custody_keys as keys
+    from nodulebench.custody.seal import SealOrder, seal_bundle
 
     key_passphrase = signing_passphrase(key, key_passphrase_file)
     if keys.is_person_key(key) and vault_key is None and passphrase_file is None:

@@ -35,7 +35,7 @@ def command(
     """
     if (new_key is None) == (folder is None) or (folder is not None and key is None):
         raise click.UsageError("give either DIR and --key, or --new-key")
-    from nodulebench.workflows.custody import keys
+    from nodulebench.custody import custody_keys as keys
 
     if new_key is not None:
         passphrase = "" if passphrase_file is None else first_line(passphrase_file)

@@ -7,7 +7,7 @@ import click
 
 from nodulebench.cli.options import FILE, WHOLE, nodules_option, option, print_next
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.language import english
+from nodulebench.i18n.translator import english
 
 
 @click.group("test-plan")
@@ -32,7 +32,7 @@ def freeze(criteria: Path, reference: Path, protocol: str, out: Path, **chosen: 
     nodulebench test-plan freeze --criteria criteria.toml --reference luna16/ --out plan.json
     nodulebench evaluate my_marks.csv --reference luna16/ --plan plan.json --out result/
     """
-    from nodulebench.workflows.plan.freeze import freeze_files
+    from nodulebench.evaluation.plans.freeze import freeze_files
 
     with ProgressLine("freezing"):
         plan, unattainable = freeze_files(criteria, reference, protocol, out=out, **chosen)

@@ -12,7 +12,7 @@ from nodulebench.cli.progress import ProgressLine
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nodulebench.workflows.detect.train_network import Check, Training
+    from nodulebench.detection.train_network import Check, Training
 
 FIGURES = {
     "area": "area under the ROC curve",
@@ -26,7 +26,7 @@ class _ListsNetworks(click.Command):
     """Its help ends with all networks."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        from nodulebench.workflows.detect.known import known_networks
+        from nodulebench.detection.catalogue import known_networks
 
         with formatter.section("Networks"):
             formatter.write_text(", ".join(known_networks()))
@@ -87,14 +87,14 @@ def command(
     nodulebench train mot_m5lv1 --blocks nodule_blocks/ --reference luna16/ --out mot.npz
     nodulebench train twoscale --examples blocks/ --examples scans/ --folds each --out twoscale/
     """
-    from nodulebench.workflows.detect.known import known_networks
+    from nodulebench.detection.catalogue import known_networks
 
     if patience is not None and stop_by is None:
         raise click.UsageError("--patience takes --stop-by too, the folds that decide.")
     if without_fold is not None and folds is not None:
         raise click.UsageError("--without-fold and --folds say the same: give one of them.")
     if name in known_networks():
-        from nodulebench.workflows.detect.train_network import Wanted, prepare_training
+        from nodulebench.detection.train_network import Wanted, prepare_training
 
         if not examples:
             raise click.UsageError(f"The network '{name}' takes --examples.")
@@ -111,7 +111,7 @@ def command(
         left_out = str(without_fold) if without_fold is not None else folds or "all"
         _train(training, training.folds if left_out == "each" else _folds(left_out))
         return
-    from nodulebench.workflows.detect.train import train_classifier
+    from nodulebench.detection.train_classifier import train_classifier
 
     if blocks is None or reference is None:
         raise click.UsageError(f"'{name}' takes --blocks and --reference.")
@@ -127,7 +127,7 @@ def command(
 
 
 def _train(training: "Training", folds: "list[int] | list[int | None]") -> None:
-    from nodulebench.workflows.detect.train_network import draw_learning, train_fold
+    from nodulebench.detection.train_network import draw_learning, train_fold
 
     learnt, nodules = training.candidates
     steps = training.steps

@@ -34,7 +34,7 @@ def command(
     """
     if (out is None) == (result is None):
         raise click.UsageError("give --out, or --result")
-    from nodulebench.workflows.custody.unseal import export_reference, open_result
+    from nodulebench.custody.unseal import export_reference, open_result
 
     secret, person = opening.required(), opening.person
     if result is not None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nodulebench.cli.options import FILE
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 
 if TYPE_CHECKING:
-    from nodulebench.workflows.custody.keys import Secret
+    from nodulebench.custody.custody_keys import Secret
 
 KEY_VARIABLE = "NODULEBENCH_KEY"
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -101,7 +101,7 @@ def key_secret(key: Path, passphrase_file: Path | None) -> "Secret":
     Raises:
         InputError: if the key cannot be used.
     """
-    from nodulebench.workflows.custody.keys import person_secret, read_private_key
+    from nodulebench.custody.custody_keys import person_secret, read_private_key
 
     return person_secret(read_private_key(key, signing_passphrase(key, passphrase_file)))
 
@@ -112,7 +112,7 @@ def secret_from(vault_key: Path | None, passphrase_file: Path | None) -> "Secret
     Raises:
         InputError: if a file cannot be used.
     """
-    from nodulebench.workflows.custody.keys import passphrase_secret, read_key_file
+    from nodulebench.custody.custody_keys import passphrase_secret, read_key_file
 
     if vault_key is not None and passphrase_file is not None:
         raise click.UsageError("give --vault-key or --passphrase-file, not both")
@@ -127,7 +127,7 @@ def required_secret(
     vault_key: Path | None, passphrase_file: Path | None, *, is_new: bool = False
 ) -> "Secret":
     """The secret that was given, or else is asked for on a terminal."""
-    from nodulebench.workflows.custody.keys import passphrase_secret
+    from nodulebench.custody.custody_keys import passphrase_secret
 
     secret = secret_from(vault_key, passphrase_file)
     if secret is not None:
@@ -140,7 +140,7 @@ def required_secret(
 
 def signing_passphrase(key: Path | None, passphrase_file: Path | None) -> str:
     """The passphrase of a signing key: from a file, or else asked for on a terminal."""
-    from nodulebench.workflows.custody.keys import is_encrypted
+    from nodulebench.custody.custody_keys import is_encrypted
 
     if passphrase_file is not None:
         return first_line(passphrase_file)

@@ -7,13 +7,13 @@ import click
 
 from nodulebench import __version__
 from nodulebench.cli.options import FILE, nodules_option
+from nodulebench.cli.output.sealed import print_check, print_verdict, signature_words
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.show.sealed import print_check, print_verdict, signature_words
 from nodulebench.cli.vault_options import Opening, opening_options
-from nodulebench.errors import refuse_any
+from nodulebench.core.errors import refuse_any
 
 if TYPE_CHECKING:
-    from nodulebench.workflows.verify.verify import Recomputed, Verification
+    from nodulebench.evaluation.verify.verify import Recomputed, Verification
 
 
 @click.command("verify")
@@ -64,7 +64,7 @@ def command(
     """
     if folder.is_file():
         return _verify_statement(folder, public_key)
-    from nodulebench.workflows.custody.kept.note import is_from_looks
+    from nodulebench.custody.note import is_from_looks
 
     if is_from_looks(folder):
         return _verify_made(folder, public_key, reference, opening)
@@ -72,10 +72,10 @@ def command(
         reference is None and (series or cases or nodules or candidates or columns)
     ):
         raise click.UsageError("--reference and --marks go together; other files go with them")
-    from nodulebench.formats.bundle import is_sealed
+    from nodulebench.io.bundle import is_sealed
 
     if is_sealed(folder):
-        from nodulebench.workflows.custody.verify_sealed import verify_sealed
+        from nodulebench.custody.verify import verify_sealed
 
         secret = opening.secret()
         checked = verify_sealed(
@@ -84,10 +84,10 @@ def command(
         print_check(checked, folder)
         return 0 if checked.is_good else 1
     if images is not None:
-        from nodulebench.workflows.custody.bundle import image_problems
+        from nodulebench.custody.bundle import image_problems
 
         refuse_any(image_problems(folder, images))
-    from nodulebench.workflows.verify.verify import Originals, verify_folder
+    from nodulebench.evaluation.verify.verify import Originals, verify_folder
 
     originals = (
         None
@@ -102,7 +102,7 @@ def command(
 
 def _verify_statement(path: Path, public_key: Path | None) -> int:
     """Check what a portal signed, and print what it says."""
-    from nodulebench.workflows.verify.statement import verify_statement
+    from nodulebench.security.statement import verify_statement
 
     found = verify_statement(path, public_key)
     click.echo(f"kind        {found.signed.kind}")
@@ -118,8 +118,8 @@ def _verify_made(
     folder: Path, public_key: Path | None, sealed: Path | None, opening: Opening
 ) -> int:
     """Check a folder that was made from kept results; with the sealed set, make it again."""
-    from nodulebench.workflows.custody.kept.note import read_looks
-    from nodulebench.workflows.custody.kept.verify import verify_made
+    from nodulebench.custody.kept_verify import verify_made
+    from nodulebench.custody.note import read_looks
 
     note = read_looks(folder)
     secret = None if sealed is None else opening.required()

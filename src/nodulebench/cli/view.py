@@ -8,7 +8,7 @@ import click
 from nodulebench.cli.page_options import address_shown, page_options
 
 if TYPE_CHECKING:
-    from nodulebench.language import LanguageName
+    from nodulebench.i18n.translator import LanguageName
 
 
 @click.command("view")
@@ -43,7 +43,7 @@ def command(
     \b
     nodulebench view result/ --images scans/
     """
-    from nodulebench.workbench.app import serve_evaluation
+    from nodulebench.web.viewer.app import serve_evaluation
 
     serve_evaluation(
         result,

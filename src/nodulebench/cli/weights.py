@@ -10,7 +10,7 @@ from nodulebench.cli.progress import ProgressLine
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nodulebench.errors import Problem
+    from nodulebench.core.errors import Problem
 
 EXISTING = click.Path(path_type=Path, exists=True)
 PATHS = click.argument("paths", nargs=-1, required=True, type=EXISTING)
@@ -30,7 +30,7 @@ def list_(paths: tuple[Path, ...]) -> int:
     nodulebench weights list
     nodulebench weights list twoscale/
     """
-    from nodulebench.workflows.detect.weights import list_weights
+    from nodulebench.detection.weights import list_weights
 
     found, problems = list_weights(paths)
     width = max((len(one.path.name) for one in found), default=0)
@@ -56,7 +56,7 @@ def show(paths: tuple[Path, ...]) -> int:
     \b
     nodulebench weights show twoscale/twoscale-0.safetensors
     """
-    from nodulebench.workflows.detect.weights import list_weights
+    from nodulebench.detection.weights import list_weights
 
     found, problems = list_weights(paths)
     for one in found:
@@ -75,7 +75,7 @@ def verify(paths: tuple[Path, ...]) -> int:
     \b
     nodulebench weights verify twoscale/
     """
-    from nodulebench.workflows.detect.weights import weight_problems
+    from nodulebench.detection.weights import weight_problems
 
     wrong = 0
     with ProgressLine("verifying"):

@@ -11,14 +11,14 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from nodulebench.core.text import shown
 from nodulebench.custody import layout
 from nodulebench.custody.roles import Role
-from nodulebench.storage.event_log.facts import Fact as Fact
-from nodulebench.storage.event_log.facts import FactEvent, shown_facts
-from nodulebench.storage.event_log.log import EventLog
-from nodulebench.storage.event_log.seal import Seal
-from nodulebench.storage.event_log.store import FolderStore
-from nodulebench.storage.file_names import shown
+from nodulebench.security.event_log.events import Fact as Fact
+from nodulebench.security.event_log.events import FactEvent, shown_facts
+from nodulebench.security.event_log.log import EventLog
+from nodulebench.security.event_log.signers import Seal
+from nodulebench.security.event_log.store import FolderStore
 
 Step = Literal[
     "sealed",

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from nodulebench.core.documents.records import Verdict
+from nodulebench.core.errors import InputError
+from nodulebench.custody.adaptive_reuse import Answers
 from nodulebench.custody.audit import Event, Fact
 from nodulebench.custody.developers import Names, same_developer
-from nodulebench.custody.optimism import Answers
 from nodulebench.custody.policy import Reuse
-from nodulebench.errors import InputError
-from nodulebench.model.documents.summaries import Verdict
 
 VERDICTS = len(get_args(Verdict))
 """Different verdicts that an evaluation under a plan can give; each is an answer."""

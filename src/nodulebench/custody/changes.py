@@ -10,13 +10,13 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from nodulebench.core.config_model import Written
+from nodulebench.core.errors import Problem
 from nodulebench.custody import layout
 from nodulebench.custody.audit import Event, Step
-from nodulebench.errors import Problem
-from nodulebench.formats.bundle import SEALED_NOTE
-from nodulebench.model.written import Written
-from nodulebench.storage.digest import bytes_digest
-from nodulebench.storage.event_log.statements import canonical
+from nodulebench.io.bundle import SEALED_NOTE
+from nodulebench.io.digest import bytes_digest
+from nodulebench.security.event_log.statements import canonical
 
 _LISTS = ("manifest-sha256.txt", "tagmanifest-sha256.txt", "bag-info.txt")
 _SHEET = ("datasheet.json", "datasheet.md")

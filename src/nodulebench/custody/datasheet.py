@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 from pydantic import create_model
 
+from nodulebench.core.config_model import Written, parse_written
+from nodulebench.core.tables import Reference
 from nodulebench.custody.policy import FEEDBACK, CustodyPolicy
-from nodulebench.model.tables import Reference
-from nodulebench.model.written import Written, parse_written
 
 SCHEMA = "nodulebench/datasheet@1"
 MOST_VALUES = 12

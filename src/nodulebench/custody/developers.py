@@ -8,8 +8,8 @@ scripts are refused, so that only whole words can look alike; the table has thei
 import unicodedata
 from collections.abc import Iterable
 
-from nodulebench.errors import InputError
-from nodulebench.storage.file_names import shown
+from nodulebench.core.errors import InputError
+from nodulebench.core.text import shown
 
 _INVISIBLE = (
     *((0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2060, 0x206F), (0xFE00, 0xFE0F)),

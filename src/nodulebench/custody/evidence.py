@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nodulebench.formats.bundle import PROVENANCE
+from nodulebench.io.bundle import PROVENANCE
 
 CURATION, DRAW = "curation.json", "draw.json"
 """How many series fell out where, and how cases were drawn; beside the tables of a set."""

@@ -5,7 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from nodulebench.custody.optimism import (
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.core.documents.records import PlanSummary
+from nodulebench.core.errors import InputError, UndefinedError
+from nodulebench.core.notices import Notice, reason_of
+from nodulebench.core.results import Estimate
+from nodulebench.custody.adaptive_reuse import (
     Answers,
     bound_after_looks,
     deviations,
@@ -15,11 +20,6 @@ from nodulebench.custody.optimism import (
     standard_error_of,
 )
 from nodulebench.custody.policy import Reuse
-from nodulebench.errors import InputError, UndefinedError
-from nodulebench.model.documents.evaluation import Document
-from nodulebench.model.documents.summaries import PlanSummary
-from nodulebench.model.notice import Notice, reason_of
-from nodulebench.model.results import Estimate
 
 SCHEMA = "nodulebench/feedback@2"
 LEVEL = 0.95

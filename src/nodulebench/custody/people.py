@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import Event, Fact, Step
 from nodulebench.custody.policy import CustodyPolicy, Person
 from nodulebench.custody.roles import Action, Role, role_for
-from nodulebench.errors import InputError
-from nodulebench.storage.keys.person_key import PrivateKey, PublicKey, parse_public_key
-from nodulebench.storage.keys.sshsig import is_code_of, signature_code
+from nodulebench.security.keys import PrivateKey, PublicKey, parse_public_key
+from nodulebench.security.sshsig import is_code_of, signature_code
 
 STEP_NEEDS: dict[Step, Action] = {
     "sealed": "seal",

@@ -5,12 +5,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from nodulebench.core.config_model import Written, parse_written
+from nodulebench.core.errors import InputError
+from nodulebench.core.plans import Digest
+from nodulebench.core.protocols import NAMES
 from nodulebench.custody.roles import APART, Action, Role, role_for, roles_that_may
-from nodulebench.errors import InputError
-from nodulebench.model.plan import Digest
-from nodulebench.model.written import Written, parse_written
-from nodulebench.protocols import NAMES
-from nodulebench.storage.keys.person_key import parse_public_key
+from nodulebench.security.keys import parse_public_key
 
 FeedbackLevel = Literal["verdict", "rounded", "figures", "cases"]
 FEEDBACK: dict[FeedbackLevel, str] = {

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nodulebench.core.errors import Problem, refuse_any
 from nodulebench.custody.audit import Event
 from nodulebench.custody.developers import look_alikes, same_developer, skeletons_of
 from nodulebench.custody.policy import CustodyPolicy
-from nodulebench.errors import Problem, refuse_any
-from nodulebench.storage.csv_text import read_columns
+from nodulebench.io.csv_files import read_columns
 
 ALIAS = re.compile(r"[^\W_](?:[\w .-]{0,38}[\w-])?")
 """What can stand in a report, in a table and as the name of a folder."""

@@ -7,7 +7,7 @@ nodule, as calipers do, and not in a notch of its outline.
 
 import numpy as np
 
-from nodulebench.model.arrays import FloatArray
+from nodulebench.core.arrays import FloatArray
 
 _EQUAL = 1 - 1e-9  # axes that differ by less, relatively, are equally long
 

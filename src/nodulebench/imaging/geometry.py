@@ -7,8 +7,8 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, Problems, adding_to, refuse_any
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.errors import InputError, Problem, Problems, adding_to, refuse_any
 
 SIZE = ("size_x", "size_y", "size_z")
 SPACING_MM = ("spacing_x_mm", "spacing_y_mm", "spacing_z_mm")

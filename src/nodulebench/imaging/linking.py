@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.core.arrays import FloatArray, IntArray
 
 BOX_COLUMNS = ("case_id", "slice_index", "center_x_mm", "center_y_mm", "length_mm", "width_mm")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray, IntArray
 
 Spacing = FloatArray
 Factors = IntArray

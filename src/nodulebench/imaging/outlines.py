@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, refuse_any
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, unroll
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, unroll
+from nodulebench.core.errors import InputError, Problem, refuse_any
 
 LONGEST_SHOWN = 60
 

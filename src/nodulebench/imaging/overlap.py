@@ -8,7 +8,7 @@ is what an odd number of sides separates from outside.
 
 import numpy as np
 
-from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.core.arrays import FloatArray, IntArray
 
 
 def areas_and_overlap_mm2(first: FloatArray, second: FloatArray) -> tuple[float, float, float]:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.imaging.outlines import one_outline
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 _SETS_AT_ONCE = 256
 

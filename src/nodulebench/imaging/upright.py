@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from nodulebench.core.arrays import FloatArray
 from nodulebench.imaging.geometry import ORTHONORMAL_TOLERANCE, Geometry
 from nodulebench.imaging.volume import AIR_HU, Volume, to_patient_axes
-from nodulebench.model.arrays import FloatArray
 
 _CORNERS = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)], dtype=np.float64)
 

@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError, Problems, refuse_any
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.errors import InputError, Problems, refuse_any
 from nodulebench.imaging.geometry import Geometry, is_orthonormal
-from nodulebench.model.arrays import FloatArray
 
 VoxelArray: TypeAlias = npt.NDArray[Any]
 """Voxels in Hounsfield units, int16 or float32, with the axes slice, row, column."""

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import polars as pl
 
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.registry import Registry, Thing
+from nodulebench.core.results import Curve
 from nodulebench.metrics.facts import FACTS, FACTS_OF_MODULE, FigureFacts, Guard
-from nodulebench.metrics.figure import Ratio, first_line
+from nodulebench.metrics.metric import Ratio, first_line
 from nodulebench.metrics.ratings import Ratings
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.results import Curve
-from nodulebench.registry import Registry, Thing
 
 __all__ = [
     "CURVES",
@@ -35,9 +35,58 @@ FIGURES: Registry[Figure] = Registry(
     "figure of merit",
     "figures",
     {
-        figure: f"{__name__}.{module}"
-        for module, figures in FACTS_OF_MODULE.items()
-        for figure in figures
+        "recall": "nodulebench.metrics.operating_point",
+        "miss_rate": "nodulebench.metrics.operating_point",
+        "precision": "nodulebench.metrics.operating_point",
+        "f_beta": "nodulebench.metrics.operating_point",
+        "fp_per_case": "nodulebench.metrics.operating_point",
+        "fp_per_normal_case": "nodulebench.metrics.operating_point",
+        "marks_per_case": "nodulebench.metrics.operating_point",
+        "case_sensitivity": "nodulebench.metrics.operating_point",
+        "case_specificity": "nodulebench.metrics.operating_point",
+        "sensitivity_at_fp_rate": "nodulebench.metrics.froc",
+        "cpm": "nodulebench.metrics.froc",
+        "cpm_exact": "nodulebench.metrics.froc",
+        "average_precision": "nodulebench.metrics.precision_recall",
+        "afroc_area": "nodulebench.metrics.afroc",
+        "wafroc_area": "nodulebench.metrics.afroc",
+        "afroc1_area": "nodulebench.metrics.afroc",
+        "wafroc1_area": "nodulebench.metrics.afroc",
+        "efroc_area": "nodulebench.metrics.afroc",
+        "case_roc_area": "nodulebench.metrics.afroc",
+        "case_sensitivity_at_fpf": "nodulebench.metrics.afroc",
+        "case_roc_area_until_fpf": "nodulebench.metrics.afroc",
+        "lroc_area": "nodulebench.metrics.lroc",
+        "pcl_at_fpf": "nodulebench.metrics.lroc",
+        "malignancy_auc": "nodulebench.metrics.roc",
+        "malignancy_sensitivity_at_fpf": "nodulebench.metrics.roc",
+        "malignancy_auc_until_fpf": "nodulebench.metrics.roc",
+        "malignancy_accuracy": "nodulebench.metrics.roc",
+        "malignancy_sensitivity": "nodulebench.metrics.roc",
+        "malignancy_specificity": "nodulebench.metrics.roc",
+        "malignancy_precision": "nodulebench.metrics.roc",
+        "malignancy_f_beta": "nodulebench.metrics.roc",
+        "brier_score": "nodulebench.metrics.calibration",
+        "expected_calibration_error": "nodulebench.metrics.calibration",
+        "size_error_rate": "nodulebench.metrics.characterisation",
+        "diameter_error_mm": "nodulebench.metrics.characterisation",
+        "absolute_diameter_error_mm": "nodulebench.metrics.characterisation",
+        "density_accuracy": "nodulebench.metrics.characterisation",
+        "density_accuracy_of_found": "nodulebench.metrics.characterisation",
+        "density_kappa": "nodulebench.metrics.agreement",
+        "type_kappa": "nodulebench.metrics.agreement",
+        "category_agreement": "nodulebench.metrics.agreement",
+        "category_kappa": "nodulebench.metrics.agreement",
+        "category_kappa_linear": "nodulebench.metrics.agreement",
+        "category_kappa_quadratic": "nodulebench.metrics.agreement",
+        "mean_dice": "nodulebench.metrics.segmentation",
+        "mean_iou": "nodulebench.metrics.segmentation",
+        "pooled_dice": "nodulebench.metrics.segmentation",
+        "pooled_iou": "nodulebench.metrics.segmentation",
+        "median_seconds_per_case": "nodulebench.metrics.time_per_case",
+        "mean_seconds_per_case": "nodulebench.metrics.time_per_case",
+        "max_seconds_per_case": "nodulebench.metrics.time_per_case",
+        "failed_run_rate": "nodulebench.metrics.time_per_case",
     },
 )
 
@@ -45,8 +94,8 @@ RATINGS: Registry[Callable[[LabelledCohort], tuple[Ratings, Ratings]]] = Registr
     "ratings behind an area",
     "ratings",
     {
-        "case_roc_area": f"{__name__}.afroc:case_ratings",
-        "malignancy_auc": f"{__name__}.roc:benign_and_malignant",
+        "case_roc_area": "nodulebench.metrics.afroc:case_ratings",
+        "malignancy_auc": "nodulebench.metrics.roc:benign_and_malignant",
     },
 )
 """Negatives and positives whose ROC an area is, by the figure's name."""
@@ -55,12 +104,12 @@ CURVES: Registry[Callable[[LabelledCohort], Curve]] = Registry(
     "curve",
     "curves",
     {
-        "afroc_area": f"{__name__}.afroc:afroc_curve",
-        "wafroc_area": f"{__name__}.afroc:wafroc_curve",
-        "case_roc_area": f"{__name__}.afroc:case_roc_curve",
-        "lroc_area": f"{__name__}.lroc:lroc_curve",
-        "malignancy_auc": f"{__name__}.roc:malignancy_roc_curve",
-        "average_precision": f"{__name__}.precision_recall:precision_recall_curve",
+        "afroc_area": "nodulebench.metrics.afroc:afroc_curve",
+        "wafroc_area": "nodulebench.metrics.afroc:wafroc_curve",
+        "case_roc_area": "nodulebench.metrics.afroc:case_roc_curve",
+        "lroc_area": "nodulebench.metrics.lroc:lroc_curve",
+        "malignancy_auc": "nodulebench.metrics.roc:malignancy_roc_curve",
+        "average_precision": "nodulebench.metrics.precision_recall:precision_recall_curve",
     },
 )
 """The curve behind an area, by the figure's name."""
@@ -69,11 +118,11 @@ TABLES: Registry[Callable[[LabelledCohort], pl.DataFrame]] = Registry(
     "table",
     "tables",
     {
-        "density_accuracy": f"{__name__}.characterisation:density_confusion",
-        "expected_calibration_error": f"{__name__}.calibration:reliability_table",
-        "malignancy_auc": f"{__name__}.graded:malignancy_cuts",
-        "category_kappa_linear": f"{__name__}.graded:category_cuts",
-        "category_kappa_quadratic": f"{__name__}.graded:category_cuts",
+        "density_accuracy": "nodulebench.metrics.characterisation:density_confusion",
+        "expected_calibration_error": "nodulebench.metrics.calibration:reliability_table",
+        "malignancy_auc": "nodulebench.metrics.graded:malignancy_cuts",
+        "category_kappa_linear": "nodulebench.metrics.graded:category_cuts",
+        "category_kappa_quadratic": "nodulebench.metrics.graded:category_cuts",
     },
 )
 """The table that belongs to a figure, by the figure's name."""

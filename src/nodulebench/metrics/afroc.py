@@ -10,8 +10,11 @@ Diagnostic Imaging (2017).
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
-from nodulebench.metrics.figure import divide
+from nodulebench.core.arrays import FloatArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort, nodule_shares
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.results import Curve
+from nodulebench.metrics.metric import divide
 from nodulebench.metrics.ratings import (
     TWO_FRACTIONS,
     Ratings,
@@ -27,9 +30,6 @@ from nodulebench.metrics.ratings import (
     signal_at,
 )
 from nodulebench.metrics.score_order import require_scores, running_counts, score_order
-from nodulebench.model.arrays import FloatArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort, nodule_shares
-from nodulebench.model.results import Curve
 
 _CASES_WITH_FALSES = "normal cases with a false positive"
 

@@ -10,12 +10,12 @@ from typing import Literal
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
+from nodulebench.core.arrays import FloatArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
 from nodulebench.metrics.classes import ClassPairs, counts_by_case, density_pairs, type_pairs
-from nodulebench.metrics.figure import CaseSums, divide, ratio, sum_by_case
-from nodulebench.metrics.lung_rads import category_pairs
-from nodulebench.model.arrays import FloatArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
+from nodulebench.metrics.guidelines import category_pairs
+from nodulebench.metrics.metric import CaseSums, divide, ratio, sum_by_case
 
 Penalty = Literal["plain", "linear", "quadratic"]
 

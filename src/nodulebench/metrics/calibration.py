@@ -3,10 +3,10 @@
 import numpy as np
 import polars as pl
 
-from nodulebench.metrics.figure import CaseSums, divide, ratio, sum_by_case
+from nodulebench.core.arrays import FloatArray, IntArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics.malignancy import judged_nodules
-from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
+from nodulebench.metrics.metric import CaseSums, divide, ratio, sum_by_case
 
 
 @ratio("no_nodule_judged")

@@ -7,11 +7,11 @@ or zero reference size means that it was not measured.
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import UndefinedError
+from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
 from nodulebench.metrics.classes import SILENT, ClassPairs, density_pairs, says_density
-from nodulebench.metrics.figure import CaseSums, ratio, sum_by_case
-from nodulebench.model.arrays import BoolArray, FloatArray
-from nodulebench.model.cohort import LabelledCohort
+from nodulebench.metrics.metric import CaseSums, ratio, sum_by_case
 
 
 def _measured(cohort: LabelledCohort, column: str) -> tuple[FloatArray, FloatArray]:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.tables import DENSITIES, DENSITY_OF_TYPE, NODULE_TYPES
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.tables import DENSITIES, DENSITY_OF_TYPE, NODULE_TYPES
 
 SILENT = -1
 """The class number where nothing was said."""

@@ -6,11 +6,11 @@ to the nearest millimetre (halves up), so the cuts lie at 5.5 and 8.5 mm.
 
 import numpy as np
 
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.tables import DENSITIES
 from nodulebench.metrics.classes import SILENT, density_pairs
-from nodulebench.metrics.lung_rads import SIZES, mean_diameter_mm
-from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.tables import DENSITIES
+from nodulebench.metrics.guidelines import SIZES, mean_diameter_mm
 
 FLEISCHNER_SIZES = (
     "solid <6 mm",

@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 
+from nodulebench.core.arrays import FloatArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.protocol import SEVEN_RATES
+from nodulebench.core.results import Curve
 from nodulebench.metrics.luna16_program import official_sensitivity
 from nodulebench.metrics.score_order import ScoreOrder, hits_at, score_order
-from nodulebench.model.arrays import FloatArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.protocol import SEVEN_RATES
-from nodulebench.model.results import Curve
 
 Interpolation = Literal["linear", "step", "luna16"]
 

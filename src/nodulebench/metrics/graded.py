@@ -3,11 +3,11 @@
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import UndefinedError
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
 from nodulebench.metrics.classes import ClassPairs
-from nodulebench.metrics.lung_rads import category_pairs
+from nodulebench.metrics.guidelines import category_pairs
 from nodulebench.metrics.ratings import concordance, rated
-from nodulebench.model.cohort import LabelledCohort
 
 
 def category_cuts(cohort: LabelledCohort) -> pl.DataFrame:

@@ -9,7 +9,10 @@ Medical Physics 23 (1996) 1709-1725.
 
 import numpy as np
 
-from nodulebench.metrics.figure import divide
+from nodulebench.core.arrays import FloatArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.results import Curve
+from nodulebench.metrics.metric import divide
 from nodulebench.metrics.ratings import (
     TWO_FRACTIONS,
     Ratings,
@@ -23,9 +26,6 @@ from nodulebench.metrics.ratings import (
     wins,
 )
 from nodulebench.metrics.score_order import require_scores
-from nodulebench.model.arrays import FloatArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.results import Curve
 
 
 def lroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:

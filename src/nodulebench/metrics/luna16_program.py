@@ -9,11 +9,11 @@ because published numbers contain them; ``metrics.froc`` has the exact counts.
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import UndefinedError
+from nodulebench.core.arrays import FloatArray, IntArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.results import Curve
 from nodulebench.metrics.score_order import ScoreOrder, find_brackets, score_order
-from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.results import Curve
 
 GRID = np.linspace(0.125, 8, 10000)
 """The rates at which the program samples each bootstrap curve."""

@@ -23,10 +23,10 @@ its limits holds here too.
 
 import numpy as np
 
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.tables import DENSITIES
 from nodulebench.metrics.classes import SILENT
-from nodulebench.metrics.lung_rads import LUNG_RADS, lung_rads_class
-from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.model.tables import DENSITIES
+from nodulebench.metrics.guidelines import LUNG_RADS, lung_rads_class
 
 NEW_SOLID_CUTS_MM = (4.0, 6.0, 8.0)
 GROWING_SOLID_CUT_MM = 8.0

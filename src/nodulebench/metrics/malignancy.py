@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.model.cohort import LabelledCohort
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
 
 
 @dataclass(frozen=True, slots=True)

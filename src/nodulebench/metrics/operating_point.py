@@ -5,11 +5,11 @@ A case is called abnormal by any mark that counts as hit or false positive in it
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
-from nodulebench.metrics.figure import CaseSums, ratio, sum_by_case
+from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
+from nodulebench.metrics.metric import CaseSums, ratio, sum_by_case
 from nodulebench.metrics.ratings import is_abnormal
-from nodulebench.model.arrays import BoolArray, FloatArray
-from nodulebench.model.cohort import LabelledCohort
 
 
 @ratio("no_nodules", is_proportion=True)

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
-from nodulebench.metrics.figure import divide
+from nodulebench.core.arrays import FloatArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.results import Curve
+from nodulebench.metrics.metric import divide
 from nodulebench.metrics.ratings import row_blocks
 from nodulebench.metrics.score_order import running_counts, score_order
-from nodulebench.model.arrays import FloatArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.results import Curve
 
 
 def average_precision(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:

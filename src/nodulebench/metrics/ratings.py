@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
-from nodulebench.metrics.figure import divide
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.results import Curve
+from nodulebench.metrics.metric import divide
 from nodulebench.metrics.score_order import hits_at, running_counts, sort_scores
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.results import Curve
 
 TWO_FRACTIONS = (0.05, 0.2)
 """Where a curve is usually read: fractions of normal cases (or benign nodules) called abnormal."""

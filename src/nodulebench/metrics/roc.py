@@ -4,9 +4,12 @@ A nodule is called malignant where the probability said reaches ``malignancy_thr
 nodules take part is said in ``metrics.malignancy``.
 """
 
-from nodulebench.errors import UndefinedError
-from nodulebench.metrics.figure import CaseSums, ratio, sum_by_case
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.results import Curve
 from nodulebench.metrics.malignancy import judged_nodules
+from nodulebench.metrics.metric import CaseSums, ratio, sum_by_case
 from nodulebench.metrics.operating_point import f_beta_sums
 from nodulebench.metrics.ratings import (
     TWO_FRACTIONS,
@@ -17,9 +20,6 @@ from nodulebench.metrics.ratings import (
     rating_curve,
     signal_at,
 )
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.results import Curve
 
 
 def malignancy_auc(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
-from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.kept import kept
-from nodulebench.model.protocol import TestProtocol
+from nodulebench.core.arrays import FloatArray, IntArray, WeightArray
+from nodulebench.core.cache import kept
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.protocol import TestProtocol
 
 _ELEMENTS = 250_000  # running sums held at a time; more would leave the processor's cache
 

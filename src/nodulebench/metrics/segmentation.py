@@ -9,13 +9,13 @@ nodule the same say, the pooled form every cubic millimetre.
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import UndefinedError
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.cache import kept
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
 from nodulebench.imaging.outlines import box_outline, read_outline
 from nodulebench.imaging.overlap import areas_and_overlap_mm2
-from nodulebench.metrics.figure import CaseSums, ratio, sum_by_case
-from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.kept import kept
+from nodulebench.metrics.metric import CaseSums, ratio, sum_by_case
 
 _SHAPE = ("center_x_mm", "center_y_mm", "length_mm", "width_mm", "contour")
 _NOTHING = np.empty((0, 2))

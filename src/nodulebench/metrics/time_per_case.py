@@ -8,11 +8,11 @@ marks; ``failed_run_rate`` counts these with the runs that failed.
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import UndefinedError
-from nodulebench.metrics.figure import CaseSums, ratio, sum_by_case
+from nodulebench.core.arrays import FloatArray, IntArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
+from nodulebench.metrics.metric import CaseSums, ratio, sum_by_case
 from nodulebench.metrics.ratings import row_blocks
-from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
 
 
 def median_seconds_per_case(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:

@@ -6,21 +6,21 @@ from typing import Literal
 
 import numpy as np
 
-from nodulebench.model.tables import NODULE_TYPES
-from nodulebench.phantom.body.bronchovascular import USUAL, LungTubes, grow_lung_tubes
+from nodulebench.core.tables import NODULE_TYPES
 from nodulebench.phantom.body.chest import Chest, random_chest
-from nodulebench.phantom.clinical.bulges import grow_bulges
-from nodulebench.phantom.clinical.condition import (
+from nodulebench.phantom.body.lung_vessels import USUAL, LungTubes, grow_lung_tubes
+from nodulebench.phantom.bulges import grow_bulges
+from nodulebench.phantom.conditions import (
     Condition,
     random_breath,
     random_condition,
     seen_in,
 )
-from nodulebench.phantom.clinical.hilum import SPARSE, hilar_vessels
-from nodulebench.phantom.drawing.tubes import Tubes
+from nodulebench.phantom.hilum import SPARSE, hilar_vessels
 from nodulebench.phantom.nodules.kinds import KINDS, make_nodule, random_diameter
 from nodulebench.phantom.nodules.nodule import ATTACHMENTS, Nodule
-from nodulebench.phantom.nodules.placing import NoPlaceError, Surroundings
+from nodulebench.phantom.nodules.placement import NoPlaceError, Surroundings
+from nodulebench.phantom.tubes import Tubes
 
 _ANATOMY, _NODULES, TEXTURE, NOISE, SCANNER, _GROWTH, BODY, _CLINIC, DISEASE, STREAKS = range(10)
 """Streams of random numbers, so that one thing can change while the others stay."""

@@ -5,32 +5,32 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from nodulebench.core.arrays import BoolArray
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume
-from nodulebench.model.arrays import BoolArray
+from nodulebench.phantom.artefacts import blur_by_motion
 from nodulebench.phantom.body import bones, great_vessels
 from nodulebench.phantom.body.bend import Bend, random_bend
 from nodulebench.phantom.body.chest import heart_surface
 from nodulebench.phantom.body.enhancement import Enhancement, random_enhancement
-from nodulebench.phantom.body.plane import SliceGrid, make_plane, random_textures
+from nodulebench.phantom.body.organs import draw_slice
+from nodulebench.phantom.body.slice import SliceGrid, make_plane, random_textures
 from nodulebench.phantom.body.surfaces import surfaces_along
-from nodulebench.phantom.body.tissue import draw_slice
 from nodulebench.phantom.body.wall import empty_slice
-from nodulebench.phantom.clinical.bulges import BULGE_HU
-from nodulebench.phantom.clinical.disease import draw_disease, random_disease
-from nodulebench.phantom.clinical.motion import blur_by_motion
-from nodulebench.phantom.clinical.streaks import draw_streaks
-from nodulebench.phantom.drawing.grid import Canvas
-from nodulebench.phantom.drawing.tubes import (
+from nodulebench.phantom.bulges import BULGE_HU
+from nodulebench.phantom.canvas import Canvas
+from nodulebench.phantom.disease import draw_disease, random_disease
+from nodulebench.phantom.nodules.nodule import Nodule, paint_nodule
+from nodulebench.phantom.patient import BODY, DISEASE, NOISE, STREAKS, TEXTURE, Patient, stream
+from nodulebench.phantom.scanner import Scanner, make_slices
+from nodulebench.phantom.streaks import draw_streaks
+from nodulebench.phantom.tubes import (
     IN_LUNG,
     OUTSIDE_LUNG,
     Tubes,
     paint_in_lung,
     paint_tubes,
 )
-from nodulebench.phantom.nodules.nodule import Nodule, paint_nodule
-from nodulebench.phantom.patient import BODY, DISEASE, NOISE, STREAKS, TEXTURE, Patient, stream
-from nodulebench.phantom.scanner import Scanner, make_slices
 
 OESOPHAGUS_HU = 38.0
 OESOPHAGUS_FLATTENING = (0.8, 1.3, 1.0)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import Problem, refuse_any
-from nodulebench.phantom.drawing.grid import Canvas, Field
+from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.phantom.canvas import Canvas, Field
 
 LOWEST_HU, HIGHEST_HU = -1024, 3071
 FINEST_STEP_MM = 1.3

@@ -12,16 +12,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import Problem, refuse_any
-from nodulebench.formats import bundle
-from nodulebench.formats.dicom import volume as dicom_volume
-from nodulebench.formats.dicom.header import SeriesHeader
-from nodulebench.formats.images import metaimage, nifti
-from nodulebench.formats.marks import luna16_csv, nifdc_csv
+from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.progress import Progress, untold
+from nodulebench.core.tables import CASES, Reference
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
-from nodulebench.model.progress import Progress, untold
-from nodulebench.model.tables import CASES, Reference
+from nodulebench.io import bundle
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.dicom import volumes as dicom_volume
+from nodulebench.io.dicom.header import SeriesHeader
+from nodulebench.io.images import metaimage, nifti
+from nodulebench.io.marks import luna16 as luna16_csv
+from nodulebench.io.marks import nifdc as nifdc_csv
 from nodulebench.phantom.patient import (
     SCANNER,
     Growth,
@@ -36,7 +38,6 @@ from nodulebench.phantom.scan import PhantomScan, nodule_mask, scan_patient
 from nodulebench.phantom.scanner import Scanner
 from nodulebench.phantom.truth import nodule_rows, nodule_tables, slice_rows
 from nodulebench.phantom.vendors import Vendor, random_scanner, series_header
-from nodulebench.storage.staging import staged_folder
 
 IMAGE_FORMATS = ("metaimage", "dicom", "nifti")
 FIRST_DAY = date(2024, 1, 8)

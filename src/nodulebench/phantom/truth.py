@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.tables import DENSITY_OF_TYPE, NODULE_SLICES, NODULES
 from nodulebench.imaging.diameters import long_and_short_mm
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.outlines import outline_text
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.tables import DENSITY_OF_TYPE, NODULE_SLICES, NODULES
 from nodulebench.phantom.nodules.nodule import Nodule
 
 CONTOUR_CORNERS = 72

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.formats.dicom.header import SeriesHeader, uid_from
+from nodulebench.io.dicom.header import SeriesHeader, uid_from
 from nodulebench.phantom.scanner import Scanner
 
 

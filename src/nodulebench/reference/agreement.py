@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nodulebench.model.arrays import IntArray
-from nodulebench.reference.group import GROUPINGS, Findings
+from nodulebench.core.arrays import IntArray
+from nodulebench.reference.grouping import GROUPINGS, Findings
 from nodulebench.reference.panel import Panel
 
 

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.model.findings import CHARACTERISTICS, Readings
-from nodulebench.model.parameters import checked_parameters
-from nodulebench.model.tables import NODULES, Reference
+from nodulebench.core.parameters import checked_parameters
+from nodulebench.core.readings import CHARACTERISTICS, Readings
+from nodulebench.core.tables import NODULES, Reference
+from nodulebench.reference.decision import Rule, Verdict
 from nodulebench.reference.panel import Panel, measure_findings
 from nodulebench.reference.rules import RULES
 from nodulebench.reference.slices import nodule_slices
 from nodulebench.reference.types import density_of_type, lidc_type, most_frequent
-from nodulebench.reference.verdict import Rule, Verdict
 
 
 def build_reference(

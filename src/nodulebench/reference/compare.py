@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError
-from nodulebench.model.tables import Reference
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import Reference
 
 
 @dataclass(frozen=True, slots=True)

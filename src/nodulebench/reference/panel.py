@@ -7,12 +7,12 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import Problem, UnknownNameError, refuse_any
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.errors import Problem, UnknownNameError, refuse_any
+from nodulebench.core.readings import Readings
 from nodulebench.imaging.geometry import Geometry
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.model.findings import Readings
-from nodulebench.reference import measure
-from nodulebench.reference.region import (
+from nodulebench.reference import sizes as measure
+from nodulebench.reference.regions import (
     FindingOutlines,
     FindingRegions,
     case_geometries,

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from nodulebench.errors import Problems, refuse_any
-from nodulebench.model.schema import Column, TableSchema, optional
-from nodulebench.model.tables import IN_CASE, Reference
+from nodulebench.core.errors import Problems, refuse_any
+from nodulebench.core.schema import Column, TableSchema, optional
+from nodulebench.core.tables import IN_CASE, Reference
 
 GROWTH_MM = 1.5
 YEAR_DAYS = 365

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.tables import NODULE_SLICES
 from nodulebench.imaging.outlines import outline_texts
 from nodulebench.imaging.trace import trace_outlines
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.model.tables import NODULE_SLICES
-from nodulebench.reference.measure import slice_sizes
+from nodulebench.reference.decision import Verdict
 from nodulebench.reference.panel import Panel
-from nodulebench.reference.region import known
-from nodulebench.reference.verdict import Verdict
+from nodulebench.reference.regions import known
+from nodulebench.reference.sizes import slice_sizes
 
 
 def nodule_slices(

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from nodulebench.model.tables import DENSITY_OF_TYPE
+from nodulebench.core.tables import DENSITY_OF_TYPE
 
 SOLID_CALCIFICATION = 3
 """LIDC's calcification pattern 'solid'. NIFDC calls a nodule calcified if it is so completely, so

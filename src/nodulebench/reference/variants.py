@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nodulebench.model.findings import Readings
-from nodulebench.model.tables import Reference
+from nodulebench.core.readings import Readings
+from nodulebench.core.tables import Reference
 from nodulebench.reference.build import build_reference
 from nodulebench.reference.panel import Panel, measure_findings
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.report.sections.head.issued import NOT_ISSUED, Issued
+from nodulebench.report.sections.issued import NOT_ISSUED, Issued
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,51 +5,51 @@ from typing import Any, Literal
 
 import polars as pl
 
-from nodulebench.language import Language, LanguageName, language
-from nodulebench.model.documents.evaluation import Document
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.i18n.translator import Language, LanguageName, language
 from nodulebench.report.beside import NOTHING, Beside
-from nodulebench.report.blocks.blocks import Fold, Section, Side
-from nodulebench.report.blocks.charts import switched
-from nodulebench.report.blocks.tables import closed_if_long, tables_of
-from nodulebench.report.reading_document import (
+from nodulebench.report.blocks import Fold, Section, Side
+from nodulebench.report.charts.interactive import switched
+from nodulebench.report.key_tables import (
     counts_table,
     figures_table,
     key_table,
     leading_rules,
     readings_table,
 )
-from nodulebench.report.sections.comparison.rules import difference_table, flip_table, uses_table
-from nodulebench.report.sections.head.answer import answer, leading_result
-from nodulebench.report.sections.head.heading import facts, headline, title
-from nodulebench.report.sections.head.issued import (
-    issued_by,
-    issued_facts,
-    signature_table,
-)
-from nodulebench.report.sections.head.narrative import about_intervals, paragraphs
-from nodulebench.report.sections.head.notices import has_doubts, notices, remarks_table
-from nodulebench.report.sections.head.verdict import VerdictBlock, verdict
-from nodulebench.report.sections.methods.methods import (
-    facts_table,
-    identity_table,
-    protocol_table,
-    rules_table,
-    terms_table,
-)
-from nodulebench.report.sections.methods.uncertainty import (
-    sources_table,
-    traceability_table,
-    uncertainty_table,
-)
-from nodulebench.report.sections.results.curves import (
+from nodulebench.report.sections.curves import (
     Curves,
     by_curve,
     froc_charts,
     other_charts,
     tolerance_chart,
 )
-from nodulebench.report.sections.results.strata import strata_tables
-from nodulebench.report.sections.results.sweeps import find_sweeps, parameter_charts, sweep_charts
+from nodulebench.report.sections.heading import facts, headline, title
+from nodulebench.report.sections.issued import (
+    issued_by,
+    issued_facts,
+    signature_table,
+)
+from nodulebench.report.sections.methods import (
+    facts_table,
+    identity_table,
+    protocol_table,
+    rules_table,
+    terms_table,
+)
+from nodulebench.report.sections.narrative import about_intervals, paragraphs
+from nodulebench.report.sections.notices import has_doubts, notices, remarks_table
+from nodulebench.report.sections.rules import difference_table, flip_table, uses_table
+from nodulebench.report.sections.strata import strata_tables
+from nodulebench.report.sections.summary import answer, leading_result
+from nodulebench.report.sections.sweeps import find_sweeps, parameter_charts, sweep_charts
+from nodulebench.report.sections.uncertainty import (
+    sources_table,
+    traceability_table,
+    uncertainty_table,
+)
+from nodulebench.report.sections.verdict import VerdictBlock, verdict
+from nodulebench.report.tables import closed_if_long, tables_of
 
 Audience = Literal["lab", "developer"]
 
@@ -165,7 +165,7 @@ def for_developers(
     document: Document, curves: pl.DataFrame, beside: Beside
 ) -> tuple[Document, pl.DataFrame, Beside]:
     """What a developer may see of all that a report is made of."""
-    from nodulebench.report.audience import developers_curves, developers_document
+    from nodulebench.report.developer_copy import developers_curves, developers_document
 
     shown = Beside(combinations=beside.combinations, issued=beside.issued)
     aggregates = developers_document(document)
@@ -189,7 +189,7 @@ def _curves(document: Document, curves: Curves, say: Language) -> list[Any]:
 def _rules(document: Document, beside: Beside, say: Language) -> list[Any]:
     charts: list[Any] = []
     if _is_group(document):
-        from nodulebench.report.sections.comparison.group_charts import difference_chart, mean_chart
+        from nodulebench.report.sections.group_charts import difference_chart, mean_chart
 
         found = [mean_chart(document, say), difference_chart(document, say)]
         charts = [Side([one for one in found if one is not None])] if any(found) else []
@@ -209,7 +209,7 @@ def _rule_effects(document: Document, say: Language) -> list[Any]:
     """Box plots and tests of the rules over a group of algorithms."""
     if not _is_group(document) or len(document.protocol.rules) < 2:
         return []
-    from nodulebench.report.sections.comparison.rule_effects import rule_effect_blocks
+    from nodulebench.report.sections.rule_effects import rule_effect_blocks
 
     return rule_effect_blocks(document, say)
 
@@ -217,11 +217,11 @@ def _rule_effects(document: Document, say: Language) -> list[Any]:
 def _compared(document: Document, beside: Beside, say: Language) -> list[Any]:
     blocks: list[Any] = []
     if document.comparisons:
-        from nodulebench.report.sections.comparison.comparisons import comparison_blocks
+        from nodulebench.report.sections.comparison import comparison_blocks
 
         blocks += comparison_blocks(document, say)
     if beside.combinations:
-        from nodulebench.report.sections.comparison.combinations import combination_tables
+        from nodulebench.report.sections.combinations import combination_tables
 
         blocks += combination_tables(beside.combinations, say)
     return blocks
@@ -230,7 +230,7 @@ def _compared(document: Document, beside: Beside, say: Language) -> list[Any]:
 def _strata(document: Document, say: Language) -> list[Any]:
     charts: list[Any] = []
     if _is_group(document):
-        from nodulebench.report.sections.comparison.group_charts import (
+        from nodulebench.report.sections.group_charts import (
             hardest_chart,
             miss_rate_chart,
         )
@@ -244,7 +244,7 @@ def _strata(document: Document, say: Language) -> list[Any]:
 
 
 def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
-    from nodulebench.report.sections.results.errors import algorithm_errors, cause_blocks
+    from nodulebench.report.sections.errors import algorithm_errors, cause_blocks
 
     parts = [
         (one.name, algorithm_errors(document, beside, one.name, *found, say))
@@ -260,11 +260,11 @@ def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
 def _test_set(document: Document, beside: Beside, say: Language) -> list[Any]:
     charts: list[Any] = []
     if document.reference.diameters:
-        from nodulebench.report.sections.results.diameters import diameter_chart
+        from nodulebench.report.sections.diameters import diameter_chart
 
         charts.append(diameter_chart(document, say))
     if beside.agreement:
-        from nodulebench.report.sections.results.agreement import agreement_chart
+        from nodulebench.report.sections.agreement import agreement_chart
 
         charts.append(agreement_chart(beside.agreement, say))
     shown = [chart for chart in charts if chart is not None]
@@ -293,7 +293,7 @@ def _extras(document: Document, curves: Curves, say: Language) -> list[Any]:
 def _literature(document: Document, say: Language) -> list[Any]:
     if document.protocol.name != "luna16":
         return []
-    from nodulebench.report.sections.methods.literature import literature_table
+    from nodulebench.report.sections.literature import literature_table
 
     return [literature_table(document, say)]
 
@@ -304,8 +304,8 @@ def _all_figures(document: Document, say: Language) -> list[Any]:
 
 
 def _methods(document: Document, say: Language) -> list[Any]:
-    from nodulebench.report.sections.methods.course import course_chart
-    from nodulebench.report.sections.methods.matching import matching_chart, rule_sketches
+    from nodulebench.report.sections.course import course_chart
+    from nodulebench.report.sections.matching import matching_chart, rule_sketches
 
     sketches, chart = rule_sketches(document, say), matching_chart(document, say)
     return [
@@ -322,7 +322,7 @@ def _methods(document: Document, say: Language) -> list[Any]:
 
 
 def _uncertainty(document: Document, beside: Beside, say: Language) -> list[Any]:
-    from nodulebench.report.sections.methods.reference_spread import spread_tables
+    from nodulebench.report.sections.reference_spread import spread_tables
 
     return [
         uncertainty_table(document, say),
@@ -333,7 +333,7 @@ def _uncertainty(document: Document, beside: Beside, say: Language) -> list[Any]
 
 
 def _checklist(document: Document, say: Language) -> list[Any]:
-    from nodulebench.report.sections.methods.checklist import checklist_table
+    from nodulebench.report.sections.checklist import checklist_table
 
     return [checklist_table(document, say)]
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.language import english
-from nodulebench.model.documents.as_json import as_json
-from nodulebench.model.documents.comparison import ComparisonDocument, Permutation, Significance
-from nodulebench.model.documents.evaluation import Document
-from nodulebench.model.results import Estimate
+from nodulebench.core.documents.as_json import as_json
+from nodulebench.core.documents.comparison import ComparisonDocument, Permutation, Significance
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.core.results import Estimate
+from nodulebench.i18n.translator import english
 
 Row = dict[str, Any]
 WORDS = ("point", "method", "reason", "figure")

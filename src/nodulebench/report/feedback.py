@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nodulebench.language import Language, LanguageName, language
-from nodulebench.pages.frame import framed
-from nodulebench.report.blocks.blocks import Paragraphs, Section
-from nodulebench.report.blocks.cells import Cell, head, words
-from nodulebench.report.blocks.tables import Table
-from nodulebench.report.sections.head.issued import NOT_ISSUED, Issued, issued_facts
+from nodulebench.i18n.translator import Language, LanguageName, language
+from nodulebench.report.blocks import Paragraphs, Section
+from nodulebench.report.cells import Cell, head, words
+from nodulebench.report.pages.frame import framed
+from nodulebench.report.sections.issued import NOT_ISSUED, Issued, issued_facts
+from nodulebench.report.tables import Table
 
 
 def feedback_page(

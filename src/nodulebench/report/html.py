@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import polars as pl
 
-from nodulebench.language import LanguageName
-from nodulebench.model.documents.evaluation import Document
-from nodulebench.pages.frame import framed
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.i18n.translator import LanguageName
 from nodulebench.report.beside import NOTHING, Beside
 from nodulebench.report.content import Audience, Content, report_content
+from nodulebench.report.pages.frame import framed
 
 __all__ = ["Audience", "render_html"]
 

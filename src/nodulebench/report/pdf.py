@@ -16,22 +16,22 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError
-from nodulebench.language import Language, LanguageName
-from nodulebench.model.documents.evaluation import Document
-from nodulebench.optional_package import needs
-from nodulebench.pages.cells import Cell
-from nodulebench.pages.colours import palette
-from nodulebench.pages.svg import stand_alone
-from nodulebench.pages.templates import FOLDER, printable
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.core.errors import InputError
+from nodulebench.core.optional_packages import needs
+from nodulebench.i18n.translator import Language, LanguageName
 from nodulebench.report.beside import NOTHING, Beside
-from nodulebench.report.blocks.blocks import Fold, Paragraphs, Side, Switch
-from nodulebench.report.blocks.charts import Chart
-from nodulebench.report.blocks.tables import Table
+from nodulebench.report.blocks import Fold, Paragraphs, Side, Switch
+from nodulebench.report.charts.canvas import text_width
+from nodulebench.report.charts.interactive import Chart
+from nodulebench.report.charts.svg import FINE
 from nodulebench.report.content import Audience, Content, report_content
-from nodulebench.report.drawing.pictures.canvas import text_width
-from nodulebench.report.drawing.svg import FINE
-from nodulebench.report.sections.results.gallery import Gallery
+from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.colours import palette
+from nodulebench.report.pages.svg import stand_alone
+from nodulebench.report.pages.templates import FOLDER, printable
+from nodulebench.report.sections.gallery import Gallery
+from nodulebench.report.tables import Table
 
 FONTS = ("Libertinus Serif", "Noto Sans SC")
 MONOSPACED = ("DejaVu Sans Mono", "Noto Sans SC")

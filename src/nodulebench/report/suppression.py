@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 
 Divisions = Mapping[str, Mapping[str, BoolArray]]
 """Division -> stratum -> which of all nodules it has."""

@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from nodulebench.errors import InputError, UndefinedError
-from nodulebench.model.arrays import BoolArray, FloatArray
-from nodulebench.model.notice import Notice, reason_of
-from nodulebench.model.results import Estimate
+from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.core.errors import InputError, UndefinedError
+from nodulebench.core.notices import Notice, reason_of
+from nodulebench.core.results import Estimate
 from nodulebench.statistics.intervals import jackknife_interval
 
 Weights = Literal["none", "linear", "quadratic"]

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.documents.comparison import GroupSummary, RepeatedMeasures, Significance
-from nodulebench.model.notice import Notice
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.documents.comparison import GroupSummary, RepeatedMeasures, Significance
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.notices import Notice
 
 
 def summarize_group(values: FloatArray | Sequence[float]) -> GroupSummary:

@@ -11,15 +11,15 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from nodulebench.errors import InputError, UndefinedError
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.documents.comparison import (
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.documents.comparison import (
     GroupSummary,
     PairOfRules,
     RepeatedMeasures,
     Significance,
 )
-from nodulebench.model.notice import Notice, reason_of
+from nodulebench.core.errors import InputError, UndefinedError
+from nodulebench.core.notices import Notice, reason_of
 from nodulebench.statistics.anova import (
     friedman,
     one_way_anova,

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 
 _BLOCK_ELEMENTS = 8_000_000
 

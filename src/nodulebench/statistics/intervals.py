@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.model.notice import Notice
-from nodulebench.model.protocol import IntervalChoice
-from nodulebench.model.results import Estimate
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.notices import Notice
+from nodulebench.core.protocol import IntervalChoice
+from nodulebench.core.results import Estimate
 
 _TIE = 1e-12
 """Values this near, relative to their size, are ties: the same sum in another order."""

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.errors import InputError, UndefinedError
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.documents.comparison import Significance
-from nodulebench.model.notice import Notice
-from nodulebench.model.results import Estimate
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.documents.comparison import Significance
+from nodulebench.core.errors import InputError, UndefinedError
+from nodulebench.core.notices import Notice
+from nodulebench.core.results import Estimate
 from nodulebench.statistics.intervals import cluster_ratio_interval
 
 

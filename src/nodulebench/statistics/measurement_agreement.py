@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.notice import Notice
-from nodulebench.model.results import Estimate
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.notices import Notice
+from nodulebench.core.results import Estimate
 
 IccForm = Literal["1,1", "2,1", "3,1", "1,k", "2,k", "3,k"]
 

@@ -9,11 +9,11 @@ from itertools import combinations
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
-from nodulebench.model.arrays import BoolArray, FloatArray
-from nodulebench.model.documents.comparison import Significance
-from nodulebench.model.notice import Notice, reason_of
-from nodulebench.model.results import Estimate
+from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.core.documents.comparison import Significance
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.notices import Notice, reason_of
+from nodulebench.core.results import Estimate
 from nodulebench.statistics.reader_figures import ReaderFigures
 
 _ROUNDING = 1e-20

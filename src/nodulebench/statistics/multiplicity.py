@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nodulebench.errors import Problem, refuse_any
-from nodulebench.model.arrays import FloatArray
-from nodulebench.registry import Registry
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.registry import Registry
 
 Adjustment = Callable[[Sequence[float] | FloatArray], FloatArray]
 

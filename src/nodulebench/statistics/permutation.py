@@ -11,13 +11,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, UndefinedError
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.documents.comparison import Permutation
-from nodulebench.model.kept import kept
-from nodulebench.model.notice import Notice
-from nodulebench.model.tables import Reference, Submission
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, WeightArray
+from nodulebench.core.cache import kept
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.documents.comparison import Permutation
+from nodulebench.core.errors import InputError, UndefinedError
+from nodulebench.core.notices import Notice
+from nodulebench.core.tables import Reference, Submission
 
 _BLOCK_ELEMENTS = 8_000_000
 _SAME = 1e-12

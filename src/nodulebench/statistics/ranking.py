@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
-from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.model.documents.comparison import Ranked
-from nodulebench.model.notice import Notice
-from nodulebench.model.results import Estimate
-from nodulebench.statistics.compare import Better, Comparison, Replicates, compare_all
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.documents.comparison import Ranked
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.notices import Notice
+from nodulebench.core.results import Estimate
 from nodulebench.statistics.intervals import percentile_interval
+from nodulebench.statistics.paired import Better, Comparison, Replicates, compare_all
 
 TIE_RULE = Notice("tied_with_leader")
 """When algorithms count as not separable."""

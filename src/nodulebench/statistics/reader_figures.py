@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
-from nodulebench.model.arrays import BoolArray, FloatArray
-from nodulebench.statistics.auc import Placements, auc_covariance, placements
+from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.core.errors import UndefinedError
+from nodulebench.statistics.delong import Placements, auc_covariance, placements
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ raises an AssertionError that says what is broken::
 """
 
 from nodulebench.testing.detectors import check_admission_check, check_detector
-from nodulebench.testing.figures import check_figure
 from nodulebench.testing.formats import check_format, format_cases
 from nodulebench.testing.mark_rules import check_mark_rule
+from nodulebench.testing.metrics import check_figure
 from nodulebench.testing.reference_rules import check_reference_rule
 
 __all__ = [

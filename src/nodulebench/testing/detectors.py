@@ -5,10 +5,10 @@ from functools import cache
 
 import numpy as np
 
-from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.candidates import DETECTORS
-from nodulebench.algorithms.chest import Chest, see_chest
-from nodulebench.curate.examine.checks import CHECKS
+from nodulebench.curation.admission.checks import CHECKS
+from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.candidates import DETECTORS
+from nodulebench.detection.scan import Chest, see_chest
 from nodulebench.imaging.volume import make_volume
 from nodulebench.testing.expect import expect
 

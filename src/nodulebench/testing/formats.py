@@ -10,9 +10,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import NoduleBenchError
-from nodulebench.formats import FORMATS, Format, fitting, read_reference, read_submission
-from nodulebench.model.tables import (
+from nodulebench.core.errors import NoduleBenchError
+from nodulebench.core.tables import (
     CASES,
     MARK_SLICES,
     MARKS,
@@ -22,6 +21,7 @@ from nodulebench.model.tables import (
     Reference,
     Submission,
 )
+from nodulebench.io.formats import FORMATS, Format, fitting, read_reference, read_submission
 from nodulebench.testing.expect import expect
 
 CASE_IDS = ("1.2.840.7", "case-b", "case_c", "d")

@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from nodulebench.match import label_marks, targets
-from nodulebench.match.rules import RULES
-from nodulebench.model.cohort import labelled_cohort
-from nodulebench.model.labels import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED, Labels
-from nodulebench.model.parameters import parameters_of
-from nodulebench.model.protocol import TestProtocol
+from nodulebench.core.cohort import labelled_cohort
+from nodulebench.core.labels import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED, Labels
+from nodulebench.core.parameters import parameters_of
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.matching import label_marks, targets
+from nodulebench.matching.rules import RULES
 from nodulebench.testing.expect import expect, expect_all
 from nodulebench.testing.scenes import TestSet, crowded_set, protocol_of, set_of
 

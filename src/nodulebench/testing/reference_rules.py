@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
-from nodulebench.model.tables import CASES, NODULE_SLICES, NODULES
+from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
+from nodulebench.core.tables import CASES, NODULE_SLICES, NODULES
 from nodulebench.reference.build import build_reference
 from nodulebench.testing.expect import expect
 from nodulebench.testing.scenes import with_tables

@@ -7,12 +7,11 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from nodulebench.match import label_marks, targets
-from nodulebench.model.cohort import LabelledCohort, labelled_cohort
-from nodulebench.model.findings import Readings
-from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
-from nodulebench.model.schema import TableSchema
-from nodulebench.model.tables import (
+from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
+from nodulebench.core.readings import Readings
+from nodulebench.core.schema import TableSchema
+from nodulebench.core.tables import (
     CASES,
     DENSITIES,
     MARK_SLICES,
@@ -24,6 +23,7 @@ from nodulebench.model.tables import (
     Reference,
     Submission,
 )
+from nodulebench.matching import label_marks, targets
 
 TestSet = tuple[Reference, Submission]
 """A reference, and what one algorithm said of its cases."""

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.algorithms.block_voxels import block_voxels
+from nodulebench.detection.block_grid import block_voxels
 from nodulebench.imaging.volume import make_volume
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.algorithms.chest import Once, places_around, resample, see_chest
-from nodulebench.imaging.lungs.segment import Lungs
+from nodulebench.detection.scan import Once, places_around, resample, see_chest
+from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import make_volume
-from nodulebench.robustness.variants import cropped
+from nodulebench.runner.robustness.variants import cropped
 
 
 def _chest(shape=(20, 60, 80), spacing_xyz=(0.7, 0.7, 2.0), origin=(-30.0, 5.0, -200.0)):

@@ -7,16 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.tables import case, mark, submission
-from nodulebench.algorithms.combine import (
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import Submission
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.matching.combine import (
     Combined,
     Linkage,
     average_scores,
     is_near_lungs,
     merge_candidates,
 )
-from nodulebench.errors import InputError
-from nodulebench.imaging.geometry import Geometry
-from nodulebench.model.tables import Submission
 
 Place = tuple[float, float, float]
 

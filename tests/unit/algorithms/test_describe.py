@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.lung_scenes import LUNG_HU, ball, lung_with, rod, world
-from nodulebench.algorithms.candidate import Candidates, no_candidates
-from nodulebench.algorithms.chest import see_chest
-from nodulebench.algorithms.describe import describe
+from nodulebench.detection.candidate import Candidates, no_candidates
+from nodulebench.detection.marks import describe
+from nodulebench.detection.scan import see_chest
 from nodulebench.imaging.geometry import Geometry
-from nodulebench.imaging.lungs.segment import Lungs
+from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import make_volume
 
 PLACE = (30, 33, 28)

@@ -12,12 +12,13 @@ import pytest
 
 from builders.lung_scenes import ball, lung_with
 from builders.made_up_chest import made_up_chest
-from nodulebench.algorithms import detectors
-from nodulebench.algorithms.candidate import Candidates, no_candidates
-from nodulebench.algorithms.candidates import DETECTORS, LONGEST_FIRST, NAMES
-from nodulebench.algorithms.chest import see_chest
-from nodulebench.algorithms.classify.second_look import looked_at
-from nodulebench.algorithms.detectors import (
+from nodulebench.core.errors import InputError
+from nodulebench.detection import detectors
+from nodulebench.detection.candidate import Candidates, no_candidates
+from nodulebench.detection.candidates import DETECTORS, LONGEST_FIRST, NAMES
+from nodulebench.detection.classifiers.false_positive_reduction import looked_at
+from nodulebench.detection.detect import DetectionTask, detect_case
+from nodulebench.detection.detectors import (
     candidates_of,
     cores,
     detect_nodules,
@@ -25,11 +26,10 @@ from nodulebench.algorithms.detectors import (
     proposed,
     together,
 )
-from nodulebench.errors import InputError
-from nodulebench.formats.images import metaimage
-from nodulebench.workflows.detect.any_algorithm import open_algorithm
-from nodulebench.workflows.detect.detect import DetectionTask, detect_case
-from nodulebench.workflows.detect.system import System
+from nodulebench.detection.scan import see_chest
+from nodulebench.detection.systems import System
+from nodulebench.io.images import metaimage
+from nodulebench.runner.any_algorithm import open_algorithm
 
 
 def at(*places: float, score: float = 1.0) -> Candidates:

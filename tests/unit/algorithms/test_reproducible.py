@@ -15,16 +15,16 @@ pytestmark = pytest.mark.slow
 PROGRAM = """
 import json
 import numpy as np
-from nodulebench.algorithms.block_voxels import BlockVoxels
-from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.weight_files import classifier_of
-from nodulebench.algorithms.networks import FINDERS
-from nodulebench.algorithms.networks.device import best_device
-from nodulebench.algorithms.networks.finders.search import search
-from nodulebench.algorithms.networks.packaged import packaged_weights
-from nodulebench.algorithms.networks.patches import scans_of
+from nodulebench.detection.block_grid import BlockVoxels
+from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.weights import classifier_of
+from nodulebench.detection.networks import FINDERS
+from nodulebench.detection.networks.device import best_device
+from nodulebench.detection.networks.detectors.search import search
+from nodulebench.detection.networks.packaged import packaged_weights
+from nodulebench.detection.networks.patches import scans_of
 from nodulebench.imaging.volume import make_volume
-from nodulebench.workflows.detect.network_judge import trained_network
+from nodulebench.detection.network_scores import trained_network
 
 random, scores = np.random.default_rng(0), {}
 for name in TRAINED:

@@ -3,7 +3,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from nodulebench.algorithms.unseen import (
+from nodulebench.detection.held_out import (
     UNTOLD,
     Choice,
     choose_unseen,

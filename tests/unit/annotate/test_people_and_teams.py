@@ -4,9 +4,9 @@ from collections import Counter
 import pytest
 
 from builders.annotation import two_teams
-from nodulebench.annotate.people import Person, Roster, Team, check_roster, is_eligible
-from nodulebench.annotate.teams import new_seed, random_reviewer, random_teams
-from nodulebench.errors import InputError
+from nodulebench.annotation.people import Person, Roster, Team, check_roster, is_eligible
+from nodulebench.annotation.teams import new_seed, random_reviewer, random_teams
+from nodulebench.core.errors import InputError
 
 
 @pytest.mark.parametrize(

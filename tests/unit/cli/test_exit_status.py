@@ -24,7 +24,7 @@ LEVELS = {
 }
 SLOW = """
 import sys, time
-import nodulebench.workflows.evaluate.result_folder as folder
+import nodulebench.evaluation.result_folder as folder
 from nodulebench.cli import main
 
 def slow(*_, **__):
@@ -44,7 +44,7 @@ def status(*arguments: object) -> int:
 
 @pytest.fixture(params=LEVELS)
 def desk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    from nodulebench.workflows.plan.freeze import freeze_files
+    from nodulebench.evaluation.plans.freeze import freeze_files
 
     pytest.importorskip("cryptography")
     made = make_desk(tmp_path, LEVELS[request.param])

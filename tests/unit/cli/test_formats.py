@@ -7,7 +7,7 @@ import pytest
 
 from builders.outside import bring
 from nodulebench.cli import main
-from nodulebench.formats import FORMATS, Format, fitting
+from nodulebench.io.formats import FORMATS, Format, fitting
 
 
 def listed(capsys, *names: str) -> str:

@@ -16,7 +16,7 @@ def test_a_plugin_of_another_package_has_no_say_in_how_records_are_checked(tmp_p
     (about / "entry_points.txt").write_text("[pydantic]\nmeddler = meddler\n")
     (tmp_path / "meddler.py").write_text("raise SystemExit('the plugin was loaded')\n")
     load = f"import sys; sys.path.insert(0, {str(tmp_path)!r})"
-    check = "import nodulebench.model.protocol"
+    check = "import nodulebench.core.protocol"
     for first, status in (("", 1), ("import nodulebench.cli", 0)):
         program = "\n".join((load, first, check))
         bare = {name: value for name, value in os.environ.items() if "PYDANTIC" not in name}

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
-from nodulebench.custody import asking
-from nodulebench.custody.asking import (
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.protocols import load_protocol
+from nodulebench.custody import permitted_tests as asking
+from nodulebench.custody.permitted_tests import (
     FewError,
     OutdatedPlanError,
     differing_protocols,
@@ -15,9 +18,6 @@ from nodulebench.custody.asking import (
     require_same_cases,
 )
 from nodulebench.custody.policy import Reuse
-from nodulebench.errors import InputError
-from nodulebench.model.protocol import TestProtocol
-from nodulebench.protocols import load_protocol
 
 
 def differing(*protocols: str) -> list[tuple[str, str, tuple[str, ...]]]:

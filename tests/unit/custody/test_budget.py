@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodulebench.custody.adaptive_reuse import Answers
 from nodulebench.custody.audit import Event, Step
 from nodulebench.custody.budget import (
     Look,
@@ -20,7 +21,6 @@ from nodulebench.custody.budget import (
     was_judged,
 )
 from nodulebench.custody.developers import same_developer
-from nodulebench.custody.optimism import Answers
 from nodulebench.custody.policy import Reuse
 
 TWO = Reuse(looks_per_developer=2)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.custody.asking import UnaskedError, refuse_unknown
+from nodulebench.core.errors import InputError
 from nodulebench.custody.developers import Names, refuse_mixed, same_developer
+from nodulebench.custody.permitted_tests import UnaskedError, refuse_unknown
 from nodulebench.custody.policy import Reuse
-from nodulebench.errors import InputError
 
 
 def is_one(*names: str) -> bool:

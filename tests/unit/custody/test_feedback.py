@@ -5,6 +5,12 @@ from typing import Any
 import pytest
 
 from builders.sentences import sentence
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.core.documents.records import AlgorithmSummary, ReferenceSummary, RuleSummary
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.results import Estimate, Sound
+from nodulebench.custody.adaptive_reuse import Answers
 from nodulebench.custody.feedback import (
     Standing,
     corrected,
@@ -13,14 +19,8 @@ from nodulebench.custody.feedback import (
     figure_named,
     looks_statement,
 )
-from nodulebench.custody.optimism import Answers
 from nodulebench.custody.policy import Reuse
-from nodulebench.errors import InputError
-from nodulebench.language import english
-from nodulebench.model.documents.evaluation import Document
-from nodulebench.model.documents.summaries import AlgorithmSummary, ReferenceSummary, RuleSummary
-from nodulebench.model.results import Estimate, Sound
-from nodulebench.protocols import load_protocol
+from nodulebench.i18n.translator import english
 
 VERDICT = Answers(2, stops_when_passed=True)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from builders.words import undefined
-from nodulebench.custody.optimism import (
+from nodulebench.custody.adaptive_reuse import (
     Answers,
     bound_after_looks,
     deviations,

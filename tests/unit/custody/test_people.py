@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import Event, Fact, Step, next_event
 from nodulebench.custody.people import PolicySeal, policy_after, refusal
 from nodulebench.custody.policy import CustodyPolicy, Person
 from nodulebench.custody.roles import Role
-from nodulebench.errors import InputError
-from nodulebench.storage.keys.person_key import PrivateKey, new_person_key, read_private_key
-from nodulebench.storage.keys.sshsig import signature_code
+from nodulebench.security.keys import PrivateKey, new_person_key, read_private_key
+from nodulebench.security.sshsig import signature_code
 
 Keys = Mapping[str, PrivateKey]
 ROLES: dict[str, Role] = {"Ada": "curator", "Bo": "operator", "Kim": "keeper"}

@@ -3,11 +3,11 @@
 import pytest
 
 from builders.sealed import POLICY
+from nodulebench.core.errors import InputError
 from nodulebench.custody.people import PolicySeal
 from nodulebench.custody.policy import Reuse, RosterPolicy, parse_policy
 from nodulebench.custody.roles import ACTIONS, MAY, ROLES, ROOMS, roles_that_may, rooms_of
-from nodulebench.errors import InputError
-from nodulebench.storage.keys.person_key import PublicKey
+from nodulebench.security.keys import PublicKey
 
 
 def test_a_policy_says_by_which_role_somebody_may() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import POLICY
+from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import Event, Step
 from nodulebench.custody.developers import look_alikes
 from nodulebench.custody.policy import RosterPolicy, parse_policy
@@ -16,7 +17,6 @@ from nodulebench.custody.roster import (
     chosen_entries,
     read_roster,
 )
-from nodulebench.errors import InputError
 
 
 def roster(folder: Path, *rows: str) -> Path:

@@ -6,8 +6,8 @@ import json
 import polars as pl
 import pytest
 
-from nodulebench.custody.withdrawal import without_cases
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
+from nodulebench.custody.custody_withdrawal import without_cases
 
 GONE = ("1.2.840.99.7", "scan1", "=scan")
 

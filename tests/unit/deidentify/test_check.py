@@ -17,13 +17,13 @@ from builders.identified_slice import (
     identified_slice,
     write_slice,
 )
-from nodulebench.deidentify.allowed.actions import ACTIONS
-from nodulebench.deidentify.check import leftovers, words_in
-from nodulebench.deidentify.files import check_file, deidentify_file
-from nodulebench.deidentify.identity import identity_of
-from nodulebench.deidentify.pseudonyms import Pseudonyms
-from nodulebench.language import english
-from nodulebench.model.notice import Notice
+from nodulebench.core.notices import Notice
+from nodulebench.curation.deidentify.check import leftovers, words_in
+from nodulebench.curation.deidentify.files import check_file, deidentify_file
+from nodulebench.curation.deidentify.identity import identity_of
+from nodulebench.curation.deidentify.profile import ACTIONS
+from nodulebench.curation.deidentify.pseudonyms import Pseudonyms
+from nodulebench.i18n.translator import english
 
 KEYED = Pseudonyms(bytes(range(32)))
 

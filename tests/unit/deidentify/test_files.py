@@ -13,12 +13,12 @@ from pydicom.uid import UID
 
 from builders.dicom import needs
 from builders.identified_slice import identified_slice, write_slice
-from nodulebench.deidentify.encode import file_of
-from nodulebench.deidentify.files import FileOutcome, check_file, deidentify_file
-from nodulebench.deidentify.memory import Memory
-from nodulebench.deidentify.pseudonyms import Pseudonyms
-from nodulebench.formats.dicom.volume import write_volume
+from nodulebench.curation.deidentify.codec import file_of
+from nodulebench.curation.deidentify.files import FileOutcome, check_file, deidentify_file
+from nodulebench.curation.deidentify.memory import Memory
+from nodulebench.curation.deidentify.pseudonyms import Pseudonyms
 from nodulebench.imaging.volume import make_volume
+from nodulebench.io.dicom.volumes import write_volume
 from nodulebench.phantom.scanner import Scanner
 from nodulebench.phantom.vendors import VENDORS, series_header
 

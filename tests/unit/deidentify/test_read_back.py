@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from pydicom.dataset import Dataset
 
 from builders.identified_slice import identified_slice, write_slice
-from nodulebench.deidentify import files
-from nodulebench.deidentify.encode import encoded, file_of
-from nodulebench.deidentify.files import deidentify_file
-from nodulebench.deidentify.identity import Identity
-from nodulebench.deidentify.memory import Memory
-from nodulebench.deidentify.pseudonyms import Pseudonyms
-from nodulebench.deidentify.read_back import elements_in, is_known_clean, remember_clean
-from nodulebench.language import english
+from nodulebench.curation.deidentify import files
+from nodulebench.curation.deidentify.codec import encoded, file_of
+from nodulebench.curation.deidentify.files import deidentify_file
+from nodulebench.curation.deidentify.identity import Identity
+from nodulebench.curation.deidentify.memory import Memory
+from nodulebench.curation.deidentify.pseudonyms import Pseudonyms
+from nodulebench.curation.deidentify.read_back import elements_in, is_known_clean, remember_clean
+from nodulebench.i18n.translator import english
 
 KEYED = Pseudonyms(bytes(range(32)))
 CT = "1.2.840.10008.5.1.4.1.1.2"

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from builders.dicom import MIRRORED, TURNED, write_series
-from nodulebench.formats import read_cases
-from nodulebench.model.tables import CASES
+from nodulebench.core.tables import CASES
+from nodulebench.io.formats import read_cases
 
 
 @pytest.fixture

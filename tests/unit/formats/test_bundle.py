@@ -6,8 +6,8 @@ import pytest
 
 from builders.killing import Killed, killed_at
 from builders.tables import Slice, case, ignored, nodule, reference
-from nodulebench.errors import InputError
-from nodulebench.formats.bundle import read_reference, write_reference
+from nodulebench.core.errors import InputError
+from nodulebench.io.bundle import read_reference, write_reference
 
 
 def written(folder: Path) -> Path:

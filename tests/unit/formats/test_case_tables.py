@@ -8,10 +8,10 @@ import pytest
 from builders.tables import case, nodule, reference
 from builders.words import sentences
 from nodulebench import read_reference
-from nodulebench.errors import InputError
-from nodulebench.formats.bundle import write_reference
-from nodulebench.formats.case_tables import described_by, joined_cases
-from nodulebench.model.tables import CASES
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES
+from nodulebench.io.bundle import write_reference
+from nodulebench.io.cases import described_by, joined_cases
 
 OWN = CASES.conform(
     pl.DataFrame({"case_id": ["b", "a"], "patient_id": ["q", None], "spacing_x_mm": [0.5, 0.7]}),

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import nodulebench
-from nodulebench.formats import read_reference, read_submission
-from nodulebench.formats.marks.luna16_csv import read_series
-from nodulebench.storage.csv_text import read_columns
-from nodulebench.storage.table_file import read_cases
+from nodulebench.io.csv_files import read_columns
+from nodulebench.io.formats import read_reference, read_submission
+from nodulebench.io.marks.luna16 import read_series
+from nodulebench.io.table_files import read_cases
 
 MARKS = "seriesuid,coordX,coordY,coordZ,probability\n"
 NAMES = ("set[1]", "set?", "set*", "{set1,set2}")

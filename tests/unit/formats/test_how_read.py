@@ -6,7 +6,7 @@ import pytest
 
 from builders.words import sentences
 from nodulebench import read_reference, read_submission
-from nodulebench.storage.table_file import read_cases
+from nodulebench.io.table_files import read_cases
 
 PLAIN = "seriesuid,coordX,coordY,coordZ,probability\na,1.5,-2.25,3,0.5\nb,4,5,6,0.25\n"
 RESPELT = "mine.csv: columns were taken for those of nearly the same name: "

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from builders.words import sentences
 from nodulebench import read_reference
-from nodulebench.errors import InputError
-from nodulebench.formats.bundle import write_reference
-from nodulebench.formats.marks import luna16_csv, nifdc_csv
-from nodulebench.model.tables import Reference
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import Reference
+from nodulebench.io.bundle import write_reference
+from nodulebench.io.marks import luna16 as luna16_csv
+from nodulebench.io.marks import nifdc as nifdc_csv
 
 TRUTH = """case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm
 a,n1,3,1.5,10,20,4,4

@@ -10,9 +10,9 @@ import pytest
 
 from builders.outside import bring
 from builders.words import sentences
-from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.formats import FORMATS, Format, fitting, read_reference, read_submission
-from nodulebench.model.tables import MARKS, Submission
+from nodulebench.core.errors import InputError, UnknownNameError
+from nodulebench.core.tables import MARKS, Submission
+from nodulebench.io.formats import FORMATS, Format, fitting, read_reference, read_submission
 
 
 def written(folder: Path, content: bytes | str | object, name: str) -> Path:
@@ -189,7 +189,7 @@ def test_cases_may_be_given_as_a_file(tmp_path: Path) -> None:
 
 def test_importing_formats_loads_nothing_heavy() -> None:
     code = (
-        "import sys, nodulebench.formats as f; list(f.FORMATS.values());"
+        "import sys, nodulebench.io.formats as f; list(f.FORMATS.values());"
         "print([name for name in ('scipy', 'openpyxl', 'pydantic', 'pydicom', 'pandas')"
         " if name in sys.modules])"
     )

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
+from nodulebench.core.arrays import FloatArray
 from nodulebench.imaging.diameters import largest_distance_mm, long_and_short_mm
-from nodulebench.model.arrays import FloatArray
 from nodulebench.phantom.nodules.shape import Lobe, NoduleShape
-from nodulebench.reference.measure import drawn_slice_sizes, slice_sizes
+from nodulebench.reference.sizes import drawn_slice_sizes, slice_sizes
 
 ANGLES = np.linspace(0, 2 * np.pi, 720, endpoint=False)
 coordinates = st.floats(-50, 50, allow_nan=False).map(lambda value: round(value, 3))

@@ -2,7 +2,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES
 from nodulebench.imaging.geometry import (
     Geometry,
     geometries,
@@ -10,7 +11,6 @@ from nodulebench.imaging.geometry import (
     slices_through,
     voxel_box_mm,
 )
-from nodulebench.model.tables import CASES
 
 SPACING = np.array([0.5, 0.75, 2.0])
 ORIGIN = np.array([-100.0, -120.0, -300.0])

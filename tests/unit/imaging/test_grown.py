@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.reading import BALL_MM, INSIDE_HU, OUTSIDE_HU, RADIUS_MM, ball
-from nodulebench.imaging.grown import grown_at
+from nodulebench.imaging.region_growing import grown_at
 from nodulebench.imaging.volume import Volume
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.outlines import (
     area_mm2,
     areas_mm2,

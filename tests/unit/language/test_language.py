@@ -11,28 +11,28 @@ import pytest
 
 import nodulebench
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
-from nodulebench.curate.composition.comparison import DIFFICULTIES
-from nodulebench.curate.composition.counts import SHARES
-from nodulebench.language import LANGUAGES, PARTS, TERMS, language
-from nodulebench.match.rules import RULES as REGISTERED_RULES
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.core.documents.records import Verdict, WorstCases
+from nodulebench.core.labels import LABEL_NAMES
+from nodulebench.core.plans import Criterion
+from nodulebench.core.protocol import IntervalChoice, TestProtocol
+from nodulebench.core.tables import NODULE_TYPES
+from nodulebench.curation.composition.comparison import DIFFICULTIES
+from nodulebench.curation.composition.counts import SHARES
+from nodulebench.curation.page import STEPS as CURATION_STEPS
+from nodulebench.i18n.translator import LANGUAGES, PARTS, TERMS, language
+from nodulebench.matching.rules import RULES as REGISTERED_RULES
 from nodulebench.metrics import FACTS
 from nodulebench.metrics import FIGURES as REGISTERED_FIGURES
-from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.model.documents.summaries import Verdict, WorstCases
-from nodulebench.model.labels import LABEL_NAMES
-from nodulebench.model.plan import Criterion
-from nodulebench.model.protocol import IntervalChoice, TestProtocol
-from nodulebench.model.tables import NODULE_TYPES
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.comparison.combinations import COLUMNS as COMBINED
-from nodulebench.report.sections.comparison.comparisons import MARGIN_ANSWERS
-from nodulebench.report.sections.head.issued import SIGNING
-from nodulebench.report.sections.methods.checklist import ITEMS
-from nodulebench.report.sections.methods.matching import ONE_TO_ONE
-from nodulebench.report.sections.results.curves import OTHER_CURVES
-from nodulebench.report.sections.results.gallery import KINDS as GALLERY_KINDS
-from nodulebench.workbench.exchange import WRITTEN
-from nodulebench.workflows.curate.page import STEPS as CURATION_STEPS
+from nodulebench.report.sections.checklist import ITEMS
+from nodulebench.report.sections.combinations import COLUMNS as COMBINED
+from nodulebench.report.sections.comparison import MARGIN_ANSWERS
+from nodulebench.report.sections.curves import OTHER_CURVES
+from nodulebench.report.sections.gallery import KINDS as GALLERY_KINDS
+from nodulebench.report.sections.issued import SIGNING
+from nodulebench.report.sections.matching import ONE_TO_ONE
+from nodulebench.web.viewer.exchange import WRITTEN
 
 PACKAGE = Path(nodulebench.__file__).parent
 PAGE_OF_CURATION = PACKAGE / "workflows" / "curate" / "page.py"
@@ -45,12 +45,12 @@ def texts(name: str) -> dict[str, str]:
     return {
         key: text
         for part in PARTS
-        for key, text in import_module(f"nodulebench.language.{name}.{part}").TEXTS.items()
+        for key, text in import_module(f"nodulebench.i18n.{name}.{part}").TEXTS.items()
     }
 
 
 def names(name: str):
-    return import_module(f"nodulebench.language.{name}.names")
+    return import_module(f"nodulebench.i18n.{name}.names")
 
 
 def fields(text: str) -> set[str]:

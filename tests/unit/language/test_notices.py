@@ -13,10 +13,10 @@ import pytest
 
 import nodulebench
 from builders.failures import failures
-from nodulebench.language import LANGUAGES, NOTICE_PARTS, english, language
-from nodulebench.language.audience import FOR_DEVELOPERS, for_developers
-from nodulebench.language.notices import fields
-from nodulebench.model.notice import AS_TOLD, Notice, read_notice
+from nodulebench.core.notices import AS_TOLD, Notice, read_notice
+from nodulebench.i18n.messages import fields
+from nodulebench.i18n.translator import LANGUAGES, NOTICE_PARTS, english, language
+from nodulebench.report.disclosure import FOR_DEVELOPERS, for_developers
 
 PACKAGE = Path(nodulebench.__file__).parent
 CALLED = {"Notice": 0, "UndefinedError": 0, "Ratio": 3, "ratio": 0, "RefusedError": 0, "left": 0}
@@ -31,7 +31,7 @@ UNMEANT = {
 
 
 def worded(name: str) -> dict[str, str]:
-    parts = [import_module(f"nodulebench.language.{name}.{part}").NOTICES for part in NOTICE_PARTS]
+    parts = [import_module(f"nodulebench.i18n.{name}.{part}").NOTICES for part in NOTICE_PARTS]
     together = {code: text for part in parts for code, text in part.items()}
     assert len(together) == sum(map(len, parts)), "a code stands twice"
     return together
@@ -281,7 +281,7 @@ def test_values_of_methods_stand_in_words(method: Notice, words: str) -> None:
 
 
 def test_every_method_is_for_developers_with_all_its_values() -> None:
-    found = import_module("nodulebench.language.en.methods").NOTICES
+    found = import_module("nodulebench.i18n.en.methods").NOTICES
     assert {code: set(FOR_DEVELOPERS.get(code, ("?",))) for code in found} == {
         code: fields(text) for code, text in found.items()
     }
@@ -320,6 +320,6 @@ def test_a_withheld_reason_within_a_reason_is_withheld() -> None:
 def test_words_are_made_without_loading_tables_or_models() -> None:
     """Commands import them at their head, and their help must come at once."""
     heavy = "{'polars', 'numpy', 'pydantic'}"
-    asked = f"import sys, nodulebench.language; print({heavy} & {{*sys.modules}})"
+    asked = f"import sys, nodulebench.i18n.translator; print({heavy} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -2,7 +2,8 @@
 
 import pytest
 
-from nodulebench.language.numbers import (
+from nodulebench.core.results import Estimate
+from nodulebench.i18n.numbers import (
     decimals,
     interval,
     percent,
@@ -12,7 +13,6 @@ from nodulebench.language.numbers import (
     whole,
     with_interval,
 )
-from nodulebench.model.results import Estimate
 
 
 def test_figures_have_three_decimals_and_a_true_minus() -> None:

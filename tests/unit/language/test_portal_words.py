@@ -9,11 +9,11 @@ from typing import get_args
 import pytest
 
 import nodulebench
-from nodulebench.annotate.people import Role
-from nodulebench.annotate.process.actions import ASPECTS
-from nodulebench.annotate.process.batch import State
-from nodulebench.language import LANGUAGES, PARTS, PORTAL_PARTS
-from nodulebench.language.en.portal.desk import TEXTS as DESK
+from nodulebench.annotation.people import Role
+from nodulebench.annotation.workflow.actions import ASPECTS
+from nodulebench.annotation.workflow.batch import State
+from nodulebench.i18n.en.portal.desk import TEXTS as DESK
+from nodulebench.i18n.translator import LANGUAGES, PARTS, PORTAL_PARTS
 
 PACKAGE = Path(nodulebench.__file__).parent
 TEMPLATES = sorted((PACKAGE / "pages" / "templates" / "portal").glob("*.html"))
@@ -30,7 +30,7 @@ FAMILIES = ("portal.refused.", "portal.action.", "portal.role.", "portal.state."
 def texts(name: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for part in PORTAL_PARTS:
-        found |= import_module(f"nodulebench.language.{name}.{part}").TEXTS
+        found |= import_module(f"nodulebench.i18n.{name}.{part}").TEXTS
     return found
 
 
@@ -58,7 +58,7 @@ def test_both_languages_have_the_same_keys_and_values() -> None:
 
 def of_reports(name: str) -> set[str]:
     """Keys of what every page says, which the portal has, too."""
-    found = (import_module(f"nodulebench.language.{name}.{part}").TEXTS for part in PARTS)
+    found = (import_module(f"nodulebench.i18n.{name}.{part}").TEXTS for part in PARTS)
     return {key for one in found for key in one}
 
 

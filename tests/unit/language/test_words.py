@@ -2,11 +2,11 @@
 
 import pytest
 
-from nodulebench.language import language
-from nodulebench.match.rules import RULES as REGISTERED_RULES
+from nodulebench.core.labels import LABEL_NAMES
+from nodulebench.core.tables import NODULE_TYPES
+from nodulebench.i18n.translator import language
+from nodulebench.matching.rules import RULES as REGISTERED_RULES
 from nodulebench.metrics import FIGURES as REGISTERED_FIGURES
-from nodulebench.model.labels import LABEL_NAMES
-from nodulebench.model.tables import NODULE_TYPES
 
 SAY = language()
 

@@ -6,7 +6,7 @@ import pytest
 
 import nodulebench as nb
 from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
-from nodulebench.model.protocol import IntervalChoice
+from nodulebench.core.protocol import IntervalChoice
 
 PROTOCOL = protocol(figures=("recall", "cpm"), interval=IntervalChoice(bootstraps=50))
 

@@ -10,8 +10,8 @@ import pytest
 
 import nodulebench as nb
 from builders.tables import case, false_mark, ignored, mark, nodule, protocol, reference, submission
-from nodulebench.formats.marks import luna16_csv
-from nodulebench.workflows.evaluate.evaluate import evaluate as evaluate_tables
+from nodulebench.evaluation.evaluate import evaluate as evaluate_tables
+from nodulebench.io.marks import luna16 as luna16_csv
 
 pd = pytest.importorskip("pandas", reason="the extra 'pandas' is not installed")
 

@@ -9,7 +9,7 @@ import pytest
 import nodulebench as nb
 from builders.hidden_packages import hide_package
 from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
-from nodulebench.model.protocol import IntervalChoice, RuleChoice
+from nodulebench.core.protocol import IntervalChoice, RuleChoice
 
 HOSTILE = "<script>alert(1)</script>"
 CASES = (
@@ -63,7 +63,7 @@ def test_a_curve_is_asked_for_by_its_names() -> None:
     assert one["y"].to_list()[-1] == 2 / 3
     for wrong in ({"algorithm": "min"}, {"rule": "luna"}, {"name": "frok"}):
         (name,) = wrong.values()
-        with pytest.raises(nb.errors.UnknownNameError, match=f"'{name}'. Did you mean"):
+        with pytest.raises(nb.core.errors.UnknownNameError, match=f"'{name}'. Did you mean"):
             found.curve(**wrong)
 
 
@@ -84,7 +84,7 @@ def test_of_several_rules_one_can_be_plotted() -> None:
     found = result("mine", "yours", chosen=PROTOCOL.model_copy(update={"rules": rules}))
     assert "clean" in found.plot(rule="luna16_clean").title
     assert "clean" not in found.plot().title
-    with pytest.raises(nb.errors.UnknownNameError, match="there is no rule 'x'"):
+    with pytest.raises(nb.core.errors.UnknownNameError, match="there is no rule 'x'"):
         found.plot(rule="x")
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nodulebench.match.assignment import PossiblePairs, assign_greedily, assign_optimally
+from nodulebench.matching.assignment import PossiblePairs, assign_greedily, assign_optimally
 
 
 def hits(assign, *pairs):

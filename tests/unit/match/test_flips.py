@@ -2,9 +2,9 @@ import polars as pl
 import pytest
 
 from builders.tables import Slice, case, mark, nodule, protocol, reference, submission
-from nodulebench.language import english
-from nodulebench.match import label_marks
-from nodulebench.match.flips import flip_list, rule_difference
+from nodulebench.i18n.translator import english
+from nodulebench.matching import label_marks
+from nodulebench.matching.flips import flip_list, rule_difference
 
 # P covers 12 of 36 mm² of n0 with its centre 4 mm away: hit by distance, missed by overlap;
 # n1 is found by both, n2 by none

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from builders.tables import case, ignored, labels_of, mark, nodule, protocol, reference, submission
-from nodulebench.errors import InputError
-from nodulebench.match import label_marks, targets
-from nodulebench.model.protocol import Scope
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocol import Scope
+from nodulebench.matching import label_marks, targets
 
 
 def is_target(one, **fields):

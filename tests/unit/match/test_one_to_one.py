@@ -14,9 +14,9 @@ from builders.tables import (
     reference,
     submission,
 )
-from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.match import label_marks
-from nodulebench.model.labels import FALSE_POSITIVE
+from nodulebench.core.errors import InputError, UnknownNameError
+from nodulebench.core.labels import FALSE_POSITIVE
+from nodulebench.matching import label_marks
 
 
 def at(x):

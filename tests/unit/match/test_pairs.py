@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.match import pairs
-from nodulebench.match.pairs import nearest_in_case, pairs_within
+from nodulebench.matching import pairs
+from nodulebench.matching.pairs import nearest_in_case, pairs_within
 
 coordinate = st.one_of(
     st.integers(-9, 9).map(float), st.floats(-1e300, 1e300), st.floats(-1e6, 1e6)

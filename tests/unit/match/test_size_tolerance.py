@@ -13,13 +13,13 @@ from builders.tables import (
     submission,
 )
 from builders.words import undefined
-from nodulebench.errors import UndefinedError
-from nodulebench.language import english
-from nodulebench.match import label_marks, targets
-from nodulebench.match.sweep import sweep_size_tolerance
-from nodulebench.model.cohort import labelled_cohort
-from nodulebench.model.labels import DUPLICATE, FALSE_POSITIVE, HIT, UNCOUNTED
-from nodulebench.model.notice import reason_of
+from nodulebench.core.cohort import labelled_cohort
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.labels import DUPLICATE, FALSE_POSITIVE, HIT, UNCOUNTED
+from nodulebench.core.notices import reason_of
+from nodulebench.i18n.translator import english
+from nodulebench.matching import label_marks, targets
+from nodulebench.matching.sweep import sweep_size_tolerance
 
 INFINITE = float("inf")
 

@@ -1,10 +1,10 @@
 import pytest
 
 from builders.tables import Slice, case, mark, nodule, protocol, reference, submission
-from nodulebench.errors import InputError
-from nodulebench.match import label_marks
-from nodulebench.match.sweep import sweep_parameter, sweep_size_tolerance
-from nodulebench.model.labels import OrderSensitivity
+from nodulebench.core.errors import InputError
+from nodulebench.core.labels import OrderSensitivity
+from nodulebench.matching import label_marks
+from nodulebench.matching.sweep import sweep_parameter, sweep_size_tolerance
 
 
 def boxed(make, x, *more):

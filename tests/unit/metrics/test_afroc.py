@@ -4,7 +4,9 @@ import pytest
 from builders.random_cohorts import random_cases
 from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import undefined
-from nodulebench.errors import InputError
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import InputError
+from nodulebench.core.results import Curve
 from nodulebench.metrics.afroc import (
     afroc1_area,
     afroc_area,
@@ -17,8 +19,6 @@ from nodulebench.metrics.afroc import (
     wafroc_curve,
 )
 from nodulebench.metrics.froc import froc_curve
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.results import Curve
 
 
 def everyone(of: LabelledCohort) -> np.ndarray:

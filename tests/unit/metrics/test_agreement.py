@@ -3,10 +3,10 @@ import pytest
 
 from builders.tables import case, cohort, mark, nodule
 from builders.words import undefined
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.agreement import kappa
 from nodulebench.metrics.classes import counts_by_case, density_pairs
-from nodulebench.model.cohort import LabelledCohort
 
 
 def value(name: str, of: LabelledCohort) -> float:

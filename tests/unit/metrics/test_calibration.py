@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from builders.tables import case, cohort, mark, nodule
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics.calibration import (
     brier_score,
     expected_calibration_error,
     reliability_table,
 )
-from nodulebench.model.cohort import LabelledCohort
 
 
 def judged(*pairs: tuple[float, float]) -> LabelledCohort:

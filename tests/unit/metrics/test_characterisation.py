@@ -3,10 +3,10 @@ import pytest
 
 from builders.tables import case, cohort, mark, nodule
 from builders.words import undefined
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.characterisation import confusion_table
 from nodulebench.metrics.classes import density_pairs
-from nodulebench.model.cohort import LabelledCohort
 
 
 def value(name: str, of: LabelledCohort) -> float:

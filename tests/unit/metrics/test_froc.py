@@ -3,9 +3,9 @@ import pytest
 
 from builders.random_cohorts import random_cases
 from builders.tables import case, cohort, false_mark, mark, nodule
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics.froc import cpm, cpm_exact, froc_curve, sensitivity_at_fp_rate
 from nodulebench.metrics.luna16_program import official_sensitivity
-from nodulebench.model.cohort import LabelledCohort
 
 
 def tied() -> LabelledCohort:

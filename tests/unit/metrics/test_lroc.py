@@ -4,8 +4,8 @@ import pytest
 from builders.random_cohorts import random_cases
 from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import undefined
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics.lroc import lroc_area, lroc_curve, pcl_at_fpf
-from nodulebench.model.cohort import LabelledCohort
 
 
 def everyone(of: LabelledCohort) -> np.ndarray:

@@ -9,6 +9,7 @@ from builders.plain_luna16 import sensitivity_at
 from builders.random_cohorts import random_cases
 from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import undefined
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics.luna16_program import (
     GRID,
     grid_neighbours,
@@ -16,7 +17,6 @@ from nodulebench.metrics.luna16_program import (
     official_curve,
     official_sensitivity,
 )
-from nodulebench.model.cohort import LabelledCohort
 
 RATES = (0.0, 0.1, 0.125, 0.2, 0.25, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 2.0, 4.0)
 

@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 
 from builders.tables import case, cohort, mark, nodule
-from nodulebench.errors import InputError
-from nodulebench.metrics.lung_rads import (
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import DENSITIES
+from nodulebench.metrics.guidelines import (
     LUNG_RADS,
     category_pairs,
     lung_rads_class,
     lung_rads_strata,
     mean_diameter_mm,
 )
-from nodulebench.model.tables import DENSITIES
 
 
 def category(mean: float, density: str, solid_part: float | None = None) -> str | None:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from nodulebench.metrics.lung_rads import LUNG_RADS
+from nodulebench.core.tables import DENSITIES
+from nodulebench.metrics.guidelines import LUNG_RADS
 from nodulebench.metrics.lung_rads_follow_up import follow_up_class
-from nodulebench.model.tables import DENSITIES
 
 
 def category(mean, density, change, part=np.nan, days=365):

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from builders.tables import case, cohort, false_mark, ignored, mark, nodule
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics import FIGURES
-from nodulebench.model.cohort import LabelledCohort
 
 
 def value(name: str, of: LabelledCohort, **settings: float) -> float:

@@ -2,8 +2,8 @@ import numpy as np
 
 from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import undefined
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics.precision_recall import average_precision, precision_recall_curve
-from nodulebench.model.cohort import LabelledCohort
 
 
 def four_marks() -> LabelledCohort:

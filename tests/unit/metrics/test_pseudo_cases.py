@@ -5,7 +5,7 @@ import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.metrics.afroc import wafroc_area
-from nodulebench.metrics.pseudo_cases import (
+from nodulebench.metrics.pseudo_patient import (
     Unseen,
     paired_icc,
     perfect_cohort,

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from builders.tables import Case, case, cohort, mark, nodule
-from nodulebench.errors import UndefinedError
-from nodulebench.language import english
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.notices import reason_of
+from nodulebench.i18n.translator import english
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.malignancy import malignancy_counts
 from nodulebench.metrics.roc import malignancy_auc, malignancy_roc_curve
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.notice import reason_of
 
 
 def judged(*pairs: tuple[float | None, float | None]) -> LabelledCohort:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule, protocol
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics.score_order import (
     at_operating_point,
     find_brackets,
@@ -13,7 +14,6 @@ from nodulebench.metrics.score_order import (
     sort_scores,
     threshold_at,
 )
-from nodulebench.model.cohort import LabelledCohort
 
 
 def four_cases() -> LabelledCohort:

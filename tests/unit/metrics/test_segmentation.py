@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from builders.tables import Slice, case, cohort, mark, nodule
-from nodulebench.errors import InputError, UndefinedError
-from nodulebench.language import english
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import InputError, UndefinedError
+from nodulebench.core.notices import reason_of
+from nodulebench.i18n.translator import english
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.segmentation import overlap_table
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.notice import reason_of
 
 TRIANGLE = "0 0;4 0;0 4"
 

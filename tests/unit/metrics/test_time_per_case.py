@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from builders.tables import Run, case, cohort, nodule, run
 from builders.words import undefined
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics import FIGURES
-from nodulebench.model.cohort import LabelledCohort
 
 
 def timed(*runs: Run) -> LabelledCohort:

@@ -1,8 +1,8 @@
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.model.algorithm import AlgorithmManifest, NoduleType, parse_manifest
-from nodulebench.model.tables import NODULE_TYPES
+from nodulebench.core.algorithm import AlgorithmManifest, NoduleType, parse_manifest
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import NODULE_TYPES
 
 
 def test_only_the_name_is_needed() -> None:

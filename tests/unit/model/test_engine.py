@@ -3,8 +3,8 @@
 import random
 
 from builders.worker_tasks import double
-from nodulebench.language import english
-from nodulebench.model.engine import HERE, Lost, in_order, map_in_batches
+from nodulebench.core.executor import HERE, Lost, in_order, map_in_batches
+from nodulebench.i18n.translator import english
 
 
 def test_here_tasks_are_done_one_after_another_when_they_are_asked_for() -> None:

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from builders.tables import Slice, case, cohort, mark, nodule, reference, submission
+from nodulebench.core.cache import kept
 from nodulebench.metrics.score_order import score_order
 from nodulebench.metrics.segmentation import overlap_table
-from nodulebench.model.kept import kept
 from nodulebench.statistics.permutation import side_by_side
 
 

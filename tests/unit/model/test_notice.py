@@ -1,6 +1,6 @@
 import json
 
-from nodulebench.model.notice import Notice, read_notice
+from nodulebench.core.notices import Notice, read_notice
 
 
 def test_a_notice_comes_back_from_json_as_it_was() -> None:

@@ -2,13 +2,13 @@ import json
 
 import pytest
 
-from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.model.documents.as_json import as_json
-from nodulebench.model.protocol import (
+from nodulebench.core.documents.as_json import as_json
+from nodulebench.core.errors import InputError, UnknownNameError
+from nodulebench.core.protocol import (
     TestProtocol,
     parse_protocol,
 )
-from nodulebench.protocols import NAMES, load_protocol
+from nodulebench.core.protocols import NAMES, load_protocol
 
 SMALL = 'name = "own"\nfigures = ["recall"]\n[[rules]]\nname = "luna16"\n'
 

@@ -1,8 +1,8 @@
 import polars as pl
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.model.tables import CASES, MARKS, NODULES
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES, MARKS, NODULES
 
 
 def mark_rows(**changes: list[object]) -> pl.DataFrame:

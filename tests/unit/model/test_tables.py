@@ -2,8 +2,8 @@ import polars as pl
 import pytest
 
 from builders.tables import case, ignored, nodule, reference
-from nodulebench.errors import InputError
-from nodulebench.model.tables import DENSITIES, DENSITY_OF_TYPE, NODULE_TYPES
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import DENSITIES, DENSITY_OF_TYPE, NODULE_TYPES
 
 TRUTH = reference(case("a", nodule(8)), case("b", nodule(5), ignored(9)), case("c"))
 

@@ -3,8 +3,8 @@ from dataclasses import dataclass
 import pytest
 from pydantic import Field
 
-from nodulebench.errors import InputError
-from nodulebench.model.written import Written, checked, parse_written
+from nodulebench.core.config_model import Written, checked, parse_written
+from nodulebench.core.errors import InputError
 
 
 class Wheel(Written):

@@ -14,19 +14,19 @@ import nodulebench
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
 from builders.report import comparison, group_document, plan, rule_effects
 from builders.tables import case, nodule, reference
-from nodulebench.curate.composition.design import CoverageRule, DesignInput
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.curation.composition.design import CoverageRule, DesignInput
+from nodulebench.curation.composition.service import cover
+from nodulebench.curation.page import Card, SeriesBrowser
+from nodulebench.i18n.translator import LANGUAGES, Language, language
 from nodulebench.imaging.png import png
-from nodulebench.language import LANGUAGES, Language, language
-from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.pages.frame import framed
 from nodulebench.report.beside import Beside
-from nodulebench.report.blocks.blocks import Paragraphs, Section
+from nodulebench.report.blocks import Paragraphs, Section
 from nodulebench.report.content import Audience, report_content
 from nodulebench.report.html import page
-from nodulebench.report.sections.results.composition import render_coverage
-from nodulebench.report.sections.results.gallery import Patch
-from nodulebench.workflows.curate.coverage import cover
-from nodulebench.workflows.curate.page import Card, SeriesBrowser
+from nodulebench.report.pages.frame import framed
+from nodulebench.report.sections.composition import render_coverage
+from nodulebench.report.sections.gallery import Patch
 
 PACKAGE = Path(nodulebench.__file__).parent
 ATTACK = (

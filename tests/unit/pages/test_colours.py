@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import nodulebench
-from nodulebench.pages.colours import COLOURS, MEDIA, colour_variables, palette, with_colours
-from nodulebench.pages.svg import drawing, label, stand_alone
-from nodulebench.pages.templates import asset
+from nodulebench.report.pages.colours import COLOURS, MEDIA, colour_variables, palette, with_colours
+from nodulebench.report.pages.svg import drawing, label, stand_alone
+from nodulebench.report.pages.templates import asset
 
 PACKAGE = Path(nodulebench.__file__).parent
 STYLES = ("pictures.css", "blocks.css", "page.css", "portal.css", "curation.css")

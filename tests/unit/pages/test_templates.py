@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from jinja2 import DictLoader, Environment, UndefinedError
 
-from nodulebench.pages import bytecode
-from nodulebench.pages.templates import environment, printable
+from nodulebench.report.pages import template_cache as bytecode
+from nodulebench.report.pages.templates import environment, printable
 
 
 @pytest.mark.slow
 def test_jinja2_is_loaded_when_the_first_page_is_made() -> None:
     program = (
-        "import sys, nodulebench.report.html, nodulebench.workflows.curate.page\n"
-        "from nodulebench.pages.templates import environment\n"
+        "import sys, nodulebench.report.html, nodulebench.curation.page\n"
+        "from nodulebench.report.pages.templates import environment\n"
         "assert 'jinja2' not in sys.modules\nenvironment()\nassert 'jinja2' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

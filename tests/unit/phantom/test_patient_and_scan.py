@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nodulebench.model.tables import NODULE_TYPES
+from nodulebench.core.tables import NODULE_TYPES
 from nodulebench.phantom.body.chest import SIDES, Chest, lung_surface, random_chest
 from nodulebench.phantom.nodules.kinds import KINDS
 from nodulebench.phantom.patient import NodulePlan, follow_up, make_patient

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.phantom.drawing.grid import Canvas
+from nodulebench.core.errors import InputError
+from nodulebench.phantom.canvas import Canvas
 from nodulebench.phantom.scanner import KERNELS, Scanner, make_slices, slice_weights
 
 SIZE, PIXEL = 160, 0.5

@@ -6,8 +6,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from nodulebench.formats.dicom.volume import write_volume
 from nodulebench.imaging.volume import make_volume
+from nodulebench.io.dicom.volumes import write_volume
 from nodulebench.phantom.scanner import Scanner
 from nodulebench.phantom.vendors import VENDORS, series_header
 

@@ -13,9 +13,9 @@ pytest.importorskip("fastapi", reason="the extra 'portal' is not installed")
 
 from builders.portal import Browser, make_person, make_tiny_benchmark, open_site, signed_in
 from builders.postgres import Server, postgres_server, programs
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.site import Site
-from nodulebench.portal.store import database
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.database import database
+from nodulebench.web.portal.site import Site
 
 
 @pytest.fixture(autouse=True, scope="session")

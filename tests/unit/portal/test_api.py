@@ -9,12 +9,12 @@ import pytest
 import uvicorn
 
 from builders.portal import BROKEN, GOOD, Browser, work_off
-from nodulebench.client import Client
-from nodulebench.errors import InputError
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.app import make_app
-from nodulebench.portal.site import Site
-from nodulebench.portal.terms.releases import digest_releases, release
+from nodulebench.core.errors import InputError
+from nodulebench.web.client import Client
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.app import make_app
+from nodulebench.web.portal.benchmarks.releases import digest_releases, release
+from nodulebench.web.portal.site import Site
 
 
 def token_of(browser: Browser) -> str:

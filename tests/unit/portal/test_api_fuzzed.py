@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 from builders.fuzzed_api import fuzz
 from builders.portal import Browser
-from nodulebench.portal.site import Site
+from nodulebench.web.portal.site import Site
 
 
 @pytest.mark.filterwarnings("ignore")

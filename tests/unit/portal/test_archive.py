@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.portal.archive import is_archive, unpack
+from nodulebench.core.errors import InputError
+from nodulebench.web.portal.submissions.archive import is_archive, unpack
 
 
 def packed(folder: Path, *files: tuple[str, bytes], kind: int = stat.S_IFREG) -> Path:

@@ -32,20 +32,21 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from nodulebench.portal import archive, entries, jobs, worker
-from nodulebench.portal.access import counter
-from nodulebench.portal.access.accounts import DeniedError, make_link
-from nodulebench.portal.access.counter import Counter
-from nodulebench.portal.access.passwords import AT_ONCE, Passwords
-from nodulebench.portal.access.refusals import Refusals
-from nodulebench.portal.access.throttle import MOST_PER_ADDRESS
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.app import make_app
-from nodulebench.portal.entries import received, sweep_uploads
-from nodulebench.portal.routes import ROUTERS
-from nodulebench.portal.site import Settings, Site
-from nodulebench.portal.store.event_log import latest_events
-from nodulebench.portal.store.tables import Benchmark, Entry, Job, Result, now
+from nodulebench.web.portal import counter
+from nodulebench.web.portal.accounts.credentials import AT_ONCE, Passwords
+from nodulebench.web.portal.accounts.refusals import Refusals
+from nodulebench.web.portal.accounts.service import DeniedError, make_link
+from nodulebench.web.portal.accounts.throttle import MOST_PER_ADDRESS
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.app import make_app
+from nodulebench.web.portal.counter import Counter
+from nodulebench.web.portal.database.event_log import latest_events
+from nodulebench.web.portal.database.models import Benchmark, Entry, Job, Result, now
+from nodulebench.web.portal.routes_package import ROUTERS
+from nodulebench.web.portal.site import Settings, Site
+from nodulebench.web.portal.submissions import archive, jobs, worker
+from nodulebench.web.portal.submissions import service as entries
+from nodulebench.web.portal.submissions.service import received, sweep_uploads
 
 TRICKS = (
     "../../portal.key",
@@ -266,7 +267,8 @@ def test_who_asks_is_believed_of_a_named_proxy_alone(
     """Whoever sprays invents addresses; the proxy adds the true one as the last."""
     asked: list[str] = []
     monkeypatch.setattr(
-        "nodulebench.portal.access.throttle._from", lambda address: asked.append(address) or ""
+        "nodulebench.web.portal.accounts.throttle._from",
+        lambda address: asked.append(address) or "",
     )
     site = open_site(tmp_path / "portal", proxy=proxy)
     browser = Browser(site)
@@ -305,7 +307,7 @@ def test_a_flood_of_passwords_takes_no_more_memory_than_a_few(
 
 def test_refusals_are_told_once_and_then_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
-    monkeypatch.setattr("nodulebench.portal.access.refusals.monotonic", lambda: clock[0])
+    monkeypatch.setattr("nodulebench.web.portal.accounts.refusals.monotonic", lambda: clock[0])
     kept = Refusals()
     assert [kept.due("ada", "form_old") for _ in range(5)] == [1, 0, 0, 0, 0]
     assert kept.due("lin", "form_old") == 1

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from builders.portal import GOOD, Browser, signed_in
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.entries import received
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.database import Database
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.database.database import Database
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions.service import received
 
 AWAY = OperationalError("SELECT secret", {}, Exception("server closed the connection"))
 
@@ -45,7 +45,7 @@ def test_what_was_sent_stays_where_nobody_knows_whether_it_became_an_entry(site:
 def test_who_sends_while_the_database_goes_is_told_to_look_first(
     as_ada: Browser, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nodulebench.portal.routes.submit.submit", lambda *_, **__: away())
+    monkeypatch.setattr("nodulebench.web.portal.submissions.routes.submit", lambda *_, **__: away())
     answer = as_ada.send(benchmark, "submit", GOOD)
     assert answer.status_code == 503
     assert "look at your entries before you send anything again" in answer.text

@@ -19,13 +19,13 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from nodulebench.errors import InputError
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.app import make_app
-from nodulebench.portal.backup import back_up, restore
-from nodulebench.portal.site import Settings, Site
-from nodulebench.portal.store.event_log import check_log
-from nodulebench.portal.store.tables import Result, StoredEvent
+from nodulebench.core.errors import InputError
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.app import make_app
+from nodulebench.web.portal.backup import back_up, restore
+from nodulebench.web.portal.database.event_log import check_log
+from nodulebench.web.portal.database.models import Result, StoredEvent
+from nodulebench.web.portal.site import Settings, Site
 
 
 @pytest.mark.slow
@@ -158,7 +158,7 @@ def test_a_backup_has_no_limit_of_files_and_holds_what_rows_know(
         one.parent.mkdir(parents=True, exist_ok=True)
         one.write_text("x")
     back_up(site, tmp_path / "site.zip")
-    monkeypatch.setattr("nodulebench.portal.archive.MOST_FILES", 3)
+    monkeypatch.setattr("nodulebench.web.portal.submissions.archive.MOST_FILES", 3)
     settings = Settings(tmp_path / "new", address=ADDRESS, passwords=CHEAP)
     restore(tmp_path / "site.zip", settings)
     for one in passing:

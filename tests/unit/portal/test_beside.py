@@ -4,12 +4,12 @@ from threading import Event
 
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.portal import beside as module
-from nodulebench.portal.beside import beside
-from nodulebench.portal.serve import _web, _worker
-from nodulebench.portal.site import Settings
-from nodulebench.workbench.door import LOOPBACK, listening
+from nodulebench.core.errors import InputError
+from nodulebench.web.portal import beside as module
+from nodulebench.web.portal.beside import beside
+from nodulebench.web.portal.serve import _web, _worker
+from nodulebench.web.portal.site import Settings
+from nodulebench.web.viewer.door import LOOPBACK, listening
 
 
 class Process:

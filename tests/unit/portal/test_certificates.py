@@ -10,11 +10,11 @@ import pytest
 
 from builders.commands import run
 from builders.portal import GOOD, NODULES, SET, Browser, make_person, signed_in, work_off
-from nodulebench.portal.access.accounts import close_account
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.site import Site
-from nodulebench.storage.keys.person_key import new_person_key, read_private_key
-from nodulebench.storage.keys.signed import signed_statement
+from nodulebench.security.keys import new_person_key, read_private_key
+from nodulebench.security.statements import signed_statement
+from nodulebench.web.portal.accounts.service import close_account
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.site import Site
 
 
 def certified(browser: Browser, benchmark: str) -> tuple[str, str]:

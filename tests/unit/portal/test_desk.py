@@ -9,12 +9,12 @@ from statistics import NormalDist
 import pytest
 
 from builders.portal import BETTER, GOOD, SET, Browser, signed_in, work_off
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.boards.reuse import uses_of
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.event_log import parse_event
-from nodulebench.portal.store.tables import Benchmark, Worker, now
-from nodulebench.portal.workers import living_workers, say_alive, say_ended
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.database.event_log import parse_event
+from nodulebench.web.portal.database.models import Benchmark, Worker, now
+from nodulebench.web.portal.leaderboards.reuse import uses_of
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions.workers import living_workers, say_alive, say_ended
 
 
 def test_workers_are_shown_while_they_live(site: Site, as_organiser: Browser) -> None:
@@ -45,7 +45,7 @@ def test_a_worker_says_that_it_lives_and_that_it_ends(
         say_alive(site, name, opens_sealed=opens_sealed)
         seen.append(name)
 
-    monkeypatch.setattr("nodulebench.portal.worker.say_alive", listen)
+    monkeypatch.setattr("nodulebench.web.portal.submissions.worker.say_alive", listen)
     as_ada.send(benchmark, "submit", GOOD)
     assert work_off(site) == 1
     assert len(set(seen)) == 1

@@ -20,15 +20,15 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from nodulebench.portal.access.accounts import DeniedError
-from nodulebench.portal.access.visitor import NOBODY, Visitor
-from nodulebench.portal.benchmarks import BenchmarkRules
-from nodulebench.portal.entries import file_name, find_entry, received, submit
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Benchmark, Entry, Job, Result, now
-from nodulebench.storage.event_log.statements import canonical
-from nodulebench.storage.keys.person_key import parse_public_key
-from nodulebench.storage.keys.sshsig import is_code_of
+from nodulebench.security.event_log.statements import canonical
+from nodulebench.security.keys import parse_public_key
+from nodulebench.security.sshsig import is_code_of
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.accounts.users import NOBODY, Visitor
+from nodulebench.web.portal.benchmarks.service import BenchmarkRules
+from nodulebench.web.portal.database.models import Benchmark, Entry, Job, Result, now
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions.service import file_name, find_entry, received, submit
 
 
 def entered(answer) -> str:
@@ -242,7 +242,7 @@ def test_an_entry_is_stored_with_its_job_or_not_at_all(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("nodulebench.portal.entries.enqueue", broken)
+    monkeypatch.setattr("nodulebench.web.portal.submissions.service.enqueue", broken)
     with pytest.raises(RuntimeError), received(site, "x.csv", io.BytesIO(GOOD.encode())) as sent:
         submit(site, ada, benchmark, sent, name="x")
     with site.database.reading() as session:

@@ -14,9 +14,9 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from nodulebench.portal.benchmarks import BenchmarkRules
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Result
+from nodulebench.web.portal.benchmarks.service import BenchmarkRules
+from nodulebench.web.portal.database.models import Result
+from nodulebench.web.portal.site import Site
 
 
 def scored(site: Site, **rules: object) -> tuple[str, str]:

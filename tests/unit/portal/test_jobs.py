@@ -8,13 +8,21 @@ import pytest
 from sqlalchemy import func, select
 
 from builders.portal import GOOD, make_person, make_tiny_benchmark
-from nodulebench.portal import jobs
-from nodulebench.portal.access.accounts import DeniedError
-from nodulebench.portal.entries import received, submit
-from nodulebench.portal.jobs import MOST_ATTEMPTS, Claimed, Scored, beat, claim, fail, finish
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.event_log import check_log
-from nodulebench.portal.store.tables import Job, Result, now
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.database.event_log import check_log
+from nodulebench.web.portal.database.models import Job, Result, now
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions import jobs
+from nodulebench.web.portal.submissions.jobs import (
+    MOST_ATTEMPTS,
+    Claimed,
+    Scored,
+    beat,
+    claim,
+    fail,
+    finish,
+)
+from nodulebench.web.portal.submissions.service import received, submit
 
 FOUND = Scored("somewhere", "digest", {})
 

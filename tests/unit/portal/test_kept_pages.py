@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from builders.portal import GOOD, Browser, signed_in, work_off
-from nodulebench.portal import kept_pages
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.app import make_app
-from nodulebench.portal.kept_pages import KeptPages
-from nodulebench.portal.routes import benchmark as benchmark_route
-from nodulebench.portal.site import Site
+from nodulebench.web.portal import page_cache as kept_pages
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.app import make_app
+from nodulebench.web.portal.benchmarks import routes as benchmark_route
+from nodulebench.web.portal.page_cache import KeptPages
+from nodulebench.web.portal.site import Site
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import pytest
 
 from builders.portal import GOOD, Browser, make_person, work_off
 from builders.portal import PASSWORD as WORDS
-from nodulebench.errors import InputError
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.demo import PASSWORD, PEOPLE, fill
-from nodulebench.portal.serve import organiser_link
-from nodulebench.portal.site import Site
-from nodulebench.workflows.demo import DETECTORS, DemoChoice
+from nodulebench.core.errors import InputError
+from nodulebench.demo import DETECTORS, DemoChoice
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.demo import PASSWORD, PEOPLE, fill
+from nodulebench.web.portal.serve import organiser_link
+from nodulebench.web.portal.site import Site
 
 PAGES = ("/", "/account", "/entries", "/desk", "/people", "/log", "/benchmarks/new")
 
@@ -93,8 +93,8 @@ def test_people_register_alone_where_that_was_opened(site: Site, as_organiser: B
 
 
 def test_a_second_factor_is_set_up_by_its_code(site: Site, as_ada: Browser) -> None:
-    from nodulebench.portal.access.factor import code_at, step_at
-    from nodulebench.portal.store.tables import now
+    from nodulebench.web.portal.accounts.factor import code_at, step_at
+    from nodulebench.web.portal.database.models import now
 
     page = as_ada.post("/account/factor/begin", "/account", old=WORDS).text
     secret = page.split('<p class="secret"><code>')[1].split("<")[0]

@@ -16,10 +16,10 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.boards.rankings import read_ranking, refresh_rankings
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Benchmark, Result
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.database.models import Benchmark, Result
+from nodulebench.web.portal.leaderboards.rankings import read_ranking, refresh_rankings
+from nodulebench.web.portal.site import Site
 
 WORSE = f"{HEADER}\n1.2.3.1,10,20,30,0.1\n1.2.3.2,90,90,90,0.8\n1.2.3.3,90,90,90,0.7\n"
 

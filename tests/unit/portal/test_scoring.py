@@ -17,14 +17,14 @@ from builders.algorithms import (
 )
 from builders.portal import Browser, make_person, make_tiny_benchmark, signed_in, work_off
 from builders.sealed import HEADER, SECRET, make_desk
-from nodulebench.formats.images import metaimage
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.benchmarks import BenchmarkRules
-from nodulebench.portal.boards.reuse import uses_of
-from nodulebench.portal.scoring import Opening
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Account, Benchmark, Job, Result
-from nodulebench.portal.worker import work
+from nodulebench.io.images import metaimage
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.service import BenchmarkRules
+from nodulebench.web.portal.database.models import Account, Benchmark, Job, Result
+from nodulebench.web.portal.leaderboards.reuse import uses_of
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions.scoring import Opening
+from nodulebench.web.portal.submissions.worker import work
 
 GOOD = HEADER + "scan0,1,2,3,0.9\nscan1,1,2,3,0.8\n"
 OPENING = Opening(SECRET, "Bo")

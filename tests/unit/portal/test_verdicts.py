@@ -20,14 +20,14 @@ from builders.portal import (
     work_off,
 )
 from builders.sealed import PEOPLE, SECRET, Desk, make_desk
-from nodulebench.language import portal_language
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.scoring import Opening
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Job
-from nodulebench.portal.worker import work
-from nodulebench.workflows.custody.life.withdraw import withdraw
-from nodulebench.workflows.plan.freeze import freeze_files
+from nodulebench.custody.withdrawal import withdraw
+from nodulebench.evaluation.plans.freeze import freeze_files
+from nodulebench.i18n.translator import portal_language
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.database.models import Job
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions.scoring import Opening
+from nodulebench.web.portal.submissions.worker import work
 
 CRITERIA = """name = "accept"
 [[criteria]]

@@ -8,12 +8,12 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from builders.portal import GOOD, Browser, work_off
-from nodulebench.model.progress import Progress
-from nodulebench.portal import jobs, worker
-from nodulebench.portal.scoring import score, sweep_results
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Job, Result, now
-from nodulebench.workflows.evaluate.result_folder import read_document
+from nodulebench.core.progress import Progress
+from nodulebench.evaluation.result_folder import read_document
+from nodulebench.web.portal.database.models import Job, Result, now
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions import jobs, worker
+from nodulebench.web.portal.submissions.scoring import score, sweep_results
 
 
 @pytest.mark.slow
@@ -78,7 +78,9 @@ def test_what_a_killed_worker_left_is_swept_and_nothing_else(
     for one in (running, run, left):
         one.mkdir(parents=True)
     assert sweep_results(site) == 0  # all of them are young
-    monkeypatch.setattr("nodulebench.portal.scoring.now", lambda: now() + timedelta(hours=25))
+    monkeypatch.setattr(
+        "nodulebench.web.portal.submissions.scoring.now", lambda: now() + timedelta(hours=25)
+    )
     assert sweep_results(site) == 1
     assert [one.exists() for one in (scored, running, run, left)] == [True, True, True, False]
 

@@ -7,7 +7,7 @@ import pytest
 
 from builders.readings import block, point, read, readings
 from builders.tables import case, ignored, nodule, reference
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 from nodulebench.reference.agreement import (
     agreement_levels,
     readers_against_others,

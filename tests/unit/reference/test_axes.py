@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from builders.annotation import drawn, reading, small_cases
 from builders.readings import block, read, readings
 from builders.tables import Slice, case, mark, protocol, submission
-from nodulebench.annotate.readings.findings import findings_of
-from nodulebench.match import label_marks
-from nodulebench.model.labels import HIT
+from nodulebench.annotation.readings.findings import findings_of
+from nodulebench.core.labels import HIT
+from nodulebench.matching import label_marks
 from nodulebench.reference.build import build_reference
 from nodulebench.reference.rules import RULES
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from builders.readings import Drawing, block, point, read, readings
-from nodulebench.reference.group import GROUPINGS, Findings, Grouping
+from nodulebench.reference.grouping import GROUPINGS, Findings, Grouping
 from nodulebench.reference.panel import measure_findings
 
 

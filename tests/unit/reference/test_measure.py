@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.reference.measure import (
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.reference.sizes import (
     SIZE_DEFINITIONS,
     area_equivalent_mm,
     drawn_slice_sizes,

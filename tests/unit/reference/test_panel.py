@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builders.readings import Drawing, block, point, polygon, read, readings, rim
-from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.core.errors import InputError, UnknownNameError
 from nodulebench.reference.panel import measure_findings
 
 

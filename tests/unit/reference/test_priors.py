@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.tables import case, nodule, reference
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 from nodulebench.reference.priors import PRIORS, change_of, changes
 
 NOW = date(2026, 1, 1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.annotation import drawn, reading, small_cases
-from nodulebench.annotate.readings.findings import findings_of
+from nodulebench.annotation.readings.findings import findings_of
 from nodulebench.reference.panel import measure_findings
 from nodulebench.reference.size_error import size_error
 

@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from nodulebench.model.tables import DENSITIES, DENSITY_OF_TYPE, NODULE_TYPES, PULMONARY_TYPES
+from nodulebench.core.tables import DENSITIES, DENSITY_OF_TYPE, NODULE_TYPES, PULMONARY_TYPES
 from nodulebench.reference.types import (
     TYPE_OF_TEXTURE,
     density_of_type,

@@ -10,17 +10,17 @@ import pytest
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
 from builders.report import comparison, group_content, group_document, plan, typed
 from builders.sentences import sentence_json
-from nodulebench.model.notice import Notice
-from nodulebench.model.results import Estimate
-from nodulebench.report.audience import (
+from nodulebench.core.notices import Notice
+from nodulebench.core.results import Estimate
+from nodulebench.report.beside import Beside
+from nodulebench.report.csv_tables import csv_tables
+from nodulebench.report.developer_copy import (
     developers_curves,
     developers_document,
     only_algorithm,
 )
-from nodulebench.report.beside import Beside
-from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.results.gallery import Patch
+from nodulebench.report.sections.gallery import Patch
 
 ONE = evaluation(algorithm_result("One", (90, 66)))
 UNTOLD = Estimate(None, reason=Notice("too_few_to_tell"))

@@ -13,17 +13,17 @@ import pytest
 from builders.evaluation import algorithm_result, curves_of, evaluation
 from builders.report import comparison, criterion, group_content, plan, typed
 from builders.sentences import sentence_json
-from nodulebench.language import NOTICE_PARTS
-from nodulebench.language.audience import FOR_DEVELOPERS
-from nodulebench.language.notices import fields
-from nodulebench.model.documents.evaluation import Document
-from nodulebench.model.notice import Notice
-from nodulebench.model.results import Estimate
-from nodulebench.report.audience import developers_document
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.core.notices import Notice
+from nodulebench.core.results import Estimate
+from nodulebench.i18n.messages import fields
+from nodulebench.i18n.translator import NOTICE_PARTS
 from nodulebench.report.csv_tables import csv_tables
+from nodulebench.report.developer_copy import developers_document
+from nodulebench.report.disclosure import FOR_DEVELOPERS
 from nodulebench.report.html import render_html
 
-PARTS = [import_module(f"nodulebench.language.en.{part}") for part in NOTICE_PARTS]
+PARTS = [import_module(f"nodulebench.i18n.en.{part}") for part in NOTICE_PARTS]
 WORDS = {code: text for part in PARTS for code, text in part.NOTICES.items()}
 FIELDS = [(code, field) for code in WORDS for field in sorted(fields(WORDS[code]))]
 KINDS = ("text", "number", "list")

@@ -13,8 +13,8 @@ import pytest
 
 from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation, flips_of
 from builders.sentences import sentence
-from nodulebench.model.documents.evaluation import evaluation_document, read_evaluation
-from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
+from nodulebench.core.documents.evaluation import evaluation_document, read_evaluation
+from nodulebench.core.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.report.html import Audience, render_html
 
 VOID = {"meta", "link", "br", "path", "rect"}

@@ -12,18 +12,18 @@ from pylopdf_fonts_zh_cn import sans_path
 from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation, flips_of
 from builders.hidden_packages import hide_package
 from builders.report import comparison, group_document, plan, rule_effects
-from nodulebench.errors import InputError
-from nodulebench.model.documents.evaluation import Document, evaluation_document
-from nodulebench.pages.colours import COLOURS, palette
+from nodulebench.core.documents.evaluation import Document, evaluation_document
+from nodulebench.core.errors import InputError
+from nodulebench.evaluation.patches import png
 from nodulebench.report.beside import Beside
-from nodulebench.report.blocks.blocks import Section
-from nodulebench.report.blocks.cells import Cell, head, words
-from nodulebench.report.blocks.tables import Table
+from nodulebench.report.blocks import Section
+from nodulebench.report.cells import Cell, head, words
 from nodulebench.report.content import report_content
 from nodulebench.report.html import render_html
+from nodulebench.report.pages.colours import COLOURS, palette
 from nodulebench.report.pdf import render_pdf, text_size, write_print
-from nodulebench.report.sections.results.gallery import Patch
-from nodulebench.workflows.evaluate.cut_patches import png
+from nodulebench.report.sections.gallery import Patch
+from nodulebench.report.tables import Table
 
 pytest.importorskip("typst", reason="typst (extra 'pdf') is not installed")
 pypdf = pytest.importorskip("pypdf", reason="pypdf, which reads PDF files back, is not installed")
@@ -178,11 +178,11 @@ def test_every_font_is_embedded_so_that_it_reads_the_same_everywhere(
 def test_every_character_of_the_chinese_words_is_in_the_font() -> None:
     from importlib import import_module
 
-    from nodulebench.language import PARTS
+    from nodulebench.i18n.translator import PARTS
 
     texttools = pytest.importorskip("fontTools.ttLib", reason="fontTools is not installed")
     known = set(texttools.TTFont(sans_path()).getBestCmap())
-    parts = [import_module(f"nodulebench.language.zh.{one}") for one in PARTS]
+    parts = [import_module(f"nodulebench.i18n.zh.{one}") for one in PARTS]
     used = {letter for part in parts for text in part.TEXTS.values() for letter in text}
     assert {one for one in used if ord(one) > 0x2E80 and ord(one) not in known} == set()
 
@@ -235,7 +235,7 @@ def test_a_colour_that_changes_in_the_table_changes_in_print(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     changed = {name: ("#123456",) * 3 if name == "c1" else of for name, of in COLOURS.items()}
-    monkeypatch.setattr("nodulebench.pages.colours.COLOURS", changed)
+    monkeypatch.setattr("nodulebench.report.pages.colours.COLOURS", changed)
     pages_of(tmp_path / "x.pdf")
     drawn = drawn_colours(tmp_path / "x.pdf")
     assert "#123456" in drawn

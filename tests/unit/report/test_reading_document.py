@@ -16,15 +16,14 @@ from builders.evaluation import (
 )
 from builders.report import typed
 from builders.sentences import sentence
-from nodulebench.language import language
-from nodulebench.model.documents.evaluation import Document, evaluation_document
-from nodulebench.model.notice import Notice
-from nodulebench.model.results import AlgorithmResult, Estimate, RuleResult
-from nodulebench.report.blocks.blocks import Fold, Side
-from nodulebench.report.blocks.cells import Notes, any_cell, estimate
-from nodulebench.report.blocks.tables import Table, tables_of
+from nodulebench.core.documents.evaluation import Document, evaluation_document
+from nodulebench.core.notices import Notice
+from nodulebench.core.results import AlgorithmResult, Estimate, RuleResult
+from nodulebench.i18n.translator import language
+from nodulebench.report.blocks import Fold, Side
+from nodulebench.report.cells import Notes, any_cell, estimate
 from nodulebench.report.content import report_content
-from nodulebench.report.reading_document import (
+from nodulebench.report.key_tables import (
     MOST_LEADING,
     counts_table,
     figures_table,
@@ -33,8 +32,9 @@ from nodulebench.report.reading_document import (
     leading_rules,
     readings_table,
 )
-from nodulebench.report.sections.comparison.rules import difference_table, flip_table
-from nodulebench.report.sections.results.strata import strata_tables
+from nodulebench.report.sections.rules import difference_table, flip_table
+from nodulebench.report.sections.strata import strata_tables
+from nodulebench.report.tables import Table, tables_of
 
 SAY = language()
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.report import group_content, typed
-from nodulebench.model.notice import Notice
-from nodulebench.report.audience import developers_document
+from nodulebench.core.notices import Notice
+from nodulebench.report.developer_copy import developers_document
 from nodulebench.report.suppression import Divisions, hidden_strata, members_by_name
 
 

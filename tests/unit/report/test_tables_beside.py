@@ -7,14 +7,14 @@ import pytest
 
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips
 from builders.report import comparison, group_document, plan, rule_effects
-from nodulebench.language import language
-from nodulebench.model.documents.evaluation import evaluation_document
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.i18n.translator import language
 from nodulebench.report.beside import Beside
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.comparison.combinations import combination_tables
-from nodulebench.report.sections.methods.literature import PUBLISHED, literature_table
-from nodulebench.report.sections.results.agreement import agreement_chart
+from nodulebench.report.sections.agreement import agreement_chart
+from nodulebench.report.sections.combinations import combination_tables
+from nodulebench.report.sections.literature import PUBLISHED, literature_table
 
 SAY = language()
 CANDIDATES = pl.DataFrame(

@@ -3,10 +3,10 @@ import json
 import numpy as np
 import pytest
 
-from nodulebench.language import english
-from nodulebench.model.notice import Notice, read_notice
-from nodulebench.robustness.insertion import InsertedNodule
-from nodulebench.robustness.relations import (
+from nodulebench.core.notices import Notice, read_notice
+from nodulebench.i18n.translator import english
+from nodulebench.runner.robustness.insertion import InsertedNodule
+from nodulebench.runner.robustness.relations import (
     Marks,
     as_many,
     found_and_nothing_else,

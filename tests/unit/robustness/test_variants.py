@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
 from nodulebench.imaging.volume import make_volume
-from nodulebench.model.notice import Notice
-from nodulebench.robustness.insertion import InsertedNodule, insert_nodules, place_nodules
-from nodulebench.robustness.variants import (
+from nodulebench.runner.robustness.insertion import InsertedNodule, insert_nodules, place_nodules
+from nodulebench.runner.robustness.variants import (
     cropped,
     flipped,
     mirrored,

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from builders.algorithms import MARKS, NAME, algorithm_folder, needs_bubblewrap, small_volume
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import Volume
-from nodulebench.run.cases import MOST_FAILED_STARTS, OpaqueCase, opaque_cases, run_cases
-from nodulebench.run.contract.algorithm import read_algorithm
-from nodulebench.run.isolation.bubblewrap import Bubblewrap
-from nodulebench.run.isolation.scratch import scratch_folder
-from nodulebench.run.slot import CaseRun
+from nodulebench.runner.cases import MOST_FAILED_STARTS, OpaqueCase, opaque_cases, run_cases
+from nodulebench.runner.contract.algorithm import read_algorithm
+from nodulebench.runner.isolation.bubblewrap import Bubblewrap
+from nodulebench.runner.isolation.scratch import scratch_folder
+from nodulebench.runner.slot import CaseRun
 
 IDS = [f"patient-{number}" for number in range(40)]
 

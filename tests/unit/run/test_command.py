@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.run.command import check_command, run_command
+from nodulebench.core.errors import InputError
+from nodulebench.runner.command import check_command, run_command
 
 COPY = "import sys, shutil; shutil.copy(sys.argv[1], sys.argv[2])"
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from builders.algorithms import CALLS, MARKS, algorithm_folder, images_set
-from nodulebench.errors import InputError
-from nodulebench.model.engine import HERE, USUAL, Engine, Here, Lost, Terms
-from nodulebench.run import desk, elsewhere
-from nodulebench.run.cases import OpaqueCase
-from nodulebench.run.contract.algorithm import read_algorithm
-from nodulebench.run.elsewhere import clear_desks, run_cases_by
-from nodulebench.run.slot import CaseRun
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import HERE, USUAL, Engine, Here, Lost, Terms
+from nodulebench.runner import desk, elsewhere
+from nodulebench.runner.cases import OpaqueCase
+from nodulebench.runner.contract.algorithm import read_algorithm
+from nodulebench.runner.elsewhere import clear_desks, run_cases_by
+from nodulebench.runner.slot import CaseRun
 
 CASES = [OpaqueCase(f"scan-{number}", f"case-{number}") for number in range(3)]
 

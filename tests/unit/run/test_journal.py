@@ -5,11 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.model.notice import Notice
-from nodulebench.model.tables import MARK_SLICES, MARKS
-from nodulebench.run.journal import JOURNAL, open_journal
-from nodulebench.run.slot import CaseRun
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
+from nodulebench.core.tables import MARK_SLICES, MARKS
+from nodulebench.runner.journal import JOURNAL, open_journal
+from nodulebench.runner.slot import CaseRun
 
 IDENTITY = {"algorithm": "sha256:1", "contract": {"command": ("x",)}}
 

@@ -11,14 +11,14 @@ import pytest
 
 from builders.algorithms import CALLS, MARKS, algorithm_folder, needs_bubblewrap, small_volume
 from builders.hostile import HOSTILE, LEFT
-from nodulebench.run.contract.algorithm import read_algorithm
-from nodulebench.run.isolation import scratch
-from nodulebench.run.isolation.bare import Bare
-from nodulebench.run.isolation.bubblewrap import Bubblewrap
-from nodulebench.run.isolation.sandbox import Isolation
-from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.run.isolation.watch import MOST_SAID_BYTES
-from nodulebench.run.slot import CaseRun, Slot, open_slot
+from nodulebench.runner.contract.algorithm import read_algorithm
+from nodulebench.runner.isolation import scratch
+from nodulebench.runner.isolation.bare import Bare
+from nodulebench.runner.isolation.bubblewrap import Bubblewrap
+from nodulebench.runner.isolation.sandbox import Isolation
+from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
+from nodulebench.runner.isolation.watch import MOST_SAID_BYTES
+from nodulebench.runner.slot import CaseRun, Slot, open_slot
 
 pytestmark = needs_bubblewrap
 
@@ -286,9 +286,9 @@ WRITES_ELSEWHERE = """
 import os, sys
 from pathlib import Path
 import polars as pl
-from nodulebench.run.contract.algorithm import read_algorithm
-from nodulebench.run.desk import open_desk
-from nodulebench.run.slot import Slot
+from nodulebench.runner.contract.algorithm import read_algorithm
+from nodulebench.runner.desk import open_desk
+from nodulebench.runner.slot import Slot
 from builders.algorithms import small_volume
 with open_desk(read_algorithm(Path(sys.argv[1])), "bubblewrap") as desk:
     run = desk.do(lambda slot: slot.read(small_volume(), "case"))

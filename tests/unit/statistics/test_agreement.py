@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.words import undefined
-from nodulebench.errors import InputError, UndefinedError
-from nodulebench.language import english
-from nodulebench.model.notice import Notice
+from nodulebench.core.errors import InputError, UndefinedError
+from nodulebench.core.notices import Notice
+from nodulebench.i18n.translator import english
 from nodulebench.statistics.agreement import (
     Scale,
     Weights,

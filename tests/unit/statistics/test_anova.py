@@ -3,8 +3,8 @@ import pytest
 from scipy import stats
 
 from builders.words import undefined
-from nodulebench.errors import UndefinedError
-from nodulebench.language import english
+from nodulebench.core.errors import UndefinedError
+from nodulebench.i18n.translator import english
 from nodulebench.statistics.anova import (
     GroupSummary,
     friedman,
@@ -143,7 +143,7 @@ def test_friedman_needs_three_conditions() -> None:
     ("p_value", "mark"), [(0.01, "**"), (0.0101, "*"), (0.05, "*"), (0.051, "ns")]
 )
 def test_marks_are_inclusive_at_their_bounds(p_value: float, mark: str) -> None:
-    from nodulebench.model.documents.comparison import Significance
+    from nodulebench.core.documents.comparison import Significance
 
     assert Significance("any", 1.0, p_value).mark == mark
 

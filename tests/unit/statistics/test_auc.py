@@ -6,10 +6,10 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from builders.words import undefined
-from nodulebench.errors import InputError
-from nodulebench.language import english
-from nodulebench.model.notice import Notice
-from nodulebench.statistics.auc import (
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
+from nodulebench.i18n.translator import english
+from nodulebench.statistics.delong import (
     auc_covariance,
     auc_estimate,
     compare_auc,

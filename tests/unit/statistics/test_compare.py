@@ -6,13 +6,15 @@ import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import undefined
-from nodulebench.errors import InputError, UndefinedError
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.errors import InputError, UndefinedError
+from nodulebench.core.notices import Notice
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
-from nodulebench.model.arrays import FloatArray
-from nodulebench.model.notice import Notice
-from nodulebench.statistics import resample
-from nodulebench.statistics.compare import (
+from nodulebench.statistics import bootstrap as resample
+from nodulebench.statistics.bootstrap import Bootstrap
+from nodulebench.statistics.multiplicity import holm
+from nodulebench.statistics.paired import (
     Comparison,
     MarginTest,
     PairedRows,
@@ -21,8 +23,6 @@ from nodulebench.statistics.compare import (
     paired_difference,
     replicate_figure,
 )
-from nodulebench.statistics.multiplicity import holm
-from nodulebench.statistics.resample import Bootstrap
 
 
 def replicates(value: list[float], *rows: list[float] | FloatArray) -> Replicates:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from builders.words import sentences, undefined
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 from nodulebench.statistics.anova import paired_t, unpaired_t, wilcoxon
 from nodulebench.statistics.groups import relative_difference, rule_effect
 from nodulebench.statistics.multiplicity import holm

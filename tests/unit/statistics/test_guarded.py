@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nodulebench.metrics.pseudo_cases import SINGLE_ICC, pseudo_size
-from nodulebench.model.arrays import FloatArray
+from nodulebench.core.arrays import FloatArray
+from nodulebench.metrics.pseudo_patient import SINGLE_ICC, pseudo_size
 from nodulebench.statistics.guarded import (
     GuardedBootstrap,
     GuardedRatio,

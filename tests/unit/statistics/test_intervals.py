@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nodulebench.model.notice import Notice
-from nodulebench.model.protocol import IntervalChoice
+from nodulebench.core.notices import Notice
+from nodulebench.core.protocol import IntervalChoice
 from nodulebench.statistics.intervals import (
     all_or_none_interval,
     bca_interval,

@@ -6,9 +6,9 @@ from scipy import stats
 
 from builders.tables import case, cohort, mark, nodule
 from builders.words import undefined
-from nodulebench.errors import InputError, UndefinedError
-from nodulebench.language import english
-from nodulebench.model.documents.comparison import Significance
+from nodulebench.core.documents.comparison import Significance
+from nodulebench.core.errors import InputError, UndefinedError
+from nodulebench.i18n.translator import english
 from nodulebench.statistics.mcnemar import (
     PairedHits,
     compare_detection,

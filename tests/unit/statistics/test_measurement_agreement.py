@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from builders.words import undefined
-from nodulebench.model.notice import Notice
+from nodulebench.core.notices import Notice
 from nodulebench.statistics.measurement_agreement import (
     IccForm,
     bland_altman,

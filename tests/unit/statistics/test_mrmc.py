@@ -3,9 +3,9 @@ import pytest
 from scipy import stats
 
 from builders.words import undefined
-from nodulebench.language import english
-from nodulebench.model.notice import Notice
-from nodulebench.statistics.auc import auc_covariance, placements
+from nodulebench.core.notices import Notice
+from nodulebench.i18n.translator import english
+from nodulebench.statistics.delong import auc_covariance, placements
 from nodulebench.statistics.mrmc import (
     components,
     obuchowski_rockette,

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.core.errors import InputError, UnknownNameError
 from nodulebench.statistics.multiplicity import (
     ADJUSTMENTS,
     benjamini_hochberg,

@@ -9,13 +9,13 @@ import pytest
 from builders.random_cohorts import random_cases
 from builders.tables import Case, Slice, case, cohort, false_mark, mark, nodule, with_score
 from builders.words import undefined
-from nodulebench.errors import InputError, UndefinedError
-from nodulebench.language import english
+from nodulebench.core.arrays import FloatArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.documents.comparison import Permutation
+from nodulebench.core.errors import InputError, UndefinedError
+from nodulebench.i18n.translator import english
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
-from nodulebench.model.arrays import FloatArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.documents.comparison import Permutation
 from nodulebench.statistics import permutation
 from nodulebench.statistics.permutation import permutation_test, side_by_side
 

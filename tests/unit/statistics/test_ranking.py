@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from builders.words import undefined
-from nodulebench.language import english
-from nodulebench.statistics.compare import Replicates, paired_difference
+from nodulebench.i18n.translator import english
+from nodulebench.statistics.paired import Replicates, paired_difference
 from nodulebench.statistics.ranking import kendall_tau, rank_algorithms, ranks
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from nodulebench.statistics import resample
-from nodulebench.statistics.resample import Bootstrap, leave_one_out
+from nodulebench.statistics import bootstrap as resample
+from nodulebench.statistics.bootstrap import Bootstrap, leave_one_out
 
 
 def test_every_replicate_draws_as_many_units_as_there_are() -> None:
@@ -36,7 +36,7 @@ def test_legacy_draws_are_those_of_the_seeded_global_generator() -> None:
 
 def test_blocks_do_not_change_the_draws(monkeypatch) -> None:
     whole = np.concatenate(list(Bootstrap(np.arange(8), 20, 3).blocks()))
-    monkeypatch.setattr("nodulebench.statistics.resample._BLOCK_ELEMENTS", 24)
+    monkeypatch.setattr("nodulebench.statistics.bootstrap._BLOCK_ELEMENTS", 24)
     parts = list(Bootstrap(np.arange(8), 20, 3).blocks())
     assert len(parts) > 1
     np.testing.assert_array_equal(np.concatenate(parts), whole)

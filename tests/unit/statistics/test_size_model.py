@@ -3,8 +3,8 @@ import pytest
 from scipy import integrate, stats
 
 from builders.words import undefined
-from nodulebench.errors import UndefinedError
-from nodulebench.statistics.size_model import (
+from nodulebench.core.errors import UndefinedError
+from nodulebench.statistics.size_error_model import (
     binned_error,
     empirical_error,
     limited_sensitivity,

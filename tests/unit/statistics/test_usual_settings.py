@@ -21,8 +21,7 @@ from nodulebench.statistics.agreement import (
     gwet_ac1,
     krippendorff_alpha,
 )
-from nodulebench.statistics.auc import auc_estimate, compare_auc
-from nodulebench.statistics.compare import compare_all
+from nodulebench.statistics.delong import auc_estimate, compare_auc
 from nodulebench.statistics.mcnemar import compare_detection
 from nodulebench.statistics.measurement_agreement import (
     bland_altman,
@@ -34,11 +33,12 @@ from nodulebench.statistics.mrmc import (
     one_treatment,
     readers_against_algorithm,
 )
+from nodulebench.statistics.paired import compare_all
 from nodulebench.statistics.permutation import permutation_test
 from nodulebench.statistics.ranking import rank_algorithms
 from nodulebench.statistics.sample_size.pilot import size_from_pilot
 from nodulebench.statistics.sample_size.readers import reader_study_power, size_for_reader_study
-from nodulebench.statistics.size_model import lost_fraction, normal_error, overestimated_share
+from nodulebench.statistics.size_error_model import lost_fraction, normal_error, overestimated_share
 
 
 @pytest.mark.parametrize(

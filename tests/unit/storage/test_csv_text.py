@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nodulebench.errors import InputError
-from nodulebench.storage import csv_text
-from nodulebench.storage.csv_dialect import marked, unmarked
-from nodulebench.storage.csv_text import read_columns, read_header, write_csv
+from nodulebench.core.errors import InputError
+from nodulebench.io import csv_files as csv_text
+from nodulebench.io.csv_dialect import marked, unmarked
+from nodulebench.io.csv_files import read_columns, read_header, write_csv
 
 
 def written(folder: Path, content: bytes, name: str = "x.csv") -> Path:

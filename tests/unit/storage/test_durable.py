@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.storage.durable import create_once
+from nodulebench.io.durable import create_once
 
 
 @pytest.fixture(params=["links", "no links"])

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from builders.word_log import Word, coded, log_in, say
-from nodulebench.errors import InputError
-from nodulebench.storage.event_log import indexed
-from nodulebench.storage.event_log.indexed import IndexedLog
-from nodulebench.storage.event_log.store import FolderStore, Stored
+from nodulebench.core.errors import InputError
+from nodulebench.security.event_log import index as indexed
+from nodulebench.security.event_log.index import IndexedLog
+from nodulebench.security.event_log.store import FolderStore, Stored
 
 
 class Counted(FolderStore):

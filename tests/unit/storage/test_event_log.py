@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from builders.word_log import Word, log_in, say
-from nodulebench.errors import InputError
-from nodulebench.storage.event_log.chain import Link, chain_problems
-from nodulebench.storage.event_log.log import EventLog
-from nodulebench.storage.event_log.store import FolderStore
+from nodulebench.core.errors import InputError
+from nodulebench.security.event_log.chain import Link, chain_problems
+from nodulebench.security.event_log.log import EventLog
+from nodulebench.security.event_log.store import FolderStore
 
 CHAIN = [
     Link(f"{number}.json", number, number, f"d{number - 1}", f"d{number}") for number in (1, 2, 3)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.storage.file_names import in_a_line, shown
+from nodulebench.core.text import in_a_line, shown
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.errors import InputError, Problems
-from nodulebench.storage import json_text
-from nodulebench.storage.json_text import number, numbers, place_numbers, read_json, write_json
+from nodulebench.core.errors import InputError, Problems
+from nodulebench.io import json_files as json_text
+from nodulebench.io.json_files import number, numbers, place_numbers, read_json, write_json
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.storage.manifest import (
+from nodulebench.core.errors import InputError
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.manifests import (
     MANIFEST,
     SIGNATURE,
     Manifest,
@@ -16,7 +17,6 @@ from nodulebench.storage.manifest import (
     record_files,
     write_manifest,
 )
-from nodulebench.storage.staging import staged_folder
 
 
 @pytest.fixture

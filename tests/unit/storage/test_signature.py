@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from builders.hidden_packages import hide_package
-from nodulebench.errors import InputError
-from nodulebench.storage.manifest import MANIFEST, SIGNATURE, manifest_problems, write_manifest
-from nodulebench.storage.signature import check_signature, is_encrypted, new_key, sign_folder
+from nodulebench.core.errors import InputError
+from nodulebench.io.manifests import MANIFEST, SIGNATURE, manifest_problems, write_manifest
+from nodulebench.security.signatures import check_signature, is_encrypted, new_key, sign_folder
 
 NOON = datetime(2026, 5, 4, 12, 0, 0, 999, tzinfo=UTC)
 

@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.storage import durable, staging
-from nodulebench.storage.staging import (
+from nodulebench.core.errors import InputError
+from nodulebench.io import atomic as staging
+from nodulebench.io import durable
+from nodulebench.io.atomic import (
     MOVING,
     complete_move,
     leave_out,
@@ -12,7 +13,7 @@ from nodulebench.storage.staging import (
     staged_file,
     staged_folder,
 )
-from nodulebench.storage.walk import files_below
+from nodulebench.io.folders import files_below
 
 
 def names(folder: Path) -> list[str]:

@@ -5,9 +5,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.model.tables import CASES, MARKS, NODULES
-from nodulebench.storage.table_file import read_cases, read_table, write_table
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES, MARKS, NODULES
+from nodulebench.io.table_files import read_cases, read_table, write_table
 
 
 def test_further_columns_of_cases_are_strata(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.errors import InputError
-from nodulebench.storage import vault as vault_module
-from nodulebench.storage.vault import (
+from nodulebench.core.errors import InputError
+from nodulebench.security import vault as vault_module
+from nodulebench.security.vault import (
     Secret,
     Vault,
     create_vault,

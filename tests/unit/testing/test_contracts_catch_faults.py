@@ -8,15 +8,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.candidates import DETECTORS
-from nodulebench.formats import FORMATS, Format
-from nodulebench.match.rules import RULES
+from nodulebench.core.labels import FALSE_POSITIVE, Labels
+from nodulebench.core.registry import Registry
+from nodulebench.core.tables import MARKS, Submission
+from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.candidates import DETECTORS
+from nodulebench.io.formats import FORMATS, Format
+from nodulebench.matching.rules import RULES
 from nodulebench.metrics import FIGURES
-from nodulebench.model.labels import FALSE_POSITIVE, Labels
-from nodulebench.model.tables import MARKS, Submission
 from nodulebench.reference.rules import RULES as REFERENCE_RULES
-from nodulebench.registry import Registry
 from nodulebench.testing import (
     check_detector,
     check_figure,

@@ -11,11 +11,11 @@ from starlette.testclient import TestClient
 
 from builders.attacked import HANGING
 from builders.reading import ball, write_scans
-from nodulebench.workbench.app import workbench_app
-from nodulebench.workbench.door import Door
-from nodulebench.workbench.finding import MOST_CORNERS, OutlinedSlice
-from nodulebench.workbench.room import Room, open_room
-from nodulebench.workbench.routes import outlines
+from nodulebench.web.viewer.app import workbench_app
+from nodulebench.web.viewer.door import Door
+from nodulebench.web.viewer.findings import MOST_CORNERS, OutlinedSlice
+from nodulebench.web.viewer.routes import outlines
+from nodulebench.web.viewer.session import Room, open_room
 
 DOOR = Door(8040)
 HOME = "http://127.0.0.1:8040"

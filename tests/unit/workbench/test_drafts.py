@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.workbench.drafts import JOURNAL, ConflictError, Edit, open_drafts
+from nodulebench.core.errors import InputError
+from nodulebench.web.viewer.drafts import JOURNAL, ConflictError, Edit, open_drafts
 
 
 def edit(number: int, *, based_on: int = 0, client: str = "tab", **finding: Any) -> Edit:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from builders.reading import BALL_MM, RADIUS_MM, write_scans
-from nodulebench.imaging.outline_pixels import voxels_of
-from nodulebench.workbench.drawn import filled_between, joined, outlines_of, proposed
-from nodulebench.workbench.finding import Finding, OutlinedSlice
-from nodulebench.workbench.measured import measured
-from nodulebench.workbench.scans import scans_in
-from nodulebench.workbench.tiles import Tiles, tiles_of
+from nodulebench.imaging.rasters import voxels_of
+from nodulebench.web.viewer.drawn import filled_between, joined, outlines_of, proposed
+from nodulebench.web.viewer.findings import Finding, OutlinedSlice
+from nodulebench.web.viewer.measured import measured
+from nodulebench.web.viewer.scans import scans_in
+from nodulebench.web.viewer.tiles import Tiles, tiles_of
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from starlette.testclient import TestClient
 from builders.attacked import OWN, TRIES, answers_of, routes_of
 from builders.exams import PANEL, ball_exam, empty_key
 from builders.reading import BALL_MM, write_scans
-from nodulebench.errors import InputError
-from nodulebench.workbench.app import workbench_app
-from nodulebench.workbench.door import Door
-from nodulebench.workbench.exam import Exam, exam_of, open_exam_room
-from nodulebench.workbench.room import Room
+from nodulebench.core.errors import InputError
+from nodulebench.web.viewer.app import workbench_app
+from nodulebench.web.viewer.door import Door
+from nodulebench.web.viewer.exam import Exam, exam_of, open_exam_room
+from nodulebench.web.viewer.session import Room
 
 DOOR = Door(8040)
 CLICK = {"place_mm": BALL_MM.tolist()}

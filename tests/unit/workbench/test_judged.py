@@ -10,15 +10,15 @@ from starlette.types import Receive, Scope, Send
 
 from builders.reading import BALL_MM, write_scans
 from builders.tables import Slice, case, ignored, mark, nodule, protocol, reference, submission
-from nodulebench.errors import InputError
-from nodulebench.model.protocol import RuleChoice
-from nodulebench.workbench.app import workbench_app
-from nodulebench.workbench.door import Door
-from nodulebench.workbench.gallery import open_gallery
-from nodulebench.workbench.judged import Judged
-from nodulebench.workbench.room import Room
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.recompute import evaluated_of
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocol import RuleChoice
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.recompute import evaluated_of
+from nodulebench.web.viewer.app import workbench_app
+from nodulebench.web.viewer.door import Door
+from nodulebench.web.viewer.evaluation import Judged
+from nodulebench.web.viewer.gallery import open_gallery
+from nodulebench.web.viewer.session import Room
 
 X, Y, Z = BALL_MM.tolist()
 DOOR = Door(8040)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.workbench.app import PORT, _listening_as_before
-from nodulebench.workbench.door import LOOPBACK, listening
+from nodulebench.core.errors import InputError
+from nodulebench.web.viewer.app import PORT, _listening_as_before
+from nodulebench.web.viewer.door import LOOPBACK, listening
 
 
 def port_of(folder: Path, port: int = 0) -> int:

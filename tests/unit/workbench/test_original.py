@@ -8,12 +8,12 @@ import pytest
 from builders.dicom import TURNED
 from builders.reading import BALL_MM, RADIUS_MM, ball, write_scans
 from nodulebench.imaging.geometry import Geometry
-from nodulebench.imaging.outline_pixels import voxels_of
+from nodulebench.imaging.rasters import voxels_of
 from nodulebench.imaging.volume import Volume
-from nodulebench.workbench.drawn import proposed
-from nodulebench.workbench.original import grid_of, on_original
-from nodulebench.workbench.scans import Scan, scans_in
-from nodulebench.workbench.tiles import Tiles, tiles_of
+from nodulebench.web.viewer.drawn import proposed
+from nodulebench.web.viewer.original import grid_of, on_original
+from nodulebench.web.viewer.scans import Scan, scans_in
+from nodulebench.web.viewer.tiles import Tiles, tiles_of
 
 PLACE = (float(BALL_MM[0]), float(BALL_MM[1]), float(BALL_MM[2]))
 

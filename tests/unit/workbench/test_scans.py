@@ -8,12 +8,12 @@ import pytest
 
 from builders.dicom import series_header, write_series
 from builders.reading import ball, write_scans
-from nodulebench.errors import InputError
-from nodulebench.formats.dicom.volume import write_volume
-from nodulebench.formats.images.case_images import read_case
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume
-from nodulebench.workbench.scans import scans_in
+from nodulebench.io.dicom.volumes import write_volume
+from nodulebench.io.images.case_images import read_case
+from nodulebench.web.viewer.scans import scans_in
 
 
 def test_images_and_dicom_series_of_a_folder_are_scans(tmp_path: Path) -> None:

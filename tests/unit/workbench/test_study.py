@@ -12,13 +12,13 @@ import pytest
 
 from builders.reading import BALL_MM, ball, write_scans
 from builders.working import BESIDE, PLACE, AtHome
-from nodulebench.errors import InputError
+from nodulebench.annotation.observer_study.selection import SUSPECTS
+from nodulebench.annotation.observer_study.study import OpenStudy, begin_study
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.upright import upright
-from nodulebench.workbench.finding import Ruler
-from nodulebench.workbench.study import open_study_room, ruler_mm
-from nodulebench.workbench.tiles import Tiles, patch_of
-from nodulebench.workflows.annotate.observer.selection import SUSPECTS
-from nodulebench.workflows.annotate.observer.study import OpenStudy, begin_study
+from nodulebench.web.viewer.findings import Ruler
+from nodulebench.web.viewer.study import open_study_room, ruler_mm
+from nodulebench.web.viewer.tiles import Tiles, patch_of
 
 SECRETS = ("secret-case", "secret-mark", "0.8125", "bo")
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from builders.reading import BALL_MM, ball, write_scans
-from nodulebench.workbench import room as room_module
-from nodulebench.workbench.room import open_room
-from nodulebench.workbench.scans import Scan, scans_in
-from nodulebench.workbench.tiles import VOXELS, Tiles, kept_tiles, tiles_of
+from nodulebench.web.viewer import session as room_module
+from nodulebench.web.viewer.scans import Scan, scans_in
+from nodulebench.web.viewer.session import open_room
+from nodulebench.web.viewer.tiles import VOXELS, Tiles, kept_tiles, tiles_of
 
 
 def the_scan(folder: Path) -> Scan:

@@ -7,12 +7,12 @@ import pytest
 from builders.jafroc import wafroc_of_workbook
 from builders.made_up import Skill, made_up_reference, made_up_submission
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.formats import read_reference, read_submission
-from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
-from nodulebench.workflows.convert import convert
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.result_folder import write_evaluation
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
+from nodulebench.evaluation.convert import convert
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.result_folder import write_evaluation
+from nodulebench.io.formats import read_reference, read_submission
 
 NIFDC = (
     "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm,"

@@ -8,12 +8,12 @@ import pytest
 
 from builders.dicom import marks_on, write_series
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.formats import FORMATS, read_cases, read_reference
-from nodulebench.formats.readings import read_readings
-from nodulebench.workflows.convert import convert
-from nodulebench.workflows.evaluate.files import evaluate_files
-from nodulebench.workflows.reference.build import build_reference_files
+from nodulebench.core.errors import InputError
+from nodulebench.evaluation.convert import convert
+from nodulebench.evaluation.service import evaluate_files
+from nodulebench.io.formats import FORMATS, read_cases, read_reference
+from nodulebench.io.readings import read_readings
+from nodulebench.reference.service import build_reference_files
 
 pytest.importorskip("highdicom")
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.workflows.demo import _each
+from nodulebench.core.errors import InputError
+from nodulebench.demo import _each
 
 
 @pytest.mark.parametrize("processes", [1, 2])

@@ -2,10 +2,10 @@
 
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.model.engine import HERE, EngineChoice
-from nodulebench.run.engines.local import LocalEngine
-from nodulebench.workflows.engine import open_engine
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import HERE, EngineChoice
+from nodulebench.core.executors import open_engine
+from nodulebench.core.executors.local import LocalEngine
 
 
 def test_one_worker_is_this_process_unless_a_task_might_kill_it() -> None:

@@ -12,11 +12,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from builders.machines import older_processor, with_threads
-from nodulebench.errors import InputError
-from nodulebench.formats.images import metaimage
-from nodulebench.model.engine import Here, Lost
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import Here, Lost
+from nodulebench.io.images import metaimage
+from nodulebench.phantom import phantom
 from nodulebench.phantom.test_set import WrittenScan
-from nodulebench.workflows import phantom
 
 CHOICE: dict[str, Any] = {
     **{"people": "healthy", "matrix": 64, "thickness": None, "kernel": None, "dose": None},

@@ -26,8 +26,8 @@ def open_cases(desk: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any
     \b
     nodulebench annotate review open panel/ b1 ct-1 ct-2 --team one --by office
     """
-    from nodulebench.workflows.annotate.questions import unread_cases
-    from nodulebench.workflows.annotate.reviewer_draw import open_batch, promise_file
+    from nodulebench.annotation.questions import unread_cases
+    from nodulebench.annotation.reviewers import open_batch, promise_file
 
     open_batch(desk, batch_id=batch_id, case_ids=case_ids or unread_cases(desk), **given)
     order = desk.batch(batch_id).order
@@ -53,7 +53,7 @@ def draw(desk: Any, batch_id: str, actor_id: str, anew: str | None, **given: Pat
     \b
     nodulebench annotate review draw panel/ b1 --by office
     """
-    from nodulebench.workflows.annotate.reviewer_draw import draw_anew, draw_reviewer
+    from nodulebench.annotation.reviewers import draw_anew, draw_reviewer
 
     if anew is None:
         draw_reviewer(desk, actor_id, batch_id, **_opening(**given))

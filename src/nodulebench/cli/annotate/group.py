@@ -8,7 +8,7 @@ import click
 from nodulebench.cli.help import keep_examples
 from nodulebench.cli.options import FILE, WHOLE, option, print_written
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.language import english
+from nodulebench.i18n.translator import english
 
 
 class _Parts(click.Group):
@@ -48,7 +48,7 @@ def exam(
     \b
     nodulebench annotate exam key.csv lee.csv kim.csv --sequences 0 --out sheets/
     """
-    from nodulebench.workflows.annotate.exam import JUDGED, ExamRules, exam_files
+    from nodulebench.annotation.exam import JUDGED, ExamRules, exam_files
 
     rules = ExamRules(sequences=sequences or None, pass_mark=pass_mark)
     with ProgressLine("marking"):
@@ -94,7 +94,7 @@ def consistency(
     \b
     nodulebench annotate consistency ann.csv bo.csv cy.csv --out agreement/
     """
-    from nodulebench.workflows.annotate.compare_readings import ConsistencyRule, compare_readings
+    from nodulebench.annotation.reader_agreement import ConsistencyRule, compare_readings
 
     rule = ConsistencyRule(minimum_iou=minimum_iou, center_in_box=center_in_box)
     with ProgressLine("comparing"):
@@ -121,8 +121,8 @@ def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) ->
     \b
     nodulebench annotate quality ann.csv bo.csv cy.csv --out agreement/
     """
-    from nodulebench.workflows.annotate.compare_readings import compare_readings
-    from nodulebench.workflows.annotate.reader_agreement import reader_agreement, write_agreement
+    from nodulebench.annotation.annotate_reader_agreement import reader_agreement, write_agreement
+    from nodulebench.annotation.reader_agreement import compare_readings
 
     with ProgressLine("comparing"):
         found = reader_agreement(compare_readings(readings, cases=cases))

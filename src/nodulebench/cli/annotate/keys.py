@@ -9,7 +9,7 @@ from nodulebench.cli.annotate.options import FOLDER, signed
 from nodulebench.cli.options import FILE
 
 if TYPE_CHECKING:
-    from nodulebench.workflows.annotate.desk import Desk
+    from nodulebench.annotation.project import Desk
 
 
 @click.command("key")
@@ -27,7 +27,7 @@ def key(desk: "Desk", actor_id: str, person_id: str, new_key: Path | None, reaso
     nodulebench annotate review key panel/ r2 --new-key r2-new.pub \\
         --reason "laptop stolen" --by office --key office
     """
-    from nodulebench.workflows.annotate.desk import change_key
+    from nodulebench.annotation.project import change_key
 
     event = change_key(desk, actor_id, person_id, new_key, reason=reason)
     click.echo(f"event {event.number}: {event.change}")

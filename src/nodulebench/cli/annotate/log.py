@@ -6,7 +6,7 @@ import click
 
 from nodulebench.cli.annotate.options import FOLDER
 from nodulebench.cli.options import FILE
-from nodulebench.language import english
+from nodulebench.i18n.translator import english
 
 
 @click.command("log")
@@ -17,7 +17,7 @@ def log(folder: Path) -> None:
     \b
     nodulebench annotate review log panel/
     """
-    from nodulebench.workflows.annotate.desk import open_project, steps_of
+    from nodulebench.annotation.project import open_project, steps_of
 
     for event in open_project(folder).log.read():
         at = event.at.isoformat(timespec="seconds")
@@ -37,8 +37,8 @@ def audit(folder: Path, anchors: tuple[Path, ...], public_key: Path | None) -> i
     \b
     nodulebench annotate review audit panel/ --anchor notary/panel.anchor
     """
-    from nodulebench.workflows.annotate.desk import open_project
-    from nodulebench.workflows.annotate.project_log import audit_project
+    from nodulebench.annotation.project import open_project
+    from nodulebench.annotation.project_log import audit_project
 
     found = audit_project(open_project(folder), anchors, public_key)
     for problem in found.problems:
@@ -66,9 +66,9 @@ def anchor(
     \b
     nodulebench annotate review anchor panel/ notary/panel.anchor --key auditor.pem
     """
+    from nodulebench.annotation.project import open_project
+    from nodulebench.annotation.project_log import anchor_project
     from nodulebench.cli.vault_options import signing_passphrase
-    from nodulebench.workflows.annotate.desk import open_project
-    from nodulebench.workflows.annotate.project_log import anchor_project
 
     passphrase = signing_passphrase(key, key_passphrase_file)
     made = anchor_project(open_project(folder), path, key=key, passphrase=passphrase, by=by)

@@ -8,7 +8,7 @@ import click
 from nodulebench.cli.annotate.observers import answer, ask, open_for, status
 from nodulebench.cli.options import COUNT, FILE, POSITIVE, option, print_next, print_written
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.language import english
+from nodulebench.i18n.translator import english
 
 PROTOCOL = option("--protocol", str, "luna16", "Test protocol.")
 
@@ -41,7 +41,7 @@ def select(marks: Path, reference: Path | None, out: Path, **chosen: Any) -> Non
     nodulebench annotate observer select marks.csv --reference luna16/ --out study/
     nodulebench annotate observer select result/ --out study/
     """
-    from nodulebench.workflows.annotate.observer.files import select_files
+    from nodulebench.annotation.observer_study.service import select_files
 
     with ProgressLine("selecting"):
         found = select_files(marks, reference, out, **chosen)
@@ -71,7 +71,7 @@ def conclude(
     nodulebench annotate observer conclude study/ --reference luna16/ --out both/
     nodulebench annotate observer conclude study/ ann.csv bo.csv --reference luna16/ --out both/
     """
-    from nodulebench.workflows.annotate.observer.files import conclude_files
+    from nodulebench.annotation.observer_study.service import conclude_files
 
     with ProgressLine("scoring"):
         found, scored = conclude_files(study, calls, reference, out, **chosen)
@@ -106,7 +106,7 @@ def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
     nodulebench annotate observer analyse ratings.csv
     nodulebench annotate observer analyse result --readers who.csv --figure wafroc_area
     """
-    from nodulebench.workflows.annotate.reader_study import StudyChoice, analyse_readers
+    from nodulebench.annotation.reader_study import StudyChoice, analyse_readers
 
     with ProgressLine("analysing"):
         found = analyse_readers(readings, StudyChoice(**choice), out=out)

@@ -21,7 +21,7 @@ def open_for(study: Path, reader_ids: tuple[str, ...], seed: int, patch_mm: floa
     \b
     nodulebench annotate observer open study/ --reader ann --reader bo --reader cy --reader di
     """
-    from nodulebench.workflows.annotate.observer.study import begin_study
+    from nodulebench.annotation.observer_study.study import begin_study
 
     opened = begin_study(study, reader_ids, seed=seed, patch_mm=patch_mm)
     click.echo(f"{opened.suspects.height} places for each of {len(reader_ids)} readers")
@@ -43,7 +43,7 @@ def ask(study: Path, file: Path, actor_id: str) -> None:
     \b
     nodulebench annotate observer ask study/ ann.csv --by ann
     """
-    from nodulebench.workflows.annotate.observer.study import ask_into, open_study
+    from nodulebench.annotation.observer_study.study import ask_into, open_study
 
     count = ask_into(open_study(study), actor_id, file)
     if not count:
@@ -63,7 +63,7 @@ def answer(study: Path, file: Path, actor_id: str) -> None:
     \b
     nodulebench annotate observer answer study/ ann.csv --by ann
     """
-    from nodulebench.workflows.annotate.observer import study as studies
+    from nodulebench.annotation.observer_study import study as studies
 
     opened = studies.open_study(study)
     count = studies.answer(opened, actor_id, file)
@@ -83,7 +83,7 @@ def status(study: Path) -> None:
 
 
 def _tell(study: Path) -> None:
-    from nodulebench.workflows.annotate.observer.study import open_study, told_of
+    from nodulebench.annotation.observer_study.study import open_study, told_of
 
     opened = open_study(study)
     logs, total = told_of(opened)["logs"], opened.suspects.height

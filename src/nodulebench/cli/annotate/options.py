@@ -10,7 +10,7 @@ import click
 from nodulebench.cli.options import FILE, Command, option
 
 if TYPE_CHECKING:
-    from nodulebench.workflows.annotate.desk import Desk
+    from nodulebench.annotation.project import Desk
 
 FOLDER = click.argument("folder", type=FILE)
 BATCH = click.argument("batch_id", metavar="BATCH")
@@ -43,8 +43,8 @@ def signed(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def opened_desk(folder: Path, key: Path | None, passphrase_file: Path | None) -> "Desk":
     """The project of a folder, open for who has a key."""
+    from nodulebench.annotation.project import open_project
     from nodulebench.cli.vault_options import first_line
-    from nodulebench.workflows.annotate.desk import open_project
 
     passphrase = "" if passphrase_file is None else first_line(passphrase_file)
     return open_project(folder, key, passphrase)

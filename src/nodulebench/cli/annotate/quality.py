@@ -19,8 +19,8 @@ def quality(folder: Path, periods: int, out: Path | None) -> None:
     \b
     nodulebench annotate review quality panel/ --out quality.json
     """
-    from nodulebench.workflows.annotate.desk import open_project
-    from nodulebench.workflows.annotate.reader_quality import reader_quality, write_quality
+    from nodulebench.annotation.project import open_project
+    from nodulebench.annotation.reader_quality import reader_quality, write_quality
 
     found = reader_quality(open_project(folder), periods=periods)
     for one in found["pairs"]:

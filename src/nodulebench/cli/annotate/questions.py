@@ -23,7 +23,7 @@ def ask(desk: Any, batch_id: str, file: Path, actor_id: str) -> None:
     \b
     nodulebench annotate review ask panel/ b1 questions.csv --by dee
     """
-    from nodulebench.workflows.annotate.questions import ask_into
+    from nodulebench.annotation.questions import ask_into
 
     count = ask_into(desk, batch_id, actor_id, file)
     if not count:
@@ -46,7 +46,7 @@ def answer(desk: Any, batch_id: str, file: Path, actor_id: str) -> None:
     \b
     nodulebench annotate review answer panel/ b1 questions.csv --by dee
     """
-    from nodulebench.workflows.annotate import questions
+    from nodulebench.annotation import questions
 
     questions.answer(desk, batch_id, actor_id, file)
     tell_batch(desk, batch_id)

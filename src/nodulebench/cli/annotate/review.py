@@ -22,8 +22,8 @@ from nodulebench.cli.annotate.questions import answer, ask
 from nodulebench.cli.annotate.revise import revise
 from nodulebench.cli.annotate.tell import tell_batch
 from nodulebench.cli.options import FILE, SHARE, option, print_next, print_written
-from nodulebench.language import english
-from nodulebench.model.notice import Notice
+from nodulebench.core.notices import Notice
+from nodulebench.i18n.translator import english
 
 
 @click.group("review")
@@ -56,7 +56,7 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
     \b
     nodulebench annotate review start panel/ --roster people.toml --cases cases.csv
     """
-    from nodulebench.workflows.annotate.start_project import start_project
+    from nodulebench.annotation.start_project import start_project
 
     desk = start_project(folder, roster, cases, **chosen)
     for team in desk.workflow.roster.teams:
@@ -78,7 +78,7 @@ def read(desk: Any, batch_id: str, reading: Path, actor_id: str) -> None:
     \b
     nodulebench annotate review read panel/ b1 ann.csv --by ann
     """
-    from nodulebench.workflows.annotate.desk import hand_in
+    from nodulebench.annotation.project import hand_in
 
     hand_in(desk, batch_id, actor_id, reading)
     tell_batch(desk, batch_id)
@@ -125,7 +125,7 @@ def add(desk: Any, batch_id: str, nodules: Path, comment: str, actor_id: str) ->
     \b
     nodulebench annotate review add panel/ b1 missed.csv --by dee
     """
-    from nodulebench.workflows.annotate.desk import add_nodules
+    from nodulebench.annotation.project import add_nodules
 
     add_nodules(desk, batch_id, actor_id, nodules, comment=comment)
     tell_batch(desk, batch_id)
@@ -152,7 +152,7 @@ def correct(
     \b
     nodulebench annotate review correct panel/ b1 ct-1 candidate-1 anew.csv --by dee
     """
-    from nodulebench.workflows.annotate.desk import correct_outline
+    from nodulebench.annotation.project import correct_outline
 
     key = (case_id, candidate_id)
     correct_outline(desk, batch_id, actor_id, key, nodule, comment=comment)
@@ -170,7 +170,7 @@ def finish(desk: Any, batch_id: str, case_ids: tuple[str, ...], actor_id: str) -
     \b
     nodulebench annotate review finish panel/ b1 ct-1 ct-2 --by dee
     """
-    from nodulebench.workflows.annotate.desk import finish_cases
+    from nodulebench.annotation.project import finish_cases
 
     finish_cases(desk, batch_id, actor_id, case_ids or desk.batch(batch_id).unfinished)
     tell_batch(desk, batch_id)
@@ -202,7 +202,7 @@ def show(folder: Path, batch_id: str, actor_id: str) -> None:
     \b
     nodulebench annotate review show panel/ b1 --by dee
     """
-    from nodulebench.workflows.annotate.desk import open_project
+    from nodulebench.annotation.project import open_project
 
     readings, candidates = open_project(folder).visible(actor_id, batch_id)
     for one in readings:
@@ -261,8 +261,8 @@ def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
     \b
     nodulebench annotate review warnings panel/ b1 --images images/
     """
-    from nodulebench.workflows.annotate.desk import open_project
-    from nodulebench.workflows.annotate.reading_warnings import warn_of_batch
+    from nodulebench.annotation.project import open_project
+    from nodulebench.annotation.readings.reading_warnings import warn_of_batch
 
     found = warn_of_batch(open_project(folder), batch_id, images)
     for told in found:
@@ -284,8 +284,8 @@ def export(folder: Path, target: Path, batches: tuple[str, ...], **parts: Path |
     \b
     nodulebench annotate review export panel/ reference/ --findings findings/
     """
-    from nodulebench.workflows.annotate.desk import open_project
-    from nodulebench.workflows.annotate.released_batches import export_released
+    from nodulebench.annotation.project import open_project
+    from nodulebench.annotation.release import export_released
 
     reference = export_released(open_project(folder), target, batches, **parts)
     click.echo(
@@ -304,7 +304,7 @@ def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
     \b
     nodulebench annotate review status panel/
     """
-    from nodulebench.workflows.annotate.desk import known_batch, open_project
+    from nodulebench.annotation.project import known_batch, open_project
 
     desk = open_project(folder)
     batches = desk.batches()
@@ -313,7 +313,7 @@ def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
 
 
 def _step(step: str, desk: Any, actor_id: str, **fields: Any) -> None:
-    from nodulebench.workflows.annotate.desk import step_of
+    from nodulebench.annotation.project import step_of
 
     desk.does(actor_id, step_of({"step": step, **fields}))
     tell_batch(desk, fields["batch_id"])

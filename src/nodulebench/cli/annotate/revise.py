@@ -25,7 +25,7 @@ def revise(desk: Any, batch_id: str, reading: Path | None, actor_id: str) -> Non
     nodulebench annotate review show panel/ b1 --by ann
     nodulebench annotate review revise panel/ b1 ann-again.csv --by ann
     """
-    from nodulebench.workflows.annotate import desk as desks
+    from nodulebench.annotation import project as desks
 
     desks.revise(desk, batch_id, actor_id, reading)
     tell_batch(desk, batch_id)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.options import print_next
-from nodulebench.language import english
+from nodulebench.i18n.translator import english
 
 MOST_LINES = 40
 

@@ -6,7 +6,7 @@ through a thin wall into the lung; its size then jumps, and the last region befo
 
 import numpy as np
 
-from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray
+from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray
 
 LUMEN_THRESHOLDS_HU = tuple(range(-980, -760, 20))
 LARGEST_AIRWAYS_ML = 110.0

@@ -5,11 +5,11 @@ Without the body's outline, air outside it is told from lung by its density alon
 
 import numpy as np
 
-from nodulebench.errors import InputError
-from nodulebench.imaging.lungs.segment import AIR_THRESHOLD_HU, CLOSING_MM, RIGHT, Lungs
+from nodulebench.core.arrays import BoolArray
+from nodulebench.core.errors import InputError
+from nodulebench.imaging.lungs.segmentation import AIR_THRESHOLD_HU, CLOSING_MM, RIGHT, Lungs
 from nodulebench.imaging.morphology import Spacing, closing
 from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
-from nodulebench.model.arrays import BoolArray
 
 SMALLEST_PART_ML = 1.0
 """A smaller pocket of air beside the largest is a bronchus or bowel."""

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.imaging.lungs.body import LUNG_HU, Labels, grown_in_slices
+from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray
+from nodulebench.imaging.lungs.air import LUNG_HU, Labels, grown_in_slices
 from nodulebench.imaging.volume import AIR_HU
-from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray
 
 SMALLER_LUNG_SHARE = 0.1
 """A lung may be this small beside the other; less is bowel gas or a bulla."""

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from nodulebench.core.arrays import BoolArray, FloatArray
 from nodulebench.imaging.lungs.regions import SMALLER_LUNG_SHARE
 from nodulebench.imaging.morphology import eroded, grown_into
-from nodulebench.model.arrays import BoolArray, FloatArray
 
 LARGEST_SEPARATION_MM = 15.0
 """Lungs that touch are thinned by so much at most until they part."""

@@ -4,9 +4,9 @@ import numpy as np
 
 from nodulebench.phantom.body.chest import Chest, oval
 from nodulebench.phantom.body.enhancement import Enhancement
-from nodulebench.phantom.body.plane import FAT_HU, Plane
+from nodulebench.phantom.body.slice import FAT_HU, Plane
 from nodulebench.phantom.body.wall import AIR_HU
-from nodulebench.phantom.drawing.grid import Field, fill
+from nodulebench.phantom.canvas import Field, fill
 
 WALL_HU = 50.0
 """Of stomach and bowel."""

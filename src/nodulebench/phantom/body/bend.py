@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.model.arrays import FloatArray
+from nodulebench.core.arrays import FloatArray
 from nodulebench.phantom.body.chest import SIDES, Chest, lung_surface
-from nodulebench.phantom.drawing.grid import Field
-from nodulebench.phantom.drawing.texture import Texture, random_texture
-from nodulebench.phantom.drawing.tubes import Tubes
+from nodulebench.phantom.canvas import Field
+from nodulebench.phantom.texture import Texture, random_texture
+from nodulebench.phantom.tubes import Tubes
 
 BEND_MM = 7.0
 """Standard deviation of a shift where nothing holds the tissue."""

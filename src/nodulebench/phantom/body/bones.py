@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 
 from nodulebench.phantom.body.chest import SIDES, Chest, costal_point, oval
-from nodulebench.phantom.body.plane import Plane
-from nodulebench.phantom.drawing.grid import Field, fill
-from nodulebench.phantom.drawing.tubes import Tubes, path
+from nodulebench.phantom.body.slice import Plane
+from nodulebench.phantom.canvas import Field, fill
+from nodulebench.phantom.tubes import Tubes, path
 
 CORTEX_HU = 780.0
 MARROW_HU = 120.0

@@ -12,8 +12,8 @@ from functools import reduce
 
 import numpy as np
 
-from nodulebench.model.arrays import IntArray
-from nodulebench.phantom.drawing.grid import Field
+from nodulebench.core.arrays import IntArray
+from nodulebench.phantom.canvas import Field
 
 RIGHT, LEFT = -1, 1
 """A side is the sign of its x."""

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.phantom.body.bronchovascular import hilum
 from nodulebench.phantom.body.chest import LEFT, RIGHT, SIDES, Chest
-from nodulebench.phantom.drawing.tree import grow_tree
-from nodulebench.phantom.drawing.tubes import Tubes, path
+from nodulebench.phantom.body.lung_vessels import hilum
+from nodulebench.phantom.tree import grow_tree
+from nodulebench.phantom.tubes import Tubes, path
 
 OESOPHAGUS_RADIUS_MM = 7.0
 NODES = 16

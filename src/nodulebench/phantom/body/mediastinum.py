@@ -7,8 +7,8 @@ import numpy as np
 
 from nodulebench.phantom.body.chest import HEART_AXIS, HEART_CENTER, Chest, join, oval
 from nodulebench.phantom.body.enhancement import Enhancement
-from nodulebench.phantom.body.plane import Plane
-from nodulebench.phantom.drawing.grid import Field, bump, fill
+from nodulebench.phantom.body.slice import Plane
+from nodulebench.phantom.canvas import Field, bump, fill
 
 TOWARDS_RIGHT_VENTRICLE = (-0.504, -0.863, 0.049)
 """At right angles to the heart's axis: the right ventricle lies in front of the left one."""

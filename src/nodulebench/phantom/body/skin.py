@@ -3,7 +3,7 @@
 import numpy as np
 
 from nodulebench.phantom.body.chest import SIDES, Chest, join, oval
-from nodulebench.phantom.drawing.grid import Field, bump
+from nodulebench.phantom.canvas import Field, bump
 
 RIB_CAGE_MM = 13.0
 """Ribs and the muscles between them."""

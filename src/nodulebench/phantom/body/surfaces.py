@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nodulebench.model.arrays import FloatArray
+from nodulebench.core.arrays import FloatArray
 from nodulebench.phantom.body.bend import Bend
 from nodulebench.phantom.body.chest import (
     LEFT,
@@ -23,7 +23,7 @@ from nodulebench.phantom.body.chest import (
     mediastinum_surface,
 )
 from nodulebench.phantom.body.skin import muscle_thickness, skin_surface
-from nodulebench.phantom.drawing.grid import Field
+from nodulebench.phantom.canvas import Field
 
 KEY_MM = 6.0
 

@@ -4,9 +4,9 @@ import numpy as np
 
 from nodulebench.phantom.body.chest import SIDES, Chest, oval
 from nodulebench.phantom.body.enhancement import Enhancement
-from nodulebench.phantom.body.plane import Plane, SliceGrid
 from nodulebench.phantom.body.skin import RIB_CAGE_MM
-from nodulebench.phantom.drawing.grid import Field, fill
+from nodulebench.phantom.body.slice import Plane, SliceGrid
+from nodulebench.phantom.canvas import Field, fill
 
 AIR_HU = -1000.0
 SKIN_HU = 15.0

@@ -4,10 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nodulebench.model.arrays import FloatArray
-from nodulebench.phantom.drawing.tubes import Tubes
+from nodulebench.core.arrays import FloatArray
 from nodulebench.phantom.nodules.nodule import Nodule
-from nodulebench.phantom.nodules.placing import (
+from nodulebench.phantom.nodules.placement import (
     NodulePlace,
     NoPlaceError,
     Surroundings,
@@ -16,6 +15,7 @@ from nodulebench.phantom.nodules.placing import (
     place_on_pleura,
 )
 from nodulebench.phantom.nodules.shape import Lobe, NoduleShape
+from nodulebench.phantom.tubes import Tubes
 
 SMALLEST_MM, LARGEST_MM = 2.0, 30.0
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nodulebench.model.arrays import FloatArray
-from nodulebench.phantom.drawing.grid import Canvas, Field
-from nodulebench.phantom.drawing.tubes import Tubes, paint_in_lung
+from nodulebench.core.arrays import FloatArray
+from nodulebench.phantom.canvas import Canvas, Field
 from nodulebench.phantom.nodules.shape import NoduleShape
+from nodulebench.phantom.tubes import Tubes, paint_in_lung
 
 ATTACHMENTS = ("isolated", "juxtavascular", "juxtapleural")
 MOST_SUBVOXELS = 1_500_000

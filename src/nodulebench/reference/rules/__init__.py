@@ -1,14 +1,18 @@
 """The reference rules, one file each. Reading this list is reading how a panel can be heard."""
 
-from nodulebench.reference.verdict import Rule
-from nodulebench.registry import Registry
+from nodulebench.core.registry import Registry
+from nodulebench.reference.decision import Rule
 
 _HERE = "nodulebench.reference.rules."
 RULES: Registry[Rule] = Registry(
     "reference rule",
     "reference_rules",
     {
-        name: f"{_HERE}{name}"
-        for name in ("luna16", "union", "majority", "unanimous", "arbitrated", "staple")
+        "luna16": "nodulebench.reference.rules.luna16",
+        "union": "nodulebench.reference.rules.union",
+        "majority": "nodulebench.reference.rules.votes",
+        "unanimous": "nodulebench.reference.rules.unanimous",
+        "arbitrated": "nodulebench.reference.rules.arbitrated",
+        "staple": "nodulebench.reference.rules.staple",
     },
 )

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from nodulebench.errors import InputError
-from nodulebench.model.arrays import IntArray
+from nodulebench.core.arrays import IntArray
+from nodulebench.core.errors import InputError
+from nodulebench.reference.decision import Verdict, hear, reader_count, shared_voxels
 from nodulebench.reference.panel import Panel
-from nodulebench.reference.verdict import Verdict, hear, reader_count, shared_voxels
 
 
 def arbitrated(

@@ -4,9 +4,9 @@ from typing import Literal
 
 import numpy as np
 
-from nodulebench.reference.group import FindingGroup, Findings, mean_of, recursive
+from nodulebench.reference.decision import Verdict, ignored_points, reader_count, shared_voxels
+from nodulebench.reference.grouping import FindingGroup, Findings, mean_of, recursive
 from nodulebench.reference.panel import Panel
-from nodulebench.reference.verdict import Verdict, ignored_points, reader_count, shared_voxels
 
 
 def luna16(

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from nodulebench.model.arrays import IntArray
+from nodulebench.core.arrays import IntArray
+from nodulebench.reference.decision import Verdict, hear, votes
 from nodulebench.reference.panel import Panel
-from nodulebench.reference.rules.majority import enough_readers
-from nodulebench.reference.staple import estimate_truth
-from nodulebench.reference.verdict import Verdict, hear, votes
+from nodulebench.reference.rules.reference_staple import estimate_truth
+from nodulebench.reference.rules.votes import enough_readers
 
 
 def staple(

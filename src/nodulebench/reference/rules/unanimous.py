@@ -1,7 +1,7 @@
 """Unanimous: a nodule is what every reader of its case drew."""
 
+from nodulebench.reference.decision import Verdict, hear, reader_count, shared_voxels
 from nodulebench.reference.panel import Panel
-from nodulebench.reference.verdict import Verdict, hear, reader_count, shared_voxels
 
 
 def unanimous(

@@ -1,8 +1,8 @@
 """Union: a nodule is what any reader drew."""
 
+from nodulebench.reference.decision import Verdict
 from nodulebench.reference.panel import Panel
-from nodulebench.reference.rules.majority import majority
-from nodulebench.reference.verdict import Verdict
+from nodulebench.reference.rules.votes import majority
 
 
 def union(panel: Panel, *, grouping: str = "overlap", same_reader: bool = False) -> list[Verdict]:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nodulebench.errors import InputError
-from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.model.notice import Notice
-from nodulebench.statistics.sample_size.plan import Plan, check_between, curve_around
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
+from nodulebench.statistics.sample_size.result import Plan, check_between, curve_around
 
 LARGEST_TEST = 100_000
 """Sizes beyond this are not tried: every size is, one after the other."""

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from statistics import NormalDist
 from typing import Literal
 
-from nodulebench.errors import InputError
-from nodulebench.model.notice import Notice
-from nodulebench.statistics.auc import hanley_mcneil_standard_error
-from nodulebench.statistics.sample_size.plan import (
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
+from nodulebench.statistics.delong import hanley_mcneil_standard_error
+from nodulebench.statistics.sample_size.result import (
     Plan,
     check_between,
     check_range,

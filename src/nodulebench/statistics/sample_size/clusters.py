@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from nodulebench.errors import InputError
-from nodulebench.model.notice import Notice
-from nodulebench.statistics.sample_size.plan import check_range
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
+from nodulebench.statistics.sample_size.result import check_range
 
 ASSUMED_CORRELATION = 0.5
 """Of being found, within patients, where none is given: as the guarded interval assumes."""

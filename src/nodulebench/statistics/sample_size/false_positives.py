@@ -5,15 +5,15 @@ from statistics import NormalDist
 
 import numpy as np
 
-from nodulebench.errors import InputError
-from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.model.notice import Notice
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
 from nodulebench.statistics.sample_size.acceptance import (
     Distribution,
     largest_limit,
     smallest_test,
 )
-from nodulebench.statistics.sample_size.plan import Plan, check_between, check_range, curve_around
+from nodulebench.statistics.sample_size.result import Plan, check_between, check_range, curve_around
 
 
 def size_for_false_positives(

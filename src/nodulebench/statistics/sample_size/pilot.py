@@ -5,11 +5,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from nodulebench.errors import Problem, UndefinedError, refuse_any
-from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.notice import Notice
-from nodulebench.statistics.sample_size.plan import Plan, PlanPoint, check_between
+from nodulebench.core.arrays import FloatArray, IntArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import Problem, UndefinedError, refuse_any
+from nodulebench.core.notices import Notice
+from nodulebench.statistics.sample_size.result import Plan, PlanPoint, check_between
 
 
 def size_from_pilot(

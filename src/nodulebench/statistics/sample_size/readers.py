@@ -1,9 +1,9 @@
 """Components of a pilot reader study -> power of a study with more readers or cases."""
 
-from nodulebench.errors import InputError
-from nodulebench.model.notice import Notice
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
 from nodulebench.statistics.mrmc import Components
-from nodulebench.statistics.sample_size.plan import (
+from nodulebench.statistics.sample_size.result import (
     Plan,
     check_between,
     curve_around,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from builders.lung_scenes import LUNG_HU, ball, lung_with, rod, world
-from nodulebench.algorithms.candidates import etrocad, isicad, largecad, lungcam, subsolidcad, vbna
+from nodulebench.detection.candidates import etrocad, isicad, largecad, lungcam, subsolidcad, vbna
 
 NODULES = ((20, 20, 20), (44, 22, 42), (30, 46, 24))
 FINDERS = {

@@ -8,9 +8,9 @@ import pytest
 from builders.lung_scenes import ball, lung_with, rod, world
 from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
-from nodulebench.algorithms.candidates import isicad, largecad, subsolidcad
-from nodulebench.algorithms.chest import see_chest
-from nodulebench.imaging.lungs.segment import Lungs
+from nodulebench.detection.candidates import isicad, largecad, subsolidcad
+from nodulebench.detection.scan import see_chest
+from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import make_volume
 
 MODULES = (isicad, subsolidcad, largecad)
@@ -151,7 +151,7 @@ def real_scan(tmp_path_factory):
     if not truth.is_file():
         pytest.skip(f"no {truth}; set NODULEBENCH_TEST_DATA")
     folder = plain_scan(tmp_path_factory, "LIDC-IDRI-0001")
-    from nodulebench.formats.dicom.volume import read_series, read_volume
+    from nodulebench.io.dicom.volumes import read_series, read_volume
 
     series = read_series(folder).uid
     with truth.open(encoding="utf-8") as file:

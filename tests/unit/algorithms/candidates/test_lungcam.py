@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.lung_scenes import ball, distance_from, lung_with, rod, world
-from nodulebench.algorithms.candidates.lungcam import (
+from nodulebench.detection.candidates.lungcam import (
     Settings,
     attraction,
     chosen,
@@ -13,8 +13,8 @@ from nodulebench.algorithms.candidates.lungcam import (
     explore,
     mixed,
 )
-from nodulebench.algorithms.chest import see_chest
-from nodulebench.imaging.lungs.segment import Lungs
+from nodulebench.detection.scan import see_chest
+from nodulebench.imaging.lungs.segmentation import Lungs
 
 
 def _room(seed=0, shape=(14, 15, 16), share=0.6):

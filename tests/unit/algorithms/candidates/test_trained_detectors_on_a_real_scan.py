@@ -4,9 +4,9 @@ import pytest
 
 from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
-from nodulebench.algorithms.candidates import DETECTORS
-from nodulebench.algorithms.chest import see_chest
-from nodulebench.formats.dicom.volume import read_volume
+from nodulebench.detection.candidates import DETECTORS
+from nodulebench.detection.scan import see_chest
+from nodulebench.io.dicom.volumes import read_volume
 
 pytestmark = pytest.mark.slow
 

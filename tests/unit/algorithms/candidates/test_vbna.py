@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from builders.lung_scenes import ball, distance_from, lung_with, rod, world
-from nodulebench.algorithms.candidates.vbna import (
+from nodulebench.detection.candidates.vbna import (
     Settings,
     count_normals,
     find_in_parenchyma,

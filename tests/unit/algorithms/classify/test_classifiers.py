@@ -1,18 +1,18 @@
 import numpy as np
 import pytest
 
-from nodulebench.algorithms.candidates import etrocad, m5l, mot_m5lv1
-from nodulebench.algorithms.classify.ensemble import train_ensemble
-from nodulebench.algorithms.classify.network import Network, train_network
-from nodulebench.algorithms.classify.support_vectors import SupportVectors, train_support_vectors
-from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.training import Examples, balanced, standardisation
-from nodulebench.algorithms.classify.weight_files import (
+from nodulebench.core.errors import InputError
+from nodulebench.detection.candidates import etrocad, m5l, mot_m5lv1
+from nodulebench.detection.classifiers.ensemble import train_ensemble
+from nodulebench.detection.classifiers.models import Network, train_network
+from nodulebench.detection.classifiers.support_vectors import SupportVectors, train_support_vectors
+from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.training import Examples, balanced, standardisation
+from nodulebench.detection.classifiers.weights import (
     classifier_of,
     read_weights,
     write_weights,
 )
-from nodulebench.errors import InputError
 
 
 def _examples(count=300, features=15, seed=1):

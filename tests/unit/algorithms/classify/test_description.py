@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from builders.lung_scenes import LUNG_HU, ball, lung_with, rod
-from nodulebench.algorithms.classify import description
-from nodulebench.algorithms.classify.description import NAMES, describe_places, describe_voxels
+from nodulebench.detection.classifiers import description
+from nodulebench.detection.classifiers.description import NAMES, describe_places, describe_voxels
 
 MIDDLE = (32.0, 32.0, 32.0)
 

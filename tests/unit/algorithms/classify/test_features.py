@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from builders.lung_scenes import ball, distance_from, lung_with, rod, world
-from nodulebench.algorithms.classify.features import (
+from nodulebench.detection.classifiers.features import (
     FEATURES,
     entropy_bits,
     measure,
     skewness,
     thing_features,
 )
-from nodulebench.algorithms.classify.outline import Outlined, outline
+from nodulebench.detection.classifiers.outline import Outlined, outline
 
 
 def _named(values):

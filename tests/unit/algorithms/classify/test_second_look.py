@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 
 from builders.lung_scenes import ball, lung_with, rod
-from nodulebench.algorithms.candidate import Candidates, no_candidates
-from nodulebench.algorithms.classify import second_look, weight_files
-from nodulebench.algorithms.classify.second_look import looked_at, proposals
-from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.weight_files import (
+from nodulebench.detection.candidate import Candidates, no_candidates
+from nodulebench.detection.classifiers import false_positive_reduction as second_look
+from nodulebench.detection.classifiers import weights as weight_files
+from nodulebench.detection.classifiers.false_positive_reduction import looked_at, proposals
+from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.weights import (
     classifier_of,
     fold_of_series,
     write_seen,
 )
-from nodulebench.algorithms.unseen import series_digest
+from nodulebench.detection.held_out import series_digest
 
 MIDDLE = (32.0, 32.0, 32.0)
 
@@ -100,7 +101,7 @@ def test_a_detector_with_a_classifier_proposes_by_weights_that_never_saw_the_fol
         asked.append((name, fold))
         return own(name, path, features, fold)
 
-    monkeypatch.setattr("nodulebench.algorithms.classify.measured.classifier_of", told)
+    monkeypatch.setattr("nodulebench.detection.classifiers.scoring.classifier_of", told)
     assert len(proposals("mot_m5lv1", chest, 3)) > 0
     assert asked == [("mot_m5lv1", 3)]
     assert len(proposals("isicad", chest, 3)) > 0

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.lung_scenes import distance_from
-from nodulebench.algorithms.filters.clusters import strongest_of_clusters
-from nodulebench.algorithms.filters.compactness import ball_diameter, compactness, half_axes
-from nodulebench.algorithms.filters.regions import find_regions
+from nodulebench.detection.filters.clusters import strongest_of_clusters
+from nodulebench.detection.filters.compactness import ball_diameter, compactness, half_axes
+from nodulebench.detection.filters.regions import find_regions
 
 
 def test_the_strongest_takes_in_what_it_reaches():

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodulebench.algorithms.filters.lung_scale import (
+from nodulebench.detection.filters.normalisation import (
     USUAL_HU,
     USUAL_NOISE_HU,
     bent,

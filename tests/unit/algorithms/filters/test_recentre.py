@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from builders.lung_scenes import ball, lung_with, rod
-from nodulebench.algorithms.filters.recentre import recentred, roundness
+from nodulebench.detection.filters.recentre import recentred, roundness
 
 DENSITIES = (-750.0, -300.0)
 

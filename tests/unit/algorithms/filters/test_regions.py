@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.algorithms.filters.cores import Parts, all_parts, parts_of
-from nodulebench.algorithms.filters.recentre import recentred
-from nodulebench.algorithms.filters.regions import CORNERS, find_regions
+from nodulebench.detection.filters.cores import Parts, all_parts, parts_of
+from nodulebench.detection.filters.recentre import recentred
+from nodulebench.detection.filters.regions import CORNERS, find_regions
 from nodulebench.imaging.linking import merged_within
 
 

@@ -25,6 +25,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def examples(folder: Path) -> Any:
     """The same as they are read."""
-    from nodulebench.algorithms.networks.examples import read_examples
+    from nodulebench.detection.networks.examples import read_examples
 
     return read_examples(folder)

@@ -3,8 +3,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks.network import parameter_count
+from nodulebench.detection.networks import NETWORKS
+from nodulebench.detection.networks.network import parameter_count
 
 PRINTED = {
     "cumedvis_a": 1_643_844,

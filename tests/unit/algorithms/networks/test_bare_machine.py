@@ -20,8 +20,8 @@ class Absent:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Absent())
-from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks import cross_validation, training, weights
+from nodulebench.detection.networks import NETWORKS
+from nodulebench.detection.networks import cross_validation, training, weights
 
 print(len([NETWORKS[name] for name in NETWORKS]))
 """

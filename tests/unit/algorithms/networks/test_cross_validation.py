@@ -6,18 +6,18 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from nodulebench.algorithms.networks import NETWORKS, cross_validation, training
-from nodulebench.algorithms.networks.cross_validation import (
+from nodulebench.core.errors import InputError
+from nodulebench.detection.held_out import choose_unseen, series_digest
+from nodulebench.detection.networks import NETWORKS, cross_validation, training
+from nodulebench.detection.networks.cross_validation import (
     Course,
     Trained,
     train_without,
 )
-from nodulebench.algorithms.networks.examples import Examples, make_examples
-from nodulebench.algorithms.networks.patches import scans_of
-from nodulebench.algorithms.networks.training import Check
-from nodulebench.algorithms.networks.weights import read_weights, write_weights
-from nodulebench.algorithms.unseen import choose_unseen, series_digest
-from nodulebench.errors import InputError
+from nodulebench.detection.networks.examples import Examples, make_examples
+from nodulebench.detection.networks.patches import scans_of
+from nodulebench.detection.networks.training import Check
+from nodulebench.detection.networks.weights import read_weights, write_weights
 
 NAME = "m5lcad"
 RECIPE = replace(NETWORKS[NAME].recipe, steps=6, batch=8, check_every=2, tries=1)

@@ -8,9 +8,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from nodulebench.algorithms.networks import FINDERS, NETWORKS, estimate
-from nodulebench.algorithms.networks.cross_validation import Course, train_without
-from nodulebench.algorithms.networks.estimate import (
+from nodulebench.detection.networks import FINDERS, NETWORKS, estimate
+from nodulebench.detection.networks.cross_validation import Course, train_without
+from nodulebench.detection.networks.detectors.search import FoundPlaces
+from nodulebench.detection.networks.estimate import (
     TIMED,
     WARMING,
     Pace,
@@ -19,10 +20,9 @@ from nodulebench.algorithms.networks.estimate import (
     seconds_of,
     seconds_of_a_step,
 )
-from nodulebench.algorithms.networks.examples import Examples, make_examples
-from nodulebench.algorithms.networks.finders.search import FoundPlaces
-from nodulebench.algorithms.networks.patches import scans_of
-from nodulebench.algorithms.networks.training import Check
+from nodulebench.detection.networks.examples import Examples, make_examples
+from nodulebench.detection.networks.patches import scans_of
+from nodulebench.detection.networks.training import Check
 
 NAME = "m5lcad"
 RECIPE = replace(NETWORKS[NAME].recipe, steps=6, batch=4, check_every=2, tries=3)

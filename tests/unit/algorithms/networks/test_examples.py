@@ -6,11 +6,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from nodulebench.algorithms.networks.examples import (
+from nodulebench.core.errors import InputError
+from nodulebench.detection.networks.examples import (
     Examples,
     read_examples,
 )
-from nodulebench.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ torch = pytest.importorskip("torch")
 
 from torch import nn
 
-from nodulebench.algorithms.networks import FINDERS, NETWORKS
-from nodulebench.algorithms.networks.folded import folded
+from nodulebench.detection.networks import FINDERS, NETWORKS
+from nodulebench.detection.networks.folded import folded
 
 OURS = {"twoscale": 0, "heatmap": 0, "znet_unet": 0}
 """Normalisations that are left; ZNET's residual network normalises before it convolves."""

@@ -5,14 +5,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from builders.small_network import RECIPE, SMALL, Small
-from nodulebench.algorithms.networks.examples import (
+from nodulebench.detection.networks.examples import (
     Examples,
     join_examples,
 )
-from nodulebench.algorithms.networks.judging import area_under_roc, judge, patches_around
-from nodulebench.algorithms.networks.looks import cube
-from nodulebench.algorithms.networks.network import Augment, scaled
-from nodulebench.algorithms.networks.training import (
+from nodulebench.detection.networks.inference import area_under_roc, judge, patches_around
+from nodulebench.detection.networks.looks import cube
+from nodulebench.detection.networks.network import Augment, scaled
+from nodulebench.detection.networks.training import (
     train,
 )
 

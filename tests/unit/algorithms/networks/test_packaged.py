@@ -2,10 +2,10 @@ import pytest
 
 pytest.importorskip("torch")
 
-from nodulebench.algorithms.networks.packaged import packaged_weights
-from nodulebench.algorithms.networks.weights import read_card, read_weights
-from nodulebench.algorithms.unseen import choose_unseen
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
+from nodulebench.detection.held_out import choose_unseen
+from nodulebench.detection.networks.packaged import packaged_weights
+from nodulebench.detection.networks.weights import read_card, read_weights
 
 FILES = sorted(packaged_weights("twoscale").glob("*.safetensors"))
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import map_coordinates
 
-from nodulebench.algorithms.networks import patches as module
-from nodulebench.algorithms.networks.looks import SYMMETRY, cube, planes, together
-from nodulebench.algorithms.networks.patches import cut, scans_of
+from nodulebench.detection.networks import patches as module
+from nodulebench.detection.networks.looks import SYMMETRY, cube, planes, together
+from nodulebench.detection.networks.patches import cut, scans_of
 
 
 def a_scan(seed: int = 0, shape: tuple[int, int, int] = (9, 12, 11)) -> np.ndarray:

@@ -9,20 +9,20 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from builders.small_network import RECIPE, SMALL, Small, weights
-from nodulebench.algorithms.networks import training
-from nodulebench.algorithms.networks.examples import (
+from nodulebench.core.errors import InputError
+from nodulebench.detection.networks import training
+from nodulebench.detection.networks.batches import Lesson, batches, lesson_of
+from nodulebench.detection.networks.examples import (
     Examples,
 )
-from nodulebench.algorithms.networks.judging import area_under_roc, judge, patches_around
-from nodulebench.algorithms.networks.lessons import Lesson, batches, lesson_of
-from nodulebench.algorithms.networks.network import Augment, scaled
-from nodulebench.algorithms.networks.training import (
+from nodulebench.detection.networks.inference import area_under_roc, judge, patches_around
+from nodulebench.detection.networks.network import Augment, scaled
+from nodulebench.detection.networks.training import (
     Learner,
     patches_a_second,
     rate_at,
     train,
 )
-from nodulebench.errors import InputError
 
 
 def test_a_network_learns_to_tell_balls_from_tubes(examples: Examples) -> None:

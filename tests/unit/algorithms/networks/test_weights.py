@@ -10,14 +10,14 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import save_file
 
-from nodulebench.algorithms.networks import NETWORKS, weights
-from nodulebench.algorithms.networks.card import SCHEMA, Card, recipe_facts
-from nodulebench.algorithms.networks.weights import (
+from nodulebench.core.errors import InputError
+from nodulebench.detection.networks import NETWORKS, weights
+from nodulebench.detection.networks.cards import SCHEMA, Card, recipe_facts
+from nodulebench.detection.networks.weights import (
     read_card,
     read_weights,
     write_weights,
 )
-from nodulebench.errors import InputError
 
 CARD = Card(
     "m5lcad",

@@ -3,8 +3,8 @@
 import pytest
 
 from builders.annotation import Desk, small_cases, two_teams
-from nodulebench.annotate.process.rules import NIFDC
-from nodulebench.annotate.process.workflow import Workflow
+from nodulebench.annotation.workflow.rules import NIFDC
+from nodulebench.annotation.workflow.workflow import Workflow
 
 
 @pytest.fixture

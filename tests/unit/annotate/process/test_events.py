@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from builders.annotation import SHARED, Desk, small_cases, two_teams
-from nodulebench.annotate.process.workflow import Workflow
-from nodulebench.errors import InputError
-from nodulebench.storage.event_log.store import FolderStore
+from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.core.errors import InputError
+from nodulebench.security.event_log.store import FolderStore
 
 
 def test_an_event_that_does_not_follow_is_found(tmp_path: Path) -> None:

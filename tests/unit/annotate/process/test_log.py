@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 
 from builders.annotation import NOON, SHARED, Desk, small_cases, two_teams
-from nodulebench.annotate.process.actions import OpenBatch
-from nodulebench.annotate.process.events import json_digest
-from nodulebench.annotate.process.log import act, annotation_log
-from nodulebench.annotate.process.workflow import Workflow
-from nodulebench.errors import InputError
-from nodulebench.storage.event_log.store import FolderStore
+from nodulebench.annotation.workflow.actions import OpenBatch
+from nodulebench.annotation.workflow.events import json_digest
+from nodulebench.annotation.workflow.log import act, annotation_log
+from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.core.errors import InputError
+from nodulebench.security.event_log.store import FolderStore
 
 
 def test_files_keep_the_log_and_show_tampering(tmp_path: Path) -> None:

@@ -13,16 +13,16 @@ from builders.annotation import (
     small_cases,
     two_teams,
 )
-from nodulebench.annotate.process.actions import (
+from nodulebench.annotation.workflow.actions import (
     CheckBatch,
     OpenBatch,
     ReleaseBatch,
     ReviewNodule,
     SubmitReading,
 )
-from nodulebench.annotate.process.rules import ITU, NIFDC
-from nodulebench.annotate.process.workflow import Workflow
-from nodulebench.errors import InputError
+from nodulebench.annotation.workflow.rules import ITU, NIFDC
+from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.core.errors import InputError
 
 
 @pytest.mark.parametrize(

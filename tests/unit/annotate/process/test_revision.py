@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from builders.annotation import LONE, SHARED, Desk, drawn, reading, small_cases, two_teams
-from nodulebench.annotate.people import PROGRAM
-from nodulebench.annotate.process.actions import CheckBatch, ReleaseBatch, ReviseReading
-from nodulebench.annotate.process.letters import letter_of
-from nodulebench.annotate.process.rules import LIDC, NIFDC, WorkflowRules
-from nodulebench.annotate.process.workflow import Workflow
-from nodulebench.errors import InputError
+from nodulebench.annotation.people import PROGRAM
+from nodulebench.annotation.workflow.actions import CheckBatch, ReleaseBatch, ReviseReading
+from nodulebench.annotation.workflow.letters import letter_of
+from nodulebench.annotation.workflow.rules import LIDC, NIFDC, WorkflowRules
+from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.core.errors import InputError
 
 MORE = drawn("h", (12, 70, 30, 6))
 READERS = ("r1", "r2", "r3")

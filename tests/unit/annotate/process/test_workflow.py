@@ -13,11 +13,11 @@ from builders.annotation import (
     two_teams,
 )
 from builders.words import sentences
-from nodulebench.annotate.people import Person, Roster, Team, Training
-from nodulebench.annotate.process.actions import CorrectOutline
-from nodulebench.annotate.process.rules import ITU, NIFDC
-from nodulebench.annotate.process.workflow import Workflow
-from nodulebench.errors import InputError
+from nodulebench.annotation.people import Person, Roster, Team, Training
+from nodulebench.annotation.workflow.actions import CorrectOutline
+from nodulebench.annotation.workflow.rules import ITU, NIFDC
+from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.core.errors import InputError
 
 
 def test_a_batch_passes_from_reading_to_release(desk: Desk) -> None:

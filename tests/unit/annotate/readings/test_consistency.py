@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.annotation import drawn, reading
-from nodulebench.annotate.readings.consistency import Box, ConsistencyRule, check_consistency
+from nodulebench.annotation.readings.consistency import Box, ConsistencyRule, check_consistency
 
 
 def three(*findings):

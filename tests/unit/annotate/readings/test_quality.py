@@ -4,8 +4,8 @@ from statsmodels.stats.contingency_tables import Table
 
 from builders.annotation import drawn, reading
 from builders.words import undefined
-from nodulebench.annotate.readings.consistency import check_consistency
-from nodulebench.annotate.readings.quality import (
+from nodulebench.annotation.readings.consistency import check_consistency
+from nodulebench.annotation.readings.quality import (
     detections,
     drift,
     group_agreement,
@@ -14,7 +14,7 @@ from nodulebench.annotate.readings.quality import (
     repeat_agreement,
     skills,
 )
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 
 
 def checked(case_id: str, **found: str):

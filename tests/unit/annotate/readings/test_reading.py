@@ -4,8 +4,8 @@ from pydantic import ValidationError
 
 from builders.annotation import drawn, reading, small_cases
 from builders.tables import Slice, case, mark, submission
-from nodulebench.annotate.readings.reading import DrawnSlice, check_reading, readings_of
-from nodulebench.errors import InputError
+from nodulebench.annotation.readings.reading import DrawnSlice, check_reading, readings_of
+from nodulebench.core.errors import InputError
 
 CASES = small_cases("a", "b")
 

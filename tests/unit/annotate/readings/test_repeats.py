@@ -5,13 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.annotation import drawn, reading, small_cases
-from nodulebench.annotate.readings.repeats import (
+from nodulebench.annotation.readings.repeats import (
     draw_repeats,
     in_turn,
     repeated_readings,
     with_repeats,
 )
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 
 
 def test_repeats_are_drawn_from_the_cases_whatever_their_order() -> None:

@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.annotation import drawn, reading, small_cases
-from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice
-from nodulebench.annotate.readings.warnings import WarningLimits, warn
+from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice
+from nodulebench.annotation.readings.warnings import WarningLimits, warn
+from nodulebench.i18n.translator import english
 from nodulebench.imaging.geometry import geometries
-from nodulebench.imaging.outline_pixels import voxels_of
 from nodulebench.imaging.overlap import crosses_itself
-from nodulebench.language import english
+from nodulebench.imaging.rasters import voxels_of
 
 PLACE = geometries(small_cases("a"))["a"]
 SHAPE = (20, 100, 100)

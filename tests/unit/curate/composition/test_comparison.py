@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.tables import case, nodule, reference
-from nodulebench.curate.composition.comparison import compare_sets
-from nodulebench.workflows.curate.coverage import cover, write_coverage
+from nodulebench.curation.composition.comparison import compare_sets
+from nodulebench.curation.composition.service import cover, write_coverage
 
 EASY = reference(
     case("a", nodule(8, type="solid"), nodule(12, (50, 0, 0), type="solid"), vendor="GE"),

@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.tables import case, ignored, nodule, reference
-from nodulebench.curate.composition.counts import NOT_STATED, compose, thin_strata
-from nodulebench.curate.composition.coverage import RuleOutcome, check_coverage
-from nodulebench.curate.composition.design import (
+from nodulebench.core.errors import InputError, UnknownNameError
+from nodulebench.curation.composition.counts import NOT_STATED, compose, thin_strata
+from nodulebench.curation.composition.coverage import RuleOutcome, check_coverage
+from nodulebench.curation.composition.design import (
     NAMES,
     CoverageRule,
     DesignInput,
@@ -16,11 +17,10 @@ from nodulebench.curate.composition.design import (
     load_design,
     parse_design,
 )
-from nodulebench.curate.composition.sampling import draw_cases
-from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.language import english, language
-from nodulebench.report.sections.results.composition import render_coverage
-from nodulebench.workflows.curate.coverage import cover, reach_to_one_side
+from nodulebench.curation.composition.sampling import draw_cases
+from nodulebench.curation.composition.service import cover, reach_to_one_side
+from nodulebench.i18n.translator import english, language
+from nodulebench.report.sections.composition import render_coverage
 
 POOL = reference(
     case(

@@ -2,8 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.curate.composition.design import load_design
-from nodulebench.curate.composition.dose import ADULT_FACTOR, chest_factor, dose_class, dose_of
+from nodulebench.curation.composition.design import load_design
+from nodulebench.curation.composition.header_facts import (
+    ADULT_FACTOR,
+    chest_factor,
+    dose_class,
+    dose_of,
+)
 
 
 def test_the_dose_of_a_scan_follows_from_ctdi_and_length() -> None:

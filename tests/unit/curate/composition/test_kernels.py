@@ -1,7 +1,7 @@
 import pytest
 
-from nodulebench.curate.composition.design import load_design
-from nodulebench.curate.composition.kernels import FAMILIES, LETTERS, WORDS, kernel_class_of
+from nodulebench.curation.composition.design import load_design
+from nodulebench.curation.composition.kernels import FAMILIES, LETTERS, WORDS, kernel_class_of
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.curate.composition.design import SamplingPlan
-from nodulebench.curate.composition.sampling import draw_cases
+from nodulebench.curation.composition.design import SamplingPlan
+from nodulebench.curation.composition.sampling import draw_cases
 
 
 def scans_of_patients(kernels: list[set[str]]) -> pl.DataFrame:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.slice_headers import PIXELS, series_of, slice_header
-from nodulebench.curate.examine.image import block_means, coarse_factor, hounsfield, read_image
-from nodulebench.curate.examine.thumbnail import thumbnails
-from nodulebench.model.notice import Notice
+from nodulebench.core.notices import Notice
+from nodulebench.curation.admission.image import block_means, coarse_factor, hounsfield, read_image
+from nodulebench.curation.admission.thumbnail import thumbnails
 
 
 def write_slices(folder, planes, **changes):

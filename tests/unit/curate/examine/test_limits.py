@@ -1,8 +1,8 @@
 import pytest
 
-from nodulebench.curate.composition.design import load_design
-from nodulebench.curate.examine.limits import Limits
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
+from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.composition.design import load_design
 
 
 def test_a_design_changes_what_it_names_and_may_hold_other_tables(tmp_path):

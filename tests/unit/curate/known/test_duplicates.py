@@ -2,11 +2,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nodulebench.curate.known.duplicates import Fingerprint, KnownSet, find_duplicates
-from nodulebench.curate.known.known_sets import read_known_set, write_known_set
-from nodulebench.curate.known.perceptual_hash import BITS, PerceptualHash
-from nodulebench.errors import InputError
-from nodulebench.language import english
+from nodulebench.core.errors import InputError
+from nodulebench.curation.duplicates import Fingerprint, KnownSet, find_duplicates
+from nodulebench.curation.known_sets import read_known_set, write_known_set
+from nodulebench.curation.perceptual_hash import BITS, PerceptualHash
+from nodulebench.i18n.translator import english
 
 
 def hashed(seed, flipped=0.0):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from builders.hashes import similarity
-from nodulebench.curate.examine.limits import Limits
-from nodulebench.curate.known.perceptual_hash import BITS, PerceptualHash, perceptual_hash
+from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.perceptual_hash import BITS, PerceptualHash, perceptual_hash
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner

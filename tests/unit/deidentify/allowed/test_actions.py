@@ -9,16 +9,16 @@ from pydicom.dataset import Dataset
 from pydicom.sequence import Sequence
 
 from builders.identified_slice import identified_slice, write_slice
-from nodulebench.deidentify.allowed.actions import ACTIONS, OPTIONS
-from nodulebench.deidentify.allowed.keep import (
+from nodulebench.curation.deidentify.files import deidentify_file
+from nodulebench.curation.deidentify.keep import (
     CHARACTERISTICS,
     DESCRIPTORS,
     DUMMY,
     KEPT_DATES,
     METHOD_CODES,
 )
-from nodulebench.deidentify.files import deidentify_file
-from nodulebench.deidentify.pseudonyms import Pseudonyms
+from nodulebench.curation.deidentify.profile import ACTIONS, OPTIONS
+from nodulebench.curation.deidentify.pseudonyms import Pseudonyms
 
 KEYED = Pseudonyms(bytes(range(32)))
 ROWS = {

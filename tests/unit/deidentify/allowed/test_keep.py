@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.deidentify.allowed.keep import capped_age
-from nodulebench.deidentify.allowed.vocabulary import clean_description, is_clean_description
-from nodulebench.deidentify.pseudonyms import plain_time, shifted_date, shifted_date_time
+from nodulebench.curation.deidentify.allowed_values import clean_description, is_clean_description
+from nodulebench.curation.deidentify.keep import capped_age
+from nodulebench.curation.deidentify.pseudonyms import plain_time, shifted_date, shifted_date_time
 
 
 @pytest.mark.parametrize(

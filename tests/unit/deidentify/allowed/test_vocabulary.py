@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodulebench.deidentify.allowed.vocabulary import is_known_code, is_known_text
+from nodulebench.curation.deidentify.allowed_values import is_known_code, is_known_text
 from nodulebench.phantom.vendors import VENDORS
 
 HARMLESS = {

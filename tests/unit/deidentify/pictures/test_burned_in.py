@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pytest
 from pydicom.dataset import Dataset
 
-from nodulebench.deidentify.pictures.burned_in import find_text, refuse_by_header, scales_of
-from nodulebench.deidentify.refusal import RefusedError
-from nodulebench.language import english
+from nodulebench.curation.deidentify.burned_in import find_text, refuse_by_header, scales_of
+from nodulebench.curation.deidentify.refusal import RefusedError
+from nodulebench.i18n.translator import english
 
 
 def letter(kind: str) -> npt.NDArray[np.bool_]:

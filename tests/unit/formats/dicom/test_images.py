@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from builders.dicom import TURNED, write_series
-from nodulebench.errors import InputError
-from nodulebench.formats import read_cases
-from nodulebench.formats.dicom.images import images_of_cases, read_image_series
-from nodulebench.formats.dicom.volume import read_volume
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import without_images
 from nodulebench.imaging.geometry import geometries
-from nodulebench.model.tables import without_images
+from nodulebench.io.dicom.images import images_of_cases, read_image_series
+from nodulebench.io.dicom.volumes import read_volume
+from nodulebench.io.formats import read_cases
 
 pydicom = pytest.importorskip("pydicom")
 

@@ -9,18 +9,18 @@ import polars as pl
 import pytest
 
 from builders.dicom import MIRRORED, TURNED, as_enhanced, series_header
-from nodulebench.curate.examine.admission import case_geometry
-from nodulebench.errors import InputError
-from nodulebench.formats import read_cases
-from nodulebench.formats.dicom.images import images_of_cases
-from nodulebench.formats.dicom.series import group_series
-from nodulebench.formats.dicom.slices import read_slices
-from nodulebench.formats.dicom.volume import read_volume, write_volume
-from nodulebench.formats.images.case_images import image_reader
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES, without_images
+from nodulebench.curation.admission.examine import case_geometry
 from nodulebench.imaging.geometry import geometries, geometry_columns
 from nodulebench.imaging.volume import make_volume
-from nodulebench.model.tables import CASES, without_images
-from nodulebench.storage.digest import table_digest
+from nodulebench.io.dicom.images import images_of_cases
+from nodulebench.io.dicom.series import group_series
+from nodulebench.io.dicom.slices import read_slices
+from nodulebench.io.dicom.volumes import read_volume, write_volume
+from nodulebench.io.digest import table_digest
+from nodulebench.io.formats import read_cases
+from nodulebench.io.images.case_images import image_reader
 
 pydicom = pytest.importorskip("pydicom")
 
@@ -145,7 +145,7 @@ def test_a_tilt_that_curation_admits_is_read_with_its_slices_in_place(tmp_path: 
 
 
 def test_a_zipped_enhanced_file_is_detected_in(tmp_path: Path) -> None:
-    from nodulebench.workflows.detect.detect import _read
+    from nodulebench.detection.detect import _read
 
     write_volume(scan(), tmp_path / "ct", series_header())
     as_enhanced(tmp_path / "ct", tmp_path / "one")

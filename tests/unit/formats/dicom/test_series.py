@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from builders.slice_headers import even_series, series_of, slice_header
-from nodulebench.formats.dicom.series import group_series, upward_normal
+from nodulebench.io.dicom.series import group_series, upward_normal
 
 
 def test_slices_are_ordered_by_place_not_by_name_or_number():

@@ -15,19 +15,19 @@ from pydicom.uid import (
     RLELossless,
 )
 
-from nodulebench.formats.dicom import pixels as dicom_pixels
-from nodulebench.formats.dicom.header import SeriesHeader
-from nodulebench.formats.dicom.pixels import (
+from nodulebench.core.notices import Notice
+from nodulebench.i18n.translator import english
+from nodulebench.imaging.volume import make_volume
+from nodulebench.io.dicom import pixels as dicom_pixels
+from nodulebench.io.dicom.header import SeriesHeader
+from nodulebench.io.dicom.pixels import (
     PixelsError,
     TruncatedPixelsError,
     stored_values,
     stream_size,
 )
-from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
-from nodulebench.formats.dicom.volume import write_volume
-from nodulebench.imaging.volume import make_volume
-from nodulebench.language import english
-from nodulebench.model.notice import Notice
+from nodulebench.io.dicom.slices import NoSlices, SliceHeader, read_slices
+from nodulebench.io.dicom.volumes import write_volume
 
 HEADER = SeriesHeader("1.2.3", "1.2", "1.4", "P1", manufacturer="MAKER", kernel="K1", kvp=110)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nodulebench.formats.dicom.values import (
+from nodulebench.io.dicom.values import (
     floats_of,
     item_of,
     items_of,

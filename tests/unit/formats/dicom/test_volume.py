@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.formats.dicom.header import SeriesHeader, uid_from
-from nodulebench.formats.dicom.volume import read_volume, write_volume
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import make_volume
+from nodulebench.io.dicom.header import SeriesHeader, uid_from
+from nodulebench.io.dicom.volumes import read_volume, write_volume
 
 pydicom = pytest.importorskip("pydicom")
 sitk = pytest.importorskip("SimpleITK")

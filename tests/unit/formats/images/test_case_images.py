@@ -3,12 +3,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.formats.dicom import volume as dicom_volume
-from nodulebench.formats.dicom.header import SeriesHeader
-from nodulebench.formats.images import metaimage, nifti
-from nodulebench.formats.images.case_images import NoImageError, image_reader
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import make_volume
+from nodulebench.io.dicom import volumes as dicom_volume
+from nodulebench.io.dicom.header import SeriesHeader
+from nodulebench.io.images import metaimage, nifti
+from nodulebench.io.images.case_images import NoImageError, image_reader
 
 HEADER = SeriesHeader("1.2.3", "1.2.4", "1.2.5", "patient")
 VOLUME = make_volume(

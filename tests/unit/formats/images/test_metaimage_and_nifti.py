@@ -5,9 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nodulebench.errors import InputError
-from nodulebench.formats.images import metaimage, nifti
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import make_volume
+from nodulebench.io.images import metaimage, nifti
 
 sitk = pytest.importorskip("SimpleITK")
 

@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.formats.images import nifti
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import make_volume
+from nodulebench.io.images import nifti
 
 nibabel = pytest.importorskip("nibabel")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import make_desk
-from nodulebench.errors import InputError
-from nodulebench.formats.images.set_images import images_folder, images_of_set
-from nodulebench.workflows.custody.bundle import write_bundle
+from nodulebench.core.errors import InputError
+from nodulebench.custody.bundle import write_bundle
+from nodulebench.io.images.set_images import images_folder, images_of_set
 
 pytest.importorskip("cryptography")
 

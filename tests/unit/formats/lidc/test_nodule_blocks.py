@@ -8,16 +8,16 @@ import polars as pl
 import pytest
 
 from builders.tables import case, nodule, reference
-from nodulebench.errors import InputError
-from nodulebench.formats.lidc.nodule_blocks import (
+from nodulebench.core.errors import InputError
+from nodulebench.imaging.volume import make_volume
+from nodulebench.io.lidc.blocks import (
     MARGIN_MM,
     Block,
     findings_inside,
     read_blocks,
     trimmed,
 )
-from nodulebench.formats.marks.luna16_csv import read_reference
-from nodulebench.imaging.volume import make_volume
+from nodulebench.io.marks.luna16 import read_reference
 
 HEADER = (
     "block_id,seriesuid,fold,origin_x_mm,origin_y_mm,origin_z_mm,"

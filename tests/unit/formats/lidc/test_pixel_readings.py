@@ -6,12 +6,12 @@ import polars as pl
 import pytest
 
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.formats.lidc.pixel_readings import pixel_readings
-from nodulebench.formats.lidc.scans import read_scans
-from nodulebench.formats.lidc.xml import PixelMark, PixelOutline, PixelReading
-from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS
-from nodulebench.model.tables import CASES
+from nodulebench.core.errors import InputError
+from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS
+from nodulebench.core.tables import CASES
+from nodulebench.io.lidc.readings import pixel_readings
+from nodulebench.io.lidc.scans import read_scans
+from nodulebench.io.lidc.xml_reader import PixelMark, PixelOutline, PixelReading
 
 SQUARE = ((2, 2), (4, 2), (4, 4), (2, 4))
 

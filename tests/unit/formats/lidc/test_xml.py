@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.formats.lidc import xml as lidc_xml
-from nodulebench.formats.lidc.xml import read_lidc_files
+from nodulebench.core.errors import InputError
+from nodulebench.io.lidc import xml_reader as lidc_xml
+from nodulebench.io.lidc.xml_reader import read_lidc_files
 
 CHARACTERISTICS = "".join(
     f"<{tag}>{rating}</{tag}>"

@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builders.drawn import GRIDS, drawn, grid
-from nodulebench.errors import InputError
-from nodulebench.formats.lidc.xml_writer import rims, write_readings
-from nodulebench.imaging.outline_pixels import DrawnOutline, voxels_of
+from nodulebench.core.errors import InputError
+from nodulebench.imaging.rasters import DrawnOutline, voxels_of
+from nodulebench.io.lidc.xml_format import rims, write_readings
 
 SPACE = "{http://www.nih.gov}"
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from builders.tables import case, ignored, mark, nodule, reference, submission
-from nodulebench.formats.marks.coco3d_json import (
+from nodulebench.io.marks.coco3d import (
     read_marks,
     read_reference,
     write_marks,

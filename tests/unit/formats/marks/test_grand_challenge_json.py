@@ -6,8 +6,8 @@ import pytest
 
 from builders.tables import case, mark, submission
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.formats.marks.grand_challenge_json import read_marks, write_marks
+from nodulebench.core.errors import InputError
+from nodulebench.io.marks.grand_challenge import read_marks, write_marks
 
 VERSION = {"major": 1, "minor": 0}
 

@@ -7,8 +7,8 @@ import pytest
 from openpyxl import load_workbook
 
 from builders.tables import case, cohort, false_mark, ignored, mark, nodule
-from nodulebench.errors import InputError
-from nodulebench.formats.marks.jafroc_xlsx import write_cohorts
+from nodulebench.core.errors import InputError
+from nodulebench.io.marks.jafroc import write_cohorts
 
 FAR = (500.0, 0.0, 0.0)
 CASES = (

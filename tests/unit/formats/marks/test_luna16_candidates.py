@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from builders.tables import case, mark, submission
-from nodulebench.errors import InputError
-from nodulebench.formats.marks.luna16_candidates import check_candidate_track, read_candidates
-from nodulebench.model.tables import CASES
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES
+from nodulebench.io.marks.luna16_candidates import check_candidate_track, read_candidates
 
 LIST = (
     "seriesuid,coordX,coordY,coordZ,class\n"

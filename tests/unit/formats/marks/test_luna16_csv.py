@@ -7,16 +7,16 @@ import pytest
 
 from builders.tables import case, ignored, mark, nodule, reference, submission
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.formats.marks import luna16_csv
-from nodulebench.formats.marks.luna16_csv import (
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES
+from nodulebench.io.marks import luna16 as luna16_csv
+from nodulebench.io.marks.luna16 import (
     read_marks,
     read_reference,
     read_series,
     write_marks,
     write_reference,
 )
-from nodulebench.model.tables import CASES
 
 HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"
 

@@ -6,8 +6,8 @@ import pytest
 
 from builders.tables import case, ignored, mark, nodule, reference, submission
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.formats.marks.monai_json import (
+from nodulebench.core.errors import InputError
+from nodulebench.io.marks.monai import (
     read_marks,
     read_reference,
     write_marks,

@@ -4,14 +4,14 @@ import polars as pl
 import pytest
 
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.formats.marks.nifdc_csv import (
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES, MARKS, Reference, Submission
+from nodulebench.io.marks.nifdc import (
     read_marks,
     read_reference,
     write_marks,
     write_reference,
 )
-from nodulebench.model.tables import CASES, MARKS, Reference, Submission
 
 HEADER = (
     "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm,"

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from builders.tables import case, mark, submission
-from nodulebench.errors import InputError
-from nodulebench.formats.marks.nndetection import read_marks, write_marks
-from nodulebench.model.tables import CASES
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES
+from nodulebench.io.marks.nndetection import read_marks, write_marks
 
 # voxels x 60..63, y 70..75, z 8..12 of an array [z, y, x], each a voxel wider on every side
 BOX = [8 - 1, 70 - 1, 12 + 1, 75 + 1, 60 - 1, 63 + 1]

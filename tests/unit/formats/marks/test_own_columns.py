@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from nodulebench import read_submission
-from nodulebench.errors import InputError
-from nodulebench.formats.marks.own_columns import guessed_columns, parse_columns
+from nodulebench.core.errors import InputError
+from nodulebench.io.marks.own_columns import guessed_columns, parse_columns
 
 
 def test_pairs_are_taken_from_the_line_or_a_file(tmp_path: Path) -> None:

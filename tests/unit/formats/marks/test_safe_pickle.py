@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.formats.marks import safe_pickle
-from nodulebench.formats.marks.safe_pickle import read_pickle
+from nodulebench.core.errors import InputError
+from nodulebench.io.marks import safe_pickle
+from nodulebench.io.marks.safe_pickle import read_pickle
 
 
 class Hostile:

@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 from builders.tables import Slice, case, mark, submission
-from nodulebench.errors import InputError
-from nodulebench.formats.marks.submission_folder import read_marks, write_marks
-from nodulebench.model.tables import RUNS
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import RUNS
+from nodulebench.io.marks.submission_folder import read_marks, write_marks
 
 TOML = (
     'name = "Finder"\nversion = "1.2"\nkind = "2-D"\nintended_types = ["solid"]\nthreshold = 0.5\n'

@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 
 from builders.tables import case, cohort, false_mark, mark, nodule
-from nodulebench.formats.marks.worklist_csv import write_worklist
-from nodulebench.workflows.evaluate.write_report import read_causes
+from nodulebench.evaluation.report import read_causes
+from nodulebench.io.marks.worklist import write_worklist
 
 GEOMETRY = {
     **{f"spacing_{axis}_mm": size for axis, size in (("x", 0.7), ("y", 0.7), ("z", 2.0))},

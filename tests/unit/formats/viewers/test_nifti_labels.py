@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from builders.drawn import GRIDS, drawn, grid, held
-from nodulebench.errors import InputError
-from nodulebench.formats.images.nifti import read_labels, write_volume
-from nodulebench.formats.viewers.nifti_labels import read_readings, write_readings
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import Volume
+from nodulebench.io.images.nifti import read_labels, write_volume
+from nodulebench.io.viewers.nifti_labels import read_readings, write_readings
 
 BOTH = {("a", "anna", "x"): {(5, 5, 2), (6, 5, 2)}, ("a", "anna", "y"): {(9, 5, 2)}}
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from builders.drawn import GRIDS, grid
-from nodulebench.errors import InputError
-from nodulebench.formats.viewers.nrrd import Nrrd, read_nrrd, write_nrrd
+from nodulebench.core.errors import InputError
+from nodulebench.io.viewers.nrrd import Nrrd, read_nrrd, write_nrrd
 
 HEADER = """NRRD0005
 # a comment: nothing

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from builders.drawn import GRIDS, Voxels, blob, drawn, grid, held
-from nodulebench.errors import InputError
-from nodulebench.formats import FORMATS
-from nodulebench.formats.readings import read_readings
-from nodulebench.model.findings import Readings
-from nodulebench.workflows.convert import convert
+from nodulebench.core.errors import InputError
+from nodulebench.core.readings import Readings
+from nodulebench.evaluation.convert import convert
+from nodulebench.io.formats import FORMATS
+from nodulebench.io.readings import read_readings
 
 NAMES = ("slicer_markups", "seg_nrrd", "nifti_labels", "lidc_xml")
 AXIAL = ("plain", "flipped", "head first", "turned")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from builders.drawn import GRIDS, drawn, grid, held
-from nodulebench.errors import InputError
-from nodulebench.formats.viewers.nrrd import Nrrd, read_nrrd, write_nrrd
-from nodulebench.formats.viewers.seg_nrrd import read_readings, write_readings
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.geometry import Geometry
+from nodulebench.io.viewers.nrrd import Nrrd, read_nrrd, write_nrrd
+from nodulebench.io.viewers.seg_nrrd import read_readings, write_readings
 
 
 def test_segments_that_overlap_lie_in_layers_of_their_own(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from builders.drawn import GRIDS, drawn, grid, held
-from nodulebench.errors import InputError
-from nodulebench.formats.viewers.slicer_readings import read_readings
+from nodulebench.core.errors import InputError
+from nodulebench.io.viewers.slicer import read_readings
 
 WHERE = grid(GRIDS["plain"])
 CASES = drawn({"a": WHERE}, {("a", "x", "x"): {(1, 1, 1)}}).cases

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nodulebench.imaging.lungs.body import padded, see_air, seen_mean
+from nodulebench.imaging.lungs.air import padded, see_air, seen_mean
 from nodulebench.imaging.lungs.regions import judge_regions
 from nodulebench.imaging.morphology import block_mean
 

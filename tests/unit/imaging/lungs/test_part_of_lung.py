@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
-from nodulebench.imaging.lungs.segment import RIGHT
+from nodulebench.imaging.lungs.segmentation import RIGHT
 from nodulebench.imaging.volume import make_volume
 
 

@@ -6,10 +6,10 @@ from scipy import ndimage
 
 from builders.real_scans import plain_scan
 from builders.words import undefined
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.geometry import Geometry
-from nodulebench.imaging.lungs.lung_density import lung_density
-from nodulebench.imaging.lungs.segment import LEFT, RIGHT, Lungs, segment_lungs
+from nodulebench.imaging.lungs.density import lung_density
+from nodulebench.imaging.lungs.segmentation import LEFT, RIGHT, Lungs, segment_lungs
 from nodulebench.imaging.volume import make_volume
 from nodulebench.phantom.patient import NodulePlan, make_patient
 from nodulebench.phantom.scan import nodule_mask, scan_patient
@@ -226,7 +226,7 @@ def test_lungs_of_a_real_scan_keep_their_volume(tmp_path_factory):
     # volumes as found when the mask was looked at: both lungs whole, no trachea, no bowel;
     # `python -m benchmarks.real_scans` compares those of two more scans
     folder = plain_scan(tmp_path_factory, "LIDC-IDRI-0407")
-    from nodulebench.formats.dicom.volume import read_volume
+    from nodulebench.io.dicom.volumes import read_volume
 
     lungs = segment_lungs(read_volume(folder), "LIDC-IDRI-0407")
     assert volume_ml(lungs, RIGHT) == pytest.approx(3074, rel=0.01)

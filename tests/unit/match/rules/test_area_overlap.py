@@ -2,8 +2,8 @@ import pytest
 
 from builders.tables import Slice, case, labels_of, mark, nodule, protocol, reference, submission
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.match import label_marks
+from nodulebench.core.errors import InputError
+from nodulebench.matching import label_marks
 
 NODULE = nodule(
     9,

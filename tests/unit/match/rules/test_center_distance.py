@@ -12,8 +12,8 @@ from builders.tables import (
     submission,
 )
 from builders.words import sentences, undefined
-from nodulebench.errors import InputError
-from nodulebench.match import label_marks
+from nodulebench.core.errors import InputError
+from nodulebench.matching import label_marks
 
 # the same example as for center_hit: the threshold is (10 + 8) / 4 = 4.5 mm on every slice
 NODULE = nodule(

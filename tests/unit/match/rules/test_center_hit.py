@@ -3,10 +3,10 @@ import pytest
 
 from builders.tables import Slice, case, labels_of, mark, nodule, protocol, reference, submission
 from builders.words import sentences
-from nodulebench.errors import UndefinedError
-from nodulebench.language import english
-from nodulebench.match import label_marks
-from nodulebench.model.notice import reason_of
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.notices import reason_of
+from nodulebench.i18n.translator import english
+from nodulebench.matching import label_marks
 
 # Worked example: a nodule on slices 10, 11, 12 with its largest slice 11; three marks
 NODULE = nodule(

@@ -12,7 +12,7 @@ from builders.tables import (
     reference,
     submission,
 )
-from nodulebench.match import label_marks
+from nodulebench.matching import label_marks
 
 
 def at(x):

@@ -9,11 +9,11 @@ import pytest
 
 from builders.evaluation import NO_BOXES, evaluation
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.model.documents.as_json import as_json
-from nodulebench.model.documents.evaluation import evaluation_document, read_evaluation
-from nodulebench.model.notice import Notice
-from nodulebench.model.results import Estimate
+from nodulebench.core.documents.as_json import as_json
+from nodulebench.core.documents.evaluation import evaluation_document, read_evaluation
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
+from nodulebench.core.results import Estimate
 
 
 def written() -> dict[str, Any]:

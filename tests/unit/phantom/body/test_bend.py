@@ -6,8 +6,8 @@ import pytest
 from nodulebench.phantom.body.bend import BEND_MM, HELD_MM, LARGEST_BENDS, looseness, random_bend
 from nodulebench.phantom.body.chest import SIDES, Chest, lung_surface
 from nodulebench.phantom.body.surfaces import surfaces_at
-from nodulebench.phantom.drawing.texture import BLOCK, Texture, random_texture
-from nodulebench.phantom.drawing.tubes import Tubes
+from nodulebench.phantom.texture import BLOCK, Texture, random_texture
+from nodulebench.phantom.tubes import Tubes
 
 CHEST = Chest()
 X = np.arange(-170.0, 170.0, 4.0, dtype=np.float32)[None, :]

@@ -10,13 +10,13 @@ from nodulebench.phantom.body.chest import HEART_AXIS, HEART_CENTER, Chest
 from nodulebench.phantom.body.enhancement import random_enhancement
 from nodulebench.phantom.body.great_vessels import great_vessels, lymph_nodes, plaques
 from nodulebench.phantom.body.mediastinum import SEPTUM_MM, TOWARDS_RIGHT_VENTRICLE, heart_place
-from nodulebench.phantom.body.plane import SliceGrid, make_plane, random_textures
+from nodulebench.phantom.body.organs import draw_slice
 from nodulebench.phantom.body.skin import RIB_CAGE_MM, muscle_thickness
+from nodulebench.phantom.body.slice import SliceGrid, make_plane, random_textures
 from nodulebench.phantom.body.surfaces import surfaces_at
-from nodulebench.phantom.body.tissue import draw_slice
 from nodulebench.phantom.body.wall import empty_slice
-from nodulebench.phantom.drawing.grid import Canvas
-from nodulebench.phantom.drawing.tubes import IN_LUNG, OUTSIDE_LUNG, Tubes, paint_tubes
+from nodulebench.phantom.canvas import Canvas
+from nodulebench.phantom.tubes import IN_LUNG, OUTSIDE_LUNG, Tubes, paint_tubes
 
 CHEST = Chest()
 ENHANCED = replace(CHEST, blood_hu=220.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nodulebench.phantom.body.chest import Chest, random_chest
-from nodulebench.phantom.clinical.condition import (
+from nodulebench.phantom.conditions import (
     FAINT_HU,
     PARENCHYMA_HU,
     Condition,

@@ -3,11 +3,11 @@ import pytest
 
 from nodulebench.phantom.body.bend import Bend
 from nodulebench.phantom.body.chest import Chest
-from nodulebench.phantom.body.plane import SliceGrid, make_plane, random_textures
+from nodulebench.phantom.body.slice import SliceGrid, make_plane, random_textures
 from nodulebench.phantom.body.surfaces import surfaces_at
-from nodulebench.phantom.clinical.condition import Condition
-from nodulebench.phantom.clinical.disease import HAZE_HU, draw_disease, random_disease
-from nodulebench.phantom.drawing.texture import random_texture
+from nodulebench.phantom.conditions import Condition
+from nodulebench.phantom.disease import HAZE_HU, draw_disease, random_disease
+from nodulebench.phantom.texture import random_texture
 
 CHEST = Chest()
 LUNG_HU = -870.0

@@ -16,13 +16,13 @@ from sqlalchemy import delete, select
 
 from builders.oidc_provider import CLIENT, SECRET, FakeProvider, oidc_provider, query_of
 from builders.portal import PASSWORD, Browser, make_person, signed_in
-from nodulebench.portal.access import oidc as protocol
-from nodulebench.portal.access.accounts import close_account
-from nodulebench.portal.access.oidc import Provider, is_safe
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.event_log import check_log, latest_events
-from nodulebench.portal.store.tables import Account, Attempt, Identity, Session, Setting
+from nodulebench.web.portal.accounts import oidc as protocol
+from nodulebench.web.portal.accounts.oidc import Provider, is_safe
+from nodulebench.web.portal.accounts.service import close_account
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.database.event_log import check_log, latest_events
+from nodulebench.web.portal.database.models import Account, Attempt, Identity, Session, Setting
+from nodulebench.web.portal.site import Site
 
 COOKIE = "nodulebench-oidc"
 

@@ -14,18 +14,18 @@ from builders.portal import Browser, make_person, signed_in
 from builders.reading import BALL_MM, write_scans
 from builders.site_projects import SCANS, roster_text
 from builders.working import Person
-from nodulebench.errors import InputError
-from nodulebench.portal.access.accounts import DeniedError
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.backup import back_up
-from nodulebench.portal.exams.making import end_exam, make_exam
-from nodulebench.portal.exams.results import results_of
-from nodulebench.portal.exams.sitting import SiteExamRoom
-from nodulebench.portal.projects.making import make_project, open_books, take_project
-from nodulebench.portal.projects.people import assign
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.event_log import check_log, latest_events
-from nodulebench.workflows.annotate.exam import who_passed
+from nodulebench.annotation.exam import who_passed
+from nodulebench.core.errors import InputError
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.backup import back_up
+from nodulebench.web.portal.database.event_log import check_log, latest_events
+from nodulebench.web.portal.exams.results import results_of
+from nodulebench.web.portal.exams.service import end_exam, make_exam
+from nodulebench.web.portal.exams.sessions import SiteExamRoom
+from nodulebench.web.portal.projects.members import assign
+from nodulebench.web.portal.projects.service import make_project, open_books, take_project
+from nodulebench.web.portal.site import Site
 
 MakeExam = Callable[..., str]
 PLACE = {"place_mm": BALL_MM.tolist()}
@@ -198,7 +198,7 @@ def test_who_knows_the_key_or_comes_late_does_not_sit_it(site: Site) -> None:
 def _accounts():
     from sqlalchemy import select
 
-    from nodulebench.portal.store.tables import Account
+    from nodulebench.web.portal.database.models import Account
 
     return select(Account.id).where(Account.login == "olga")
 

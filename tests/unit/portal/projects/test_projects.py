@@ -21,26 +21,26 @@ from builders.site_projects import (
     with_accounts,
 )
 from builders.working import BESIDE, PLACE, ball_project, desk_of
-from nodulebench.annotate.process.actions import ReleaseBatch
-from nodulebench.errors import InputError
-from nodulebench.formats import read_reference
-from nodulebench.portal.access.accounts import DeniedError, change_roles
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.backup import back_up, restore
-from nodulebench.portal.projects.making import (
+from nodulebench.annotation.project import open_project
+from nodulebench.annotation.project_log import audit_project
+from nodulebench.annotation.release import export_released
+from nodulebench.annotation.workflow.actions import ReleaseBatch
+from nodulebench.core.errors import InputError
+from nodulebench.io.formats import read_reference
+from nodulebench.web.portal.accounts.service import DeniedError, change_roles
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.backup import back_up, restore
+from nodulebench.web.portal.database.event_log import check_log
+from nodulebench.web.portal.database.models import ProjectEdit, ProjectEvent
+from nodulebench.web.portal.projects.members import assign
+from nodulebench.web.portal.projects.service import (
     make_project,
     open_books,
     project_problems,
     take_project,
     write_out,
 )
-from nodulebench.portal.projects.people import assign
-from nodulebench.portal.site import Settings, Site
-from nodulebench.portal.store.event_log import check_log
-from nodulebench.portal.store.tables import ProjectEdit, ProjectEvent
-from nodulebench.workflows.annotate.desk import open_project
-from nodulebench.workflows.annotate.project_log import audit_project
-from nodulebench.workflows.annotate.released_batches import export_released
+from nodulebench.web.portal.site import Settings, Site
 
 TEAM = ("r1", "r2", "r3", "lead2", "judge1")
 
@@ -362,7 +362,7 @@ def test_who_reads_reviews_or_arbitrates_has_passed_the_exam_where_it_is_asked_f
 
 
 def test_a_roster_with_keys_stays_at_home(site: Site, organiser: Visitor, tmp_path: Path) -> None:
-    from nodulebench.storage.keys.person_key import new_person_key
+    from nodulebench.security.keys import new_person_key
 
     make_ball_project(site, organiser, "a")
     text = roster_text()

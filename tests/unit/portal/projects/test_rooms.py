@@ -8,12 +8,12 @@ from builders.attacked import OWN, TRIES, answers_of
 from builders.portal import Browser, make_person, signed_in
 from builders.site_projects import at_work, make_ball_project, opens_batch, with_accounts
 from builders.working import BESIDE, PLACE, Person
-from nodulebench.portal.access.accounts import change_roles
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.projects.making import open_books
-from nodulebench.portal.projects.people import assign
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.event_log import latest_events
+from nodulebench.web.portal.accounts.service import change_roles
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.database.event_log import latest_events
+from nodulebench.web.portal.projects.members import assign
+from nodulebench.web.portal.projects.service import open_books
+from nodulebench.web.portal.site import Site
 
 PAGES = (
     "/projects",
@@ -147,7 +147,7 @@ def test_a_reader_who_becomes_organiser_stays_blind(
 ) -> None:
     books = open_books(site, projects[0], organiser.account)
     with site.database.reading() as session:
-        from nodulebench.portal.projects.people import members_of
+        from nodulebench.web.portal.projects.members import members_of
 
         reader = members_of(session, books.project_id)["r1"].account
     change_roles(site, reader, ("reader", "organiser"), organiser.account)

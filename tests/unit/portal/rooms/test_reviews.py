@@ -5,10 +5,10 @@ import pytest
 from builders.attacked import TRIES, answers_of
 from builders.portal import GOOD, SERIES, Browser, make_tiny_benchmark, signed_in, work_off
 from builders.reading import write_scans
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.benchmarks import BenchmarkRules
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Benchmark, Entry
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.service import BenchmarkRules
+from nodulebench.web.portal.database.models import Benchmark, Entry
+from nodulebench.web.portal.site import Site
 
 CHOSEN = {"rule": "luna16", "algorithm": "Mine"}
 

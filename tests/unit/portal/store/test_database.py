@@ -11,10 +11,10 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
-from nodulebench.errors import InputError
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.database import Database
-from nodulebench.portal.store.tables import Base, Setting
+from nodulebench.core.errors import InputError
+from nodulebench.web.portal.database.database import Database
+from nodulebench.web.portal.database.models import Base, Setting
+from nodulebench.web.portal.site import Site
 
 
 def test_migrations_make_the_very_tables(any_site: Site) -> None:
@@ -70,7 +70,7 @@ def test_a_database_that_does_not_answer_is_told_with_its_option() -> None:
 def test_a_database_that_comes_later_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nodulebench.portal.store.database.AGAIN_S", 0.01)
+    monkeypatch.setattr("nodulebench.web.portal.database.database.AGAIN_S", 0.01)
     place = tmp_path / "mounted later"
     database = Database(f"sqlite:///{place / 'portal.sqlite'}")
     with pytest.raises(InputError, match="cannot be reached"):

@@ -5,9 +5,9 @@ from threading import Thread
 import pytest
 from sqlalchemy import delete, select
 
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.event_log import check_log, latest_events
-from nodulebench.portal.store.tables import StoredEvent
+from nodulebench.web.portal.database.event_log import check_log, latest_events
+from nodulebench.web.portal.database.models import StoredEvent
+from nodulebench.web.portal.site import Site
 
 
 def act(site: Site, times: int) -> None:

@@ -15,15 +15,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import select, text
 
 from builders.portal import ADDRESS, CHEAP, GOOD, SET, Browser, signed_in, work_off, write_test_set
-from nodulebench.client import API
-from nodulebench.formats import read_reference
-from nodulebench.model.tables import without_images
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.benchmarks import CASES_FILE, score_anew
-from nodulebench.portal.site import DATABASE, KEY, Settings, Site
-from nodulebench.portal.store.event_log import check_log
-from nodulebench.portal.store.tables import Benchmark, Entry, Job, Result
-from nodulebench.storage.table_file import write_parquet
+from nodulebench.core.tables import without_images
+from nodulebench.io.formats import read_reference
+from nodulebench.io.table_files import write_parquet
+from nodulebench.web.client import API
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.service import CASES_FILE, score_anew
+from nodulebench.web.portal.database.event_log import check_log
+from nodulebench.web.portal.database.models import Benchmark, Entry, Job, Result
+from nodulebench.web.portal.site import DATABASE, KEY, Settings, Site
 
 HERE = Path(__file__).parent
 DUMPED_AT = "/srv/portal"

@@ -10,10 +10,10 @@ from sqlalchemy import select
 
 from builders.portal import Browser, make_tiny_benchmark, work_off
 from builders.sealed import make_desk
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Release
-from nodulebench.portal.terms.releases import digest_releases
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.releases import digest_releases
+from nodulebench.web.portal.database.models import Release
+from nodulebench.web.portal.site import Site
 
 SCAN = bytes(range(256)) * 40
 
@@ -71,7 +71,7 @@ def test_a_released_file_comes_whole_and_in_parts(
 
 
 def signed_actions(site: Site) -> list[str]:
-    from nodulebench.portal.store.event_log import check_log
+    from nodulebench.web.portal.database.event_log import check_log
 
     with site.database.reading() as session:
         return [one.action for one in check_log(session, site.key).events]

@@ -15,12 +15,12 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from nodulebench.portal.access.visitor import Visitor
-from nodulebench.portal.benchmarks import BenchmarkRules, rules_of
-from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Benchmark, Entry, Result
-from nodulebench.portal.terms.laid import laid_path
-from nodulebench.storage.digest import file_digest
+from nodulebench.io.digest import file_digest
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.rules import laid_path
+from nodulebench.web.portal.benchmarks.service import BenchmarkRules, rules_of
+from nodulebench.web.portal.database.models import Benchmark, Entry, Result
+from nodulebench.web.portal.site import Site
 
 LISTED = """seriesuid,coordX,coordY,coordZ,class
 1.2.3.1,10,20,30,1

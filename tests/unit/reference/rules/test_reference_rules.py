@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from builders.readings import block, point, read, readings
-from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.model.findings import Readings
-from nodulebench.model.tables import NODULE_SLICES, NODULES, Reference
+from nodulebench.core.errors import InputError, UnknownNameError
+from nodulebench.core.readings import Readings
+from nodulebench.core.tables import NODULE_SLICES, NODULES, Reference
 from nodulebench.reference.build import build_reference
 
 FOUR = ("1", "2", "3", "4")

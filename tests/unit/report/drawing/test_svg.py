@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.report.drawing.axes import Axis
-from nodulebench.report.drawing.styles import COLOURS, DASHES, Style
-from nodulebench.report.drawing.svg import (
+from nodulebench.report.charts.axes import Axis
+from nodulebench.report.charts.styles import COLOURS, DASHES, Style
+from nodulebench.report.charts.svg import (
     FINE,
     HEIGHT,
     WIDTH,

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from builders.algorithms import algorithm_folder
-from nodulebench.errors import InputError
-from nodulebench.run.contract.algorithm import MODEL, PLACE, read_algorithm, read_archive
-from nodulebench.storage.digest import file_digest, folder_digest
+from nodulebench.core.errors import InputError
+from nodulebench.io.digest import file_digest, folder_digest
+from nodulebench.runner.contract.algorithm import MODEL, PLACE, read_algorithm, read_archive
 
 
 def test_a_folder_is_an_algorithm_with_its_mounts(tmp_path: Path) -> None:

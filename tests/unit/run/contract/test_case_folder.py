@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from builders.algorithms import small_volume
-from nodulebench.formats.images.case_images import read_case
-from nodulebench.model.algorithm import RunContract, RunInput
-from nodulebench.run.contract.case_folder import write_case
+from nodulebench.core.algorithm import RunContract, RunInput
+from nodulebench.io.images.case_images import read_case
+from nodulebench.runner.contract.input import write_case
 
 
 @pytest.mark.parametrize(

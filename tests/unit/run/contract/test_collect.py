@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.run.contract.collect import DEEPEST, MOST_FILES, OutputRefusedError, collect
+from nodulebench.io.untrusted_files import DEEPEST, MOST_FILES, OutputRefusedError, collect
 
 
 def refused(output: Path, taken: Path, most: int = 1000) -> str:

@@ -20,13 +20,13 @@ from builders.images import (
     needs_busybox,
     oci,
 )
-from nodulebench.errors import InputError
-from nodulebench.run.contract import image as image_module
-from nodulebench.run.contract.algorithm import read_algorithm, unpacked
-from nodulebench.run.contract.image import mount_target, unpack_image
-from nodulebench.run.isolation.bubblewrap import Bubblewrap
-from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.run.slot import CaseRun, open_slot
+from nodulebench.core.errors import InputError
+from nodulebench.runner.contract import image_archive as image_module
+from nodulebench.runner.contract.algorithm import read_algorithm, unpacked
+from nodulebench.runner.contract.image_archive import mount_target, unpack_image
+from nodulebench.runner.isolation.bubblewrap import Bubblewrap
+from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
+from nodulebench.runner.slot import CaseRun, open_slot
 
 SMALL = [layer({"a/b": b"one", "a/c": b"two"}), layer({"a/.wh.b": b"", "a/d": b"three"})]
 

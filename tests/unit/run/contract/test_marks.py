@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from builders.algorithms import small_volume
-from nodulebench.model.algorithm import RunContract, RunOutput
-from nodulebench.run.contract import marks as taken_marks
-from nodulebench.run.contract.collect import OutputRefusedError
-from nodulebench.run.contract.marks import TakenMarks, read_output
+from nodulebench.core.algorithm import RunContract, RunOutput
+from nodulebench.io.untrusted_files import OutputRefusedError
+from nodulebench.runner.contract import output as taken_marks
+from nodulebench.runner.contract.output import TakenMarks, read_output
 
 PLAIN = RunContract(command=("x",))
 POINT = {"name": "secret", "point": [1, 2, 3], "probability": 0.25}

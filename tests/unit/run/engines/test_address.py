@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.model.engine import EngineChoice
-from nodulebench.run.engines.address import address_of
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import EngineChoice
+from nodulebench.core.executors.address import address_of
 
 
 @pytest.fixture

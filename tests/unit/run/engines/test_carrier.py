@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from builders.worker_tasks import behave, double, threads
-from nodulebench.model.engine import USUAL, Lost, Terms
-from nodulebench.run.engines import carrier
-from nodulebench.run.engines.carrier import (
+from nodulebench.core.executor import USUAL, Lost, Terms
+from nodulebench.core.executors import dask_worker as carrier
+from nodulebench.core.executors.dask_worker import (
     TRIMMING,
     carried,
     clear_bench,
@@ -18,7 +18,7 @@ from nodulebench.run.engines.carrier import (
     graphics_cards,
     packed_digest,
 )
-from nodulebench.run.engines.local import CARDS, packed_bytes
+from nodulebench.core.executors.local import CARDS, packed_bytes
 
 
 @pytest.fixture(autouse=True)

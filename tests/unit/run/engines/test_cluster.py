@@ -16,12 +16,12 @@ pytestmark = pytest.mark.slow
 
 import nodulebench
 from builders.worker_tasks import behave, double, folder_of, slow_double, threads
-from nodulebench.errors import InputError
-from nodulebench.model.engine import EngineChoice, Lost, Terms
-from nodulebench.run.engines import cluster as module
-from nodulebench.run.engines.carrier import version
-from nodulebench.run.engines.cluster import DaskEngine, open_cluster, refuse_other_versions
-from nodulebench.run.engines.local import CARDS
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import EngineChoice, Lost, Terms
+from nodulebench.core.executors import dask as module
+from nodulebench.core.executors.dask import DaskEngine, open_cluster, refuse_other_versions
+from nodulebench.core.executors.dask_worker import version
+from nodulebench.core.executors.local import CARDS
 
 
 @pytest.fixture(scope="module")

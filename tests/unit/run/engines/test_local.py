@@ -4,8 +4,8 @@ import time
 import pytest
 
 from builders.worker_tasks import behave, double, memory_limit, threads
-from nodulebench.model.engine import USUAL, Lost, Terms, map_in_batches
-from nodulebench.run.engines.local import LocalEngine
+from nodulebench.core.executor import USUAL, Lost, Terms, map_in_batches
+from nodulebench.core.executors.local import LocalEngine
 
 
 def test_every_task_has_its_result_whatever_the_number_of_workers():

@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("dask_jobqueue")
 
 from builders.worker_tasks import slow_double
-from nodulebench.errors import InputError
-from nodulebench.model.engine import EngineChoice
-from nodulebench.workflows.engine import open_engine
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import EngineChoice
+from nodulebench.core.executors import open_engine
 
 
 def _answers() -> bool:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.run.isolation import cgroups
-from nodulebench.run.isolation.cgroups import (
+from nodulebench.io.process_folder import _began
+from nodulebench.runner.isolation import cgroups
+from nodulebench.runner.isolation.cgroups import (
     Group,
     make_group,
     make_outer_group,
     remove_outer_group,
     told_of_kills,
 )
-from nodulebench.run.isolation.sandbox import MIB, Limits
-from nodulebench.storage.process_folder import _began
+from nodulebench.runner.isolation.sandbox import MIB, Limits
 
 LIMITS = Limits(cpus=1.0, memory_bytes=64 * MIB, pids=8, output_bytes=MIB)
 

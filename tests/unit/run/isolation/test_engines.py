@@ -22,18 +22,18 @@ from builders.algorithms import (
 )
 from builders.hostile import HOSTILE
 from builders.images import DETECT, MANIFEST, archive, layer, layers, needs_busybox, oci
-from nodulebench.errors import InputError
-from nodulebench.run.contract.algorithm import read_algorithm, unpacked
-from nodulebench.run.isolation.bubblewrap import Bubblewrap
-from nodulebench.run.isolation.cgroups import TREE, make_outer_group, remove_outer_group
-from nodulebench.run.isolation.choose import choose_isolation
-from nodulebench.run.isolation.docker import Docker, _parts
-from nodulebench.run.isolation.engines import Engine, _call, _seconds, mounted, run_words
-from nodulebench.run.isolation.podman import Podman
-from nodulebench.run.isolation.sandbox import MIB, Isolation, Job, Limits, Mount
-from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.run.isolation.self_test import WALLS, SelfTest, self_test
-from nodulebench.run.slot import CaseRun, open_slot
+from nodulebench.core.errors import InputError
+from nodulebench.runner.contract.algorithm import read_algorithm, unpacked
+from nodulebench.runner.isolation.bubblewrap import Bubblewrap
+from nodulebench.runner.isolation.cgroups import TREE, make_outer_group, remove_outer_group
+from nodulebench.runner.isolation.choose import choose_isolation
+from nodulebench.runner.isolation.containers import Engine, _call, _seconds, mounted, run_words
+from nodulebench.runner.isolation.docker import Docker, _parts
+from nodulebench.runner.isolation.podman import Podman
+from nodulebench.runner.isolation.sandbox import MIB, Isolation, Job, Limits, Mount
+from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
+from nodulebench.runner.isolation.self_test import WALLS, SelfTest, self_test
+from nodulebench.runner.slot import CaseRun, open_slot
 
 LIMITS = Limits(cpus=1.5, memory_bytes=64 * MIB, pids=24, output_bytes=4 * MIB)
 ENGINES = [
@@ -309,8 +309,8 @@ def test_a_container_that_cannot_be_made_is_not_the_algorithm_s_fault(
 KILLED = """
 import sys, time
 from pathlib import Path
-from nodulebench.run.isolation.choose import ISOLATIONS
-from nodulebench.run.isolation.sandbox import MIB, Job, Limits
+from nodulebench.runner.isolation.choose import ISOLATIONS
+from nodulebench.runner.isolation.sandbox import Job, Limits, MIB
 job = Job(("/bin/sleep", "98765"), (), Limits(1.0, 64 * MIB, 24, MIB), space=Path(sys.argv[2]))
 with ISOLATIONS[sys.argv[1]]().start(job) as running:
     print(running.child, flush=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from builders.algorithms import algorithm_folder, needs_bubblewrap, small_volume
-from nodulebench.run.contract.algorithm import read_algorithm
-from nodulebench.run.isolation.bubblewrap import Bubblewrap
-from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.run.isolation.seccomp import (
+from nodulebench.runner.contract.algorithm import read_algorithm
+from nodulebench.runner.isolation.bubblewrap import Bubblewrap
+from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
+from nodulebench.runner.isolation.seccomp import (
     ALLOW,
     CLONE,
     CLONE3,
@@ -22,7 +22,7 @@ from nodulebench.run.isolation.seccomp import (
     filter_of,
     profile_of,
 )
-from nodulebench.run.slot import CaseRun, open_slot
+from nodulebench.runner.slot import CaseRun, open_slot
 
 HEADERS = {
     "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),

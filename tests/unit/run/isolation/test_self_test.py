@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from builders.algorithms import needs_bubblewrap
-from nodulebench.errors import InputError
-from nodulebench.run.isolation import bubblewrap, cgroups, choose
-from nodulebench.run.isolation.choose import choose_isolation
-from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.run.isolation.self_test import WALLS, SelfTest, self_test
+from nodulebench.core.errors import InputError
+from nodulebench.runner.isolation import bubblewrap, cgroups, choose
+from nodulebench.runner.isolation.choose import choose_isolation
+from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
+from nodulebench.runner.isolation.self_test import WALLS, SelfTest, self_test
 
 pytestmark = needs_bubblewrap
 
@@ -138,10 +138,10 @@ AS_SOMEBODY = """
 import ctypes, os, sys
 ctypes.CDLL(None).prctl(47, 4, 0, 0, 0)  # what reads this program is not handed on
 os.chdir("/")
-from nodulebench.run.isolation.bubblewrap import Bubblewrap
-from nodulebench.run.isolation.sandbox import MIB
-from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.run.isolation.self_test import self_test
+from nodulebench.runner.isolation.bubblewrap import Bubblewrap
+from nodulebench.runner.isolation.sandbox import MIB
+from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
+from nodulebench.runner.isolation.self_test import self_test
 sys.executable, sys.base_prefix = "/usr/bin/python3", "/usr"
 with scratch_folder() as place:
     found = in_own_thread(lambda: self_test(Bubblewrap(), place / "test"))

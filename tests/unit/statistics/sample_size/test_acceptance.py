@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 from nodulebench.statistics.sample_size.acceptance import size_for_acceptance
 
 

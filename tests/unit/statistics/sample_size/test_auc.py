@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nodulebench.errors import InputError
-from nodulebench.statistics.auc import hanley_mcneil_standard_error
+from nodulebench.core.errors import InputError
+from nodulebench.statistics.delong import hanley_mcneil_standard_error
 from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
 
 

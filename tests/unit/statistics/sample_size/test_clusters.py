@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.errors import InputError
-from nodulebench.model.notice import Notice
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
 from nodulebench.statistics.sample_size.clusters import clustering
 
 

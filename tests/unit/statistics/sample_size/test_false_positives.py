@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nodulebench.errors import InputError
-from nodulebench.language import english
-from nodulebench.model.notice import Notice
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
+from nodulebench.i18n.translator import english
 from nodulebench.statistics.sample_size.false_positives import (
     size_for_false_positive_limit,
     size_for_false_positives,

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nodulebench.errors import InputError
-from nodulebench.language import english
+from nodulebench.core.errors import InputError
+from nodulebench.i18n.translator import english
 from nodulebench.statistics.mcnemar import PairedHits, mcnemar_exact
-from nodulebench.statistics.sample_size.paired import size_for_paired_detection
+from nodulebench.statistics.sample_size.comparisons import size_for_paired_detection
 
 
 def test_paired_detection_by_hand() -> None:

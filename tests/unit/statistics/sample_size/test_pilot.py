@@ -7,12 +7,12 @@ from scipy import stats
 
 from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import undefined
-from nodulebench.errors import InputError, UndefinedError
-from nodulebench.language import english
+from nodulebench.core.arrays import BoolArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import InputError, UndefinedError
+from nodulebench.i18n.translator import english
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
-from nodulebench.model.arrays import BoolArray
-from nodulebench.model.cohort import LabelledCohort
 from nodulebench.statistics.sample_size.pilot import size_from_pilot
 
 PATIENTS = 60

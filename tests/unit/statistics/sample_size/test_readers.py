@@ -1,7 +1,7 @@
 import pytest
 from scipy import stats
 
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 from nodulebench.statistics.mrmc import Components
 from nodulebench.statistics.sample_size.readers import reader_study_power, size_for_reader_study
 

@@ -1,9 +1,9 @@
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.language import english
-from nodulebench.statistics.sample_size.plan import Plan
-from nodulebench.statistics.sample_size.sensitivity import size_for_sensitivity
+from nodulebench.core.errors import InputError
+from nodulebench.i18n.translator import english
+from nodulebench.statistics.sample_size.proportions import size_for_sensitivity
+from nodulebench.statistics.sample_size.result import Plan
 
 
 def value_at(plan: Plan, size: int | None) -> float:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from builders.hidden_packages import hide_package
-from nodulebench.errors import InputError
-from nodulebench.storage.keys.person_key import (
+from nodulebench.core.errors import InputError
+from nodulebench.security.keys import (
     PublicKey,
     has_passphrase,
     is_person_key,

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.hidden_packages import hide_package
-from nodulebench.errors import InputError
-from nodulebench.storage.keys.person_key import PrivateKey, new_person_key, read_private_key
-from nodulebench.storage.keys.rooms import (
+from nodulebench.core.errors import InputError
+from nodulebench.security.keys import PrivateKey, new_person_key, read_private_key
+from nodulebench.security.rooms import (
     Holder,
     RoomVault,
     holders_of,

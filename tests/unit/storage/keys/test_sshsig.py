@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from builders.signatures import armored
-from nodulebench.storage.keys.person_key import PrivateKey, new_person_key, read_private_key
-from nodulebench.storage.keys.sshsig import (
+from nodulebench.security.keys import PrivateKey, new_person_key, read_private_key
+from nodulebench.security.sshsig import (
     NAMESPACE,
     PREFIX,
     is_code_of,

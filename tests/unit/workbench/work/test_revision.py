@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from builders.working import BESIDE, PLACE, Person, ball_project, desk_of, people_of
-from nodulebench.annotate.process.rules import LIDC
-from nodulebench.formats.findings_tables import read_findings
-from nodulebench.workflows.annotate.released_batches import export_released
+from nodulebench.annotation.release import export_released
+from nodulebench.annotation.workflow.rules import LIDC
+from nodulebench.io.findings_tables import read_findings
 
 RULES = LIDC.model_copy(update={"readers": 3})
 READERS = ("r1", "r2", "r3")

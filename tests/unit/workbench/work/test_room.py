@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from builders.working import BESIDE, PLACE, Person, ball_project, desk_of, people_of
-from nodulebench.errors import InputError
-from nodulebench.formats import read_reference
-from nodulebench.workbench.work.room import open_work_room
-from nodulebench.workflows.annotate.project_log import audit_project
-from nodulebench.workflows.annotate.released_batches import export_released
+from nodulebench.annotation.project_log import audit_project
+from nodulebench.annotation.release import export_released
+from nodulebench.core.errors import InputError
+from nodulebench.io.formats import read_reference
+from nodulebench.web.viewer.project import open_work_room
 
 EVERYBODY = ("r1", "r2", "r3", "lead2", "judge1")
 

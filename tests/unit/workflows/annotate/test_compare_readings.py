@@ -4,9 +4,9 @@ import pytest
 
 from builders.annotation import small_cases
 from builders.tables import Slice, case, mark, submission
-from nodulebench.errors import InputError, NoduleBenchError
-from nodulebench.formats.marks.nifdc_csv import write_marks
-from nodulebench.workflows.annotate.compare_readings import compare_readings
+from nodulebench.annotation.reader_agreement import compare_readings
+from nodulebench.core.errors import InputError, NoduleBenchError
+from nodulebench.io.marks.nifdc import write_marks
 
 
 def wrote(path: Path, *boxes: Slice, **more: str) -> Path:

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from builders.tables import Slice, case, mark, nodule, reference, submission
-from nodulebench.errors import InputError
-from nodulebench.formats.marks.nifdc_csv import write_marks, write_reference
-from nodulebench.workflows.annotate.exam import ExamRules, exam_files, hold_exam, sheet_text
+from nodulebench.annotation.exam import ExamRules, exam_files, hold_exam, sheet_text
+from nodulebench.core.errors import InputError
+from nodulebench.io.marks.nifdc import write_marks, write_reference
 
 FIVE = ExamRules(sequences=None)
 

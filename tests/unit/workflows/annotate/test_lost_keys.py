@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 
 from builders.annotation_project import SHARED, Panel
-from nodulebench.annotate.process.actions import KEYS, ChangeKey, OpenBatch
-from nodulebench.annotate.process.record import event_of
-from nodulebench.errors import InputError
-from nodulebench.storage.event_log import indexed
-from nodulebench.storage.event_log.seal import PersonSeal
-from nodulebench.storage.keys.person_key import (
+from nodulebench.annotation.project import change_key, hand_in, open_project
+from nodulebench.annotation.project_log import audit_project
+from nodulebench.annotation.workflow.actions import KEYS, ChangeKey, OpenBatch
+from nodulebench.annotation.workflow.record import event_of
+from nodulebench.core.errors import InputError
+from nodulebench.security.event_log import index as indexed
+from nodulebench.security.event_log.signers import PersonSeal
+from nodulebench.security.keys import (
     new_person_key,
     read_private_key,
     read_public_key,
 )
-from nodulebench.workflows.annotate.desk import change_key, hand_in, open_project
-from nodulebench.workflows.annotate.project_log import audit_project
 
 pytest.importorskip("bcrypt")
 

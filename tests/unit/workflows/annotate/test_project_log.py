@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from builders.annotation_project import LONE, SHARED, Panel
-from nodulebench.annotate.process.events import Event, json_digest
-from nodulebench.annotate.process.record import event_of
-from nodulebench.errors import InputError
-from nodulebench.formats.bundle import read_reference
-from nodulebench.storage.digest import bytes_digest
-from nodulebench.storage.event_log import indexed
-from nodulebench.storage.event_log.statements import Anchor, parsed
-from nodulebench.storage.event_log.store import FolderStore, Stored
-from nodulebench.storage.signature import new_key
-from nodulebench.workflows.annotate.desk import step_of
-from nodulebench.workflows.annotate.project_log import anchor_project, audit_project
-from nodulebench.workflows.annotate.released_batches import export_released
+from nodulebench.annotation.project import step_of
+from nodulebench.annotation.project_log import anchor_project, audit_project
+from nodulebench.annotation.release import export_released
+from nodulebench.annotation.workflow.events import Event, json_digest
+from nodulebench.annotation.workflow.record import event_of
+from nodulebench.core.errors import InputError
+from nodulebench.io.bundle import read_reference
+from nodulebench.io.digest import bytes_digest
+from nodulebench.security.event_log import index as indexed
+from nodulebench.security.event_log.statements import Anchor, parsed
+from nodulebench.security.event_log.store import FolderStore, Stored
+from nodulebench.security.signatures import new_key
 
 pytest.importorskip("cryptography")
 
@@ -213,7 +213,7 @@ def test_dates_that_go_backwards_are_told_and_the_log_is_read(tmp_path: Path) ->
 def test_nobody_signs_for_another(tmp_path: Path) -> None:
     panel = Panel(tmp_path, has_keys=True).start("a")
     panel.opens("a")
-    from nodulebench.workflows.annotate.desk import hand_in
+    from nodulebench.annotation.project import hand_in
 
     path = panel.file("r1", {"a": [SHARED, LONE]})
     with pytest.raises(InputError, match="person 'r1': has to sign, and no key was given"):
@@ -222,7 +222,7 @@ def test_nobody_signs_for_another(tmp_path: Path) -> None:
         hand_in(panel.desk("r2"), "b1", "r1", path)
     assert [event.step for event in panel.desk().log.read()] == ["open"]
     plain = Panel(tmp_path / "plain").start("a")
-    from nodulebench.workflows.annotate.desk import open_project
+    from nodulebench.annotation.project import open_project
 
     with pytest.raises(InputError, match="names no keys, so that steps are not signed"):
         open_project(plain.project, tmp_path / "r1")

@@ -8,12 +8,12 @@ import pytest
 
 from builders.annotation import small_cases
 from builders.tables import Slice, case, mark, submission
-from nodulebench.errors import InputError
-from nodulebench.formats.marks.nifdc_csv import write_marks
-from nodulebench.workflows.annotate.desk import Desk, finish_cases, hand_in
-from nodulebench.workflows.annotate.questions import answer, ask, ask_into, unread_cases
-from nodulebench.workflows.annotate.reviewer_draw import open_batch
-from nodulebench.workflows.annotate.start_project import start_project
+from nodulebench.annotation.project import Desk, finish_cases, hand_in
+from nodulebench.annotation.questions import answer, ask, ask_into, unread_cases
+from nodulebench.annotation.reviewers import open_batch
+from nodulebench.annotation.start_project import start_project
+from nodulebench.core.errors import InputError
+from nodulebench.io.marks.nifdc import write_marks
 
 PEOPLE = """
 people = [

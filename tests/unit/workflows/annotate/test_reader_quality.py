@@ -4,10 +4,7 @@ import pytest
 
 from builders.annotation import drawn, reading, small_cases, two_teams
 from builders.tables import Slice, case, mark, submission
-from nodulebench.annotate.process.rules import NIFDC
-from nodulebench.formats.marks.nifdc_csv import write_marks
-from nodulebench.storage.json_text import write_json
-from nodulebench.workflows.annotate.desk import (
+from nodulebench.annotation.project import (
     CASES,
     PROJECT,
     Project,
@@ -15,8 +12,11 @@ from nodulebench.workflows.annotate.desk import (
     hand_in_readings,
     open_project,
 )
-from nodulebench.workflows.annotate.reader_quality import reader_quality
-from nodulebench.workflows.annotate.reviewer_draw import open_batch
+from nodulebench.annotation.reader_quality import reader_quality
+from nodulebench.annotation.reviewers import open_batch
+from nodulebench.annotation.workflow.rules import NIFDC
+from nodulebench.io.json_files import write_json
+from nodulebench.io.marks.nifdc import write_marks
 
 BOX = Slice(3, 50, 50, 8, 8)
 

@@ -11,17 +11,17 @@ from builders.annotation import drawn, reading, two_teams
 from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
 from builders.tables import Slice, case, mark, submission
-from nodulebench.annotate.process.rules import NIFDC
+from nodulebench.annotation.project import Project
+from nodulebench.annotation.readings.reading_warnings import warn_of
+from nodulebench.annotation.workflow.rules import NIFDC
 from nodulebench.cli import main
-from nodulebench.errors import InputError
-from nodulebench.formats.images.metaimage import write_volume
-from nodulebench.formats.marks.nifdc_csv import write_marks
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES
+from nodulebench.i18n.translator import english
 from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.language import english
-from nodulebench.model.tables import CASES
-from nodulebench.storage.json_text import write_json
-from nodulebench.workflows.annotate.desk import Project
-from nodulebench.workflows.annotate.reading_warnings import warn_of
+from nodulebench.io.images.metaimage import write_volume
+from nodulebench.io.json_files import write_json
+from nodulebench.io.marks.nifdc import write_marks
 
 ANNOTATIONS = TEST_DATA / "luna16" / "annotations.csv"
 SPACING, SIZE = 3.0, (96, 80, 40)

@@ -7,11 +7,11 @@ import pytest
 
 from builders.annotation_project import LONE, SHARED, Panel
 from builders.tables import Slice
+from nodulebench.annotation.project import correct_outline
+from nodulebench.annotation.release import export_released
 from nodulebench.cli import main
-from nodulebench.errors import InputError
-from nodulebench.formats import read_reference
-from nodulebench.workflows.annotate.desk import correct_outline
-from nodulebench.workflows.annotate.released_batches import export_released
+from nodulebench.core.errors import InputError
+from nodulebench.io.formats import read_reference
 
 KEY = ("a", "candidate-1")
 

@@ -13,32 +13,32 @@ import pytest
 
 from builders.annotation import small_cases, two_teams
 from builders.annotation_project import SHARED, Panel
-from nodulebench.annotate.people import Person, Roster, Team
-from nodulebench.annotate.process.actions import (
+from nodulebench.annotation.people import Person, Roster, Team
+from nodulebench.annotation.project import CASES, PROJECT, Project, change_key, step_of
+from nodulebench.annotation.project_log import audit_project
+from nodulebench.annotation.readings.reading import readings_of
+from nodulebench.annotation.reviewers import (
+    draw_anew,
+    draw_reviewer,
+    open_batch,
+    promise_file,
+)
+from nodulebench.annotation.teams import new_seed, promise_of, random_reviewer
+from nodulebench.annotation.workflow.actions import (
     CheckBatch,
     DrawReviewer,
     OpenBatch,
     Several,
     SubmitReading,
 )
-from nodulebench.annotate.process.record import event_of
-from nodulebench.annotate.process.rules import NIFDC
-from nodulebench.annotate.readings.reading import readings_of
-from nodulebench.annotate.teams import new_seed, promise_of, random_reviewer
-from nodulebench.errors import InputError
-from nodulebench.formats import read_submission
-from nodulebench.storage.event_log.seal import PersonSeal
-from nodulebench.storage.json_text import write_json
-from nodulebench.storage.keys.age_file import decrypted_by
-from nodulebench.storage.keys.person_key import new_person_key, read_private_key
-from nodulebench.workflows.annotate.desk import CASES, PROJECT, Project, change_key, step_of
-from nodulebench.workflows.annotate.project_log import audit_project
-from nodulebench.workflows.annotate.reviewer_draw import (
-    draw_anew,
-    draw_reviewer,
-    open_batch,
-    promise_file,
-)
+from nodulebench.annotation.workflow.record import event_of
+from nodulebench.annotation.workflow.rules import NIFDC
+from nodulebench.core.errors import InputError
+from nodulebench.io.formats import read_submission
+from nodulebench.io.json_files import write_json
+from nodulebench.security.age_file import decrypted_by
+from nodulebench.security.event_log.signers import PersonSeal
+from nodulebench.security.keys import new_person_key, read_private_key
 
 FRIEND = "lead3"
 DEPUTY = "deputy"

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from builders.annotation import small_cases
-from nodulebench.errors import InputError
-from nodulebench.storage.json_text import write_json
-from nodulebench.workflows.annotate.start_project import start_project
+from nodulebench.annotation.start_project import start_project
+from nodulebench.core.errors import InputError
+from nodulebench.io.json_files import write_json
 
 PEOPLE = {
     **{f"r{number}": ("resident", 6, "junior") for number in range(1, 8)},

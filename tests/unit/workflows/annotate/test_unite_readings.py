@@ -2,13 +2,13 @@ import polars as pl
 import pytest
 
 from builders.annotation import drawn, reading, small_cases
-from nodulebench.annotate.readings.consistency import check_consistency
-from nodulebench.annotate.readings.findings import findings_of
-from nodulebench.annotate.readings.reading import DrawnFinding
-from nodulebench.errors import InputError
+from nodulebench.annotation.readings.consistency import check_consistency
+from nodulebench.annotation.readings.findings import findings_of
+from nodulebench.annotation.readings.reading import DrawnFinding
+from nodulebench.annotation.unite_readings import accept_all, unite
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.outlines import area_mm2, read_outline
 from nodulebench.reference.build import build_reference
-from nodulebench.workflows.annotate.unite_readings import accept_all, unite
 
 CASES = small_cases("a")
 

@@ -7,9 +7,9 @@ import pytest
 
 from builders.sealed import make_desk
 from nodulebench.cli import main
-from nodulebench.storage import vault
-from nodulebench.workflows.custody import sealed_set
-from nodulebench.workflows.custody.life import examined
+from nodulebench.custody import sealed_set
+from nodulebench.custody import state as examined
+from nodulebench.security import vault
 
 HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
-from nodulebench.language import english
-from nodulebench.workflows.check.scores import score_notices
+from nodulebench.evaluation.check.scores import score_notices
+from nodulebench.i18n.translator import english
 
 
 def found(hit: float | None, other: float | None, count: int = 10) -> tuple:

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.statistics.auc import compare_auc
-from nodulebench.workflows.compare.areas import delong_test
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.evaluation.comparison.areas import delong_test
+from nodulebench.statistics.delong import compare_auc
 
 TRUTH = (0.0, 0.0, 0.0, 1.0, 1.0, 1.0)
 

@@ -7,19 +7,19 @@ from hypothesis import strategies as st
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
 from builders.tables import case, cohort, false_mark, mark, nodule, protocol
-from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.language import english
-from nodulebench.match import label_marks, targets
-from nodulebench.model.cohort import LabelledCohort, labelled_cohort
-from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
-from nodulebench.statistics.multiplicity import benjamini_hochberg, bonferroni, holm
-from nodulebench.statistics.resample import Bootstrap
-from nodulebench.workflows.compare.compare import (
+from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.errors import InputError, UnknownNameError
+from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
+from nodulebench.evaluation.comparison.compare import (
     AlgorithmComparison,
     ComparisonChoice,
     FigureDifference,
     compare_algorithms,
 )
+from nodulebench.i18n.translator import english
+from nodulebench.matching import label_marks, targets
+from nodulebench.statistics.bootstrap import Bootstrap
+from nodulebench.statistics.multiplicity import benjamini_hochberg, bonferroni, holm
 
 RATES = {"interval": IntervalChoice(bootstraps=200)}
 RULES = ("center_hit", "center_distance", "area_overlap")

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
-from nodulebench.errors import InputError
-from nodulebench.language import english
-from nodulebench.model.results import Evaluation
-from nodulebench.protocols import load_protocol
-from nodulebench.workflows.compare.compare import ComparisonChoice, compare_algorithms
-from nodulebench.workflows.compare.files import comparison_document, recompute_comparisons
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import with_options
-from nodulebench.workflows.evaluate.recompute import Evaluated, evaluated_of
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.results import Evaluation
+from nodulebench.evaluation.comparison.compare import ComparisonChoice, compare_algorithms
+from nodulebench.evaluation.comparison.service import comparison_document, recompute_comparisons
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.recompute import Evaluated, evaluated_of
+from nodulebench.evaluation.service import with_options
+from nodulebench.i18n.translator import english
 
 FOUR = ("solid", "part_solid", "pure_ground_glass", "calcified")
 USES = {
@@ -94,7 +94,7 @@ def test_a_comparison_is_recomputed_as_it_was_made(evaluated: Evaluated) -> None
 
 
 def test_use_stands_in_the_manifest(tmp_path: Path) -> None:
-    from nodulebench.formats.marks.submission_folder import read_marks, write_marks
+    from nodulebench.io.marks.submission_folder import read_marks, write_marks
 
     reference = made_up_reference(5, 10, seed=5)
     said = made_up_submission(reference, Skill("x", 0.6, 0.4, 1.0, 3.0), 3)

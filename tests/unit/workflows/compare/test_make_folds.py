@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from builders.commands import run
 from builders.tables import case, nodule, reference
-from nodulebench.errors import InputError
-from nodulebench.formats.marks.luna16_csv import write_reference
-from nodulebench.workflows.compare.check_folds import fold_problems, fold_sizes
-from nodulebench.workflows.compare.make_folds import drawn_folds
+from nodulebench.core.errors import InputError
+from nodulebench.evaluation.comparison.folds import fold_problems, fold_sizes
+from nodulebench.evaluation.comparison.make_folds import drawn_folds
+from nodulebench.io.marks.luna16 import write_reference
 
 
 def a_set(*patients):

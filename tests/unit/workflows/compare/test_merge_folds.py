@@ -2,9 +2,9 @@ import polars as pl
 import pytest
 
 from builders.commands import run
-from nodulebench.errors import InputError
-from nodulebench.formats import read_submission
-from nodulebench.workflows.compare.merge_folds import merge_folds
+from nodulebench.core.errors import InputError
+from nodulebench.evaluation.comparison.merge_folds import merge_folds
+from nodulebench.io.formats import read_submission
 
 HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"
 

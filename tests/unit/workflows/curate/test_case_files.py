@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.storage.json_text import write_json
-from nodulebench.workflows.curate.case_files import (
+from nodulebench.core.errors import InputError
+from nodulebench.curation.case_files import (
     export_cases,
     read_case_files,
 )
+from nodulebench.io.json_files import write_json
 
 
 def curated(tmp_path: Path, rows: str, **summary: str) -> Path:

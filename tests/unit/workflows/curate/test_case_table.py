@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.curate.examine.admission import Examined
-from nodulebench.curate.examine.limits import Limits
-from nodulebench.workflows.curate import case_table
-from nodulebench.workflows.curate.case_table import cases_table
-from nodulebench.workflows.curate.curate import Curation
-from nodulebench.workflows.curate.files import summary
+from nodulebench.curation import cases as case_table
+from nodulebench.curation.admission.examine import Examined
+from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.cases import cases_table
+from nodulebench.curation.curate import Curation
+from nodulebench.curation.service import summary
 
 
 def scan(uid: str, **facts: object) -> Examined:

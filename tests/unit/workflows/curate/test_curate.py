@@ -14,23 +14,23 @@ import polars as pl
 import pydicom
 import pytest
 
-from nodulebench.curate.composition.vendors import vendor_of
-from nodulebench.curate.examine.limits import Limits
-from nodulebench.curate.known.duplicates import Fingerprint, KnownSet
-from nodulebench.errors import InputError
-from nodulebench.formats.dicom.header import SeriesHeader
-from nodulebench.formats.dicom.series import group_series
-from nodulebench.formats.dicom.slices import read_slices
-from nodulebench.formats.dicom.volume import write_volume
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES
+from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.composition.vendors import vendor_of
+from nodulebench.curation.curate import curate
+from nodulebench.curation.duplicates import Fingerprint, KnownSet
+from nodulebench.curation.journal import JOURNAL, open_journal, series_key
+from nodulebench.curation.page import curation_page
+from nodulebench.curation.service import exclusions_table, write_curation
+from nodulebench.i18n.en.curated import TEXTS
+from nodulebench.i18n.translator import language
 from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.language import language
-from nodulebench.language.en.curated import TEXTS
-from nodulebench.model.tables import CASES
+from nodulebench.io.dicom.header import SeriesHeader
+from nodulebench.io.dicom.series import group_series
+from nodulebench.io.dicom.slices import read_slices
+from nodulebench.io.dicom.volumes import write_volume
 from nodulebench.phantom.test_set import make_cases
-from nodulebench.workflows.curate.curate import curate
-from nodulebench.workflows.curate.files import exclusions_table, write_curation
-from nodulebench.workflows.curate.journal import JOURNAL, open_journal, series_key
-from nodulebench.workflows.curate.page import curation_page
 
 pytestmark = pytest.mark.slow
 
@@ -180,7 +180,7 @@ def test_a_check_of_another_package_excludes_and_is_not_passed_over_by_the_journ
     points = "[nodulebench.admission_checks]\nnever = strict_checks:never\n"
     (about / "entry_points.txt").write_text(points)
     (package / "strict_checks.py").write_text(
-        "from nodulebench.curate.examine.reason import Reason\n"
+        "from nodulebench.curation.admission.reasons import Reason\n"
         "def never(subject):\n"
         "    '''No series is good enough.'''\n"
         "    return Reason('is not good enough')\n"
@@ -188,8 +188,8 @@ def test_a_check_of_another_package_excludes_and_is_not_passed_over_by_the_journ
     again = shutil.copytree(out, tmp_path / "again")
     program = (
         "from pathlib import Path\n"
-        "from nodulebench.curate.examine.limits import Limits\n"
-        "from nodulebench.workflows.curate.curate import curate\n"
+        "from nodulebench.curation.admission.limits import Limits\n"
+        "from nodulebench.curation.curate import curate\n"
         "if __name__ == '__main__':\n"
         f"    made = curate(Path({str(archive)!r}), Path({str(again)!r}),\n"
         "        limits=Limits(smallest_matrix=64))\n"
@@ -358,10 +358,10 @@ import os
 import signal
 import sys
 from pathlib import Path
-from nodulebench.curate.examine.limits import Limits
-from nodulebench.workflows.curate import curate as stage
-from nodulebench.workflows.curate.files import write_curation
-from nodulebench.workflows.curate.journal import Journal
+from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation import curate as stage
+from nodulebench.curation.service import write_curation
+from nodulebench.curation.journal import Journal
 
 
 def die(*_):

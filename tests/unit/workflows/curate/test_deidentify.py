@@ -14,20 +14,20 @@ import pytest
 from builders.identified_slice import PATIENT, ROOT, identified_slice, write_slice
 from builders.worker_tasks import behave
 from conftest import TEST_DATA
-from nodulebench.errors import InputError
-from nodulebench.language import english
-from nodulebench.model.engine import HERE, Engine, Lost
-from nodulebench.model.notice import Notice
-from nodulebench.run.engines.local import LocalEngine
-from nodulebench.storage.vault import Secret
-from nodulebench.workflows.curate import deidentify as deidentify_files
-from nodulebench.workflows.curate.deidentify import (
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import HERE, Engine, Lost
+from nodulebench.core.executors.local import LocalEngine
+from nodulebench.core.notices import Notice
+from nodulebench.curation.deidentify import service as deidentify_files
+from nodulebench.curation.deidentify.key_table import read_key_table
+from nodulebench.curation.deidentify.service import (
     DeidentifyReport,
     Left,
     check_folder,
     deidentify_folder,
 )
-from nodulebench.workflows.curate.key_table import read_key_table
+from nodulebench.i18n.translator import english
+from nodulebench.security.vault import Secret
 
 pytest.importorskip("cryptography")
 SECRET = Secret("key file", bytes(range(32)))

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from builders.identified_slice import PATIENT, identified_slice, write_slice
-from nodulebench.errors import InputError
-from nodulebench.storage.durable import LEFTOVER
-from nodulebench.storage.vault import Secret
-from nodulebench.workflows.curate.deidentify import deidentify_folder
-from nodulebench.workflows.curate.key_table import open_key_table, read_key_table
+from nodulebench.core.errors import InputError
+from nodulebench.curation.deidentify.key_table import open_key_table, read_key_table
+from nodulebench.curation.deidentify.service import deidentify_folder
+from nodulebench.io.durable import LEFTOVER
+from nodulebench.security.vault import Secret
 
 pytest.importorskip("cryptography")
 SECRET = Secret("key file", bytes(range(32)))

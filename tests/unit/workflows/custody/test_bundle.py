@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 from builders.sealed import SECRET, Desk, make_desk
-from nodulebench.errors import InputError
-from nodulebench.formats import read_reference
-from nodulebench.storage.bag import tag_files
-from nodulebench.workflows.curate.draw import draw_files
-from nodulebench.workflows.custody.bundle import image_problems, write_bundle
-from nodulebench.workflows.custody.seal import seal_bundle
-from nodulebench.workflows.custody.sealed_set import open_sealed
-from nodulebench.workflows.verify.verify import verify_folder
+from nodulebench.core.errors import InputError
+from nodulebench.curation.composition.draw import draw_files
+from nodulebench.custody.bundle import image_problems, write_bundle
+from nodulebench.custody.seal import seal_bundle
+from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.evaluation.verify.verify import verify_folder
+from nodulebench.io.bag import tag_files
+from nodulebench.io.formats import read_reference
 
 
 @pytest.fixture

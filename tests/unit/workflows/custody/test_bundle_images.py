@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from builders.dicom import write_series
-from nodulebench.errors import InputError
-from nodulebench.workflows.custody.bundle_images import images_in
+from nodulebench.core.errors import InputError
+from nodulebench.custody.bundle_images import images_in
 
 pytest.importorskip("pydicom")
 

@@ -7,13 +7,13 @@ import pytest
 
 from builders.killing import Killed, killed_at
 from builders.sealed import SECRET, Desk, make_desk
+from nodulebench.core.errors import InputError
+from nodulebench.custody.audit_log import read_audit
 from nodulebench.custody.budget import looks_of
+from nodulebench.custody.evaluate import LookOrder
+from nodulebench.custody.evaluate_roster import RosterLook, evaluate_roster
 from nodulebench.custody.roster import read_roster
-from nodulebench.errors import InputError
-from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.custody.evaluate_roster import RosterLook, evaluate_roster
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.custody.verify import verify_sealed
 
 pytest.importorskip("cryptography")
 ROWS = (

@@ -8,13 +8,13 @@ import pytest
 
 from builders.sealed import POLICY, SECRET, Desk, make_desk
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.language import english
-from nodulebench.workflows.custody import evaluate_sealed as module
-from nodulebench.workflows.custody.audit_log import read_audit, write_anchor
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
-from nodulebench.workflows.custody.unseal import export_reference, open_result
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.core.errors import InputError
+from nodulebench.custody import evaluate as module
+from nodulebench.custody.audit_log import read_audit, write_anchor
+from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.unseal import export_reference, open_result
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.i18n.translator import english
 
 pytest.importorskip("cryptography")
 CRITERIA = 'name = "accept"\n[[criteria]]\nfigure = "recall"\nrule = "luna16"\n'
@@ -194,7 +194,7 @@ def test_the_feedback_comes_with_an_anchor_of_the_log(desk: Desk) -> None:
 def test_writers_at_the_same_time_lose_nothing(desk: Desk) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    from nodulebench.workflows.custody.sealed_set import open_sealed
+    from nodulebench.custody.sealed_set import open_sealed
 
     opened = open_sealed(desk.sealed, SECRET, "Bo", "evaluate")
 
@@ -232,7 +232,7 @@ def test_a_tampered_set_is_not_evaluated_on(desk: Desk) -> None:
 
 
 def verdict_desk(folder: Path, limit: float) -> tuple[Desk, Path]:
-    from nodulebench.workflows.plan.freeze import freeze_files
+    from nodulebench.evaluation.plans.freeze import freeze_files
 
     head, _, _ = POLICY.partition("[reuse]")
     desk = make_desk(folder, head + "[reuse]\nlooks_per_developer = 3\n")

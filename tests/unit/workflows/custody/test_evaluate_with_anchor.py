@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import SECRET, Desk, make_desk
-from nodulebench.errors import InputError
-from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
+from nodulebench.core.errors import InputError
+from nodulebench.custody.audit_log import read_audit
+from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
 
 pytest.importorskip("cryptography")
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from builders.sealed import POLICY, SECRET, Desk, make_desk
-from nodulebench.errors import InputError
-from nodulebench.model.plan import Criterion, TestPlan
-from nodulebench.protocols import load_protocol
-from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
-from nodulebench.workflows.plan.freeze import freeze_files, read_plan, write_plan
+from nodulebench.core.errors import InputError
+from nodulebench.core.plans import Criterion, TestPlan
+from nodulebench.core.protocols import load_protocol
+from nodulebench.custody.audit_log import read_audit
+from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.evaluation.plans.freeze import freeze_files, read_plan, write_plan
 
 pytest.importorskip("cryptography")
 NODULES = 28

@@ -10,9 +10,9 @@ import pytest
 
 from builders.sealed import HEADER, SECRET, Desk, make_desk
 from nodulebench.cli import main
-from nodulebench.workflows.custody import received as module
-from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.custody import submissions as module
+from nodulebench.custody.audit_log import read_audit
+from nodulebench.custody.verify import verify_sealed
 
 pytest.importorskip("cryptography")
 Captured = pytest.CaptureFixture[str]

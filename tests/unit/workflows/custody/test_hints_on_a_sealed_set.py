@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 
 from builders.sealed import HEADER, POLICY, SECRET, Desk, make_desk
-from nodulebench.errors import InputError
-from nodulebench.formats.bundle import read_reference, write_reference
-from nodulebench.language.audience import FOR_DEVELOPERS
-from nodulebench.model.tables import CASES
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
-from nodulebench.workflows.custody.unseal import open_result
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES
+from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.unseal import open_result
+from nodulebench.io.bundle import read_reference, write_reference
+from nodulebench.report.disclosure import FOR_DEVELOPERS
 
 pytest.importorskip("cryptography")
 CASE_COUNT = 12

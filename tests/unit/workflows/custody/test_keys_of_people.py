@@ -14,22 +14,22 @@ from builders.hidden_packages import hide_package
 from builders.keyed import KeyedDesk, make_keyed_desk, new_person
 from builders.sealed import SECRET
 from builders.signatures import armored
+from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import STEPS, Event, log_of, next_event
+from nodulebench.custody.audit_log import read_audit, write_anchor
+from nodulebench.custody.evaluate import evaluate_sealed
 from nodulebench.custody.layout import room_of
 from nodulebench.custody.people import STEP_NEEDS, PolicySeal
 from nodulebench.custody.policy import parse_policy
-from nodulebench.errors import InputError
-from nodulebench.storage.digest import file_digest
-from nodulebench.storage.keys.rooms import Holder, new_rooms, open_rooms, wrapped_rooms
-from nodulebench.storage.keys.sshsig import signature_code
-from nodulebench.storage.manifest import Manifest, read_manifest
-from nodulebench.storage.signature import sign_manifest
-from nodulebench.workflows.custody.audit_log import read_audit, write_anchor
-from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
-from nodulebench.workflows.custody.seal import seal_bundle
-from nodulebench.workflows.custody.sealed_set import open_sealed
-from nodulebench.workflows.custody.unseal import export_reference, open_result
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.custody.seal import seal_bundle
+from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.unseal import export_reference, open_result
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.io.digest import file_digest
+from nodulebench.io.manifests import Manifest, read_manifest
+from nodulebench.security.rooms import Holder, new_rooms, open_rooms, wrapped_rooms
+from nodulebench.security.signatures import sign_manifest
+from nodulebench.security.sshsig import signature_code
 
 pytest.importorskip("pyrage")
 

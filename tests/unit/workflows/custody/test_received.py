@@ -16,19 +16,19 @@ from builders import tables
 from builders.dicom import marks_on, write_series
 from builders.reports import written
 from builders.sealed import HEADER, SECRET, Desk, make_desk
-from nodulebench.errors import InputError
-from nodulebench.formats import read_cases
-from nodulebench.model.tables import CASES, MARK_SLICES, RUNS
-from nodulebench.workflows.custody import evaluate_sealed as module
-from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
-from nodulebench.workflows.custody.received import (
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES, MARK_SLICES, RUNS
+from nodulebench.custody import evaluate as module
+from nodulebench.custody.audit_log import read_audit
+from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.submissions import (
     held_copy,
     read_alone,
     read_with,
     submission_digest,
     without_withdrawn,
 )
+from nodulebench.io.formats import read_cases
 
 pytest.importorskip("cryptography")
 GRID = {

@@ -16,13 +16,13 @@ import pytest
 from builders.places import ROOT
 from builders.sealed import POLICY, SECRET, Desk, make_desk
 from conftest import TEST_DATA
-from nodulebench.errors import InputError
-from nodulebench.formats.bundle import read_reference, write_reference
-from nodulebench.storage.vault import Secret
-from nodulebench.workflows.custody.bundle import write_bundle
-from nodulebench.workflows.custody.seal import SealOrder, seal_bundle
-from nodulebench.workflows.custody.sealed_set import open_sealed
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.core.errors import InputError
+from nodulebench.custody.bundle import write_bundle
+from nodulebench.custody.seal import SealOrder, seal_bundle
+from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.io.bundle import read_reference, write_reference
+from nodulebench.security.vault import Secret
 
 pytest.importorskip("cryptography")
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

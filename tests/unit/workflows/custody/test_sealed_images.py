@@ -9,15 +9,15 @@ import pytest
 
 from builders.keyed import KeyedDesk, make_keyed_desk
 from builders.sealed import SECRET, make_desk
-from nodulebench.errors import InputError
-from nodulebench.run.engines.local import LocalEngine
-from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.custody.seal import seal_bundle
-from nodulebench.workflows.custody.sealed_images import has_encrypted_images, sealed_images
-from nodulebench.workflows.custody.unseal import export_reference
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
-from nodulebench.workflows.detect.detect import detect_set
-from nodulebench.workflows.detect.system import System
+from nodulebench.core.errors import InputError
+from nodulebench.core.executors.local import LocalEngine
+from nodulebench.custody.audit_log import read_audit
+from nodulebench.custody.seal import seal_bundle
+from nodulebench.custody.sealed_images import has_encrypted_images, sealed_images
+from nodulebench.custody.unseal import export_reference
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.detection.detect import detect_set
+from nodulebench.detection.systems import System
 
 pytest.importorskip("pyrage")
 

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 from builders.sealed import HEADER, POLICY, SECRET, Desk, make_desk
-from nodulebench.errors import InputError
-from nodulebench.formats.bundle import read_reference, write_reference
-from nodulebench.model.tables import NODULES
-from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
-from nodulebench.workflows.plan.freeze import freeze_files
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import NODULES
+from nodulebench.custody.audit_log import read_audit
+from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.evaluation.plans.freeze import freeze_files
+from nodulebench.io.bundle import read_reference, write_reference
 
 pytest.importorskip("cryptography")
 PEOPLE = POLICY.partition("[reuse]")[0]

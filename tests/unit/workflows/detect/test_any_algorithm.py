@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from builders.algorithms import CALLS, MARKS, algorithm_folder, needs_bubblewrap, small_volume
-from nodulebench.errors import InputError
-from nodulebench.run import desk
-from nodulebench.run.contract.algorithm import Algorithm
-from nodulebench.workflows.detect.any_algorithm import open_algorithm
+from nodulebench.core.errors import InputError
+from nodulebench.runner import desk
+from nodulebench.runner.any_algorithm import open_algorithm
+from nodulebench.runner.contract.algorithm import Algorithm
 
 pytestmark = needs_bubblewrap
 

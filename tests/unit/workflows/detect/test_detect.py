@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from nodulebench.model.engine import Lost, Terms
-from nodulebench.run.engines.local import LocalEngine
-from nodulebench.workflows.detect import detect
-from nodulebench.workflows.detect.system import System
-from nodulebench.workflows.detect.trained.learnt import LUNA16, Learnt
+from nodulebench.core.executor import Lost, Terms
+from nodulebench.core.executors.local import LocalEngine
+from nodulebench.detection import detect
+from nodulebench.detection.learnt import LUNA16, Learnt
+from nodulebench.detection.systems import System
 
 
 def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_failed(

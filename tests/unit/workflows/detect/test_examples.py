@@ -11,13 +11,13 @@ pytestmark = pytest.mark.slow
 
 from builders.blocks import PLACE, block_voxels, write_blocks
 from builders.commands import run
-from nodulebench.algorithms.networks.examples import read_examples
-from nodulebench.algorithms.unseen import series_digest
-from nodulebench.errors import InputError
-from nodulebench.formats.images import metaimage
-from nodulebench.formats.marks.luna16_csv import read_reference
+from nodulebench.core.errors import InputError
+from nodulebench.detection.examples import block_examples, scan_examples
+from nodulebench.detection.held_out import series_digest
+from nodulebench.detection.networks.examples import read_examples
 from nodulebench.imaging.volume import make_volume
-from nodulebench.workflows.detect.examples import block_examples, scan_examples
+from nodulebench.io.images import metaimage
+from nodulebench.io.marks.luna16 import read_reference
 
 
 @pytest.fixture(scope="module")

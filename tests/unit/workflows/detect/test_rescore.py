@@ -7,19 +7,19 @@ pytestmark = pytest.mark.slow
 
 
 from builders.commands import run
-from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks.card import Card
-from nodulebench.algorithms.networks.weights import read_weights, write_weights
-from nodulebench.algorithms.unseen import digests_by_fold, series_digest
-from nodulebench.errors import InputError
-from nodulebench.formats import read_submission
-from nodulebench.formats.dicom import volume as dicom_volume
-from nodulebench.formats.dicom.header import SeriesHeader, uid_from
-from nodulebench.formats.images import metaimage, nifti
+from nodulebench.core.errors import InputError
+from nodulebench.detection.catalogue import parts_of
+from nodulebench.detection.held_out import digests_by_fold, series_digest
+from nodulebench.detection.network_scores import Jury, averaged, read_jury
+from nodulebench.detection.networks import NETWORKS
+from nodulebench.detection.networks.cards import Card
+from nodulebench.detection.networks.weights import read_weights, write_weights
+from nodulebench.detection.systems import system_names
 from nodulebench.imaging.volume import make_volume
-from nodulebench.workflows.detect.known import parts_of
-from nodulebench.workflows.detect.network_judge import Jury, averaged, read_jury
-from nodulebench.workflows.detect.system import system_names
+from nodulebench.io.dicom import volumes as dicom_volume
+from nodulebench.io.dicom.header import SeriesHeader, uid_from
+from nodulebench.io.formats import read_submission
+from nodulebench.io.images import metaimage, nifti
 
 PLACES = ((12.0, 10.0, 8.0), (20.5, 15.0, 9.0))
 SERIES = digests_by_fold((series_digest(f"scan-{fold}"), fold) for fold in range(3))

@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from builders import made_up_chest as algorithms
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import make_volume
-from nodulebench.workflows.detect.robustness import TESTS, check_robustness, write_outcomes
-from nodulebench.workflows.detect.robustness_bench import RobustnessChoice
+from nodulebench.runner.robustness.robustness_bench import RobustnessChoice
+from nodulebench.runner.robustness.service import TESTS, check_robustness, write_outcomes
 
 CHOICE = RobustnessChoice(diameters_mm=(6.0, 6.0, 12.0), tolerance_mm=2.0)
 

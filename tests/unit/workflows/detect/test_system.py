@@ -7,22 +7,27 @@ import pytest
 torch = pytest.importorskip("torch", reason="the extra 'networks' is not installed")
 pytestmark = pytest.mark.slow
 
-from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.chest import Chest, see_chest
-from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.weight_files import classifier_of
-from nodulebench.algorithms.classify.weight_files import (
+from nodulebench.core.errors import InputError, UnknownNameError
+from nodulebench.detection import systems as system_module
+from nodulebench.detection import trained_classifiers as classifiers
+from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.weights import classifier_of
+from nodulebench.detection.classifiers.weights import (
     write_weights as write_classifier,
 )
-from nodulebench.algorithms.networks import FINDERS, NETWORKS
-from nodulebench.algorithms.networks.card import Card
-from nodulebench.algorithms.networks.weights import write_weights
-from nodulebench.algorithms.unseen import Fold, series_digest
-from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.imaging.lungs.segment import Lungs
-from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.workflows.detect import system as system_module
-from nodulebench.workflows.detect.system import (
+from nodulebench.detection.held_out import Fold, series_digest
+from nodulebench.detection.learnt import (
+    LUNA16,
+    Learnt,
+    learnt_by,
+    refuse_fold,
+)
+from nodulebench.detection.networks import FINDERS, NETWORKS
+from nodulebench.detection.networks.cards import Card
+from nodulebench.detection.networks.weights import write_weights
+from nodulebench.detection.scan import Chest, see_chest
+from nodulebench.detection.systems import (
     NOT_PROPOSED,
     System,
     agreed,
@@ -32,13 +37,8 @@ from nodulebench.workflows.detect.system import (
     system_names,
     with_places_of,
 )
-from nodulebench.workflows.detect.trained import classifiers
-from nodulebench.workflows.detect.trained.learnt import (
-    LUNA16,
-    Learnt,
-    learnt_by,
-    refuse_fold,
-)
+from nodulebench.imaging.lungs.segmentation import Lungs
+from nodulebench.imaging.volume import Volume, make_volume
 
 BALL_MM = np.array([31.0, 27.0, 24.0])
 

@@ -3,16 +3,13 @@ import polars as pl
 import pytest
 
 from builders.blocks import block_voxels, write_blocks
-from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.training import Examples
-from nodulebench.algorithms.classify.weight_files import read_weights
 from nodulebench.cli import main
-from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.formats.images import metaimage
-from nodulebench.formats.marks.luna16_csv import read_reference
-from nodulebench.imaging.volume import make_volume
-from nodulebench.workflows.detect import train as train_module
-from nodulebench.workflows.detect.train import (
+from nodulebench.core.errors import InputError, UnknownNameError
+from nodulebench.detection import train_classifier as train_module
+from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.training import Examples
+from nodulebench.detection.classifiers.weights import read_weights
+from nodulebench.detection.train_classifier import (
     block_lessons,
     collect_examples,
     hits,
@@ -21,6 +18,9 @@ from nodulebench.workflows.detect.train import (
     train_classifier,
     train_on,
 )
+from nodulebench.imaging.volume import make_volume
+from nodulebench.io.images import metaimage
+from nodulebench.io.marks.luna16 import read_reference
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ pytestmark = pytest.mark.slow
 
 
 from builders.commands import run
-from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks.examples import make_examples, read_examples, write_examples
-from nodulebench.algorithms.networks.patches import scans_of
-from nodulebench.algorithms.networks.weights import read_card
 from nodulebench.cli.train import _duration
-from nodulebench.errors import InputError
-from nodulebench.workflows.detect.train_network import (
+from nodulebench.core.errors import InputError
+from nodulebench.detection.networks import NETWORKS
+from nodulebench.detection.networks.examples import make_examples, read_examples, write_examples
+from nodulebench.detection.networks.patches import scans_of
+from nodulebench.detection.networks.weights import read_card
+from nodulebench.detection.train_network import (
     Wanted,
     prepare_training,
     recipe_of,

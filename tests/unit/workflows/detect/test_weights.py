@@ -11,11 +11,11 @@ pytestmark = pytest.mark.slow
 from safetensors.torch import save_file
 
 from builders.commands import run
-from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks.card import Card, recipe_facts
-from nodulebench.algorithms.networks.weights import read_card, write_weights
-from nodulebench.errors import InputError
-from nodulebench.workflows.detect.trained.given import given_weights
+from nodulebench.core.errors import InputError
+from nodulebench.detection.given import given_weights
+from nodulebench.detection.networks import NETWORKS
+from nodulebench.detection.networks.cards import Card, recipe_facts
+from nodulebench.detection.networks.weights import read_card, write_weights
 
 SERIES = {0: ("aa", "bb"), 1: ("cc",), 2: ("dd",), -1: ("ee",)}
 

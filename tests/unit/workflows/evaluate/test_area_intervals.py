@@ -5,10 +5,10 @@ import pytest
 
 from builders.random_cohorts import random_cases
 from builders.tables import case, cohort, false_mark, mark, nodule
+from nodulebench.core.protocol import IntervalChoice
+from nodulebench.evaluation.estimates import area_intervals
 from nodulebench.metrics.roc import benign_and_malignant
-from nodulebench.model.protocol import IntervalChoice
-from nodulebench.statistics.auc import auc_estimate
-from nodulebench.workflows.evaluate.estimate import area_intervals
+from nodulebench.statistics.delong import auc_estimate
 
 ASKED = IntervalChoice(others=("delong",))
 

@@ -9,26 +9,26 @@ import pytest
 from builders.made_up import write_made_up_result
 from builders.random_cohorts import random_cases
 from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
-from nodulebench.errors import InputError
-from nodulebench.match import label_marks, targets
+from nodulebench.core.cohort import labelled_cohort
+from nodulebench.core.errors import InputError
+from nodulebench.core.labels import LABEL_NAMES
+from nodulebench.core.plans import AcceptanceCriteria, Criterion
+from nodulebench.core.protocol import SizeLimit
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.results import Estimate, OperatingPoint
+from nodulebench.evaluation.comparison.compare import ComparisonChoice
+from nodulebench.evaluation.comparison.service import compare_folder
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.parameter_sweep import sweep_folder
+from nodulebench.evaluation.plans.freeze import freeze_plan, write_plan
+from nodulebench.evaluation.recompute import load_evaluated
+from nodulebench.evaluation.result_folder import read_document
+from nodulebench.evaluation.service import choose_protocol, with_options
+from nodulebench.evaluation.verify.verify import verify_folder
+from nodulebench.matching import label_marks, targets
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
 from nodulebench.metrics.score_order import at_operating_point, threshold_at
-from nodulebench.model.cohort import labelled_cohort
-from nodulebench.model.labels import LABEL_NAMES
-from nodulebench.model.plan import AcceptanceCriteria, Criterion
-from nodulebench.model.protocol import SizeLimit
-from nodulebench.model.results import Estimate, OperatingPoint
-from nodulebench.protocols import load_protocol
-from nodulebench.report.audience import developers_document
-from nodulebench.workflows.compare.compare import ComparisonChoice
-from nodulebench.workflows.compare.files import compare_folder
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import choose_protocol, with_options
-from nodulebench.workflows.evaluate.parameter_sweep import sweep_folder
-from nodulebench.workflows.evaluate.recompute import load_evaluated
-from nodulebench.workflows.evaluate.result_folder import read_document
-from nodulebench.workflows.plan.freeze import freeze_plan, write_plan
-from nodulebench.workflows.verify.verify import verify_folder
+from nodulebench.report.developer_copy import developers_document
 
 FIGURES = ("recall", "precision", "f_beta", "fp_per_case", "cpm", "average_precision", "afroc_area")
 AT_POINT = ("recall", "precision", "f1", "fp_per_case")

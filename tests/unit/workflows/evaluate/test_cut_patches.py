@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
-from nodulebench.formats.images.case_images import NoImageError, image_reader
-from nodulebench.formats.images.metaimage import write_volume as write_metaimage
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.patches import cross_hair, cut_patches, cut_views, png
+from nodulebench.evaluation.recompute import load_evaluated
+from nodulebench.evaluation.report import ReportChoice, write_report
+from nodulebench.evaluation.result_folder import write_evaluation
 from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.workflows.evaluate.cut_patches import cross_hair, cut_patches, cut_views, png
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.recompute import load_evaluated
-from nodulebench.workflows.evaluate.result_folder import write_evaluation
-from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
+from nodulebench.io.images.case_images import NoImageError, image_reader
+from nodulebench.io.images.metaimage import write_volume as write_metaimage
 
 SPACING = (0.8, 0.8, 1.5)
 
@@ -138,8 +138,8 @@ def test_an_archive_without_any_image_is_refused(folder, tmp_path: Path) -> None
 
 
 def test_with_many_algorithms_each_has_its_share(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("nodulebench.workflows.evaluate.cut_patches.MOST_MISSES", 4)
-    monkeypatch.setattr("nodulebench.workflows.evaluate.cut_patches.FEWEST", 1)
+    monkeypatch.setattr("nodulebench.evaluation.patches.MOST_MISSES", 4)
+    monkeypatch.setattr("nodulebench.evaluation.patches.FEWEST", 1)
     cases = [case(f"c{number}", nodule(8 + number, (48, 48, 45))) for number in range(5)]
     said = [submission(*cases, name=name) for name in ("one", "two")]
     write_evaluation(evaluate(reference(*cases), said, protocol()), tmp_path / "out")

@@ -10,12 +10,12 @@ import pytest
 from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
 from builders.words import sentences
 from nodulebench.cli import main
-from nodulebench.language import LANGUAGES, language
-from nodulebench.model.results import Estimate, OperatingPoint
+from nodulebench.core.results import Estimate, OperatingPoint
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.result_folder import read_document, write_evaluation
+from nodulebench.evaluation.verify.verify import verify_folder
+from nodulebench.i18n.translator import LANGUAGES, language
 from nodulebench.report.html import render_html
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.result_folder import read_document, write_evaluation
-from nodulebench.workflows.verify.verify import verify_folder
 
 FIGURES = ("recall", "precision", "f_beta", "fp_per_case", "miss_rate", "cpm")
 CASES = (

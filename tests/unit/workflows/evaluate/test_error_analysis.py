@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from builders.tables import case, cohort, false_mark, ignored, mark, nodule, protocol, reference
-from nodulebench.workflows.evaluate.error_analysis import (
+from nodulebench.evaluation.errors import (
     diameter_histogram,
     error_analysis,
     misses_by_type_and_size,

@@ -13,15 +13,15 @@ from builders.tables import (
     submission,
 )
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.language import english
-from nodulebench.model.notice import Notice
-from nodulebench.model.protocol import IntervalChoice
-from nodulebench.model.results import Estimate
-from nodulebench.workflows.check.listed import keep_listed
-from nodulebench.workflows.evaluate.divisions import divide
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.strata import estimate_strata
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
+from nodulebench.core.protocol import IntervalChoice
+from nodulebench.core.results import Estimate
+from nodulebench.evaluation.check.cases import keep_listed
+from nodulebench.evaluation.divisions import divide
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.strata import estimate_strata
+from nodulebench.i18n.translator import english
 
 CASES = (
     case("a", nodule(5, type="solid"), mark(0.9), false_mark(0.8), vendor="X"),

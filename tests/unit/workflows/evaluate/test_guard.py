@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule, protocol, run
-from nodulebench.language import english
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.protocol import IntervalChoice
+from nodulebench.core.results import Estimate
+from nodulebench.evaluation.estimates import estimate_all, estimate_figures
+from nodulebench.evaluation.guarded_rows import GuardedRows, sound_interval
+from nodulebench.evaluation.strata import estimate_strata
+from nodulebench.i18n.translator import english
 from nodulebench.metrics import FIGURES
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.protocol import IntervalChoice
-from nodulebench.model.results import Estimate
-from nodulebench.workflows.evaluate.estimate import estimate_all, estimate_figures
-from nodulebench.workflows.evaluate.guard import GuardedRows, sound_interval
-from nodulebench.workflows.evaluate.strata import estimate_strata
 
 FIGURES_READ = (
     "recall",

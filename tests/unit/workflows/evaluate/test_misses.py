@@ -20,19 +20,19 @@ from builders.tables import (
     reference,
     submission,
 )
-from nodulebench.model.documents.misses import FALSE_POSITIVES, MISSES
-from nodulebench.model.results import Evaluation
-from nodulebench.storage.manifest import write_manifest
-from nodulebench.storage.table_file import read_table
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.result_folder import (
+from nodulebench.core.documents.error_tables import FALSE_POSITIVES, MISSES
+from nodulebench.core.results import Evaluation
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.report import ReportChoice, write_report
+from nodulebench.evaluation.result_folder import (
     FALSE_FILE,
     MISS_FILE,
     result_tables,
     write_evaluation,
 )
-from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
-from nodulebench.workflows.verify.verify import verify_folder
+from nodulebench.evaluation.verify.verify import verify_folder
+from nodulebench.io.manifests import write_manifest
+from nodulebench.io.table_files import read_table
 
 RATES = (0.25, 0.5, 1.0)
 CASES = (
@@ -163,7 +163,7 @@ def test_files_are_read_back_as_they_were_written(tmp_path: Path) -> None:
 
 
 def test_every_miss_of_the_document_is_listed(made: Path) -> None:
-    from nodulebench.workflows.evaluate.result_folder import read_document
+    from nodulebench.evaluation.result_folder import read_document
 
     misses = read_table(made / MISS_FILE, MISSES)
     for algorithm, rule, result in read_document(made).results:

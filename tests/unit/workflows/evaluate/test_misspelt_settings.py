@@ -3,12 +3,12 @@
 import pytest
 
 from builders.tables import case, cohort, nodule, protocol
-from nodulebench.errors import InputError
-from nodulebench.metrics.figure import Ratio
-from nodulebench.model.protocol import parse_protocol
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocol import parse_protocol
+from nodulebench.evaluation.estimates import bind_settings
+from nodulebench.metrics.metric import Ratio
 from nodulebench.reference.build import rule_parameters
 from nodulebench.reference.rules import RULES
-from nodulebench.workflows.evaluate.estimate import bind_settings
 
 BASE = 'name = "p"\nfigures = ["recall"]\nrules = [{ name = "luna16" }]\n'
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import sentences
 from nodulebench import evaluate
-from nodulebench.errors import InputError
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocol import parse_protocol
+from nodulebench.core.protocols import load_protocol
+from nodulebench.evaluation.strata import estimate_strata
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
-from nodulebench.model.protocol import parse_protocol
-from nodulebench.protocols import load_protocol
-from nodulebench.workflows.evaluate.strata import estimate_strata
 
 TEXT = """
 name = "own"

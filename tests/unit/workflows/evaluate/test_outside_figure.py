@@ -11,18 +11,18 @@ import pytest
 from builders.evaluated_folder import SKILLS
 from builders.made_up import made_up_reference, made_up_submission
 from builders.outside import bring
-from nodulebench.errors import InputError
+from nodulebench.core.arrays import FloatArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
+from nodulebench.evaluation.comparison.compare import ComparisonChoice
+from nodulebench.evaluation.comparison.service import compare_folder
+from nodulebench.evaluation.estimates import ESTIMATORS
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.report import write_report
+from nodulebench.evaluation.result_folder import read_document, write_evaluation
+from nodulebench.evaluation.verify.verify import verify_folder
 from nodulebench.metrics import CURVES, FIGURES, TABLES, FigureFacts
-from nodulebench.model.arrays import FloatArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
-from nodulebench.workflows.compare.compare import ComparisonChoice
-from nodulebench.workflows.compare.files import compare_folder
-from nodulebench.workflows.evaluate.estimate import ESTIMATORS
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.result_folder import read_document, write_evaluation
-from nodulebench.workflows.evaluate.write_report import write_report
-from nodulebench.workflows.verify.verify import verify_folder
 
 
 def share_within(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:

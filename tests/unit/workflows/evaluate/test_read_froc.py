@@ -1,9 +1,9 @@
 import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule, protocol
-from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.protocol import IntervalChoice
-from nodulebench.workflows.evaluate.read_froc import read_froc
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.protocol import IntervalChoice
+from nodulebench.evaluation.read_froc import read_froc
 
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0)
 

@@ -9,15 +9,15 @@ import pytest
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
 from builders.tables import case, false_mark, mark, nodule, protocol, reference, run, submission
-from nodulebench.errors import InputError
-from nodulebench.match import label_marks, targets
-from nodulebench.model.cohort import LabelledCohort, labelled_cohort
-from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
-from nodulebench.model.tables import Reference, Submission
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.recompute import load_evaluated
-from nodulebench.workflows.evaluate.result_folder import write_evaluation
+from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
+from nodulebench.core.tables import Reference, Submission
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.recompute import load_evaluated
+from nodulebench.evaluation.result_folder import write_evaluation
+from nodulebench.matching import label_marks, targets
 
 RULES = ("center_hit", "center_distance", "area_overlap")
 

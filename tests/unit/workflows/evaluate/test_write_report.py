@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 from builders.made_up import write_made_up_result
-from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.workflows.evaluate.write_report import (
+from nodulebench.core.errors import InputError, UnknownNameError
+from nodulebench.evaluation.report import (
     ReportChoice,
     read_causes,
     with_causes,
     write_report,
 )
-from nodulebench.workflows.verify.verify import verify_folder
+from nodulebench.evaluation.verify.verify import verify_folder
 
 
 @pytest.fixture(scope="module")

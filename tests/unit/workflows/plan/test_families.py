@@ -3,16 +3,16 @@
 import pytest
 
 from builders.tables import case, mark, nodule, protocol, reference, submission
-from nodulebench.language import english, language
-from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.model.notice import Notice
-from nodulebench.model.plan import AcceptanceCriteria, Criterion, CriterionOutcome
-from nodulebench.model.protocol import IntervalChoice
-from nodulebench.report.sections.head.verdict import verdict
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.plan.families import by_family
-from nodulebench.workflows.plan.freeze import freeze_plan
-from nodulebench.workflows.plan.judge import evaluated_under
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.core.notices import Notice
+from nodulebench.core.plans import AcceptanceCriteria, Criterion, CriterionOutcome
+from nodulebench.core.protocol import IntervalChoice
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.plans.families import by_family
+from nodulebench.evaluation.plans.freeze import freeze_plan
+from nodulebench.evaluation.plans.verdict import evaluated_under
+from nodulebench.i18n.translator import english, language
+from nodulebench.report.sections.verdict import verdict
 
 
 def criterion(limit: float = 0.5, family: str = "primary", **more) -> Criterion:

@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 
 from builders.tables import case, nodule, protocol, reference
-from nodulebench.errors import InputError
-from nodulebench.model.plan import AcceptanceCriteria, Criterion
-from nodulebench.model.protocol import IntervalChoice, SizeLimit
-from nodulebench.storage.digest import table_digest
-from nodulebench.workflows.plan.freeze import (
+from nodulebench.core.errors import InputError
+from nodulebench.core.plans import AcceptanceCriteria, Criterion
+from nodulebench.core.protocol import IntervalChoice, SizeLimit
+from nodulebench.evaluation.plans.freeze import (
     freeze_plan,
     plan_document,
     read_criteria,
     read_plan,
     write_plan,
 )
+from nodulebench.io.digest import table_digest
 
 NOON = datetime(2026, 5, 4, 12, 0, 0, 123456, tzinfo=UTC)
 TEST_SET = reference(case("a", nodule(8, type="solid"), vendor="X"), case("b", vendor="Y"))

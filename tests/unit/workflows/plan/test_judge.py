@@ -4,14 +4,14 @@ import pytest
 
 from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
 from builders.words import sentences
-from nodulebench.language import english
-from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.model.plan import AcceptanceCriteria, Criterion
-from nodulebench.model.protocol import IntervalChoice
-from nodulebench.protocols import load_protocol
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.plan.freeze import freeze_plan, unattainable
-from nodulebench.workflows.plan.judge import evaluated_under, judge
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.core.plans import AcceptanceCriteria, Criterion
+from nodulebench.core.protocol import IntervalChoice
+from nodulebench.core.protocols import load_protocol
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.plans.freeze import freeze_plan, unattainable
+from nodulebench.evaluation.plans.verdict import evaluated_under, judge
+from nodulebench.i18n.translator import english
 
 CASES = (
     case("a", nodule(8, type="solid"), mark(0.9), false_mark(0.8), vendor="X"),

@@ -14,17 +14,17 @@ import pytest
 import yaml
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
-from nodulebench.errors import InputError
-from nodulebench.formats.bundle import write_reference
-from nodulebench.formats.marks.grand_challenge_json import write_marks as write_points
-from nodulebench.formats.marks.luna16_csv import write_marks
-from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.model.tables import Submission
-from nodulebench.protocols import protocol_text
-from nodulebench.workflows.evaluate.files import evaluate_files
-from nodulebench.workflows.platforms import PLATFORMS
-from nodulebench.workflows.platforms.pack import pack_for
-from nodulebench.workflows.platforms.score import marks_in, score_as
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocols import protocol_text
+from nodulebench.core.tables import Submission
+from nodulebench.evaluation.platforms import PLATFORMS
+from nodulebench.evaluation.platforms.pack import pack_for
+from nodulebench.evaluation.platforms.score import marks_in, score_as
+from nodulebench.evaluation.service import evaluate_files
+from nodulebench.io.bundle import write_reference
+from nodulebench.io.marks.grand_challenge import write_marks as write_points
+from nodulebench.io.marks.luna16 import write_marks
 
 TRUTH = made_up_reference(8, 30, 3)
 FOUND = made_up_submission(TRUTH, Skill("one", 0.9, 0.5, 1.0, 2.0), 3)
@@ -219,7 +219,7 @@ def test_links_to_the_reference_and_pipes_are_not_followed(test_set: Path, tmp_p
 def test_a_sealed_set_goes_to_no_platform(tmp_path: Path) -> None:
     sealed = tmp_path / "sealed"
     sealed.mkdir()
-    from nodulebench.formats.bundle import SEALED_NOTE
+    from nodulebench.io.bundle import SEALED_NOTE
 
     (sealed / SEALED_NOTE).write_text("sealed")
     with pytest.raises(InputError, match="is a sealed test set"):

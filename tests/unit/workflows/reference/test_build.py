@@ -9,13 +9,13 @@ from click.testing import CliRunner
 from builders.readings import block, point, read, readings
 from builders.tables import case, mark, nodule, protocol, reference, submission
 from nodulebench.cli import nodulebench
-from nodulebench.errors import InputError, NoduleBenchError
-from nodulebench.formats import read_reference
-from nodulebench.formats.bundle import write_reference
-from nodulebench.formats.findings_tables import write_findings
-from nodulebench.workflows.reference.build import build_reference_files
-from nodulebench.workflows.reference.flips import flipped_marks
-from nodulebench.workflows.reference.spread import reference_variants, score_under
+from nodulebench.core.errors import InputError, NoduleBenchError
+from nodulebench.io.bundle import write_reference
+from nodulebench.io.findings_tables import write_findings
+from nodulebench.io.formats import read_reference
+from nodulebench.reference.flips import flipped_marks
+from nodulebench.reference.service import build_reference_files
+from nodulebench.reference.spread import reference_variants, score_under
 
 FOUR = ("1", "2", "3", "4")
 DRAWN = readings(

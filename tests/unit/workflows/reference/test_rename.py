@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from nodulebench.errors import InputError
-from nodulebench.formats import read_reference
-from nodulebench.formats.bundle import write_reference
-from nodulebench.model.tables import CASES, NODULES, Reference
-from nodulebench.storage.vault import Secret
-from nodulebench.workflows.curate.key_table import open_key_table
-from nodulebench.workflows.reference.rename import rename_files, rename_reference
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES, NODULES, Reference
+from nodulebench.curation.deidentify.key_table import open_key_table
+from nodulebench.curation.deidentify.rename import rename_files, rename_reference
+from nodulebench.io.bundle import write_reference
+from nodulebench.io.formats import read_reference
+from nodulebench.security.vault import Secret
 
 pytest.importorskip("cryptography")
 

@@ -7,12 +7,12 @@ import pytest
 
 from builders.algorithms import MARKS, algorithm_folder, images_set, needs_bubblewrap
 from builders.keyed import make_keyed_desk
-from nodulebench.errors import InputError
-from nodulebench.formats.bundle import write_reference
-from nodulebench.model.tables import CASES, NODULES, Reference
-from nodulebench.run.contract.algorithm import Algorithm, read_algorithm
-from nodulebench.workflows.run.bench import BenchRow, bench, on_front
-from nodulebench.workflows.run.run import RunChoice
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES, NODULES, Reference
+from nodulebench.io.bundle import write_reference
+from nodulebench.runner.bench import BenchRow, bench, on_front
+from nodulebench.runner.contract.algorithm import Algorithm, read_algorithm
+from nodulebench.runner.run import RunChoice
 
 FALSE = 'echo "$name,9,9,1,0.5" >> "$2/marks.csv"\nsleep 0.2'
 

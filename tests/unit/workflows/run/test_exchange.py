@@ -11,13 +11,13 @@ import pytest
 
 from builders.algorithms import images_set
 from builders.keyed import make_keyed_desk
-from nodulebench.errors import InputError
-from nodulebench.formats import read_submission
-from nodulebench.formats.images import metaimage
-from nodulebench.storage.keys.age_file import decrypted_by
-from nodulebench.storage.keys.person_key import new_person_key, read_private_key, read_public_key
-from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.run.exchange import pack, unpack
+from nodulebench.core.errors import InputError
+from nodulebench.custody.audit_log import read_audit
+from nodulebench.io.formats import read_submission
+from nodulebench.io.images import metaimage
+from nodulebench.runner.exchange import pack, unpack
+from nodulebench.security.age_file import decrypted_by
+from nodulebench.security.keys import new_person_key, read_private_key, read_public_key
 
 pytest.importorskip("pyrage")
 HEAD = "seriesuid,coordX,coordY,coordZ,probability\n"

@@ -9,15 +9,15 @@ pytestmark = pytest.mark.slow
 
 from builders.algorithms import algorithm_folder, images_set, needs_bubblewrap
 from builders.images import archive, docker, layers, needs_busybox
-from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks.card import Card
-from nodulebench.algorithms.networks.weights import write_weights
-from nodulebench.errors import InputError
-from nodulebench.storage.digest import file_digest
-from nodulebench.storage.json_text import read_json
-from nodulebench.workflows.detect.detect import system_named
-from nodulebench.workflows.run.named import named_algorithm, named_algorithms
-from nodulebench.workflows.run.run import RunChoice, run_algorithm
+from nodulebench.core.errors import InputError
+from nodulebench.detection.detect import system_named
+from nodulebench.detection.networks import NETWORKS
+from nodulebench.detection.networks.cards import Card
+from nodulebench.detection.networks.weights import write_weights
+from nodulebench.io.digest import file_digest
+from nodulebench.io.json_files import read_json
+from nodulebench.runner.algorithms import named_algorithm, named_algorithms
+from nodulebench.runner.run import RunChoice, run_algorithm
 
 
 def test_a_folder_an_archive_and_detectors_are_algorithms(tmp_path: Path) -> None:

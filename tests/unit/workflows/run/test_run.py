@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 
 from builders.algorithms import MARKS, NAME, algorithm_folder, images_set, needs_bubblewrap
-from nodulebench.errors import InputError
-from nodulebench.formats import read_submission
-from nodulebench.run.contract.algorithm import Algorithm, read_algorithm
-from nodulebench.workflows.run import run as run_module
-from nodulebench.workflows.run.named import named_algorithm
-from nodulebench.workflows.run.needs import needs_of
-from nodulebench.workflows.run.run import RunChoice, RunSummary, run_algorithm
+from nodulebench.core.errors import InputError
+from nodulebench.io.formats import read_submission
+from nodulebench.runner import run as run_module
+from nodulebench.runner.algorithms import named_algorithm
+from nodulebench.runner.contract.algorithm import Algorithm, read_algorithm
+from nodulebench.runner.needs import needs_of
+from nodulebench.runner.run import RunChoice, RunSummary, run_algorithm
 
 pytestmark = needs_bubblewrap
 FAILING = 'grep -q "$(printf "\\\\001")" "$1/ct.raw" && exit 5\n'

@@ -12,19 +12,19 @@ import pytest
 from builders.algorithms import MARKS, algorithm_folder, needs_bubblewrap, small_volume
 from builders.keyed import KeyedDesk, make_keyed_desk
 from nodulebench.cli import main
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import Engine
+from nodulebench.custody.audit_log import read_audit
 from nodulebench.custody.budget import looks_of
-from nodulebench.errors import InputError
-from nodulebench.formats.images import metaimage
-from nodulebench.model.engine import Engine
-from nodulebench.run.contract.algorithm import Algorithm, read_algorithm
-from nodulebench.run.elsewhere import clear_desks
-from nodulebench.storage.keys.rooms import RoomVault
-from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
-from nodulebench.workflows.custody.received import submission_digest
-from nodulebench.workflows.custody.sealed_images import has_encrypted_images
-from nodulebench.workflows.custody.sealed_set import open_sealed
-from nodulebench.workflows.run.run import RunChoice, run_algorithm
+from nodulebench.custody.evaluate import evaluate_sealed
+from nodulebench.custody.sealed_images import has_encrypted_images
+from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.submissions import submission_digest
+from nodulebench.io.images import metaimage
+from nodulebench.runner.contract.algorithm import Algorithm, read_algorithm
+from nodulebench.runner.elsewhere import clear_desks
+from nodulebench.runner.run import RunChoice, run_algorithm
+from nodulebench.security.rooms import RoomVault
 
 pytest.importorskip("pyrage")
 pytestmark = needs_bubblewrap

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from builders.algorithms import algorithm_folder, needs_bubblewrap
-from nodulebench.errors import InputError
-from nodulebench.run.contract.algorithm import read_algorithm
-from nodulebench.workflows.run import check
-from nodulebench.workflows.run.check import check_algorithm
-from nodulebench.workflows.run.template import new_algorithm
+from nodulebench.core.errors import InputError
+from nodulebench.runner import check
+from nodulebench.runner.check import check_algorithm
+from nodulebench.runner.contract.algorithm import read_algorithm
+from nodulebench.runner.template import new_algorithm
 
 pytestmark = needs_bubblewrap
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from nodulebench.cli import main
-from nodulebench.errors import UnknownNameError
-from nodulebench.workflows.verify.conformance import run_conformance
-from nodulebench.workflows.verify.golden_cases import export_cases, golden_cases
+from nodulebench.core.errors import UnknownNameError
+from nodulebench.evaluation.verify.conformance import run_conformance
+from nodulebench.evaluation.verify.golden_cases import export_cases, golden_cases
 
 SCORER = """
 import json, sys

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from builders.machines import older_processor
-from nodulebench.workflows.verify.verify import verify_folder
+from nodulebench.evaluation.verify.verify import verify_folder
 
 pytestmark = pytest.mark.slow
 
@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from builders.made_up import Skill, made_up_reference, made_up_submission
-from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
-from nodulebench.workflows.compare.compare import ComparisonChoice
-from nodulebench.workflows.compare.files import compare_folder
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.result_folder import write_evaluation
+from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
+from nodulebench.evaluation.comparison.compare import ComparisonChoice
+from nodulebench.evaluation.comparison.service import compare_folder
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.result_folder import write_evaluation
 
 folder, seed, method = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 truth = made_up_reference(12, 25, seed)

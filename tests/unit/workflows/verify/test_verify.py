@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from builders.evaluated_folder import write_small_evaluation
-from nodulebench.errors import InputError
-from nodulebench.model.protocol import TestProtocol
-from nodulebench.storage.manifest import MANIFEST, write_manifest
-from nodulebench.storage.signature import new_key, sign_folder
-from nodulebench.workflows.verify.verify import Originals, Verification, verify_folder
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.evaluation.verify.verify import Originals, Verification, verify_folder
+from nodulebench.io.manifests import MANIFEST, write_manifest
+from nodulebench.security.signatures import new_key, sign_folder
 
 
 @pytest.fixture(scope="module")

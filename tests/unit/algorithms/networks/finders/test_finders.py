@@ -8,16 +8,16 @@ torch = pytest.importorskip("torch")
 
 from scipy import ndimage
 
-from nodulebench.algorithms.networks import FINDERS, network_named
-from nodulebench.algorithms.networks.cross_validation import Course, train_without
-from nodulebench.algorithms.networks.examples import Examples, make_examples
-from nodulebench.algorithms.networks.finders import heatmap, znet_unet
-from nodulebench.algorithms.networks.finders.search import search
-from nodulebench.algorithms.networks.finders.tiles import Tiles, sight_of, tiles_around
-from nodulebench.algorithms.networks.looks import cube
-from nodulebench.algorithms.networks.network import Augment, Recipe, parameter_count
-from nodulebench.algorithms.networks.patches import scans_of
-from nodulebench.algorithms.networks.weights import read_weights
+from nodulebench.detection.networks import FINDERS, network_named
+from nodulebench.detection.networks.cross_validation import Course, train_without
+from nodulebench.detection.networks.detectors import heatmap, znet_unet
+from nodulebench.detection.networks.detectors.search import search
+from nodulebench.detection.networks.detectors.tiles import Tiles, sight_of, tiles_around
+from nodulebench.detection.networks.examples import Examples, make_examples
+from nodulebench.detection.networks.looks import cube
+from nodulebench.detection.networks.network import Augment, Recipe, parameter_count
+from nodulebench.detection.networks.patches import scans_of
+from nodulebench.detection.networks.weights import read_weights
 
 UNITS = {"step_hu": 16.0, "lowest_hu": -1024.0}
 SHAPE, SPACING_MM = (20, 40, 36), (2.0, 1.0, 1.0)

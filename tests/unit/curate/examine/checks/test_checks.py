@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from builders.slice_headers import even_series, series_of, slice_header
-from nodulebench.curate.examine.checks import CHECKS, CODES_OF_MODULE
-from nodulebench.curate.examine.image import Fault, SeriesImage
-from nodulebench.curate.examine.limits import Limits
-from nodulebench.curate.examine.reason import Subject
-from nodulebench.errors import UnknownNameError
-from nodulebench.language import english
-from nodulebench.model.notice import Notice
+from nodulebench.core.errors import UnknownNameError
+from nodulebench.core.notices import Notice
+from nodulebench.curation.admission.checks import CHECKS, CODES_OF_MODULE
+from nodulebench.curation.admission.image import Fault, SeriesImage
+from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.admission.reasons import Subject
+from nodulebench.i18n.translator import english
 
 
 def told(code, slices, image=None, **limits):

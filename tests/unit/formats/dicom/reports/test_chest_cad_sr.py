@@ -23,11 +23,11 @@ from builders.chest_cad import (
 )
 from builders.dicom import CHECKED, complaints, grid_of, world, write_series
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.formats import fitting, read_cases, read_submission
-from nodulebench.formats.dicom.images import images_of_cases
-from nodulebench.formats.dicom.reports.chest_cad_sr import read_marks
-from nodulebench.formats.dicom.series import Series
+from nodulebench.core.errors import InputError
+from nodulebench.io.dicom.chest_cad_sr import read_marks
+from nodulebench.io.dicom.images import images_of_cases
+from nodulebench.io.dicom.series import Series
+from nodulebench.io.formats import fitting, read_cases, read_submission
 
 pytest.importorskip("pydicom")
 

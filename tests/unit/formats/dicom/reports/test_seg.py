@@ -10,11 +10,11 @@ import pytest
 from builders.dicom import complaints, grid_of, marks_on, needs, write_series
 from builders.reports import told, written
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.formats import FORMATS, read_cases, read_reference, read_submission
-from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner
-from nodulebench.imaging.outline_pixels import voxels_of
-from nodulebench.model.tables import MARKS, NODULES, Reference, Submission
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import MARKS, NODULES, Reference, Submission
+from nodulebench.imaging.rasters import voxels_of
+from nodulebench.io.dicom.drawn_outlines import drawn_by_owner
+from nodulebench.io.formats import FORMATS, read_cases, read_reference, read_submission
 
 pydicom = pytest.importorskip("pydicom")
 highdicom = pytest.importorskip("highdicom")

@@ -16,20 +16,20 @@ from builders.dicom import (
     world,
 )
 from builders.reports import written
-from nodulebench.errors import InputError
-from nodulebench.formats import FORMATS, read_submission
-from nodulebench.formats.dicom.codes import CHARACTERISTIC_CODES, RATING_CODES
-from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner
-from nodulebench.imaging.outline_pixels import voxels_of
-from nodulebench.model.findings import (
+from nodulebench.core.errors import InputError
+from nodulebench.core.readings import (
     CHARACTERISTICS,
     FINDING_SLICES,
     FINDINGS,
     SESSIONS,
     Readings,
 )
-from nodulebench.model.tables import DENSITIES, MARKS, NODULE_TYPES, Submission
-from nodulebench.reference.region import case_geometries, finding_regions, outlines_of
+from nodulebench.core.tables import DENSITIES, MARKS, NODULE_TYPES, Submission
+from nodulebench.imaging.rasters import voxels_of
+from nodulebench.io.dicom.codes import CHARACTERISTIC_CODES, RATING_CODES
+from nodulebench.io.dicom.drawn_outlines import drawn_by_owner
+from nodulebench.io.formats import FORMATS, read_submission
+from nodulebench.reference.regions import case_geometries, finding_regions, outlines_of
 
 pydicom = pytest.importorskip("pydicom")
 sr = pytest.importorskip("highdicom.sr")

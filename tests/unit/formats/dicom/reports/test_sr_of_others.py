@@ -17,10 +17,10 @@ from builders.dicom import (
 )
 from builders.reports import told, written
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.formats import FORMATS, fitting, read_cases, read_submission
-from nodulebench.formats.dicom.images import images_of_cases
-from nodulebench.model.tables import MARKS, Submission
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import MARKS, Submission
+from nodulebench.io.dicom.images import images_of_cases
+from nodulebench.io.formats import FORMATS, fitting, read_cases, read_submission
 
 pydicom = pytest.importorskip("pydicom")
 sr = pytest.importorskip("highdicom.sr")

@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from builders.dicom import CHECKED, complaints, grid_of, marks_on
-from nodulebench.errors import InputError
-from nodulebench.formats import FORMATS, read_submission
-from nodulebench.formats.dicom.codes import CHARACTERISTIC_CODES, RATING_CODES, Concept
-from nodulebench.formats.dicom.images import images_of_cases
-from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner
-from nodulebench.imaging.outline_pixels import voxels_of
+from nodulebench.core.errors import InputError
+from nodulebench.imaging.rasters import voxels_of
+from nodulebench.io.dicom.codes import CHARACTERISTIC_CODES, RATING_CODES, Concept
+from nodulebench.io.dicom.drawn_outlines import drawn_by_owner
+from nodulebench.io.dicom.images import images_of_cases
+from nodulebench.io.formats import FORMATS, read_submission
 
 pydicom = pytest.importorskip("pydicom")
 sr = pytest.importorskip("highdicom.sr")

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.report.drawing.axes import MOST_NARROW, Axis, few_ticks, nice_ticks, whole_ticks
-from nodulebench.report.drawing.pictures.boxes import Bracket, box_plot
-from nodulebench.report.drawing.pictures.canvas import WIDTH, shortened, text_width
-from nodulebench.report.drawing.pictures.columns import HEIGHT, TOP, Column, column_chart, histogram
-from nodulebench.report.drawing.pictures.heat_map import heat_map
-from nodulebench.report.drawing.pictures.history import Step, history_chart
-from nodulebench.report.drawing.pictures.rows import Row, Value, row_chart
-from nodulebench.report.drawing.styles import HATCHES, Dot, Fill
+from nodulebench.report.charts.axes import MOST_NARROW, Axis, few_ticks, nice_ticks, whole_ticks
+from nodulebench.report.charts.bars import HEIGHT, TOP, Column, column_chart, histogram
+from nodulebench.report.charts.canvas import WIDTH, shortened, text_width
+from nodulebench.report.charts.distributions import Bracket, box_plot
+from nodulebench.report.charts.heat_map import heat_map
+from nodulebench.report.charts.lines import Step, history_chart
+from nodulebench.report.charts.rows import Row, Value, row_chart
+from nodulebench.report.charts.styles import HATCHES, Dot, Fill
 
 UNIT = Axis("share", 0.0, 1.0, ((0.0, "0"), (0.5, "50"), (1.0, "100")))
 BAD = '<b onload="x">&'

@@ -13,19 +13,19 @@ from builders.report import (
     margin_test,
     rule_effects,
 )
-from nodulebench.language import language
-from nodulebench.language.numbers import p_value, signed
-from nodulebench.model.documents.comparison import significance_mark
-from nodulebench.report.blocks.tables import Table
+from nodulebench.core.documents.comparison import significance_mark
+from nodulebench.i18n.numbers import p_value, signed
+from nodulebench.i18n.translator import language
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.comparison.comparison_charts import difference_chart, rank_chart
-from nodulebench.report.sections.comparison.comparisons import (
+from nodulebench.report.sections.comparison import (
     comparison_blocks,
     leading_figure,
     margin_answer,
     told,
 )
-from nodulebench.report.sections.comparison.rule_effects import rule_effect_blocks
+from nodulebench.report.sections.comparison_charts import difference_chart, rank_chart
+from nodulebench.report.sections.rule_effects import rule_effect_blocks
+from nodulebench.report.tables import Table
 
 SAY = language()
 

@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 
 from builders.report import group_content, group_document, typed
-from nodulebench.language import language
-from nodulebench.model.documents.comparison import PairOfRules, Significance
-from nodulebench.report.sections.comparison.group_charts import (
+from nodulebench.core.documents.comparison import PairOfRules, Significance
+from nodulebench.i18n.translator import language
+from nodulebench.report.sections.group_charts import (
     box_charts,
     difference_chart,
     hardest_chart,
     mean_chart,
     miss_rate_chart,
 )
-from nodulebench.report.sections.comparison.groups import (
+from nodulebench.report.sections.groups import (
     group_miss_rates,
     group_values,
     hardest_types,

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from builders.evaluation import algorithm_result, evaluation
 from builders.report import compared, difference, plan, typed
-from nodulebench.language import language
-from nodulebench.language.numbers import with_interval
-from nodulebench.model.documents.evaluation import Document, evaluation_document
-from nodulebench.model.results import AlgorithmResult
-from nodulebench.report.sections.head.answer import answer
+from nodulebench.core.documents.evaluation import Document, evaluation_document
+from nodulebench.core.results import AlgorithmResult
+from nodulebench.i18n.numbers import with_interval
+from nodulebench.i18n.translator import language
+from nodulebench.report.sections.summary import answer
 
 ALPHA = algorithm_result("Alpha", (90, 66))
 BETA = algorithm_result("Beta", (84, 70))

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from builders.evaluation import algorithm_result, curves_of, evaluation
-from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.model.notice import Notice
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.core.notices import Notice
 from nodulebench.report.html import render_html
 
 OPEN = '<details class="notices" open>'

@@ -7,10 +7,10 @@ import pytest
 
 from builders.evaluation import algorithm_result, curves_of, evaluation
 from builders.report import plan, typed
-from nodulebench.model.documents.evaluation import Document, evaluation_document
+from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.report.content import Beside, report_content
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.head.issued import Issued
+from nodulebench.report.sections.issued import Issued
 
 ONE = evaluation(algorithm_result("Alpha", (90, 66)))
 STATED = Issued("Test laboratory", "2026-17", "A. Bo", "2026-11-15")

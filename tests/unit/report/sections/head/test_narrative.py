@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from builders.evaluation import algorithm_result, difference, evaluation, stratum
 from builders.report import typed
 from builders.sentences import sentence
-from nodulebench.language import language
-from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.model.protocol import IntervalChoice
-from nodulebench.model.results import AlgorithmResult, RuleResult, Stratum
-from nodulebench.report.sections.head.narrative import about_intervals, hardest, paragraphs
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.core.protocol import IntervalChoice
+from nodulebench.core.results import AlgorithmResult, RuleResult, Stratum
+from nodulebench.i18n.translator import language
+from nodulebench.report.sections.narrative import about_intervals, hardest, paragraphs
 
 ALPHA = algorithm_result("Alpha", (90, 66))
 BETA = algorithm_result("Beta", (84, 70))

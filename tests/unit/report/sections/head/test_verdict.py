@@ -5,10 +5,10 @@ from typing import Any
 from builders.evaluation import algorithm_result, curves_of, evaluation
 from builders.report import criterion, plan, typed
 from builders.sentences import sentence_json
-from nodulebench.language import language
-from nodulebench.model.documents.evaluation import Document, evaluation_document
+from nodulebench.core.documents.evaluation import Document, evaluation_document
+from nodulebench.i18n.translator import language
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.head.verdict import verdict
+from nodulebench.report.sections.verdict import verdict
 
 SAY = language()
 ONE = evaluation(algorithm_result("Alpha", (90, 66)))

@@ -6,10 +6,10 @@ import pytest
 
 from builders.evaluation import algorithm_result, evaluation
 from builders.report import group_document, plan
-from nodulebench.language import LanguageName, language
-from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.model.documents.summaries import Verdict
-from nodulebench.report.sections.methods.course import course_chart
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.core.documents.records import Verdict
+from nodulebench.i18n.translator import LanguageName, language
+from nodulebench.report.sections.course import course_chart
 
 
 @pytest.mark.parametrize("name", ["en", "zh"])

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from builders.evaluation import algorithm_result, evaluation
-from nodulebench.language import language
-from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.report.drawing.pictures.canvas import text_width, wrapped
-from nodulebench.report.drawing.pictures.flow_chart import Step, flow_chart
-from nodulebench.report.drawing.pictures.schemes import SCHEMES, circle, scheme
-from nodulebench.report.sections.methods.matching import matching_chart, rule_sketches
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.i18n.translator import language
+from nodulebench.report.charts.canvas import text_width, wrapped
+from nodulebench.report.charts.diagrams import Step, flow_chart
+from nodulebench.report.charts.schemes import SCHEMES, circle, scheme
+from nodulebench.report.sections.matching import matching_chart, rule_sketches
 
 SAY = language()
 

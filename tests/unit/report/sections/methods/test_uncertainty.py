@@ -5,12 +5,12 @@ from typing import Any
 
 from builders.evaluation import algorithm_result, evaluation
 from builders.report import group_document, plan, typed
-from nodulebench.language import language
-from nodulebench.model.documents.evaluation import Document, evaluation_document
+from nodulebench.core.documents.evaluation import Document, evaluation_document
+from nodulebench.i18n.translator import language
 from nodulebench.report.content import report_content
-from nodulebench.report.sections.methods.checklist import ANSWERS, ITEMS, checklist_table
-from nodulebench.report.sections.methods.methods import terms_table
-from nodulebench.report.sections.methods.uncertainty import (
+from nodulebench.report.sections.checklist import ANSWERS, ITEMS, checklist_table
+from nodulebench.report.sections.methods import terms_table
+from nodulebench.report.sections.uncertainty import (
     sources_table,
     traceability_table,
     uncertainty_table,

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 from builders.tables import case, nodule, reference
-from nodulebench.curate.composition.design import CoverageRule, DesignInput, Where
-from nodulebench.language import LANGUAGES
-from nodulebench.language.en.coverage import NOTICES, TEXTS
-from nodulebench.report.sections.results.composition import render_coverage
-from nodulebench.workflows.curate.coverage import cover, write_coverage
+from nodulebench.curation.composition.design import CoverageRule, DesignInput, Where
+from nodulebench.curation.composition.service import cover, write_coverage
+from nodulebench.i18n.en.coverage import NOTICES, TEXTS
+from nodulebench.i18n.translator import LANGUAGES
+from nodulebench.report.sections.composition import render_coverage
 
 
 def test_the_clause_that_asks_for_a_rule_can_be_read_on_paper() -> None:

@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation
-from nodulebench.language import language
-from nodulebench.model.documents.evaluation import Document, evaluation_document
-from nodulebench.model.results import Evaluation
-from nodulebench.report.blocks.charts import PRECISION, Chart, first_digits
-from nodulebench.report.drawing.axes import nice_ticks
-from nodulebench.report.sections.results.curves import (
+from nodulebench.core.documents.evaluation import Document, evaluation_document
+from nodulebench.core.results import Evaluation
+from nodulebench.i18n.translator import language
+from nodulebench.report.charts.axes import nice_ticks
+from nodulebench.report.charts.interactive import PRECISION, Chart, first_digits
+from nodulebench.report.sections.curves import (
     Curves,
     by_curve,
     froc_charts,
@@ -21,7 +21,7 @@ from nodulebench.report.sections.results.curves import (
     rate_axis,
     tolerance_chart,
 )
-from nodulebench.report.sections.results.sweeps import find_sweeps, sweep_charts
+from nodulebench.report.sections.sweeps import find_sweeps, sweep_charts
 
 SAY = language()
 ALPHA = algorithm_result("Alpha", (90, 66))

@@ -6,12 +6,12 @@ import polars as pl
 
 from builders.evaluation import curves_of, evaluation
 from builders.report import group_document
-from nodulebench.language import language
-from nodulebench.model.documents.summaries import RuleSummary, WorstCases
+from nodulebench.core.documents.records import RuleSummary, WorstCases
+from nodulebench.i18n.translator import language
 from nodulebench.report.beside import Beside
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.results.errors import cause_blocks, worst_case_tables
-from nodulebench.report.sections.results.gallery import Patch, galleries
+from nodulebench.report.sections.errors import cause_blocks, worst_case_tables
+from nodulebench.report.sections.gallery import Patch, galleries
 
 SAY = language()
 PNG = b"\x89PNG\r\n\x1a\n"

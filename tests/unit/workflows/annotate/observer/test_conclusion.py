@@ -3,10 +3,8 @@ import pytest
 
 from builders.tables import case, ignored, mark, nodule, protocol, reference, submission
 from builders.words import sentences
-from nodulebench.errors import InputError
-from nodulebench.protocols import load_protocol
-from nodulebench.workflows.annotate.observer.conclusion import conclude, effect
-from nodulebench.workflows.annotate.observer.selection import (
+from nodulebench.annotation.observer_study.conclusion import conclude, effect
+from nodulebench.annotation.observer_study.selection import (
     EARLIER_CALLS,
     PRESCREEN,
     READER_CALLS,
@@ -14,7 +12,9 @@ from nodulebench.workflows.annotate.observer.selection import (
     false_positives,
     select,
 )
-from nodulebench.workflows.evaluate.files import with_options
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocols import load_protocol
+from nodulebench.evaluation.service import with_options
 
 FOUR = ("r1", "r2", "r3", "r4")
 LUNA16 = with_options(load_protocol("luna16"), bootstraps=0)

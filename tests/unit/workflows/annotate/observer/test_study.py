@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodulebench.annotate.observers import Study, shuffled
-from nodulebench.errors import InputError
-from nodulebench.workflows.annotate.observer.selection import SUSPECTS
-from nodulebench.workflows.annotate.observer.study import (
+from nodulebench.annotation.observer_study.calls import Study, shuffled
+from nodulebench.annotation.observer_study.selection import SUSPECTS
+from nodulebench.annotation.observer_study.study import (
     OpenStudy,
     answer,
     ask_into,
@@ -20,6 +19,7 @@ from nodulebench.workflows.annotate.observer.study import (
     open_study,
     told_of,
 )
+from nodulebench.core.errors import InputError
 
 NAMES = [("a", "1"), ("a", "2"), ("b", "1"), ("b", "7")]
 

@@ -13,24 +13,24 @@ from builders.keyed import make_keyed_desk, new_person
 from builders.killing import Killed, killed_at
 from builders.sealed import SECRET
 from builders.sealed_study import StudyDesk, evaluated_study, made_up_study
+from nodulebench.core.errors import InputError
 from nodulebench.custody import layout
-from nodulebench.errors import InputError
-from nodulebench.workflows.compare.compare import ComparisonChoice
-from nodulebench.workflows.compare.files import compare_folder
-from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
-from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
-from nodulebench.workflows.custody.kept.developer import developers_result
-from nodulebench.workflows.custody.kept.report import StudyOrder, compare_kept, report_kept
-from nodulebench.workflows.custody.kept.results import open_kept
-from nodulebench.workflows.custody.kept.study import chosen_looks
-from nodulebench.workflows.custody.kept.verify import verify_made
-from nodulebench.workflows.custody.life.withdraw import withdraw
-from nodulebench.workflows.custody.sealed_set import open_sealed
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
-from nodulebench.workflows.evaluate.files import evaluate_files
-from nodulebench.workflows.evaluate.write_report import ReportChoice
-from nodulebench.workflows.plan.freeze import freeze_files
+from nodulebench.custody.audit_log import read_audit
+from nodulebench.custody.developer import developers_result
+from nodulebench.custody.evaluate import evaluate_sealed
+from nodulebench.custody.evaluate_roster import evaluate_roster
+from nodulebench.custody.kept_verify import verify_made
+from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.stored_results import open_kept
+from nodulebench.custody.study import chosen_looks
+from nodulebench.custody.study_reports import StudyOrder, compare_kept, report_kept
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.withdrawal import withdraw
+from nodulebench.evaluation.comparison.compare import ComparisonChoice
+from nodulebench.evaluation.comparison.service import compare_folder
+from nodulebench.evaluation.plans.freeze import freeze_files
+from nodulebench.evaluation.report import ReportChoice
+from nodulebench.evaluation.service import evaluate_files
 
 pytest.importorskip("cryptography")
 FIGURES = '\n[reuse]\nlooks_per_developer = 3\nfeedback = "figures"\n'

@@ -9,20 +9,20 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from builders.sealed import SECRET, Desk, make_desk
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocols import load_protocol
 from nodulebench.custody import layout
-from nodulebench.errors import InputError
-from nodulebench.formats import read_reference, read_submission
-from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.protocols import load_protocol
-from nodulebench.storage.lock import locked
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
-from nodulebench.workflows.custody.kept import results as results_module
-from nodulebench.workflows.custody.kept.results import KeptResult, open_kept
-from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
-from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import with_options
-from nodulebench.workflows.evaluate.result_folder import CURVE_FILE, LABEL_FILE, result_tables
+from nodulebench.custody import stored_results as results_module
+from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.sealed_set import SealedSet, open_sealed
+from nodulebench.custody.stored_results import KeptResult, open_kept
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.result_folder import CURVE_FILE, LABEL_FILE, result_tables
+from nodulebench.evaluation.service import with_options
+from nodulebench.io.formats import read_reference, read_submission
+from nodulebench.io.lock import locked
 
 pytest.importorskip("cryptography")
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import Event, Step
-from nodulebench.errors import InputError
-from nodulebench.workflows.custody.kept.study import chosen_looks
+from nodulebench.custody.study import chosen_looks
 
 
 def event(number: int, step: Step, **facts: object) -> Event:

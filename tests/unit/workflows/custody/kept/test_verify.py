@@ -7,14 +7,14 @@ import pytest
 
 from builders.sealed import SECRET
 from builders.sealed_study import StudyDesk, evaluated_study
-from nodulebench.storage.manifest import write_manifest
-from nodulebench.storage.signature import sign_folder
-from nodulebench.workflows.compare.compare import ComparisonChoice
-from nodulebench.workflows.custody.kept.report import compare_kept, report_kept
-from nodulebench.workflows.custody.kept.verify import verify_made
-from nodulebench.workflows.custody.life.withdraw import withdraw
-from nodulebench.workflows.evaluate.write_report import ReportChoice
-from nodulebench.workflows.verify.verify import Verification
+from nodulebench.custody.kept_verify import verify_made
+from nodulebench.custody.study_reports import compare_kept, report_kept
+from nodulebench.custody.withdrawal import withdraw
+from nodulebench.evaluation.comparison.compare import ComparisonChoice
+from nodulebench.evaluation.report import ReportChoice
+from nodulebench.evaluation.verify.verify import Verification
+from nodulebench.io.manifests import write_manifest
+from nodulebench.security.signatures import sign_folder
 
 pytest.importorskip("cryptography")
 REUSE = """

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from builders.keyed import KeyedDesk, make_keyed_desk
+from nodulebench.core.errors import InputError
+from nodulebench.custody import keys as key_changes
 from nodulebench.custody import layout
-from nodulebench.errors import InputError
-from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
-from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
-from nodulebench.workflows.custody.kept.results import open_kept
-from nodulebench.workflows.custody.life import key_changes
-from nodulebench.workflows.custody.life.ending import retire
-from nodulebench.workflows.custody.life.key_changes import rekey
-from nodulebench.workflows.custody.life.withdraw import withdraw
-from nodulebench.workflows.custody.sealed_set import open_sealed
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.custody.audit_log import read_audit
+from nodulebench.custody.evaluate import evaluate_sealed
+from nodulebench.custody.evaluate_roster import evaluate_roster
+from nodulebench.custody.keys import rekey
+from nodulebench.custody.lifecycle import retire
+from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.stored_results import open_kept
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.withdrawal import withdraw
 
 pytest.importorskip("pyrage")
 Change = Callable[[KeyedDesk], object]
@@ -77,7 +77,7 @@ def test_no_look_goes_on_with_what_was_opened_before(
 def test_a_look_that_is_overtaken_gives_no_result_and_is_free_again(
     desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch, change: Change
 ) -> None:
-    from nodulebench.workflows.custody import evaluate_sealed as module
+    from nodulebench.custody import evaluate as module
 
     order, keep = desk.look("one.csv", "scan0"), module.kept_result
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import SECRET, Desk, make_desk
-from nodulebench.errors import InputError
-from nodulebench.workflows.custody.audit_log import read_audit, write_anchor
-from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
-from nodulebench.workflows.custody.life.ending import restore_check, retire
-from nodulebench.workflows.custody.unseal import export_reference
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.core.errors import InputError
+from nodulebench.custody.audit_log import read_audit, write_anchor
+from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.lifecycle import restore_check, retire
+from nodulebench.custody.unseal import export_reference
+from nodulebench.custody.verify import verify_sealed
 
 pytest.importorskip("cryptography")
 

@@ -8,19 +8,19 @@ import pytest
 
 from builders.keyed import KeyedDesk, make_keyed_desk, new_person
 from builders.sealed import make_desk
+from nodulebench.core.errors import InputError
+from nodulebench.custody import keys as key_changes
+from nodulebench.custody import life_changes as changes_module
 from nodulebench.custody.audit import Event, log_of, next_event
+from nodulebench.custody.audit_log import read_audit, write_anchor
+from nodulebench.custody.evaluate import evaluate_sealed
+from nodulebench.custody.keys import admit, list_keys, rekey, revoke, rotate
 from nodulebench.custody.people import PolicySeal
 from nodulebench.custody.policy import parse_policy
-from nodulebench.errors import InputError
-from nodulebench.storage.keys.sshsig import signature_code
-from nodulebench.workflows.custody.audit_log import read_audit, write_anchor
-from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
-from nodulebench.workflows.custody.life import changes as changes_module
-from nodulebench.workflows.custody.life import key_changes
-from nodulebench.workflows.custody.life.key_changes import admit, list_keys, rekey, revoke, rotate
-from nodulebench.workflows.custody.sealed_set import open_sealed
-from nodulebench.workflows.custody.unseal import export_reference, open_result
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.unseal import export_reference, open_result
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.security.sshsig import signature_code
 
 pytest.importorskip("pyrage")
 

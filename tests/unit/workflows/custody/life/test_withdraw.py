@@ -11,18 +11,18 @@ import pytest
 
 from builders.keyed import KeyedDesk, make_keyed_desk
 from builders.sealed import SECRET, make_desk
+from nodulebench.core.errors import InputError
 from nodulebench.custody import layout
-from nodulebench.errors import InputError
-from nodulebench.formats.bundle import read_reference, write_reference
-from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
-from nodulebench.workflows.custody.life import changes as changes_module
-from nodulebench.workflows.custody.life import withdraw as withdraw_module
-from nodulebench.workflows.custody.life.key_changes import rekey
-from nodulebench.workflows.custody.life.withdraw import withdraw, withdrawn_since
-from nodulebench.workflows.custody.sealed_set import open_sealed
-from nodulebench.workflows.custody.unseal import export_reference, open_result
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.custody import life_changes as changes_module
+from nodulebench.custody import withdrawal as withdraw_module
+from nodulebench.custody.audit_log import read_audit
+from nodulebench.custody.evaluate import evaluate_sealed
+from nodulebench.custody.keys import rekey
+from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.unseal import export_reference, open_result
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.withdrawal import withdraw, withdrawn_since
+from nodulebench.io.bundle import read_reference, write_reference
 
 pytest.importorskip("pyrage")
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from builders.commands import run
-from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.weight_files import classifier_of, write_weights
-from nodulebench.errors import InputError
-from nodulebench.workflows.detect.system import read_system
-from nodulebench.workflows.detect.trained.classifiers import own_classifiers
-from nodulebench.workflows.detect.trained.given import given_weights
-from nodulebench.workflows.detect.trained.learnt import refuse_fold
+from nodulebench.core.errors import InputError
+from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.weights import classifier_of, write_weights
+from nodulebench.detection.given import given_weights
+from nodulebench.detection.learnt import refuse_fold
+from nodulebench.detection.systems import read_system
+from nodulebench.detection.trained_classifiers import own_classifiers
 
 ALL = tuple(range(10))
 

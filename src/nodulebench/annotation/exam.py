@@ -1,0 +1,279 @@
+"""Expert key + candidates' answers -> a result sheet each: passed or not, and what was missed.
+
+Marks are matched by center hit and counts pooled over all sequences; Dice is the mean over the
+nodules found, volumes added over slices. All three figures have to exceed the pass mark (Wang et
+al., Frontiers in Public Health 2022).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field
+
+from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.errors import InputError, Problem, UndefinedError, refuse_any
+from nodulebench.core.labels import FALSE_POSITIVE
+from nodulebench.core.notices import reason_of
+from nodulebench.core.protocol import RuleChoice, TestProtocol
+from nodulebench.core.results import Estimate
+from nodulebench.core.tables import Reference, Submission
+from nodulebench.evaluation.check.cases import keep_listed
+from nodulebench.i18n.translator import english
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.formats import read_reference, read_submission
+from nodulebench.io.json_files import read_json, write_json
+from nodulebench.matching import label_marks, targets
+from nodulebench.metrics.metric import Ratio
+from nodulebench.metrics.operating_point import precision, recall
+from nodulebench.metrics.segmentation import mean_dice, overlap_table, pooled_dice
+
+FIGURES: tuple[Ratio, ...] = (precision, recall, mean_dice, pooled_dice)
+JUDGED = ("precision", "recall", "mean_dice")
+NEGLIGIBLE = 1e-9
+"""A mean that exceeds the pass mark by rounding alone does not exceed it."""
+
+
+class ExamRules(BaseModel):
+    """What it takes to pass."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sequences: Annotated[int, Field(ge=1)] | None = 20
+    """How many CT sequences an exam has; None: as many as the key."""
+    pass_mark: float = Field(default=0.8, ge=0, lt=1)
+    """Precision, recall and Dice each have to exceed it."""
+    rule: str = "center_hit"
+    """The mark rule."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExamSheet:
+    """One candidate's result."""
+
+    candidate: str
+    rules: ExamRules
+    figures: dict[str, Estimate]
+    counts: dict[str, int]
+    missed: pl.DataFrame
+    """Nodules of the key without a mark, with place, size, type and slices."""
+    false_marks: pl.DataFrame
+    """Marks on no nodule: case_id, mark_id, x_mm, y_mm, z_mm."""
+    outlines: pl.DataFrame
+    """Nodules found, worst outline first: case_id, nodule_id, dice."""
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Figures that do not exceed the pass mark; an undefined one does not."""
+        return tuple(
+            name
+            for name in JUDGED
+            if (value := self.figures[name].value) is None
+            or value - self.rules.pass_mark <= NEGLIGIBLE
+        )
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether all three figures exceed the pass mark."""
+        return not self.failed
+
+
+_RULES = ExamRules()
+
+
+def hold_exam(
+    key: Reference, answers: Sequence[Submission], rules: ExamRules = _RULES
+) -> list[ExamSheet]:
+    """Compare every candidate's marks with the expert panel's.
+
+    Raises:
+        InputError: if the key has another number of sequences, two candidates have one name, or
+            an answer marks a sequence that is not in the exam.
+    """
+    problems = []
+    if rules.sequences not in (None, key.cases.height):
+        problems.append(
+            Problem(
+                f"key '{key.name}'",
+                f"has {key.cases.height} sequences, not {rules.sequences}.",
+                "List sequences without nodules too, or say how many the exam has.",
+            )
+        )
+    names = [answer.name for answer in answers]
+    problems += [
+        Problem(f"candidate '{name}'", "handed in more than one answer.", "Keep one.")
+        for name in dict.fromkeys(name for name in names if names.count(name) > 1)
+    ]
+    refuse_any(problems)
+    return [_sheet(key, answer, rules) for answer in answers]
+
+
+def _sheet(key: Reference, answer: Submission, rules: ExamRules) -> ExamSheet:
+    choice = RuleChoice(name=rules.rule)
+    protocol = TestProtocol(
+        name="exam", rules=(choice,), figures=tuple(one.name for one in FIGURES)
+    )
+    said, _ = keep_listed(key, answer, protocol)
+    try:
+        labels = label_marks(key, said, protocol, choice)
+    except UndefinedError as error:
+        raise InputError.at(
+            f"candidate '{answer.name}'", f"{english(reason_of(error))}."
+        ) from error
+    cohort = labelled_cohort(key, said, labels, targets(key, said, protocol))
+    false_rows = np.unique(labels.mark[labels.label == FALSE_POSITIVE])
+    return ExamSheet(
+        candidate=answer.name,
+        rules=rules,
+        figures={one.name: _estimate(one, cohort) for one in FIGURES},
+        counts={
+            "sequences": key.cases.height,
+            "nodules": cohort.nodule_count,
+            "found": cohort.nodule_count - cohort.missed_count,
+            "missed": cohort.missed_count,
+            "false_marks": len(false_rows),
+        },
+        missed=_missed(cohort),
+        false_marks=said.marks[false_rows].select("case_id", "mark_id", "x_mm", "y_mm", "z_mm"),
+        outlines=_outlines(cohort),
+    )
+
+
+def _estimate(figure: Ratio, cohort: LabelledCohort) -> Estimate:
+    try:
+        return Estimate(float(figure(cohort, np.ones((1, cohort.case_count)))[0]))
+    except UndefinedError as error:
+        return Estimate(None, reason=reason_of(error))
+
+
+def _missed(cohort: LabelledCohort) -> pl.DataFrame:
+    nodules = cohort.reference.nodules[cohort.nodule_row[~cohort.is_hit]]
+    slices = cohort.reference.slices
+    shown = ["case_id", "nodule_id", "x_mm", "y_mm", "z_mm", "diameter_mm", "type"]
+    if slices is None:
+        return nodules.select(shown)
+    spans = slices.group_by("case_id", "nodule_id").agg(
+        first_slice=pl.col("slice_index").min(), last_slice=pl.col("slice_index").max()
+    )
+    return nodules.select(shown).join(
+        spans, on=["case_id", "nodule_id"], how="left", maintain_order="left"
+    )
+
+
+def _outlines(cohort: LabelledCohort) -> pl.DataFrame:
+    named = cohort.reference.nodules[cohort.nodule_row].select("case_id", "nodule_id")
+    try:
+        table = overlap_table(cohort)
+    except UndefinedError:
+        return named.clear().with_columns(dice=pl.lit(None, dtype=pl.Float64))
+    return named[table["nodule"].to_numpy()].with_columns(table["dice"]).sort("dice")
+
+
+def exam_files(
+    key: Path,
+    answers: Sequence[Path],
+    *,
+    cases: Path | None = None,
+    rules: ExamRules = _RULES,
+    out: Path | None = None,
+) -> list[ExamSheet]:
+    """Read key and answers, hold the exam and, with ``out``, write a sheet per candidate."""
+    truth = read_reference(key, cases=cases)
+    sheets = hold_exam(truth, [read_submission(path, truth.cases) for path in answers], rules)
+    if out is not None:
+        write_sheets(sheets, out)
+    return sheets
+
+
+def write_sheets(sheets: Sequence[ExamSheet], out: Path) -> None:
+    """Write a sheet per candidate, and ``exam.json`` with all of them."""
+    with staged_folder(out, last="exam.json") as stage:
+        for sheet in sheets:
+            name = re.sub(r"[^\w.-]", "_", sheet.candidate)
+            (stage / f"{name}.md").write_text(sheet_text(sheet), encoding="utf-8")
+        write_json([sheet_json(sheet) for sheet in sheets], stage / "exam.json")
+
+
+def who_passed(path: Path) -> frozenset[str]:
+    """The candidates who have passed, from ``exam.json``.
+
+    Raises:
+        InputError: if it is not the result of an exam.
+    """
+    sheets = read_json(path)
+    if not isinstance(sheets, list) or not all(
+        isinstance(sheet, dict) and {"candidate", "has_passed"} <= set(sheet) for sheet in sheets
+    ):
+        raise InputError.at(str(path), "is not the result of an exam.", "Give exam.json.")
+    return frozenset(sheet["candidate"] for sheet in sheets if sheet["has_passed"])
+
+
+def sheet_json(sheet: ExamSheet) -> dict[str, Any]:
+    """A sheet as it stands in exam.json."""
+    return {
+        "candidate": sheet.candidate,
+        "has_passed": sheet.has_passed,
+        "failed": list(sheet.failed),
+        "pass_mark": sheet.rules.pass_mark,
+        "rule": sheet.rules.rule,
+        "counts": sheet.counts,
+        "figures": {name: one.to_json() for name, one in sheet.figures.items()},
+        "missed": sheet.missed.to_dicts(),
+        "false_marks": sheet.false_marks.to_dicts(),
+        "outlines": sheet.outlines.to_dicts(),
+    }
+
+
+def sheet_text(sheet: ExamSheet) -> str:
+    """A sheet for the candidate to read, as Markdown."""
+    verdict = "passed" if sheet.has_passed else f"not passed: {', '.join(sheet.failed)}"
+    figures = [
+        f"| {name} | {_number(one)} | {_needed(name, sheet.rules)} |"
+        for name, one in sheet.figures.items()
+    ]
+    return "\n".join(
+        [
+            f"# Exam of {sheet.candidate}: {verdict}",
+            "",
+            "{sequences} sequences, {nodules} nodules: {found} found, {missed} missed; "
+            "{false_marks} marks on no nodule.".format(**sheet.counts),
+            "",
+            "| figure | value | needed |",
+            "|---|---|---|",
+            *figures,
+            "",
+            *_section("Missed nodules", sheet.missed),
+            *_section("Marks on no nodule", sheet.false_marks),
+            *_section("Outlines of the nodules found, worst first", sheet.outlines),
+        ]
+    )
+
+
+def _number(estimate: Estimate) -> str:
+    return (
+        f"undefined: {english(estimate.reason)}"
+        if estimate.value is None
+        else f"{estimate.value:.3f}"
+    )
+
+
+def _needed(name: str, rules: ExamRules) -> str:
+    return f"> {rules.pass_mark:g}" if name in JUDGED else ""
+
+
+def _section(title: str, table: pl.DataFrame) -> list[str]:
+    if not table.height:
+        return [f"## {title}: none", ""]
+    rows = ["| " + " | ".join(_cell(value) for value in row) + " |" for row in table.iter_rows()]
+    head = ["| " + " | ".join(table.columns) + " |", "|---" * table.width + "|"]
+    return [f"## {title}", "", *head, *rows, ""]
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,117 @@
+"""Observers of a study: which places they judge in which order, and their calls as events."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Literal, Self, get_args
+
+from pydantic import Field, FiniteFloat, ValidationError, model_validator
+
+from nodulebench.annotation.people import Name
+from nodulebench.core.config_model import Written
+from nodulebench.core.errors import InputError
+from nodulebench.security.event_log.events import FactEvent
+
+Call = Literal["nodule", "small_nodule", "non_nodule"]
+"""Nodule of at least 3 mm, nodule below 3 mm, false positive."""
+CALLS: tuple[Call, ...] = get_args(Call)
+SMALLEST_MM = 3.0
+"""The smallest nodule that counts."""
+Place = tuple[str, str]
+"""Case and mark."""
+
+
+class Study(Written):
+    """Who judges the places of a study, and how these are shown."""
+
+    reader_ids: tuple[Name, ...] = Field(min_length=1)
+    """Each judges every place, without knowing what others call it."""
+    seed: int = 0
+    """Of the order of places, another one for each reader."""
+    patch_mm: float = Field(default=80.0, ge=20, le=400)
+    """Width of what is shown around a place."""
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> Self:
+        if len(set(self.reader_ids)) < len(self.reader_ids):
+            raise ValueError("a reader is named twice")
+        return self
+
+
+class Called(FactEvent):
+    """What a reader called a place; ``facts`` has the seconds that it took."""
+
+    case_id: str
+    mark_id: str
+    call: Call
+    diameter_mm: FiniteFloat | None = None
+
+    @property
+    def place(self) -> Place:
+        """The place."""
+        return self.case_id, self.mark_id
+
+
+def parse_called(content: bytes) -> Called | None:
+    """What some bytes say, if they are byte for byte as it would be written."""
+    try:
+        found = Called.model_validate_json(content)
+    except (ValidationError, UnicodeDecodeError):
+        return None
+    return found if found.to_bytes() == content else None
+
+
+def shuffled(study: Study, reader_id: str, places: Sequence[Place]) -> list[Place]:
+    """The places in the order in which a reader is shown them: it follows from names alone."""
+
+    def drawn(place: Place) -> bytes:
+        text = "\0".join((str(study.seed), reader_id, *place))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+    return sorted(places, key=drawn)
+
+
+def call_flaw(call: str, diameter_mm: float | None) -> str:
+    """How a diameter contradicts a call; empty: it does not."""
+    if call == "nodule" and diameter_mm is None:
+        return "is not measured"
+    is_small = diameter_mm is not None and diameter_mm < SMALLEST_MM
+    if (call == "nodule" and is_small) or (
+        call == "small_nodule" and diameter_mm is not None and not is_small
+    ):
+        return f"measures {diameter_mm:g} mm"
+    return ""
+
+
+def next_call(
+    events: Sequence[Called],
+    root: str,
+    reader_id: str,
+    place: Place,
+    call: Call,
+    diameter_mm: float | None,
+    seconds: float,
+) -> Called:
+    """The event that follows a reader's calls so far.
+
+    Raises:
+        InputError: if the diameter contradicts the call, or the place was judged before.
+    """
+    where = f"case '{place[0]}' mark '{place[1]}'"
+    flaw = call_flaw(call, diameter_mm)
+    if flaw:
+        remedy = f"A nodule measures at least {SMALLEST_MM:g} mm, a small nodule less."
+        raise InputError.at(where, f"is called '{call}' and {flaw}.", remedy)
+    if any(one.place == place for one in events):
+        raise InputError.at(where, f"was judged by '{reader_id}' before.", "A call is final.")
+    return Called(
+        number=len(events) + 1,
+        at=datetime.now(UTC),
+        person=reader_id,
+        facts={"seconds": round(seconds, 1)},
+        previous=events[-1].digest if events else root,
+        case_id=place[0],
+        mark_id=place[1],
+        call=call,
+        diameter_mm=diameter_mm,
+    )

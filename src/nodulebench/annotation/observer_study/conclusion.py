@@ -1,0 +1,197 @@
+"""False positives that may be nodules nobody annotated -> readings -> additional nodules.
+
+As in LUNA16 (Setio et al., Medical Image Analysis 2017): take an algorithm's false positives at a
+chosen rate, leave out the obvious ones, those on lesions annotated before and those read before,
+have four readers judge the rest independently, and add what enough of them call a nodule. The
+reference before and after are both kept, and an algorithm is scored under each.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from nodulebench.annotation.observer_study.calls import CALLS, SMALLEST_MM, call_flaw
+from nodulebench.annotation.observer_study.selection import refuse_strangers
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.notices import Notice
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.results import Estimate
+from nodulebench.core.tables import NODULES, Reference, Submission
+from nodulebench.evaluation.evaluate import evaluate
+
+
+def check_calls(suspects: pl.DataFrame, calls: pl.DataFrame, *, readers: int = 4) -> None:
+    """Refuse calls that are incomplete or contradict themselves.
+
+    Raises:
+        InputError: for each mark that is unknown, that not exactly ``readers`` have judged, or
+            whose diameter is missing or contradicts the call.
+    """
+    refuse_strangers(calls, suspects, "readings")
+    counts = suspects.select("case_id", "mark_id").join(
+        calls.group_by("case_id", "mark_id").len(),
+        on=["case_id", "mark_id"],
+        how="left",
+        maintain_order="left",
+    )
+    problems = [
+        Problem(
+            f"case '{case_id}' mark '{mark_id}'",
+            f"was judged by {count} readers, not {readers}.",
+            "Every mark needs the same number of independent readings.",
+        )
+        for case_id, mark_id, count in counts.with_columns(pl.col("len").fill_null(0)).rows()
+        if count != readers
+    ]
+    for case_id, mark_id, reader, call, diameter in calls.rows():
+        found = call_flaw(call, diameter)
+        if found:
+            problems.append(
+                Problem(
+                    f"case '{case_id}' mark '{mark_id}' reader '{reader}'",
+                    f"is called '{call}' and {found}.",
+                    f"A nodule measures at least {SMALLEST_MM:g} mm, a small nodule less.",
+                )
+            )
+    refuse_any(problems)
+
+
+@dataclass(frozen=True, eq=False)
+class Conclusion:
+    """What the readers made of the false positives."""
+
+    verdicts: pl.DataFrame
+    """For each suspect how many readers called it what, and the mean diameter of those who called
+    it a nodule."""
+    levels: pl.DataFrame
+    """agreement, at_least, exactly: nodules by how many readers called them one."""
+    small: int
+    """Never called a nodule of 3 mm, but a smaller one at least once."""
+    rejected: int
+    """Called a false positive by everybody."""
+    before: Reference
+    after: Reference
+    added: int
+
+    @property
+    def additional(self) -> pl.DataFrame:
+        """The nodules that were added, to be released: place, diameter, how many called them so."""
+        names = ("case_id", "nodule_id", "x_mm", "y_mm", "z_mm", "diameter_mm", "agreement")
+        known = self.before.nodules.select("case_id", "nodule_id")
+        new = self.after.nodules.join(known, on=["case_id", "nodule_id"], how="anti")
+        return new.filter(~pl.col("is_ignored")).select(names)
+
+
+def conclude(
+    reference: Reference,
+    suspects: pl.DataFrame,
+    calls: pl.DataFrame,
+    *,
+    readers: int = 4,
+    minimum_agreement: int = 3,
+    ignores_others: bool = True,
+) -> Conclusion:
+    """Add what enough readers call a nodule; both versions of the reference are kept.
+
+    Args:
+        reference: the test set as it was.
+        suspects: the false positives that were read.
+        calls: what each reader called each of them.
+        readers: how many have judged each.
+        minimum_agreement: how many make it a nodule.
+        ignores_others: whether what fewer call a nodule, or a small one, is ignored from now on;
+            else it stays a false positive.
+
+    Raises:
+        InputError: if calls are incomplete or contradict themselves, or nothing could be added.
+    """
+    if minimum_agreement > readers:
+        what = f"{minimum_agreement} of {readers} readers cannot agree."
+        raise InputError.at("agreement", what, "Ask for at most as many as judged.")
+    check_calls(suspects, calls, readers=readers)
+    is_nodule = pl.col("call") == "nodule"
+    counted = calls.group_by("case_id", "mark_id").agg(
+        *((pl.col("call") == name).sum().cast(pl.Int64).alias(name) for name in CALLS),
+        pl.col("diameter_mm").filter(is_nodule).mean(),
+    )
+    verdicts = suspects.join(counted, on=["case_id", "mark_id"], how="left", maintain_order="left")
+    agreement = verdicts["nodule"].to_numpy()
+    is_small = (verdicts["small_nodule"].to_numpy() > 0) & (agreement == 0)
+    level = np.arange(1, readers + 1)
+    added = verdicts.filter(pl.col("nodule") >= minimum_agreement)
+    is_other = (pl.col("nodule") < minimum_agreement) & (
+        (pl.col("nodule") > 0) | (pl.col("small_nodule") > 0)
+    )
+    others = verdicts.filter(is_other) if ignores_others else verdicts.clear()
+    return Conclusion(
+        verdicts=verdicts,
+        levels=pl.DataFrame(
+            {
+                "agreement": level,
+                "at_least": (agreement >= level[:, None]).sum(axis=1),
+                "exactly": (agreement == level[:, None]).sum(axis=1),
+            }
+        ),
+        small=int(is_small.sum()),
+        rejected=int(((agreement == 0) & ~is_small).sum()),
+        before=reference,
+        after=_with_additions(reference, added, others),
+        added=added.height,
+    )
+
+
+def _with_additions(reference: Reference, added: pl.DataFrame, others: pl.DataFrame) -> Reference:
+    extra = [
+        table.select(
+            "case_id",
+            "x_mm",
+            "y_mm",
+            "z_mm",
+            "diameter_mm",
+            nodule_id=pl.lit(f"{name}-") + pl.col("mark_id"),
+            is_ignored=pl.lit(name == "observer-ignored"),
+            agreement=pl.col("nodule"),
+            size_definition=pl.lit("mean of readers"),
+        )
+        for name, table in (("observer", added), ("observer-ignored", others))
+    ]
+    nodules = pl.concat(
+        [reference.nodules, *(NODULES.arrange(table) for table in extra)], how="diagonal"
+    )
+    notice = Notice("nodules_added", {"added": added.height, "ignored": others.height})
+    return replace(
+        reference,
+        name=f"{reference.name}+observer",
+        nodules=NODULES.conform(nodules, f"{reference.name}+observer"),
+        notices=(*reference.notices, notice),
+    )
+
+
+def effect(
+    conclusion: Conclusion, submissions: Sequence[Submission], protocol: TestProtocol
+) -> pl.DataFrame:
+    """What the additional nodules do to algorithms' figures: algorithm, figure, before, after."""
+    rows = []
+    sides = [
+        evaluate(version, submissions, protocol)
+        for version in (conclusion.before, conclusion.after)
+    ]
+    rule = protocol.rules[0].name
+    for one, two in zip(sides[0].algorithms, sides[1].algorithms, strict=True):
+        for name, first in _values(one.rules[rule].figures):
+            second = dict(_values(two.rules[rule].figures))[name]
+            rows.append((one.name, name, first, second))
+    names = {"algorithm": pl.String, "figure": pl.String, "before": pl.Float64, "after": pl.Float64}
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def _values(
+    figures: Mapping[str, Estimate | dict[str, Estimate]],
+) -> Iterator[tuple[str, float | None]]:
+    for name, one in figures.items():
+        if isinstance(one, Estimate):
+            yield name, one.value
+        else:
+            yield from ((f"{name} {point}", estimate.value) for point, estimate in one.items())

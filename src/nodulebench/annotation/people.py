@@ -1,0 +1,247 @@
+"""Who takes part: people, their seniority and roles, teams, and who may be what."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, Field
+
+from nodulebench.core.config_model import Written
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.security.keys import PublicKey, parse_public_key
+
+Known = TypeVar("Known")
+Title = Literal["scientist", "resident", "attending", "deputy_chief", "chief"]
+Role = Literal[
+    "candidate",
+    "junior",
+    "leader",
+    "arbitrator",
+    "panel",
+    "scientist",
+    "organiser",
+    "commission",
+]
+Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w.@-]+$")]
+
+
+def _line(text: str) -> str:
+    return parse_public_key(text).line if text else text
+
+
+PublicLine = Annotated[str, AfterValidator(_line)]
+"""A public key, ``ssh-ed25519 AAAA…``; empty: none."""
+
+_RANK: dict[Title, int] = {
+    "scientist": 0,
+    "resident": 1,
+    "attending": 2,
+    "deputy_chief": 3,
+    "chief": 4,
+}
+REQUIRED: dict[Role, tuple[Title, float]] = {
+    "junior": ("resident", 5),
+    "leader": ("deputy_chief", 10),
+    "arbitrator": ("deputy_chief", 15),
+}
+"""Lowest title, and the years of reading that must be exceeded (Wang et al. 2022)."""
+
+READING_ROLES: tuple[Role, ...] = ("junior", "leader", "arbitrator", "panel")
+"""Who can be a reader in a team."""
+IDLE_ROLES: frozenset[Role] = frozenset(("candidate", "scientist"))
+"""Who takes no step in a batch."""
+PROGRAM = "program"
+"""The actor of steps that nobody takes by hand; no person has this name."""
+
+
+class Training(Written):
+    """How somebody was trained to annotate."""
+
+    on: date
+    subject: str = Field(min_length=1)
+    """What it was about: to annotate, to delineate, to measure the long axis."""
+    by: str = ""
+    """Who gave it."""
+
+
+class Person(Written):
+    """Someone who takes part in making a reference standard."""
+
+    person_id: Name
+    hospital: str = ""
+    province: str = ""
+    title: Title = "resident"
+    years_reading: float = Field(default=0, ge=0)
+    """Years of reading images."""
+    roles: tuple[Role, ...] = ("candidate",)
+    trainings: tuple[Training, ...] = ()
+    key: PublicLine = ""
+    """The own public key; changed later by the log."""
+
+
+class Team(Written):
+    """Readers who read the same batches without seeing each other's marks."""
+
+    team_id: Name
+    reader_ids: tuple[Name, ...]
+    leader_id: Name | None = None
+    """Reviews other teams' batches; may be one of the readers."""
+
+    @property
+    def member_ids(self) -> frozenset[str]:
+        """The readers and the leader."""
+        return frozenset((*self.reader_ids, *((self.leader_id,) if self.leader_id else ())))
+
+
+class Roster(Written):
+    """Everyone who takes part, and the teams they form."""
+
+    people: tuple[Person, ...]
+    teams: tuple[Team, ...] = ()
+
+    def person(self, person_id: str) -> Person:
+        """Someone by name.
+
+        Raises:
+            InputError: if nobody has that name.
+        """
+        return _named({one.person_id: one for one in self.people}, "person", person_id)
+
+    def team(self, team_id: str) -> Team:
+        """A team by name.
+
+        Raises:
+            InputError: if there is no such team.
+        """
+        return _named({one.team_id: one for one in self.teams}, "team", team_id)
+
+    @property
+    def keys(self) -> dict[str, PublicKey]:
+        """The public keys of those who have one."""
+        return {one.person_id: parse_public_key(one.key) for one in self.people if one.key}
+
+    def has_role(self, person_id: str, role: Role) -> bool:
+        """Whether a known person has a role."""
+        return role in self.person(person_id).roles
+
+
+def _named(known: Mapping[str, Known], kind: str, name: str) -> Known:
+    if name not in known:
+        names = ", ".join(known) or "none"
+        raise InputError.at(f"{kind} '{name}'", "is not known.", f"Known: {names}.")
+    return known[name]
+
+
+def is_eligible(person: Person, role: Role) -> bool:
+    """Whether title and years of reading suffice for a role; strictly more years are needed."""
+    if role not in REQUIRED:
+        return True
+    title, years = REQUIRED[role]
+    return _RANK[person.title] >= _RANK[title] and person.years_reading > years
+
+
+def check_roster(
+    roster: Roster,
+    *,
+    requires_seniority: bool = True,
+    least_years: float = 0,
+    requires_training: bool = False,
+) -> None:
+    """Refuse a roster that contradicts itself or gives roles to people who may not have them.
+
+    Args:
+        roster: people and teams.
+        requires_seniority: whether titles and years have to suffice for each role.
+        least_years: years of reading that everybody who reads, reviews or arbitrates has at least.
+        requires_training: whether these have a training on record.
+
+    Raises:
+        InputError: with one problem per repeated name, unmet requirement, and unknown, repeated or
+            unsuitable member of a team.
+    """
+    problems = [
+        *_repeats([one.person_id for one in roster.people], "person"),
+        *_repeats([one.team_id for one in roster.teams], "team"),
+    ]
+    if any(one.person_id == PROGRAM for one in roster.people):
+        problems.append(Problem(f"person '{PROGRAM}'", "has the name of the program itself."))
+    if requires_seniority:
+        problems += _unmet(roster.people)
+    problems += _inexperienced(roster.people, least_years, requires_training)
+    known = {one.person_id: one for one in roster.people}
+    for team in roster.teams:
+        problems += _team_problems(team, known)
+    readers = [reader for team in roster.teams for reader in team.reader_ids]
+    problems += _repeats(readers, "reader of teams")
+    problems += _key_problems(roster)
+    refuse_any(problems)
+
+
+def _key_problems(roster: Roster) -> Iterator[Problem]:
+    """Where some have keys, all who take steps have one, and each their own."""
+    keys = roster.keys
+    if not keys:
+        return
+    owners: dict[PublicKey, str] = {}
+    for one in roster.people:
+        where = f"person '{one.person_id}'"
+        if one.person_id not in keys:
+            if set(one.roles) - IDLE_ROLES:
+                yield Problem(
+                    where, "has no key, though others have.", "Give everybody who acts a key."
+                )
+            continue
+        other = owners.setdefault(keys[one.person_id], one.person_id)
+        if other != one.person_id:
+            yield Problem(where, f"has the key of '{other}'.", "A key is one person's.")
+
+
+def _repeats(names: list[str], kind: str) -> Iterator[Problem]:
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+        yield Problem(f"{kind} '{name}'", "is listed more than once.", "List each once.")
+
+
+def _unmet(people: Iterable[Person]) -> Iterator[Problem]:
+    for person in people:
+        for role in person.roles:
+            if not is_eligible(person, role):
+                title, years = REQUIRED[role]
+                yield Problem(
+                    f"person '{person.person_id}'",
+                    f"is {person.title} with {person.years_reading:g} years of reading and cannot "
+                    f"be {role}.",
+                    f"A {role} is {title} or above with more than {years:g} years.",
+                )
+
+
+def _inexperienced(
+    people: Iterable[Person], least_years: float, requires_training: bool
+) -> Iterator[Problem]:
+    for person in people:
+        where = f"person '{person.person_id}'"
+        if not set(person.roles) & set(READING_ROLES):
+            continue
+        if person.years_reading < least_years:
+            yield Problem(
+                where,
+                f"has {person.years_reading:g} years of reading.",
+                f"The workflow asks for at least {least_years:g}.",
+            )
+        if requires_training and not person.trainings:
+            yield Problem(
+                where,
+                "has no training on record.",
+                "Write down when, about what and by whom: [[people.trainings]] on, subject, by.",
+            )
+
+
+def _team_problems(team: Team, known: dict[str, Person]) -> Iterator[Problem]:
+    where = f"team '{team.team_id}'"
+    wanted = [(reader, READING_ROLES) for reader in team.reader_ids]
+    if team.leader_id is not None:
+        wanted.append((team.leader_id, ("leader",)))
+    for name, roles in wanted:
+        if name not in known:
+            yield Problem(where, f"person '{name}' is not known.")
+        elif not set(roles) & set(known[name].roles):
+            yield Problem(where, f"person '{name}' has not the role {' or '.join(roles)}.")

@@ -1,0 +1,305 @@
+"""A folder that holds an annotation project: who takes part, the cases, and every step taken."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import Field, ValidationError
+
+from nodulebench.annotation.people import Roster
+from nodulebench.annotation.readings.reading import Reading, readings_of
+from nodulebench.annotation.teams import new_seed
+from nodulebench.annotation.workflow.actions import (
+    ACTIONS,
+    Action,
+    AddNodule,
+    ChangeKey,
+    CheckBatch,
+    CorrectOutline,
+    FinishCase,
+    OneStep,
+    ReviseReading,
+    SubmitReading,
+    at_once,
+)
+from nodulebench.annotation.workflow.batch import Batch, Key
+from nodulebench.annotation.workflow.events import Event, json_digest
+from nodulebench.annotation.workflow.keys import key_change
+from nodulebench.annotation.workflow.log import Batches, act, annotation_log
+from nodulebench.annotation.workflow.permissions import known_batch as known_batch
+from nodulebench.annotation.workflow.record import steps_of as steps_of
+from nodulebench.annotation.workflow.rules import WorkflowRules
+from nodulebench.annotation.workflow.workflow import SeenCandidate, Workflow
+from nodulebench.core.config_model import Written, checked
+from nodulebench.core.errors import InputError, Problem
+from nodulebench.io.digest import file_digest
+from nodulebench.io.formats import read_cases, read_submission
+from nodulebench.io.json_files import read_json
+from nodulebench.security.event_log.index import IndexedLog
+from nodulebench.security.event_log.signers import PersonSeal
+from nodulebench.security.event_log.store import FolderStore
+from nodulebench.security.keys import read_private_key, read_public_key
+
+PROJECT, CASES, EVENTS = "project.json", "cases.csv", "events"
+INDEX = "events.index.json"
+
+
+class Project(Written):
+    """Who takes part, and by which rules."""
+
+    roster: Roster
+    rules: WorkflowRules
+    repeats: dict[str, str] = Field(default_factory=dict)
+    """Cases that are shown a second time: the name each is shown by -> the case."""
+    passed: tuple[str, ...] | None = None
+    """Who passed the exam that was given when it was started; None: none was."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """An annotation project in its folder."""
+
+    folder: Path
+    workflow: Workflow
+    log: IndexedLog[Event]
+    repeats: Mapping[str, str]
+    """Cases that are shown a second time: the name each is shown by -> the case."""
+    passed: tuple[str, ...] | None = None
+    """Who passed the exam; None: none was asked for."""
+
+    def does(
+        self, actor_id: str, action: Action | Callable[[Mapping[str, Batch]], Action]
+    ) -> Event:
+        """Take one step; see ``act``.
+
+        Raises:
+            InputError: with the reason, if it is not allowed; nothing is changed.
+        """
+        return act(self.workflow, self.log, actor_id, action)
+
+    def batch(self, batch_id: str) -> Batch:
+        """A batch as it stands.
+
+        Raises:
+            InputError: if it was not opened.
+        """
+        return known_batch(self.batches(), batch_id)
+
+    def visible(self, actor_id: str, batch_id: str) -> tuple[list[Reading], list[SeenCandidate]]:
+        """The readings and candidates of a batch that someone may see now; others by letters."""
+        batch = self.batch(batch_id)
+        readings = self.workflow.seen_readings(batch, actor_id)
+        others = self.workflow.seen_of_others(batch, actor_id)
+        return [*readings, *others], self.workflow.seen_candidates(batch, actor_id)
+
+    def batches(self) -> Mapping[str, Batch]:
+        """All batches as they stand."""
+        return Batches(self.workflow, self.log.view())
+
+
+def open_project(folder: Path, key: Path | None = None, passphrase: str = "") -> Desk:
+    """The project of a folder.
+
+    Args:
+        folder: what ``start`` made.
+        key: private OpenSSH key of whoever will take a step, where the roster names keys.
+        passphrase: of the key, if it has one.
+
+    Raises:
+        InputError: if the folder holds none, or the key cannot be used.
+    """
+    file = folder / PROJECT
+    if not file.is_file():
+        raise InputError.at(str(folder), "holds no annotation project.", "Start one with 'start'.")
+    try:
+        project = Project.model_validate(read_json(file))
+    except ValidationError as error:
+        raise InputError.at(str(file), "is damaged.") from error
+    workflow = Workflow(project.roster, read_cases(folder / CASES), project.rules)
+    keys = project.roster.keys
+    seal = None
+    if keys:
+        own = None if key is None else read_private_key(key, passphrase)
+        seal = PersonSeal(keys, own, key_change(project.roster))
+    elif key is not None:
+        raise InputError.at(
+            str(file), "names no keys, so that steps are not signed.", "Leave out --key."
+        )
+    root = project_digest(folder)
+    log = annotation_log(FolderStore(folder / EVENTS), root, seal, folder / INDEX)
+    return Desk(folder, workflow, log, project.repeats, project.passed)
+
+
+def project_digest(folder: Path) -> str:
+    """What the log of a project follows from: who takes part, the rules and the cases."""
+    return json_digest({name: file_digest(folder / name) for name in (PROJECT, CASES)})
+
+
+def change_key(
+    desk: Desk, actor_id: str, person_id: str, new_key: Path | None, *, reason: str
+) -> Event:
+    """Replace somebody's key, or take it back; what was signed with the old one stays signed.
+
+    Args:
+        desk: the project, opened with the key of whoever acts.
+        actor_id: an organiser; or the person, with the key that is to be replaced.
+        person_id: whose key.
+        new_key: file of the new public key; None: the person has none from then on.
+        reason: stands in the log.
+
+    Raises:
+        InputError: if that may not be, or the key is somebody else's.
+    """
+    line = "" if new_key is None else read_public_key(new_key).line
+    fields = {"person_id": person_id, "key": line, "reason": reason.strip()}
+    step = checked(ChangeKey, fields, f"key of '{person_id}'")
+
+    def made(_: Mapping[str, Batch]) -> Action:
+        seal = desk.log.log.seal
+        known = seal.keys_now() if isinstance(seal, PersonSeal) else {}
+        owner = next((name for name, one in known.items() if one.line == line), "")
+        if owner:
+            raise InputError.at(str(new_key), f"is the key of '{owner}'.", "Make a new one.")
+        return step
+
+    return desk.does(actor_id, made)
+
+
+def hand_in(desk: Desk, batch_id: str, reader_id: str, path: Path) -> Event:
+    """Hand in a reader's file for all cases of a batch, as one event.
+
+    With the last reading the program checks the consistency by itself.
+    """
+    return hand_in_readings(desk, batch_id, reader_id, _drawn(desk, batch_id, reader_id, path))
+
+
+def hand_in_readings(
+    desk: Desk, batch_id: str, reader_id: str, readings: Sequence[Reading]
+) -> Event:
+    """Hand in what a reader drew in cases of a batch, as one event; see ``hand_in``."""
+
+    def steps(batches: Mapping[str, Batch]) -> Action:
+        batch = known_batch(batches, batch_id)
+        new = [one for one in readings if batch.readings.get((one.case_id, reader_id)) != one]
+        still = set(batch.missing_readings) - {(one.case_id, reader_id) for one in new}
+        is_last = not still and batch.checks is None and batch.rules.revision == "none"
+        taken: list[OneStep] = [
+            SubmitReading(batch_id=batch_id, reading=one, seed=None if place else new_seed())
+            for place, one in enumerate(new or readings)
+        ]
+        return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
+
+    return desk.does(reader_id, steps)
+
+
+def revise(desk: Desk, batch_id: str, reader_id: str, path: Path | None = None) -> Event:
+    """Hand in a reader's file once more, for all cases that they can revise; see ``Batch``.
+
+    Args:
+        desk: the project.
+        batch_id: the batch.
+        reader_id: who revises.
+        path: the cases as they shall be, all of them; None: as they were read.
+
+    Raises:
+        InputError: if there is nothing to revise, or the file speaks of another case.
+    """
+    batch = desk.batch(batch_id)
+    open_cases = [
+        case_id
+        for case_id, reader in batch.unrevised
+        if reader == reader_id and batch.is_unblinded(case_id)
+    ]
+    if path is None:
+        drawn = [batch.readings[case_id, reader_id] for case_id in open_cases]
+    else:
+        drawn = [
+            one
+            for one in _drawn(desk, batch_id, reader_id, path)
+            if one.case_id in open_cases or one.findings
+        ]
+    if not drawn:
+        what = f"has no case that '{reader_id}' can revise now."
+        raise InputError.at(f"batch '{batch_id}'", what, "See 'annotate review status'.")
+    return revise_readings(desk, batch_id, reader_id, drawn)
+
+
+def revise_readings(
+    desk: Desk, batch_id: str, reader_id: str, readings: Sequence[Reading]
+) -> Event:
+    """Hand in cases once more, as one event; with the last of all the program compares them."""
+
+    def steps(batches: Mapping[str, Batch]) -> Action:
+        batch = known_batch(batches, batch_id)
+        still = set(batch.unrevised) - {(one.case_id, reader_id) for one in readings}
+        taken: list[OneStep] = [ReviseReading(batch_id=batch_id, reading=one) for one in readings]
+        is_last = not still and batch.checks is None and not batch.missing_readings
+        return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
+
+    return desk.does(reader_id, steps)
+
+
+def add_nodules(
+    desk: Desk, batch_id: str, reviewer_id: str, path: Path, *, comment: str = ""
+) -> Event:
+    """Add the nodules of a reviewer's file, all or none, each with its type."""
+    steps = [
+        AddNodule(batch_id=batch_id, case_id=reading.case_id, finding=finding, comment=comment)
+        for reading in _drawn(desk, batch_id, reviewer_id, path)
+        for finding in reading.findings
+    ]
+    if not steps:
+        raise InputError.at(path.name, "holds no nodule to add.")
+    return desk.does(reviewer_id, at_once(batch_id, steps))
+
+
+def correct_outline(
+    desk: Desk,
+    batch_id: str,
+    actor_id: str,
+    key: Key,
+    path: Path,
+    *,
+    comment: str = "",
+) -> Event:
+    """Draw a candidate anew as the one nodule of its case that a file holds; see ``Batch``."""
+    case_id, candidate_id = key
+    drawn = [one for one in _drawn(desk, batch_id, actor_id, path) if one.case_id == case_id]
+    findings = [finding for one in drawn for finding in one.findings]
+    if len(findings) != 1:
+        what = f"holds {len(findings)} nodules in case '{case_id}', not the one to correct."
+        raise InputError.at(path.name, what)
+    fields = {"batch_id": batch_id, "case_id": case_id, "candidate_id": candidate_id}
+    step = CorrectOutline(**fields, slices=findings[0].slices, comment=comment)
+    return desk.does(actor_id, step)
+
+
+def finish_cases(desk: Desk, batch_id: str, reviewer_id: str, case_ids: Iterable[str]) -> Event:
+    """Finish the review of cases, all or none."""
+    steps = [FinishCase(batch_id=batch_id, case_id=case_id) for case_id in case_ids]
+    return desk.does(reviewer_id, at_once(batch_id, steps))
+
+
+def _drawn(desk: Desk, batch_id: str, person_id: str, path: Path) -> list[Reading]:
+    """What somebody's file says of the cases of a batch."""
+    desk.workflow.roster.person(person_id)
+    order = desk.batch(batch_id).order
+    cases = desk.workflow.cases.filter(pl.col("case_id").is_in(order.case_ids))
+    return readings_of(read_submission(path, desk.workflow.cases), cases, person_id)
+
+
+def step_of(fields: dict[str, Any]) -> Action:
+    """An action from its fields.
+
+    Raises:
+        InputError: for each field that cannot be.
+    """
+    try:
+        return ACTIONS.validate_python(fields)
+    except ValidationError as error:
+        raise InputError(
+            Problem(f"{fields['step']} {one['loc'][-1]}", f"'{one['input']}': {one['msg']}.")
+            for one in error.errors(include_url=False)
+        ) from error

@@ -1,0 +1,287 @@
+"""Ratings of readers, or an evaluation of their marks -> a multi-reader multi-case analysis.
+
+Obuchowski and Rockette's method: readers under treatments (with and without CAD, say), all on the
+same cases. One of the readers may be an algorithm, with which the others are then compared.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from nodulebench.core.documents.comparison import Significance
+from nodulebench.core.errors import InputError, Problem, UndefinedError, refuse_any
+from nodulebench.core.notices import reason_of
+from nodulebench.core.results import Estimate
+from nodulebench.core.schema import Column, TableSchema
+from nodulebench.evaluation.estimates import bind_settings, replicate_figures, units_of
+from nodulebench.evaluation.recompute import (
+    _READER,
+    Cell,
+    cohorts_of_readers,
+)
+from nodulebench.io.json_files import write_json
+from nodulebench.io.table_files import read_table
+from nodulebench.metrics import FIGURES
+from nodulebench.statistics.bootstrap import leave_one_out
+from nodulebench.statistics.delong import auc_estimate, compare_auc
+from nodulebench.statistics.mrmc import (
+    TreatmentTest,
+    obuchowski_rockette,
+    readers_against_algorithm,
+    treatment_means,
+)
+from nodulebench.statistics.reader_figures import (
+    ReaderFigures,
+    figures_from_left_out,
+    figures_from_ratings,
+)
+
+SCHEMA = "nodulebench/reader-study@1"
+AREA = "case_roc_area"
+
+RATINGS = TableSchema(
+    "RATINGS",
+    "One row per treatment, reader and case: how abnormal the reader called the case.",
+    (
+        *_READER,
+        Column("case_id", pl.String, "the CT series"),
+        Column("rating", pl.Float64, "higher: more abnormal"),
+        Column("is_abnormal", pl.Boolean, "the truth of the case"),
+        Column("patient_id", pl.String, "whose case; else its own", is_required=False),
+    ),
+    key=("treatment", "reader_id", "case_id"),
+)
+
+Covariance = Literal["jackknife", "delong"]
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Who read how, and how the figures of some of them are measured."""
+
+    cells: tuple[Cell, ...]
+    measure: Callable[[Sequence[Sequence[Cell]]], ReaderFigures]
+    figure: str
+    cases: int
+    of_reader: Callable[[Sequence[Cell]], dict[str, Any]] | None = None
+    """One reader's own areas (one cell), or their difference (two), where cases were rated."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyChoice:
+    """What of a study is analysed."""
+
+    readers: Path | None = None
+    """READERS, for an evaluation; None: the readings are RATINGS."""
+    figure: str = AREA
+    rule: str | None = None
+    """None: the first of the protocol."""
+    algorithm: str | None = None
+    """The reader that is an algorithm."""
+    covariance: Covariance = "jackknife"
+    level: float = 0.95
+
+
+def analyse_readers(
+    readings: Path, choice: StudyChoice, *, out: Path | None = None
+) -> dict[str, Any]:
+    """Analyse a study of readers.
+
+    Args:
+        readings: a table of RATINGS, or the folder of an evaluation whose submissions are readers.
+        choice: what is analysed.
+        out: a JSON file for all numbers.
+
+    Raises:
+        InputError: if a reader did not read under every treatment, or not every case.
+    """
+    read = (
+        _of_ratings(readings, choice)
+        if choice.readers is None
+        else _of_folder(readings, choice.readers, choice)
+    )
+    found = {"schema": SCHEMA, "level": choice.level, **_analysis(read, choice)}
+    if out is not None:
+        write_json(found, out)
+    return found
+
+
+def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
+    if choice.figure != AREA:
+        raise InputError.at(
+            str(path),
+            f"holds ratings of cases, which give {AREA} and not '{choice.figure}'.",
+            "For other figures give an evaluation of the readers' marks, and --readers.",
+        )
+    table = read_table(path, RATINGS).sort("case_id")
+    groups = table.partition_by("treatment", "reader_id", as_dict=True, maintain_order=True)
+    cells = tuple(sorted((str(treatment), str(reader)) for treatment, reader in groups))
+    first = groups[cells[0]] if cells else table
+    same = first.select("case_id", "is_abnormal")
+    refuse_any(
+        Problem(
+            str(path),
+            f"reader '{reader}' under '{treatment}' has other cases, or another truth of them, "
+            f"than '{cells[0][1]}' under '{cells[0][0]}'.",
+            "Every reader has to rate every case under every treatment.",
+        )
+        for treatment, reader in cells
+        if not groups[treatment, reader].select("case_id", "is_abnormal").equals(same)
+    )
+    is_abnormal = first["is_abnormal"].to_numpy()
+
+    def measure(design: Sequence[Sequence[Cell]]) -> ReaderFigures:
+        rating = [[groups[cell]["rating"].to_numpy() for cell in row] for row in design]
+        return figures_from_ratings(np.array(rating), is_abnormal, choice.covariance)
+
+    patient = first["patient_id"].fill_null(first["case_id"]).rank("dense").to_numpy()
+    units = None if first["patient_id"].null_count() == first.height else patient.astype(np.int64)
+
+    def of_reader(row: Sequence[Cell]) -> dict[str, Any]:
+        rating = np.array([groups[cell]["rating"].to_numpy() for cell in row])
+        given: dict[str, Any] = {"level": choice.level}
+        if units is not None:
+            given |= {"positive_unit": units[is_abnormal], "negative_unit": units[~is_abnormal]}
+        scores = rating[:, is_abnormal], rating[:, ~is_abnormal]
+        if len(row) == 1:
+            return auc_estimate(*scores, **given).to_json()
+        try:
+            found = compare_auc(*scores, **given)
+        except UndefinedError as error:
+            return Estimate(None, reason=reason_of(error)).to_json()
+        return {**found.difference.to_json(), "p_value": found.significance.p_value}
+
+    return Readings(cells, measure, AREA, first.height, of_reader)
+
+
+def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> Readings:
+    protocol, cohorts = cohorts_of_readers(folder, readers, choice.rule)
+    figure = {choice.figure: bind_settings(FIGURES[choice.figure], protocol)}
+    unit = units_of(next(iter(cohorts.values())), protocol.interval)
+    weights = [np.ones((1, len(unit)), dtype=np.int32), *leave_one_out(unit)]
+
+    def measure(design: Sequence[Sequence[Cell]]) -> ReaderFigures:
+        values = np.array(
+            [
+                [replicate_figures(cohorts[cell], figure, weights)[choice.figure] for cell in row]
+                for row in design
+            ]
+        )
+        if values.ndim != 3:
+            raise UndefinedError("read_at_several", figure=choice.figure)
+        return figures_from_left_out(values[..., 0], values[..., 1:])
+
+    return Readings(tuple(sorted(cohorts)), measure, choice.figure, int(unit.max()) + 1)
+
+
+def _analysis(read: Readings, choice: StudyChoice) -> dict[str, Any]:
+    treatments = sorted({cell[0] for cell in read.cells if cell[1] != choice.algorithm})
+    readers = sorted({cell[1] for cell in read.cells} - {choice.algorithm or ""})
+    refuse_any(
+        Problem(
+            f"reader '{reader}'",
+            f"did not read under '{treatment}'.",
+            "Every reader has to read under every treatment.",
+        )
+        for treatment in treatments
+        for reader in readers
+        if (treatment, reader) not in read.cells
+    )
+    design = [[(treatment, reader) for reader in readers] for treatment in treatments]
+    figures = read.measure(design)
+    means = treatment_means(figures, choice.level)
+    return {
+        "figure": read.figure,
+        "cases": read.cases,
+        "covariance": figures.method,
+        "readers": [
+            {"treatment": treatment, "reader_id": reader, "value": float(value)}
+            | ({} if read.of_reader is None else read.of_reader([(treatment, reader)]))
+            for row, values in zip(design, figures.value, strict=True)
+            for (treatment, reader), value in zip(row, values, strict=True)
+        ],
+        "reader_differences": [
+            {"reader_id": reader, "first": first, "second": second}
+            | {"difference": read.of_reader([(first, reader), (second, reader)])}
+            for first, second in combinations(treatments, 2)
+            for reader in readers
+            if read.of_reader is not None
+        ],
+        "treatments": [
+            {"treatment": treatment, "mean": asdict(mean)}
+            for treatment, mean in zip(treatments, means, strict=True)
+        ],
+        **(_study(figures, treatments, choice.level) if len(treatments) > 1 else {}),
+        "against_algorithm": _against(read, treatments, readers, choice),
+    }
+
+
+def _study(figures: ReaderFigures, treatments: Sequence[str], level: float) -> dict[str, Any]:
+    """Differences between treatments, and the components that ``plan readers`` asks for."""
+    try:
+        found = obuchowski_rockette(figures, level=level)
+    except UndefinedError as error:
+        return {"tests": [], "reason": reason_of(error).to_json()}
+    tests = {
+        "random readers, random cases": found.random_readers_random_cases,
+        "fixed readers, random cases": found.fixed_readers,
+        "random readers, fixed cases": found.fixed_cases,
+    }
+    return {
+        "components": asdict(found.components),
+        "tests": [{"analysis": name, **_test(one, treatments)} for name, one in tests.items()],
+    }
+
+
+def _test(test: TreatmentTest, treatments: Sequence[str]) -> dict[str, Any]:
+    return {
+        **_significance(test.significance),
+        "differences": [
+            {"first": treatments[first], "second": treatments[second], "difference": asdict(one)}
+            for (first, second), one in test.differences.items()
+        ],
+    }
+
+
+def _against(
+    read: Readings, treatments: Sequence[str], readers: Sequence[str], choice: StudyChoice
+) -> list[dict[str, Any]]:
+    """The mean reader less the algorithm, under each treatment."""
+    if choice.algorithm is None:
+        return []
+    own = [cell for cell in read.cells if cell[1] == choice.algorithm]
+    if len(own) != 1:
+        raise InputError.at(
+            f"reader '{choice.algorithm}'",
+            f"stands for an algorithm and has {len(own)} readings.",
+            "An algorithm reads once, under any treatment.",
+        )
+    rows = []
+    for treatment in treatments:
+        figures = read.measure([[*((treatment, reader) for reader in readers), own[0]]])
+        row: dict[str, Any] = {
+            "treatment": treatment,
+            "algorithm": choice.algorithm,
+            "value": float(figures.value[0, -1]),
+        }
+        try:
+            found = readers_against_algorithm(figures, level=choice.level)
+        except UndefinedError as error:
+            undefined = Estimate(None, reason=reason_of(error))
+            rows.append(row | {"difference": asdict(undefined)})
+            continue
+        tested = _significance(found.significance)
+        fixed = {"fixed_cases": _significance(found.fixed_cases)}
+        rows.append(row | {"difference": asdict(found.difference)} | tested | fixed)
+    return rows
+
+
+def _significance(one: Significance) -> dict[str, Any]:
+    """A test; infinite degrees of freedom, which JSON has no number for, are null."""
+    degrees = [None if np.isinf(each) else each for each in one.degrees_of_freedom]
+    return {"statistic": one.statistic, "degrees_of_freedom": degrees, "p_value": one.p_value}

@@ -1,0 +1,246 @@
+"""Checked cases -> how well readers agree: in pairs, as a group, against the others, over time.
+
+A detection has no countable true negatives, so two readers agree by positive agreement: twice
+what both drew over all that each drew. What several readers drew counts once as a candidate.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import NormalDist
+
+import numpy as np
+import polars as pl
+
+from nodulebench.annotation.readings.consistency import (
+    CaseCheck,
+    ConsistencyRule,
+    check_consistency,
+)
+from nodulebench.annotation.readings.reading import Reading
+from nodulebench.core.errors import InputError, UndefinedError
+
+_RULE = ConsistencyRule()
+
+
+def detections(checks: Iterable[CaseCheck]) -> pl.DataFrame:
+    """For each candidate and each reader of its case whether the reader drew it."""
+    rows = [
+        (check.case_id, one.candidate_id, reader, reader in one.reader_ids)
+        for check in checks
+        for one in check.candidates
+        for reader in check.reader_ids
+    ]
+    names = ("case_id", "candidate_id", "reader_id")
+    schema = dict.fromkeys(names, pl.String) | {"is_drawn": pl.Boolean}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def positive_agreement(both: int, first_alone: int, second_alone: int) -> float:
+    """Twice what both drew over all that each drew.
+
+    Raises:
+        UndefinedError: if neither drew anything.
+    """
+    total = 2 * both + first_alone + second_alone
+    if not total:
+        raise UndefinedError("nothing_drawn_by_two")
+    return 2 * both / total
+
+
+@dataclass(frozen=True, slots=True)
+class PairAgreement:
+    """Two readers on the cases both have read."""
+
+    first: str
+    second: str
+    cases: int
+    both: int
+    first_alone: int
+    second_alone: int
+    agreement: float | None
+    """Positive agreement; None where neither drew anything."""
+
+
+def pairwise_agreement(checks: Sequence[CaseCheck]) -> list[PairAgreement]:
+    """Every pair of readers who have read a case in common."""
+    readers = sorted({reader for check in checks for reader in check.reader_ids})
+    pairs = []
+    for first, second in combinations(readers, 2):
+        common = [one for one in checks if {first, second} <= set(one.reader_ids)]
+        if not common:
+            continue
+        drew = [
+            (first in one.reader_ids, second in one.reader_ids)
+            for check in common
+            for one in check.candidates
+        ]
+        both, alone, other = (
+            drew.count(pattern) for pattern in ((True, True), (True, False), (False, True))
+        )
+        agreement = _agreement_or_none(both, alone, other)
+        pairs.append(PairAgreement(first, second, len(common), both, alone, other, agreement))
+    return pairs
+
+
+def _agreement_or_none(both: int, first_alone: int, second_alone: int) -> float | None:
+    try:
+        return positive_agreement(both, first_alone, second_alone)
+    except UndefinedError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAgreement:
+    """All readers together."""
+
+    candidates: int
+    by_readers: tuple[int, ...]
+    """Candidates drawn by exactly 1, 2, ... readers."""
+    unanimous: float
+    """Share of the candidates that all readers of the case drew."""
+    mean_agreement: float
+    """Mean positive agreement of all pairs."""
+
+
+def group_agreement(checks: Sequence[CaseCheck]) -> GroupAgreement:
+    """How far all readers agree.
+
+    Raises:
+        UndefinedError: if nobody drew anything, or no case has two readers.
+    """
+    drawn_by = [
+        (len(one.reader_ids), len(check.reader_ids)) for check in checks for one in check.candidates
+    ]
+    if not drawn_by:
+        raise UndefinedError("nothing_drawn")
+    pairs = [one.agreement for one in pairwise_agreement(checks) if one.agreement is not None]
+    if not pairs:
+        raise UndefinedError("no_case_with_two_readers")
+    most = max(readers for _, readers in drawn_by)
+    counts = [sum(count == number for count, _ in drawn_by) for number in range(1, most + 1)]
+    unanimous = sum(count == readers for count, readers in drawn_by) / len(drawn_by)
+    return GroupAgreement(len(drawn_by), tuple(counts), unanimous, float(np.mean(pairs)))
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSkill:
+    """One reader against the others who read the same cases."""
+
+    reader_id: str
+    cases: int
+    backed: int
+    """Candidates that enough of the others drew."""
+    found: int
+    """How many of them the reader drew too."""
+    lone: int
+    """Candidates that the reader alone drew."""
+
+    @property
+    def sensitivity(self) -> float | None:
+        """Found / backed; None where nothing was backed."""
+        return self.found / self.backed if self.backed else None
+
+    @property
+    def lone_per_case(self) -> float:
+        """Marks that nobody else made, per case."""
+        return self.lone / self.cases
+
+
+def skills(checks: Sequence[CaseCheck], *, others_needed: int = 0) -> list[ReaderSkill]:
+    """Score each reader against the others.
+
+    Args:
+        checks: the cases.
+        others_needed: how many of the others make a candidate count; 0: more than half of them.
+    """
+    readers = sorted({reader for check in checks for reader in check.reader_ids})
+    found = []
+    for reader in readers:
+        own = [check for check in checks if reader in check.reader_ids]
+        backed = hits = lone = 0
+        for check in own:
+            needed = others_needed or (len(check.reader_ids) - 1) // 2 + 1
+            for one in check.candidates:
+                others = len(set(one.reader_ids) - {reader})
+                is_drawn = reader in one.reader_ids
+                lone += is_drawn and not others
+                backed += others >= needed
+                hits += is_drawn and others >= needed
+        found.append(ReaderSkill(reader, len(own), backed, hits, lone))
+    return found
+
+
+def repeat_agreement(
+    pairs: Iterable[tuple[Reading, Reading]], rule: ConsistencyRule = _RULE
+) -> PairAgreement:
+    """One reader's agreement with the own earlier readings of the same cases.
+
+    Args:
+        pairs: first and repeated reading of each case that was shown twice.
+        rule: when boxes are taken for the same thing.
+
+    Raises:
+        InputError: if a pair is of two cases or two readers.
+    """
+    both = first_alone = second_alone = cases = 0
+    reader = ""
+    for first, second in pairs:
+        if (first.case_id, first.reader_id) != (second.case_id, second.reader_id) or (
+            reader and first.reader_id != reader
+        ):
+            raise InputError.at(
+                f"reader '{second.reader_id}' case '{second.case_id}'",
+                f"does not repeat the reading of '{first.reader_id}' of case '{first.case_id}'.",
+            )
+        reader, cases = first.reader_id, cases + 1
+        named = [
+            one.model_copy(update={"reader_id": name})
+            for one, name in ((first, "first"), (second, "second"))
+        ]
+        for one in check_consistency(named, rule).candidates:
+            both += len(one.reader_ids) == 2
+            first_alone += one.reader_ids == ("first",)
+            second_alone += one.reader_ids == ("second",)
+    agreement = _agreement_or_none(both, first_alone, second_alone)
+    return PairAgreement(
+        reader, f"{reader} again", cases, both, first_alone, second_alone, agreement
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A reader's sensitivity against the others, period by period."""
+
+    reader_id: str
+    backed: tuple[int, ...]
+    found: tuple[int, ...]
+    z: float
+    """Of the Cochran-Armitage test for a trend; negative: fewer found as time goes on."""
+    p_value: float
+
+
+def drift(periods: Sequence[Sequence[CaseCheck]], reader_id: str) -> Drift:
+    """Whether a reader finds fewer, or more, of what the others find as time goes on.
+
+    Args:
+        periods: the cases in the order they were read, in groups.
+        reader_id: the reader.
+
+    Raises:
+        UndefinedError: if there is no trend to test: nothing or everything was found, or all
+            within one period.
+    """
+    each = [one for period in periods for one in skills(period) if one.reader_id == reader_id]
+    backed, found = (np.array([getattr(one, name) for one in each]) for name in ("backed", "found"))
+    total, hits = int(backed.sum()), int(found.sum())
+    if not 0 < hits < total or np.count_nonzero(backed) < 2:
+        raise UndefinedError("no_trend")
+    share = hits / total
+    time = np.arange(len(backed))
+    score = float(time @ (found - backed * share))
+    spread = float(backed @ time**2 - (backed @ time) ** 2 / total)
+    z = score / math.sqrt(share * (1 - share) * spread)
+    p_value = 2 * NormalDist().cdf(-abs(z))
+    return Drift(reader_id, tuple(backed.tolist()), tuple(found.tolist()), z, p_value)

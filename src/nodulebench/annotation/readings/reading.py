@@ -1,0 +1,180 @@
+"""What one reader drew in one case: boxes and outlines per slice, checked against the image."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from nodulebench.annotation.people import Name
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.config_model import Written
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.tables import NODULE_TYPES, Submission
+from nodulebench.imaging.geometry import Geometry, geometries
+from nodulebench.imaging.outlines import box_outline, read_outline
+from nodulebench.imaging.rasters import DrawnOutline
+
+
+class DrawnSlice(Written):
+    """What a reader drew on one slice: a box, and an outline where there is one."""
+
+    slice_index: int = Field(ge=0)
+    """0-based from the feet."""
+    z_mm: float | None = None
+    center_x_mm: float
+    center_y_mm: float
+    length_mm: float = Field(ge=0)
+    width_mm: float = Field(ge=0)
+    contour: str = ""
+    """'x y;x y;...' in mm, or empty."""
+
+    @property
+    def outline(self) -> FloatArray:
+        """The outline's corners; the box's where nothing else was drawn."""
+        if self.contour:
+            return read_outline(self.contour, f"slice {self.slice_index}")
+        return box_outline(self.center_x_mm, self.center_y_mm, self.length_mm, self.width_mm)
+
+    @property
+    def as_drawn(self) -> DrawnOutline:
+        """Where it lies in the image."""
+        return DrawnOutline(self.slice_index, self.outline)
+
+
+class DrawnFinding(Written):
+    """One finding of a reader."""
+
+    finding_id: str = Field(min_length=1)
+    slices: tuple[DrawnSlice, ...] = Field(min_length=1)
+    type: str | None = Field(default=None, pattern=f"^({'|'.join(NODULE_TYPES)})$")
+
+
+def type_number(finding: DrawnFinding) -> float:
+    """The number of the type that a reader gave; NaN where none."""
+    return float("nan") if finding.type is None else float(NODULE_TYPES.index(finding.type))
+
+
+def box_diameter_mm(finding: DrawnFinding) -> float:
+    """The largest mean of a box's length and width, as NIFDC measures."""
+    return max((drawn.length_mm + drawn.width_mm) / 2 for drawn in finding.slices)
+
+
+class Reading(Written):
+    """All that one reader drew in one case; nothing drawn is a reading too."""
+
+    case_id: str = Field(min_length=1)
+    reader_id: Name
+    findings: tuple[DrawnFinding, ...] = ()
+
+    def typed(self, types: Mapping[str, str | None]) -> "Reading":
+        """The reading with these types; a finding without one keeps its own."""
+        named = tuple(
+            one.model_copy(update={"type": types.get(one.finding_id) or one.type})
+            for one in self.findings
+        )
+        return self.model_copy(update={"findings": named})
+
+
+def readings_of(submission: Submission, cases: pl.DataFrame, reader_id: str) -> list[Reading]:
+    """A reader's marks in the form of a submission -> a reading for each of these cases.
+
+    Raises:
+        InputError: if a mark lies in another case, or has no slice.
+    """
+    problems = [
+        Problem(
+            f"reader '{reader_id}'",
+            f"marks case '{case_id}', which is not among the {cases.height} cases to be read.",
+            "Remove the marks, or give the reading to the batch it was made for.",
+        )
+        for case_id in submission.marks["case_id"].unique(maintain_order=True)
+        if case_id not in set(cases["case_id"])
+    ]
+    slices = (
+        {}
+        if submission.slices is None
+        else submission.slices.partition_by("case_id", "mark_id", as_dict=True)
+    )
+    bare = [
+        row for row in submission.marks.select("case_id", "mark_id").rows() if row not in slices
+    ]
+    problems += [
+        Problem(f"reader '{reader_id}' case '{row[0]}' mark '{row[1]}'", "has no slice.")
+        for row in bare
+    ]
+    refuse_any(problems)
+    said = submission.marks.partition_by("case_id", as_dict=True)
+    empty = submission.marks.clear()
+    return [
+        Reading(
+            case_id=case_id,
+            reader_id=reader_id,
+            findings=tuple(
+                DrawnFinding(
+                    finding_id=row["mark_id"],
+                    type=row["type"],
+                    slices=tuple(_drawn(slices[case_id, row["mark_id"]])),
+                )
+                for row in said.get((case_id,), empty).iter_rows(named=True)
+            ),
+        )
+        for case_id in cases["case_id"]
+    ]
+
+
+def _drawn(rows: pl.DataFrame) -> Iterator[DrawnSlice]:
+    wanted = rows.select(name for name in DrawnSlice.model_fields).with_columns(
+        pl.col("contour").fill_null("")
+    )
+    for row in wanted.sort("slice_index").iter_rows(named=True):
+        yield DrawnSlice(**row)
+
+
+def check_reading(reading: Reading, cases: pl.DataFrame) -> None:
+    """Refuse a reading of an unknown case, with repeated findings, or outside the image.
+
+    Raises:
+        InputError: with every problem of the reading.
+    """
+    where = f"reader '{reading.reader_id}' case '{reading.case_id}'"
+    rows = cases.filter(pl.col("case_id") == reading.case_id)
+    if not rows.height:
+        raise InputError.at(where, "the case is not among those to be read.")
+    names = [one.finding_id for one in reading.findings]
+    problems = [
+        Problem(f"{where} finding '{name}'", "was given before.", "Give each finding its own id.")
+        for name in dict.fromkeys(name for name in names if names.count(name) > 1)
+    ]
+    place = geometries(rows).get(reading.case_id)
+    for one in reading.findings:
+        problems += _slice_problems(one, place, rows.row(0, named=True), where)
+    refuse_any(problems)
+
+
+def _slice_problems(
+    finding: DrawnFinding, place: Geometry | None, case: dict[str, object], where: str
+) -> Iterator[Problem]:
+    seen: set[int] = set()
+    size_z = case["size_z"]
+    for drawn in finding.slices:
+        here = f"{where} finding '{finding.finding_id}' slice {drawn.slice_index}"
+        if drawn.slice_index in seen:
+            yield Problem(here, "was given before.", "Draw one outline per finding and slice.")
+        seen.add(drawn.slice_index)
+        outline = drawn.outline
+        if not np.isfinite(outline).all():
+            yield Problem(here, "has a coordinate that is not a finite number.")
+        elif isinstance(size_z, int) and drawn.slice_index >= size_z:
+            yield Problem(here, f"is outside the image, which has {size_z} slices.")
+        elif place is not None and not _is_inside(place, drawn.slice_index, outline):
+            yield Problem(
+                here,
+                "the outline lies outside the image.",
+                "Is it a reading of another series, or in pixels instead of millimetres?",
+            )
+
+
+def _is_inside(place: Geometry, slice_index: int, outline: FloatArray) -> bool:
+    heights = place.height_on(np.full(len(outline), float(slice_index)), outline)
+    return bool(place.contains(np.column_stack([outline, heights])).all())

@@ -1,0 +1,219 @@
+"""A batch is opened with a promise -> when all have read, its reviewer is drawn by that.
+
+The office's part of the draw is nobody's to know before. Where people have keys it stands in the
+log itself, sealed for the organisers, so that no file can be lost; else it lies in a file beside
+the project that its owner alone can read.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from nodulebench.annotation.people import Name
+from nodulebench.annotation.project import Desk, project_digest, step_of
+from nodulebench.annotation.teams import new_seed, promise_of
+from nodulebench.annotation.workflow.actions import Action, OpenBatch, Seed
+from nodulebench.annotation.workflow.batch import Batch
+from nodulebench.annotation.workflow.events import Event
+from nodulebench.core.config_model import Written, checked
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.io.durable import make_folder, replace_whole
+from nodulebench.io.json_files import read_json
+from nodulebench.io.lock import locked
+from nodulebench.security.age_file import decrypted_by, encrypted_for
+from nodulebench.security.event_log.signers import PersonSeal
+from nodulebench.security.keys import PrivateKey, read_private_key
+
+WAY_OUT = "If it is lost, an arbitrator draws anew: 'draw --anew REASON'."
+
+
+class PromiseFile(Written):
+    """What the office keeps to itself until all have read."""
+
+    project: str
+    """Digest of who takes part, the rules and the cases."""
+    batch_id: Name
+    seed: Seed
+
+
+def open_batch(
+    desk: Desk,
+    actor_id: str,
+    batch_id: str,
+    team_id: str,
+    case_ids: Iterable[str],
+    *,
+    reviewer_id: str | None = None,
+    promise: Path | None = None,
+) -> Event:
+    """Give cases to a team; where nobody is named, a draw of the reviewer is promised.
+
+    Args:
+        desk: the project.
+        actor_id: an organiser.
+        batch_id: its name.
+        team_id: who reads.
+        case_ids: what.
+        reviewer_id: who reviews; None: somebody who is drawn when all have read.
+        promise: file for the office's part of the draw; None: the log, sealed for the organisers,
+            or without keys ``promise_file``.
+
+    Raises:
+        InputError: if it may not be, or the file holds something else.
+    """
+    fields = {"batch_id": batch_id, "team_id": team_id, "case_ids": tuple(case_ids)}
+    refuse_any(_apart(desk, batch_id, fields["case_ids"]))
+
+    def order(**more: Any) -> OpenBatch:
+        return checked(OpenBatch, {**fields, **more}, f"batch '{batch_id}'")
+
+    if reviewer_id is not None or not desk.workflow.rules.has_review:
+        if promise is not None:
+            raise InputError.at(str(promise), "promises a draw, and none is to be made.")
+        return desk.does(actor_id, order(reviewer_id=reviewer_id))
+    seed = new_seed()
+    step = order(promise=promise_of(seed))
+    if promise is None and desk.workflow.roster.keys:
+
+        def sealed(_: Mapping[str, Batch]) -> Action:
+            return step.model_copy(update={"sealed": _sealed(desk, team_id, seed)})
+
+        return desk.does(actor_id, sealed)
+    desk.workflow.allowed(desk.batches(), actor_id, step)  # before anything is written
+    file = promise or promise_file(desk.folder, batch_id)
+    if file.resolve().is_relative_to(desk.folder.resolve()):
+        raise InputError.at(str(file), "lies in the project, where all can read it.")
+    make_folder(file.parent)
+    with locked(file.with_name(f".{file.name}.lock"), file):
+        _keep(desk, file, batch_id, seed)
+        return desk.does(actor_id, step)
+
+
+def _apart(desk: Desk, batch_id: str, case_ids: Iterable[str]) -> Iterator[Problem]:
+    """Cases that are shown twice, once of them after readers saw what others drew in it."""
+    if desk.workflow.rules.revision == "none":
+        return
+    given = set(case_ids)
+    for shown_as, case_id in desk.repeats.items():
+        if (shown_as in given) != (case_id in given):
+            what = f"'{case_id}' is shown twice, and only one of both is in the batch."
+            remedy = (
+                f"Readers see all marks after a batch: give them '{shown_as}' together with it."
+            )
+            yield Problem(f"batch '{batch_id}'", what, remedy)
+
+
+def promise_file(folder: Path, batch_id: str) -> Path:
+    """Where the office's part of a draw lies if no file is named: beside the project."""
+    place = folder if folder.name not in ("", "..") else folder.resolve()
+    return place.with_name(f"{place.name}-{batch_id}.promise")
+
+
+def draw_reviewer(
+    desk: Desk,
+    actor_id: str,
+    batch_id: str,
+    promise: Path | None = None,
+    *,
+    old_key: Path | None = None,
+    passphrase: str = "",
+) -> Event:
+    """Draw the reviewer of a batch that all have read, with what was promised when it was opened.
+
+    Args:
+        desk: the project, opened with the key of an organiser where people have keys.
+        actor_id: an organiser.
+        batch_id: the batch.
+        promise: file of the promise, if it was kept in one with a name of its own.
+        old_key: private key that the organiser had at that time; None: the one of today.
+        passphrase: of the old key, if it has one.
+
+    Raises:
+        InputError: if it may not be, or another draw was promised.
+    """
+    order = desk.batch(batch_id).order
+    if order.promise is None or order.reviewer_id is not None:
+        raise InputError.at(f"batch '{batch_id}'", "has no reviewer who is still to be drawn.")
+    if promise is None and order.sealed:
+        seed = _opened(
+            order, _own(desk) if old_key is None else read_private_key(old_key, passphrase)
+        )
+    else:
+        seed = _read(promise or promise_file(desk.folder, batch_id)).seed
+    return desk.does(actor_id, step_of({"step": "draw", "batch_id": batch_id, "seed": seed}))
+
+
+def draw_anew(desk: Desk, actor_id: str, batch_id: str, reason: str) -> Event:
+    """Draw the reviewer of a batch whose promise is lost or kept back; the audit tells it.
+
+    Args:
+        desk: the project.
+        actor_id: an arbitrator without a part in the batch.
+        batch_id: the batch, which all have read.
+        reason: stands in the log.
+
+    Raises:
+        InputError: if it may not be.
+    """
+    if not reason.strip():
+        raise InputError.at(f"batch '{batch_id}'", "is drawn anew without a reason.", "Say why.")
+    fields = {"step": "draw", "batch_id": batch_id, "seed": new_seed(), "anew": reason.strip()}
+    return desk.does(actor_id, step_of(fields))
+
+
+def _sealed(desk: Desk, team_id: str, seed: str) -> str:
+    """A seed for the keys of the organisers, but those who are of the team that reads."""
+    seal, roster = desk.log.log.seal, desk.workflow.roster
+    known = seal.keys_now() if isinstance(seal, PersonSeal) else {}
+    members = roster.team(team_id).member_ids
+    keys = [
+        key
+        for person, key in known.items()
+        if roster.has_role(person, "organiser") and person not in members
+    ]
+    return base64.b64encode(encrypted_for(seed.encode(), *keys)).decode() if keys else ""
+
+
+def _own(desk: Desk) -> PrivateKey | None:
+    seal = desk.log.log.seal
+    return seal.own if isinstance(seal, PersonSeal) else None
+
+
+def _opened(order: OpenBatch, key: PrivateKey | None) -> str:
+    """The seed that was sealed for the organisers, with the key of one."""
+    where = f"promise of batch '{order.batch_id}'"
+    if key is None:
+        raise InputError.at(where, "opens for an organiser.", "Give your own key with --key.")
+    try:
+        return decrypted_by(base64.b64decode(order.sealed), key, where).decode("ascii")
+    except (InputError, binascii.Error, UnicodeDecodeError) as error:
+        told = "does not open with this key: it is for those that organisers had at 'open'."
+        raise InputError.at(where, told, f"Give yours of then with --old-key. {WAY_OUT}") from error
+
+
+def _keep(desk: Desk, file: Path, batch_id: str, seed: str) -> None:
+    """Write a promise to its file; one that no batch was opened with gives way.
+
+    Who knows whether it was told before: it may be of a run that was killed, or of a project of
+    the same name.
+    """
+    made = PromiseFile(project=project_digest(desk.folder), batch_id=batch_id, seed=seed)
+    if file.exists():
+        before = _read(file, "Choose a new name.")
+        used = {one.order.promise for one in desk.batches().values()}
+        is_ours = (before.project, before.batch_id) == (made.project, made.batch_id)
+        if not is_ours or promise_of(before.seed) in used:
+            raise InputError.at(str(file), "is the promise of another batch.", "Choose a new name.")
+    replace_whole(file, f"{json.dumps(made.model_dump())}\n".encode(), mode=0o600)
+
+
+def _read(file: Path, otherwise: str = WAY_OUT) -> PromiseFile:
+    try:
+        return PromiseFile.model_validate(read_json(file))
+    except (InputError, OSError, ValidationError) as error:
+        raise InputError.at(str(file), "holds no promise of a draw.", otherwise) from error

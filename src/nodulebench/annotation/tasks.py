@@ -1,0 +1,181 @@
+"""A project and a person -> the cases that are theirs, and what is asked of them in each."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Literal
+
+from nodulebench.annotation.project import Desk
+from nodulebench.annotation.readings.repeats import in_turn
+from nodulebench.annotation.workflow.batch import Batch, Key, State
+from nodulebench.annotation.workflow.log import Batches
+from nodulebench.annotation.workflow.workflow import Workflow
+
+if TYPE_CHECKING:
+    from nodulebench.annotation.workflow.events import Event
+    from nodulebench.security.event_log.index import View
+
+Mode = Literal["read", "revise", "type", "review", "arbitrate", "look"]
+"""What is asked of somebody in a case; look: nothing now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A case of a batch in which somebody has a part."""
+
+    number: int
+    """Among the cases of all batches, in the order in which they were opened: it never changes for
+    the person."""
+    batch_id: str
+    case_id: str
+    name: str
+    """What the case is called there; where cases are shown twice its place in the batch."""
+    mode: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStand:
+    """How far a batch in which somebody has a part has come, and their part of it."""
+
+    batch_id: str
+    state: State
+    done: int
+    """Cases in which nothing is asked of them any more."""
+    total: int
+    may_release: bool
+
+
+class KnownBatches:
+    """Batches as the log has them; what was read of it once is not read again.
+
+    So an answer takes no time by which somebody could tell how much others handed in.
+    """
+
+    def __init__(self) -> None:
+        self._view: View[Event] | None = None
+        self._made: dict[str, tuple[int, Batch]] = {}
+        self._lock = Lock()
+
+    def of(self, desk: Desk) -> dict[str, Batch]:
+        """All batches of a project, in the order in which they were opened."""
+        with self._lock:
+            return self._read(desk)
+
+    def _read(self, desk: Desk) -> dict[str, Batch]:
+        self._view = view = desk.log.view(self._view)
+        batches = Batches(desk.workflow, view)
+        for batch_id in batches:
+            count = len(view.labels[batch_id])
+            if self._made.get(batch_id, (0,))[0] != count:
+                self._made[batch_id] = (count, batches[batch_id])
+            if self._made[batch_id][1].is_released:  # it gets no event any more
+                for number in view.labels[batch_id][:-1]:
+                    view.read.pop(number, None)
+        return {batch_id: self._made[batch_id][1] for batch_id in batches}
+
+
+def places(desk: Desk, batches: Mapping[str, Batch], actor_id: str) -> list[tuple[str, str]]:
+    """Batch and case of every number that somebody knows cases by.
+
+    Where cases are shown a second time, those of a batch stand in an order of the person's own that
+    tells nothing, the second time long after the first.
+    """
+    return [
+        (batch_id, case_id)
+        for batch_id, batch in batches.items()
+        for case_id in _in_order(desk, batch, actor_id)
+    ]
+
+
+def _in_order(desk: Desk, batch: Batch, actor_id: str) -> Sequence[str]:
+    order = batch.order
+    if not desk.repeats:
+        return order.case_ids
+
+    def drawn(name: str) -> bytes:
+        return hashlib.sha256(f"{order.batch_id} {actor_id} {name}".encode()).digest()
+
+    return in_turn(order.case_ids, desk.repeats, drawn)
+
+
+def tasks_of(desk: Desk, batches: Mapping[str, Batch], actor_id: str) -> list[Task]:
+    """The cases in which somebody has a part now, by number.
+
+    Raises:
+        InputError: if nobody has that name.
+    """
+    desk.workflow.roster.person(actor_id)
+    within: dict[str, int] = {}
+    found = []
+    for number, (batch_id, case_id) in enumerate(places(desk, batches, actor_id)):
+        batch = batches[batch_id]
+        within[batch_id] = within.get(batch_id, 0) + 1
+        if has_part(desk.workflow, batch, actor_id, case_id):
+            name = str(within[batch_id]) if desk.repeats else case_id
+            mode = mode_of(desk.workflow, batch, actor_id, case_id)
+            found.append(Task(number, batch_id, case_id, name, mode))
+    return found
+
+
+def stands_of(
+    desk: Desk, batches: Mapping[str, Batch], actor_id: str, tasks: list[Task]
+) -> list[BatchStand]:
+    """How far each batch has come in which somebody has a part."""
+    return list(_stands(desk.workflow, batches, actor_id, tasks))
+
+
+def _stands(
+    workflow: Workflow, batches: Mapping[str, Batch], actor_id: str, tasks: list[Task]
+) -> Iterator[BatchStand]:
+    for batch_id, batch in batches.items():
+        own = [one for one in tasks if one.batch_id == batch_id]
+        is_ready = batch.state == "arbitration" and not batch.open_disputes and batch.is_approved
+        may_release = is_ready and workflow.may_release(batch, actor_id)
+        if own or may_release:
+            done = sum(one.mode == "look" for one in own)
+            yield BatchStand(batch_id, batch.state, done, len(own), may_release)
+
+
+def has_part(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> bool:
+    """Whether somebody reads, reviews or arbitrates a case, or did so."""
+    if actor_id in batch.reader_ids:
+        return True
+    if batch.state not in ("review", "arbitration", "released"):
+        return False
+    if actor_id == batch.order.reviewer_id:
+        return True
+    is_disputed = any(key[0] == case_id and batch.dispute(key) for key in batch.candidates)
+    return batch.state != "review" and is_disputed and workflow.may_arbitrate(batch, actor_id)
+
+
+def mode_of(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> Mode:
+    """What is asked of somebody in a case now."""
+    if batch.state in ("reading", "revision"):
+        if (case_id, actor_id) in batch.missing_readings:
+            return "read"
+        is_open = (case_id, actor_id) in batch.unrevised and batch.is_unblinded(case_id)
+        return "revise" if is_open else "look"
+    asked: dict[State, Mode] = {"typing": "type", "review": "review", "arbitration": "arbitrate"}
+    if batch.state == "review":
+        is_asked = actor_id == batch.order.reviewer_id and case_id in batch.unfinished
+    else:
+        is_asked = bool(waiting(workflow, batch, actor_id, case_id))
+    return asked.get(batch.state, "look") if is_asked else "look"
+
+
+def waiting(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> list[Key]:
+    """The candidates of a case on which somebody has something to say now."""
+    keys: list[Key] = []
+    if batch.state == "typing":
+        keys = [
+            key
+            for key in batch.untyped
+            if actor_id in batch.candidates[key].reader_ids
+            and actor_id not in batch.typings.get(key, {})
+        ]
+    elif batch.state == "review" and actor_id == batch.order.reviewer_id:
+        keys = batch.unreviewed
+    elif batch.state == "arbitration" and workflow.may_arbitrate(batch, actor_id):
+        keys = batch.open_disputes
+    return [key for key in keys if key[0] == case_id]

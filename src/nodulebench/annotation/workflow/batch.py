@@ -1,0 +1,305 @@
+"""Events -> Batch: how far a team's cases have come, and what is still open."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+from nodulebench.annotation.readings.consistency import (
+    Candidate,
+    CaseCheck,
+    lone_candidate,
+)
+from nodulebench.annotation.readings.reading import Reading
+from nodulebench.annotation.workflow import actions
+from nodulebench.annotation.workflow.events import Event
+from nodulebench.annotation.workflow.record import taken_by
+from nodulebench.annotation.workflow.rules import WorkflowRules
+from nodulebench.core.notices import Notice
+
+State = Literal["reading", "revision", "checking", "typing", "review", "arbitration", "released"]
+"""In the order in which a batch passes through them; it never goes back."""
+
+Key = tuple[str, str]
+"""Case and candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A candidate as somebody drew it anew."""
+
+    by: str
+    step: actions.CorrectOutline
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Cases that one team reads, as far as they have come."""
+
+    order: actions.OpenBatch
+    reader_ids: tuple[str, ...]
+    rules: WorkflowRules
+    readings: Mapping[Key, Reading] = field(default_factory=dict)
+    """By case and reader."""
+    revised: Mapping[Key, Reading] = field(default_factory=dict)
+    """By case and reader: as they stand after a look at what others drew."""
+    seeds: tuple[str, ...] = ()
+    """What readers added to the draw of the reviewer, in the order in which they handed in."""
+    checks: Mapping[str, CaseCheck] | None = None
+    typings: Mapping[Key, Mapping[str, str]] = field(default_factory=dict)
+    """For each candidate the type that each reader gave."""
+    reviews: Mapping[Key, actions.ReviewNodule] = field(default_factory=dict)
+    added: Mapping[Key, actions.AddNodule] = field(default_factory=dict)
+    """What the reviewer drew because no reader had."""
+    corrections: Mapping[Key, tuple[Correction, ...]] = field(default_factory=dict)
+    """Every version of an outline that was drawn anew, in order; the last one counts."""
+    finished: frozenset[str] = frozenset()
+    """Cases in which the reviewer has nothing more to say."""
+    rulings: Mapping[Key, actions.ArbitrateNodule] = field(default_factory=dict)
+    approval: actions.ApproveBatch | None = None
+    """What the commission said last."""
+    is_released: bool = False
+
+    @cached_property
+    def candidates(self) -> dict[Key, Candidate]:
+        """All candidates of all cases, added ones too; none before the check."""
+        found = {
+            (case_id, one.candidate_id): one
+            for case_id, check in (self.checks or {}).items()
+            for one in check.candidates
+        }
+        for key, one in self.added.items():
+            found[key] = lone_candidate(self._reading(one), key[1])
+        return found
+
+    @cached_property
+    def last_readings(self) -> dict[Key, Reading]:
+        """By case and reader what counts: as it was revised, else as it was read."""
+        return {**self.readings, **self.revised}
+
+    @cached_property
+    def drawn(self) -> list[Reading]:
+        """Everything that was drawn: by the readers, then by the reviewer."""
+        return [*self.last_readings.values(), *(self._reading(one) for one in self.added.values())]
+
+    @cached_property
+    def typed(self) -> list[Reading]:
+        """Everything that was drawn, with the types that were given when they were asked for."""
+        return self._typed(self.drawn)
+
+    @cached_property
+    def blind(self) -> list[Reading]:
+        """What readers drew before they saw anything of others, with types like ``typed``."""
+        return self._typed(self.readings.values())
+
+    def _typed(self, readings: Iterable[Reading]) -> list[Reading]:
+        said = {
+            (key[0], *finding): self.typings.get(key, {}).get(finding[0])
+            for key, one in self.candidates.items()
+            for finding in one.findings
+        }
+        return [
+            reading.typed(
+                {
+                    one.finding_id: said.get((reading.case_id, reading.reader_id, one.finding_id))
+                    for one in reading.findings
+                }
+            )
+            for reading in readings
+        ]
+
+    def _reading(self, one: actions.AddNodule) -> Reading:
+        return Reading(
+            case_id=one.case_id, reader_id=self.order.reviewer_id or "", findings=(one.finding,)
+        )
+
+    @cached_property
+    def state(self) -> State:
+        """Where the batch is; it follows from what has been done."""
+        if self.is_released:
+            return "released"
+        if self.missing_readings:
+            return "reading"
+        if self.unrevised:
+            return "revision"
+        if self.checks is None:
+            return "checking"
+        if self.untyped:
+            return "typing"
+        return "review" if self.unreviewed or self.unfinished else "arbitration"
+
+    @cached_property
+    def missing_readings(self) -> list[Key]:
+        """Case and reader of every reading that is not in yet."""
+        return [
+            (case_id, reader)
+            for case_id in self.order.case_ids
+            for reader in self.reader_ids
+            if (case_id, reader) not in self.readings
+        ]
+
+    @cached_property
+    def unrevised(self) -> list[Key]:
+        """Case and reader of every second reading that is not in yet; none where there is none."""
+        if self.rules.revision == "none":
+            return []
+        every = [(case, reader) for case in self.order.case_ids for reader in self.reader_ids]
+        return [key for key in every if key not in self.revised]
+
+    def is_unblinded(self, case_id: str) -> bool:
+        """Whether readers see what others drew in a case, because all have read it."""
+        if self.rules.revision == "none":
+            return False
+        waits = [case for case, _ in self.missing_readings]
+        return case_id not in waits if self.rules.revision == "case" else not waits
+
+    @cached_property
+    def untyped(self) -> list[Key]:
+        """Candidates that too few of their readers have typed."""
+        return [
+            key
+            for key, one in self.candidates.items()
+            if len(self.typings.get(key, ())) < min(self.rules.typings, len(one.reader_ids))
+        ]
+
+    @cached_property
+    def unreviewed(self) -> list[Key]:
+        """Candidates that the reviewer has not judged; none where there is no review."""
+        if not self.rules.has_review:
+            return []
+        return [key for key in self.candidates if key not in self.reviews and key not in self.added]
+
+    @cached_property
+    def unfinished(self) -> list[str]:
+        """Cases that the reviewer has not finished, also where readers found nothing."""
+        if not self.rules.has_review:
+            return []
+        return [case_id for case_id in self.order.case_ids if case_id not in self.finished]
+
+    @property
+    def waits_for_draw(self) -> bool:
+        """Whether all have read, and who reviews is still to be drawn."""
+        is_open = self.order.promise is not None and self.order.reviewer_id is None
+        return is_open and self.checks is not None
+
+    def dispute(self, key: Key) -> tuple[Notice, ...]:
+        """Why a candidate is in dispute, settled or not; empty: it is not."""
+        if not self.rules.has_arbitration:
+            return ()
+        reasons = []
+        if key in self.added:
+            reasons.append(Notice("added_in_review", {"reader": self.order.reviewer_id}))
+        elif self.candidates[key].is_disputed:
+            reasons.append(Notice("readers_inconsistent"))
+        if len(set(self.typings.get(key, {}).values())) > 1:
+            reasons.append(Notice("types_differ"))
+        review = self.reviews.get(key)
+        if review is not None and not review.agrees:
+            reasons.append(Notice("reviewer_objects"))
+        return tuple(reasons)
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether the commission has approved it, or need not."""
+        if self.approval is None:
+            return not self.rules.requires_approval
+        return self.approval.approves
+
+    @cached_property
+    def open_disputes(self) -> list[Key]:
+        """Candidates in dispute without a ruling."""
+        return [key for key in self.candidates if self.dispute(key) and key not in self.rulings]
+
+    def corrected(self, key: Key) -> Correction | None:
+        """The outline that counts instead of what readers drew; None: theirs does."""
+        versions = self.corrections.get(key, ())
+        return versions[-1] if versions else None
+
+    def nodule_type(self, key: Key) -> str | None:
+        """The type of a candidate: as ruled, else as its readers agree."""
+        ruling = self.rulings.get(key)
+        if ruling is not None and ruling.type is not None:
+            return ruling.type
+        types = set(self.typings.get(key, {}).values())
+        return types.pop() if len(types) == 1 else None
+
+    @cached_property
+    def nodules(self) -> list[Key]:
+        """Candidates that are nodules: not in dispute, or accepted by a ruling."""
+        return [
+            key
+            for key in self.candidates
+            if key not in self.open_disputes
+            and (key not in self.rulings or self.rulings[key].is_nodule)
+        ]
+
+
+def batches_of(
+    events: Iterable[Event],
+    teams: Mapping[str, tuple[str, ...]],
+    rules: WorkflowRules,
+    before: Mapping[str, Batch] | None = None,
+) -> dict[str, Batch]:
+    """All batches as the events left them.
+
+    Args:
+        events: the log.
+        teams: the readers of each team.
+        rules: the workflow.
+        before: the batches as they were before these events.
+    """
+    batches: dict[str, Batch] = dict(before or {})
+    for event in events:
+        action = actions.ACTIONS.validate_python(event.payload)
+        if isinstance(action, actions.OpenBatch):
+            batches[action.batch_id] = Batch(action, teams[action.team_id], rules)
+        elif not isinstance(action, actions.ChangeKey):
+            batches[action.batch_id] = after(batches[action.batch_id], event.actor_id, action)
+    return batches
+
+
+def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
+    """The batch after an action that was allowed."""
+    match action:
+        case actions.SubmitReading(reading=reading):
+            key = (reading.case_id, reading.reader_id)
+            seeds = batch.seeds if action.seed is None else (*batch.seeds, action.seed)
+            return replace(batch, readings={**batch.readings, key: reading}, seeds=seeds)
+        case actions.ReviseReading(reading=reading):
+            key = (reading.case_id, reading.reader_id)
+            return replace(batch, revised={**batch.revised, key: reading})
+        case actions.CheckBatch(checks=checks):
+            return replace(batch, checks={one.case_id: one for one in checks})
+        case actions.DrawReviewer(reviewer_id=drawn):
+            order = batch.order.model_copy(update={"reviewer_id": drawn})
+            return replace(batch, order=order)
+        case actions.TypeNodule(case_id=case_id, candidate_id=candidate_id, type=said):
+            key = (case_id, candidate_id)
+            types = {**batch.typings.get(key, {}), actor_id: said}
+            return replace(batch, typings={**batch.typings, key: types})
+        case actions.ReviewNodule(case_id=case_id, candidate_id=candidate_id):
+            return replace(batch, reviews={**batch.reviews, (case_id, candidate_id): action})
+        case actions.AddNodule(case_id=case_id, candidate_id=candidate_id, finding=finding):
+            key = (case_id, candidate_id)
+            types = {actor_id: finding.type} if finding.type else {}
+            return replace(
+                batch, added={**batch.added, key: action}, typings={**batch.typings, key: types}
+            )
+        case actions.CorrectOutline(case_id=case_id, candidate_id=candidate_id):
+            key = (case_id, candidate_id)
+            versions = (*batch.corrections.get(key, ()), Correction(actor_id, action))
+            return replace(batch, corrections={**batch.corrections, key: versions})
+        case actions.FinishCase(case_id=case_id):
+            return replace(batch, finished=batch.finished | {case_id})
+        case actions.ArbitrateNodule(case_id=case_id, candidate_id=candidate_id):
+            return replace(batch, rulings={**batch.rulings, (case_id, candidate_id): action})
+        case actions.ApproveBatch():
+            return replace(batch, approval=action)
+        case actions.ReleaseBatch():
+            return replace(batch, is_released=True)
+        case actions.Several(steps=steps):
+            for one in steps:
+                batch = after(batch, taken_by(actor_id, one), one)
+            return batch
+        case actions.OpenBatch() | actions.ChangeKey():
+            raise AssertionError("a batch is opened once, and keys are of no batch")

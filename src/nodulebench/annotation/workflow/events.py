@@ -1,0 +1,71 @@
+"""Events: who did what and when, each with the digest of the one before <-> bytes."""
+
+import hashlib
+import json
+from typing import Any
+
+from pydantic import AwareDatetime, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from nodulebench.annotation.people import Name
+from nodulebench.core.config_model import Written
+
+
+class Event(Written):
+    """One step of the workflow as it happened."""
+
+    number: int
+    """1, 2, 3, ..."""
+    at: AwareDatetime
+    actor_id: Name
+    step: str
+    batch_id: Name
+    case_id: str | None = None
+    change: str
+    """What changed, in words."""
+    payload: dict[str, Any]
+    """What was given, in full."""
+    payload_digest: str
+    previous: str
+    """Digest of the event before; of the project for the first."""
+    code: str = ""
+    """By which others can tell who wrote it; empty: the project has no keys."""
+
+    @property
+    def person(self) -> str:
+        """Who answers for the event."""
+        return self.actor_id
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that the event says."""
+        return json_digest(self.model_dump(mode="json"))
+
+    @property
+    def unsigned_bytes(self) -> bytes:
+        """What the code is made of."""
+        return _canonical(self.model_dump(mode="json", exclude={"code"}))
+
+    def to_bytes(self) -> bytes:
+        """The event as it stands on the disk; nothing, where it holds what is no text."""
+        try:
+            return f"{self.model_dump_json(indent=1)}\n".encode()
+        except PydanticSerializationError:
+            return b""
+
+
+def json_digest(value: Any) -> str:
+    """SHA-256 of a JSON value: keys in order, no spaces."""
+    return "sha256:" + hashlib.sha256(_canonical(value)).hexdigest()
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def parse_event(content: bytes) -> Event | None:
+    """The event in some bytes; None: they are none."""
+    try:
+        return Event.model_validate_json(content)
+    except ValidationError:
+        return None

@@ -1,0 +1,97 @@
+"""The log of an annotation project: its events in any store, opened batch by batch."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nodulebench.annotation.workflow.actions import KEYS, Action
+from nodulebench.annotation.workflow.batch import Batch
+from nodulebench.annotation.workflow.events import Event, json_digest, parse_event
+from nodulebench.annotation.workflow.record import event_of
+from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.security.event_log.index import IndexedLog, View
+from nodulebench.security.event_log.log import EventLog
+from nodulebench.security.event_log.signers import Seal
+from nodulebench.security.event_log.store import EventStore
+
+
+def annotation_log(
+    store: EventStore, root: str, seal: Seal | None = None, index: Path | None = None
+) -> IndexedLog[Event]:
+    """The log of a project.
+
+    Args:
+        store: keeps the events.
+        root: digest of who takes part, the rules and the cases.
+        seal: makes and checks the codes of events; None: the project has no keys.
+        index: where to keep what was read before.
+    """
+    log = EventLog(
+        store,
+        root,
+        "the project",
+        parse_event,
+        seal,
+        headed_from=1,
+        flaw=_flaw,
+    )
+    return IndexedLog(log, lambda event: event.batch_id, index, KEYS)
+
+
+def _flaw(event: Event) -> str:
+    if event.payload_digest == json_digest(event.payload):
+        return ""
+    return "was changed: its payload has another digest."
+
+
+class Batches(Mapping[str, Batch]):
+    """All batches of a log by name, each made of its events when it is asked for."""
+
+    def __init__(self, workflow: Workflow, view: View[Event]) -> None:
+        self._workflow, self._view = workflow, view
+        self._made: dict[str, Batch] = {}
+        self._names = dict.fromkeys(name for name in view.labels if name != KEYS)
+
+    def __getitem__(self, batch_id: str) -> Batch:
+        if batch_id not in self._names:
+            raise KeyError(batch_id)
+        if batch_id not in self._made:
+            self._made |= self._workflow.batches(self._view.events(batch_id))
+        return self._made[batch_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def act(
+    workflow: Workflow,
+    log: IndexedLog[Event],
+    actor_id: str,
+    action: Action | Callable[[Mapping[str, Batch]], Action],
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Event:
+    """Take one step and keep it; refused, nothing is kept.
+
+    Args:
+        workflow: people, rules and cases.
+        log: what happened so far.
+        actor_id: who takes the step.
+        action: the step; or what makes it of the batches as they stand, which is asked again where
+            somebody else wrote meanwhile.
+        clock: the time.
+
+    Raises:
+        InputError: with the reason, if the step is not allowed.
+    """
+
+    def make(view: View[Event]) -> Event:
+        batches = Batches(workflow, view)
+        wanted = action(batches) if callable(action) else action
+        allowed = workflow.allowed(batches, actor_id, wanted)
+        at, seal = clock(), log.log.seal
+        return event_of(view.next_number, view.last_digest, actor_id, allowed, at, seal)
+
+    return log.append(make)

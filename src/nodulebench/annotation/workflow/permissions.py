@@ -1,0 +1,334 @@
+"""A batch, a person and a step -> why the step may not be taken; nothing where it may."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from nodulebench.annotation.people import PROGRAM, Roster
+from nodulebench.annotation.readings.consistency import check_consistency
+from nodulebench.annotation.readings.reading import DrawnFinding, Reading, check_reading
+from nodulebench.annotation.workflow import actions
+from nodulebench.annotation.workflow.batch import Batch, State
+from nodulebench.annotation.workflow.endings import approval_refusal, release_refusal
+from nodulebench.annotation.workflow.keys import key_refusal
+from nodulebench.annotation.workflow.reviewer_draw import draw_refusal, reviewer_problems
+from nodulebench.annotation.workflow.rules import WorkflowRules
+from nodulebench.core.errors import InputError, Problem, refuse_any
+
+STATES_OF_STEP: dict[str, tuple[State, ...]] = {
+    "read": ("reading",),
+    "revise": ("reading", "revision"),
+    "check": ("checking",),
+    "type": ("typing",),
+    "review": ("review",),
+    "add": ("review",),
+    "correct": ("review", "arbitration"),
+    "finish": ("review",),
+    "arbitrate": ("arbitration",),
+    "approve": ("arbitration",),
+    "release": ("arbitration",),
+}
+"""The only states in which each step can be taken."""
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """Who may do what in which state."""
+
+    roster: Roster
+    cases: pl.DataFrame
+    rules: WorkflowRules
+
+    def require(self, batches: Mapping[str, Batch], actor_id: str, action: actions.Action) -> None:
+        """Let a step pass, or refuse it.
+
+        Raises:
+            InputError: with the reason.
+        """
+        if actor_id != PROGRAM:
+            self.roster.person(actor_id)
+        if isinstance(action, actions.ChangeKey):
+            why = key_refusal(self.roster, actor_id, action)
+            refuse_any([Problem(f"'{actor_id}'", f"{why}.")] if why else ())
+            return
+        if isinstance(action, actions.OpenBatch):
+            refuse_any(self._open_problems(action, actor_id, batches))
+            return
+        batch = known_batch(batches, action.batch_id)
+        if not isinstance(action, actions.DrawReviewer):
+            _require_state(batch, action)
+        problem = self._refusal(batch, actor_id, action)
+        if problem is not None:
+            raise InputError(problem)
+
+    def may_arbitrate(self, batch: Batch, actor_id: str) -> bool:
+        """Whether someone can settle disputes of a batch."""
+        if actor_id == PROGRAM or not self.roster.has_role(actor_id, "arbitrator"):
+            return False
+        if self.rules.arbitrator_may_have_read:
+            return True
+        team = self.roster.team(batch.order.team_id)
+        return actor_id not in {*team.member_ids, batch.order.reviewer_id}
+
+    def may_release(self, batch: Batch, actor_id: str) -> bool:
+        """Whether someone can release a batch: an arbitrator; without such, an organiser."""
+        if self.rules.has_arbitration:
+            return self.may_arbitrate(batch, actor_id)
+        return actor_id != PROGRAM and self.roster.has_role(actor_id, "organiser")
+
+    def _open_problems(
+        self, action: actions.OpenBatch, actor_id: str, batches: Mapping[str, Batch]
+    ) -> Iterator[Problem]:
+        where = f"batch '{action.batch_id}'"
+        if actor_id == PROGRAM or not self.roster.has_role(actor_id, "organiser"):
+            yield Problem(where, f"'{actor_id}' is no organiser and cannot open it.")
+        if action.batch_id in batches:
+            yield Problem(where, "was opened before.", "Choose another name.")
+        if action.batch_id == actions.KEYS:
+            yield Problem(where, "is a name that the program needs.", "Choose another name.")
+        team = self.roster.team(action.team_id)
+        if len(team.reader_ids) != self.rules.readers:
+            yield Problem(
+                where,
+                f"{team.team_id} has {len(team.reader_ids)} readers, not {self.rules.readers}.",
+            )
+        known = set(self.cases["case_id"])
+        for case_id in dict.fromkeys(action.case_ids):
+            if case_id not in known:
+                yield Problem(where, f"case '{case_id}' is not in the table of cases.")
+            if action.case_ids.count(case_id) > 1:
+                yield Problem(where, f"case '{case_id}' is listed more than once.")
+        if not self.rules.has_review:
+            if action.reviewer_id is not None or action.promise is not None:
+                yield Problem(where, f"the workflow '{self.rules.name}' has no review.")
+        else:
+            yield from reviewer_problems(self.roster, actor_id, action)
+
+    def _refusal(self, batch: Batch, actor_id: str, action: actions.Action) -> Problem | None:
+        """Why someone may not take a step that the state allows."""
+        match action:
+            case actions.SubmitReading():
+                return self._reading_refusal(batch, actor_id, action.reading)
+            case actions.CheckBatch():
+                return None if actor_id == PROGRAM else _not(batch, actor_id, "the program itself")
+            case actions.DrawReviewer():
+                is_judge = self.may_arbitrate(batch, actor_id)
+                return draw_refusal(self.roster, batch, actor_id, action, is_judge=is_judge)
+            case actions.AddNodule() | actions.FinishCase():
+                return self._case_review_refusal(batch, actor_id, action)
+            case actions.ReviseReading():
+                return self._revision_refusal(batch, actor_id, action.reading)
+            case actions.ApproveBatch():
+                return approval_refusal(self.roster, batch, actor_id, action)
+            case actions.ReleaseBatch():
+                return release_refusal(batch, actor_id, may=self.may_release(batch, actor_id))
+            case actions.CorrectOutline():
+                return self._correction_refusal(batch, actor_id, action)
+            case actions.TypeNodule() | actions.ReviewNodule() | actions.ArbitrateNodule():
+                return self._candidate_refusal(batch, actor_id, action)
+            case actions.OpenBatch() | actions.ChangeKey() | actions.Several():
+                raise AssertionError("a batch is opened once, and steps are asked for one by one")
+
+    def _candidate_refusal(
+        self,
+        batch: Batch,
+        actor_id: str,
+        action: actions.TypeNodule | actions.ReviewNodule | actions.ArbitrateNodule,
+    ) -> Problem | None:
+        key = (action.case_id, action.candidate_id)
+        where = f"{_case(batch, key[0])} '{key[1]}'"
+        if key not in batch.candidates:
+            return Problem(where, "is not among the candidates.")
+        match action:
+            case actions.TypeNodule():
+                if actor_id not in batch.candidates[key].reader_ids:
+                    return Problem(where, f"'{actor_id}' has not drawn it and cannot type it.")
+                if actor_id in batch.typings.get(key, {}):
+                    return Problem(where, f"'{actor_id}' has typed it before.")
+            case actions.ReviewNodule():
+                if actor_id != batch.order.reviewer_id:
+                    return _not_reviewer(batch, actor_id)
+                if key in batch.added:
+                    return Problem(where, "was added in the review; the arbitration judges it.")
+                if key in batch.reviews:
+                    return Problem(where, "was reviewed before.")
+            case actions.ArbitrateNodule():
+                return self._ruling_refusal(batch, actor_id, action, where)
+        return None
+
+    def _correction_refusal(
+        self, batch: Batch, actor_id: str, action: actions.CorrectOutline
+    ) -> Problem | None:
+        key = (action.case_id, action.candidate_id)
+        where = f"{_case(batch, key[0])} '{key[1]}'"
+        if key not in batch.candidates:
+            return Problem(where, "is not among the candidates.")
+        if batch.state == "review":
+            if actor_id != batch.order.reviewer_id:
+                return _not_reviewer(batch, actor_id)
+            if action.case_id in batch.finished:
+                return Problem(where, "the review of its case is finished.")
+        elif not self.may_arbitrate(batch, actor_id):
+            return _not_arbitrator(batch, actor_id)
+        elif key not in batch.open_disputes:
+            return Problem(where, "is not in dispute, or settled.")
+        last = batch.corrected(key)
+        if last is not None and last.step.slices == action.slices:
+            return Problem(where, "is drawn like this already.")
+        anew = DrawnFinding(finding_id=action.candidate_id, slices=action.slices)
+        check_reading(
+            Reading(case_id=action.case_id, reader_id=actor_id, findings=(anew,)), self.cases
+        )
+        if action.candidate_id not in same_candidates(batch, action.case_id, anew):
+            what = "is drawn anew in another place: no slice of it fits what was drawn before."
+            return Problem(where, what, "Correct its outline, or add what is another nodule.")
+        return None
+
+    def _reading_refusal(self, batch: Batch, actor_id: str, reading: Reading) -> Problem | None:
+        if problem := self._reader_refusal(batch, actor_id, reading):
+            return problem
+        if (reading.case_id, actor_id) in batch.readings:
+            return Problem(
+                f"batch '{batch.order.batch_id}'",
+                f"'{actor_id}' has handed in case '{reading.case_id}' before.",
+                "A reading cannot be changed.",
+            )
+        check_reading(reading, self.cases)
+        return None
+
+    def _revision_refusal(self, batch: Batch, actor_id: str, reading: Reading) -> Problem | None:
+        if self.rules.revision == "none":
+            where = f"batch '{batch.order.batch_id}'"
+            return Problem(where, f"the workflow '{self.rules.name}' has no second reading.")
+        if problem := self._reader_refusal(batch, actor_id, reading):
+            return problem
+        where = _case(batch, reading.case_id)
+        if not batch.is_unblinded(reading.case_id):
+            return Problem(where, "is not read by all yet.", "Revise it when all have read.")
+        if (reading.case_id, actor_id) in batch.revised:
+            return Problem(where, f"'{actor_id}' has revised it before.", "That is final.")
+        check_reading(reading, self.cases)
+        return None
+
+    def _reader_refusal(self, batch: Batch, actor_id: str, reading: Reading) -> Problem | None:
+        where = f"batch '{batch.order.batch_id}'"
+        if actor_id != reading.reader_id:
+            return Problem(where, f"'{actor_id}' hands in a reading of '{reading.reader_id}'.")
+        if actor_id not in batch.reader_ids:
+            return _not(batch, actor_id, f"one of its readers ({', '.join(batch.reader_ids)})")
+        if reading.case_id not in batch.order.case_ids:
+            return Problem(
+                where,
+                f"case '{reading.case_id}' is not one of its {len(batch.order.case_ids)} cases.",
+                "Hand the reading in with the batch it was made for.",
+            )
+        return None
+
+    def _case_review_refusal(
+        self, batch: Batch, actor_id: str, action: actions.AddNodule | actions.FinishCase
+    ) -> Problem | None:
+        where = _case(batch, action.case_id)
+        if actor_id != batch.order.reviewer_id:
+            return _not_reviewer(batch, actor_id)
+        if action.case_id not in batch.order.case_ids:
+            return Problem(where, "is not one of its cases.")
+        if action.case_id in batch.finished:
+            return Problem(where, "its review is finished.")
+        if isinstance(action, actions.AddNodule):
+            return self._addition_refusal(batch, actor_id, action, where)
+        waiting = [name for case_id, name in batch.unreviewed if case_id == action.case_id]
+        if waiting:
+            return Problem(where, f"is not judged yet: {', '.join(waiting)}.", "Judge them first.")
+        return None
+
+    def _addition_refusal(
+        self, batch: Batch, actor_id: str, action: actions.AddNodule, where: str
+    ) -> Problem | None:
+        if self.rules.typings and action.finding.type is None:
+            return Problem(where, "a nodule is added without a type.", "Say which type it is.")
+        before = [one.finding for (case, _), one in batch.added.items() if case == action.case_id]
+        drawn = Reading(
+            case_id=action.case_id, reader_id=actor_id, findings=(*before, action.finding)
+        )
+        check_reading(drawn, self.cases)
+        same = same_candidates(batch, action.case_id, action.finding)
+        if same:
+            return Problem(
+                where,
+                f"finding '{action.finding.finding_id}' is {same[0]} already.",
+                "Agree with it, or object to it.",
+            )
+        return None
+
+    def _ruling_refusal(
+        self, batch: Batch, actor_id: str, action: actions.ArbitrateNodule, where: str
+    ) -> Problem | None:
+        key = (action.case_id, action.candidate_id)
+        if not self.may_arbitrate(batch, actor_id):
+            return _not_arbitrator(batch, actor_id)
+        if not batch.dispute(key):
+            return Problem(where, "is not in dispute.")
+        if key in batch.rulings:
+            return Problem(where, "was settled before.")
+        if action.is_nodule and action.type is None and self.rules.typings:
+            return Problem(where, "is ruled a nodule without a type.", "Say which type it is.")
+        for name in action.discussed_with:
+            self.roster.person(name)
+        return None
+
+
+def same_candidates(batch: Batch, case_id: str, drawn: DrawnFinding) -> list[str]:
+    """The candidates of a case that a drawing is the same as by the rule of consistency."""
+    new = Reading(case_id=case_id, reader_id="new", findings=(drawn,))
+    owner = {
+        finding: name
+        for (of_case, name), one in batch.candidates.items()
+        for finding in one.findings
+        if of_case == case_id
+    }
+    same = []
+    for reading in batch.drawn:
+        for finding in reading.findings if reading.case_id == case_id else ():
+            known = reading.model_copy(update={"reader_id": "known", "findings": (finding,)})
+            if len(check_consistency([new, known], batch.rules.consistency).candidates) == 1:
+                same.append(owner[reading.reader_id, finding.finding_id])
+    return same
+
+
+def known_batch(batches: Mapping[str, Batch], batch_id: str) -> Batch:
+    """A batch by name.
+
+    Raises:
+        InputError: if it was not opened.
+    """
+    if batch_id not in batches:
+        known = ", ".join(batches) or "none"
+        raise InputError.at(f"batch '{batch_id}'", "is not open.", f"Open: {known}.")
+    return batches[batch_id]
+
+
+def _require_state(batch: Batch, action: actions.Action) -> None:
+    needed = STATES_OF_STEP[action.step]
+    if batch.state not in needed:
+        states = " or ".join(f"'{one}'" for one in needed)
+        raise InputError.at(
+            f"batch '{batch.order.batch_id}'",
+            f"is in the state '{batch.state}'; '{action.step}' is a step of {states}.",
+        )
+
+
+def _case(batch: Batch, case_id: str) -> str:
+    return f"batch '{batch.order.batch_id}' case '{case_id}'"
+
+
+def _not(batch: Batch, actor_id: str, who: str) -> Problem:
+    return Problem(f"batch '{batch.order.batch_id}'", f"'{actor_id}' is not {who}.")
+
+
+def _not_arbitrator(batch: Batch, actor_id: str) -> Problem:
+    return _not(batch, actor_id, "an arbitrator who has not read or reviewed it")
+
+
+def _not_reviewer(batch: Batch, actor_id: str) -> Problem:
+    return _not(batch, actor_id, f"the reviewer '{batch.order.reviewer_id}'")

@@ -1,0 +1,103 @@
+"""How a batch gets its reviewer: who may promise and draw, and what an audit has to tell of it."""
+
+from collections.abc import Iterable, Iterator
+
+from nodulebench.annotation.people import PROGRAM, Roster
+from nodulebench.annotation.teams import possible_reviewers, promise_of
+from nodulebench.annotation.workflow import actions
+from nodulebench.annotation.workflow.batch import Batch
+from nodulebench.annotation.workflow.events import Event
+from nodulebench.core.errors import Problem
+from nodulebench.core.notices import Notice
+
+
+def reviewer_problems(
+    roster: Roster, actor_id: str, action: actions.OpenBatch
+) -> Iterator[Problem]:
+    """What is wrong with how a batch that is opened is to get its reviewer.
+
+    Raises:
+        InputError: if nobody can be drawn, or the team is not known.
+    """
+    where, members = f"batch '{action.batch_id}'", roster.team(action.team_id).member_ids
+    given = [action.reviewer_id, action.promise]
+    if given.count(None) == 2:
+        yield Problem(where, "has no reviewer.", "Name the leader of another team.")
+    elif None not in given:
+        yield Problem(where, "has a reviewer, and a promise to draw one.", "Give one of them.")
+    elif action.reviewer_id is None:
+        possible_reviewers(roster.teams, action.team_id)
+        if actor_id in members:
+            told = f"'{actor_id}' is of its team, and would know what the others cannot."
+            yield Problem(where, told, "Let another organiser open it.")
+    elif action.reviewer_id in members:
+        yield Problem(
+            where,
+            f"'{action.reviewer_id}' is of the team that reads it.",
+            "A batch is reviewed by the leader of another team.",
+        )
+    elif action.reviewer_id not in {team.leader_id for team in roster.teams}:
+        told = f"'{action.reviewer_id}' leads no team."
+        yield Problem(where, told, "Name the leader of another team.")
+
+
+def draw_refusal(
+    roster: Roster, batch: Batch, actor_id: str, action: actions.DrawReviewer, *, is_judge: bool
+) -> Problem | None:
+    """Why somebody may not draw the reviewer of a batch now.
+
+    Args:
+        roster: who takes part.
+        batch: as it stands.
+        actor_id: who would draw.
+        action: what is told, or why something else is drawn with.
+        is_judge: whether that person may settle disputes of the batch.
+    """
+    where, order = f"batch '{batch.order.batch_id}'", batch.order
+    is_office = actor_id != PROGRAM and roster.has_role(actor_id, "organiser")
+    if not (is_judge if action.anew else is_office):
+        needed = "an arbitrator without a part in it" if action.anew else "an organiser"
+        return Problem(where, f"'{actor_id}' is not {needed}.")
+    if order.promise is None or order.reviewer_id is not None:
+        return Problem(where, "has no reviewer who is still to be drawn.")
+    if not batch.waits_for_draw:
+        return Problem(where, "is not read by all.", "Draw then: before, it could be aimed at.")
+    if not action.anew and promise_of(action.seed) != order.promise:
+        return Problem(where, "was promised another draw.", "Tell what was promised by 'open'.")
+    return None
+
+
+def draw_notices(events: Iterable[Event]) -> Iterator[Notice]:
+    """What has to be known of how batches got their reviewers, beside that it was allowed."""
+    opened: dict[str, list[str]] = {}
+    waiting: dict[str, str] = {}
+    promised: set[str] = set()
+    for event in events:
+        batch_id = event.batch_id
+        if event.step == "open":
+            order = actions.OpenBatch.model_validate(event.payload)
+            if order.reviewer_id is not None:
+                yield Notice("reviewer_named", {"reader": order.reviewer_id, "batch": batch_id})
+            if order.promise is not None:
+                promised.add(batch_id)
+            for case_id in order.case_ids:
+                opened.setdefault(case_id, []).append(batch_id)
+        elif event.step == "draw":
+            waiting.pop(batch_id, None)
+            step = actions.DrawReviewer.model_validate(event.payload)
+            if step.anew:
+                told = {"batch": batch_id, "reader": event.actor_id, "reason": step.anew}
+                yield Notice("draw_made_anew", told)
+        elif batch_id in promised and _is_last_reading(event):
+            waiting[batch_id] = event.at.isoformat(timespec="seconds")
+    for batch_id, since in waiting.items():
+        yield Notice("draw_waits", {"batch": batch_id, "since": since})
+    again = sorted({name for names in opened.values() if len(names) > 1 for name in names})
+    if again:
+        yield Notice("cases_opened_again", {"batches": again})
+
+
+def _is_last_reading(event: Event) -> bool:
+    """Whether all have read with this event: the program compared the readings."""
+    steps = event.payload["steps"] if event.step == "several" else [event.payload]
+    return any(one["step"] == "check" for one in steps)

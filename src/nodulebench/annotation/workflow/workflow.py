@@ -1,0 +1,224 @@
+"""Workflow: who may do what in which state, and who sees what.
+
+reading (-> revision) -> checking -> typing -> review -> arbitration -> released. An action is
+refused with a reason and changes nothing, or becomes one event. Nobody sees another's reading
+before all are in; no reader of a batch does before it is released, unless the workflow has them
+revise theirs.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+from pydantic import ValidationError
+
+from nodulebench.annotation.people import Roster, check_roster
+from nodulebench.annotation.readings.consistency import Box, Candidate, CaseCheck, check_consistency
+from nodulebench.annotation.readings.reading import Reading
+from nodulebench.annotation.teams import random_reviewer
+from nodulebench.annotation.workflow.actions import (
+    ACTIONS,
+    Action,
+    AddNodule,
+    CheckBatch,
+    DrawReviewer,
+    Several,
+)
+from nodulebench.annotation.workflow.batch import Batch, after, batches_of
+from nodulebench.annotation.workflow.events import Event
+from nodulebench.annotation.workflow.letters import letter_of
+from nodulebench.annotation.workflow.permissions import Permissions, known_batch
+from nodulebench.annotation.workflow.record import taken_by
+from nodulebench.annotation.workflow.rules import NIFDC, WorkflowRules
+from nodulebench.core.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCandidate:
+    """A candidate as someone is shown it."""
+
+    case_id: str
+    candidate_id: str
+    boxes: tuple[Box, ...]
+    inconsistent_slices: tuple[int, ...] = ()
+    """Highlighted for senior experts; readers are shown none."""
+    is_whole: bool = False
+    """Whether all that was drawn of it is shown, and what became of it; else the own part."""
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """The people, the rules and the cases; what happened is in the events."""
+
+    roster: Roster
+    cases: pl.DataFrame
+    rules: WorkflowRules = NIFDC
+
+    def __post_init__(self) -> None:
+        check_roster(
+            self.roster,
+            requires_seniority=self.rules.requires_seniority,
+            least_years=self.rules.least_years,
+            requires_training=self.rules.requires_training,
+        )
+
+    @cached_property
+    def _teams(self) -> dict[str, tuple[str, ...]]:
+        return {team.team_id: team.reader_ids for team in self.roster.teams}
+
+    @cached_property
+    def _permissions(self) -> Permissions:
+        return Permissions(self.roster, self.cases, self.rules)
+
+    def batches(self, events: Sequence[Event]) -> dict[str, Batch]:
+        """All batches as the events left them."""
+        return batches_of(events, self._teams, self.rules)
+
+    def replayed(self, events: Iterable[Event]) -> Iterator[tuple[Event, str]]:
+        """Events that were not allowed when they were taken, or do not say what follows from them.
+
+        Each with the reason; what comes after such an event is judged as if it had been allowed.
+        """
+        batches: dict[str, Batch] = {}
+        for event in events:
+            try:
+                action = ACTIONS.validate_python(event.payload)
+                if self.allowed(batches, event.actor_id, action) != action:
+                    yield event, "says another result than follows from what was handed in"
+            except (InputError, ValidationError) as error:
+                yield event, f"was not allowed: {error}"
+            with suppress(KeyError, AssertionError, ValidationError):
+                batches |= batches_of([event], self._teams, self.rules, batches)
+
+    def allowed(self, batches: Mapping[str, Batch], actor_id: str, action: Action) -> Action:
+        """The action, with what the program adds to it.
+
+        Raises:
+            InputError: with the reason, if it or one of its steps is not allowed or cannot be.
+        """
+        if isinstance(action, Several):
+            batch, steps = known_batch(batches, action.batch_id), []
+            for wanted in action.steps:
+                actor = taken_by(actor_id, wanted)
+                one = self._allowed_step({action.batch_id: batch}, actor, wanted)
+                batch = after(batch, actor, one)
+                steps.append(one)
+            return action.model_copy(update={"steps": tuple(steps)})
+        return self._allowed_step(batches, actor_id, action)
+
+    def _allowed_step(self, batches: Mapping[str, Batch], actor_id: str, action: Action) -> Action:
+        self._permissions.require(batches, actor_id, action)
+        if isinstance(action, CheckBatch):
+            batch = batches[action.batch_id]
+            return action.model_copy(update={"checks": _checks(batch)})
+        if isinstance(action, DrawReviewer):
+            batch = batches[action.batch_id]
+            return action.model_copy(update={"reviewer_id": self._drawn(batch, action.seed)})
+        if isinstance(action, AddNodule):
+            known = batches[action.batch_id].candidates
+            number = 1 + sum(case_id == action.case_id for case_id, _ in known)
+            return action.model_copy(update={"candidate_id": f"candidate-{number}"})
+        return action
+
+    def _drawn(self, batch: Batch, seed: str) -> str:
+        order, seeds = batch.order, (seed, *batch.seeds)
+        return random_reviewer(self.roster.teams, order.team_id, order.batch_id, seeds)
+
+    def visible_readings(
+        self, events: Sequence[Event], actor_id: str, batch_id: str
+    ) -> list[Reading]:
+        """The readings that someone may see now.
+
+        A reader sees the own ones until the batch is released; the reviewer sees all from the
+        review on, an arbitrator who has not read from the arbitration on.
+        """
+        return self.seen_readings(known_batch(self.batches(events), batch_id), actor_id)
+
+    def seen_readings(self, batch: Batch, actor_id: str) -> list[Reading]:
+        """The readings of a batch that someone may see now; see ``visible_readings``."""
+        self.roster.person(actor_id)
+        sees_all = batch.state == "released" or (
+            actor_id not in batch.reader_ids and self._is_senior(batch, actor_id)
+        )
+        readings = sorted(batch.last_readings.items())
+        return [one for (_, reader), one in readings if sees_all or reader == actor_id]
+
+    def seen_of_others(self, batch: Batch, actor_id: str) -> list[Reading]:
+        """What others drew, blind, in cases that a reader revises or has revised: by letters.
+
+        How others revised them is not shown.
+        """
+        self.roster.person(actor_id)
+        if actor_id not in batch.reader_ids or batch.state not in ("reading", "revision"):
+            return []
+        found = [
+            one.model_copy(update={"reader_id": letter_of(batch, reader)})
+            for (case_id, reader), one in batch.readings.items()
+            if reader != actor_id and batch.is_unblinded(case_id)
+        ]
+        return sorted(found, key=lambda one: (one.case_id, one.reader_id))
+
+    def visible_candidates(
+        self, events: Sequence[Event], actor_id: str, batch_id: str
+    ) -> list[SeenCandidate]:
+        """The candidates that someone may see now, without who drew them.
+
+        A reader sees those that are also the own, with the own boxes. The reviewer and arbitrators
+        see all in their states, with the slices that are not consistent; an arbitrator who has
+        read sees of the others' only what is in dispute.
+        """
+        return self.seen_candidates(known_batch(self.batches(events), batch_id), actor_id)
+
+    def seen_candidates(self, batch: Batch, actor_id: str) -> list[SeenCandidate]:
+        """The candidates of a batch that someone may see now; see ``visible_candidates``."""
+        self.roster.person(actor_id)
+        is_senior = self._is_senior(batch, actor_id)
+        is_reader = actor_id in batch.reader_ids
+        seen = []
+        for key, one in batch.candidates.items():
+            sees_all = batch.state == "released" or (
+                is_senior and (not is_reader or bool(batch.dispute(key)))
+            )
+            if sees_all:
+                seen.append(SeenCandidate(*key, one.boxes, one.inconsistent_slices, True))
+            elif actor_id in one.reader_ids:
+                seen.append(SeenCandidate(*key, _own_boxes(batch, key[0], one, actor_id)))
+        return seen
+
+    def may_arbitrate(self, batch: Batch, actor_id: str) -> bool:
+        """Whether someone can settle disputes of a batch."""
+        return self._permissions.may_arbitrate(batch, actor_id)
+
+    def may_release(self, batch: Batch, actor_id: str) -> bool:
+        """Whether someone can release a batch."""
+        return self._permissions.may_release(batch, actor_id)
+
+    def _is_senior(self, batch: Batch, actor_id: str) -> bool:
+        """Whether someone reviews or arbitrates the batch in its present state."""
+        if actor_id == batch.order.reviewer_id and batch.state in ("review", "arbitration"):
+            return True
+        return batch.state == "arbitration" and self.may_arbitrate(batch, actor_id)
+
+
+def _own_boxes(batch: Batch, case_id: str, one: Candidate, reader_id: str) -> tuple[Box, ...]:
+    own = {name for reader, name in one.findings if reader == reader_id}
+    return tuple(
+        Box(
+            drawn.slice_index, drawn.center_x_mm, drawn.center_y_mm, drawn.length_mm, drawn.width_mm
+        )
+        for finding in batch.last_readings[case_id, reader_id].findings
+        if finding.finding_id in own
+        for drawn in finding.slices
+    )
+
+
+def _checks(batch: Batch) -> tuple[CaseCheck, ...]:
+    return tuple(
+        check_consistency(
+            [batch.last_readings[case_id, reader] for reader in batch.reader_ids],
+            batch.rules.consistency,
+        )
+        for case_id in batch.order.case_ids
+    )

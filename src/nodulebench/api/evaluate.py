@@ -1,0 +1,116 @@
+"""nodulebench.evaluate: marks and a reference in whatever form -> a Result."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypedDict
+
+from nodulebench.api.inputs import reference_of, submissions_of
+from nodulebench.api.results import Result
+from nodulebench.core.errors import InputError
+from nodulebench.core.plans import TestPlan
+from nodulebench.core.progress import Progress, untold
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.tables import without_images
+from nodulebench.evaluation.evaluate import evaluate as evaluate_tables
+from nodulebench.evaluation.plans.verdict import evaluated_under
+from nodulebench.evaluation.service import choose_protocol, with_options
+from nodulebench.evaluation.service import evaluate_files as workflow
+
+
+class Options(TypedDict):
+    """What a call may change of a protocol."""
+
+    bootstraps: int | None
+    seed: int | None
+    at_fp: float | None
+
+
+def evaluate(
+    reference: Any,
+    marks: Any = None,
+    protocol: TestProtocol | str | PathLike[str] | None = None,
+    progress: Callable[[str], object] | None = None,
+    *,
+    cases: Any = None,
+    plan: str | PathLike[str] | None = None,
+    at_fp: float | None = None,
+    bootstraps: int | None = None,
+    seed: int | None = None,
+    submissions: Any = None,
+) -> Result:
+    """Judge the marks of one or several algorithms against a reference under a protocol.
+
+    A table is a frame of polars or pandas, a structured array, or a dict of columns, with the
+    columns of MARKS or NODULES or those of LUNA16's files; it is checked as a file would be.
+
+    Args:
+        reference: a path, a ``Reference``, or a table of nodules (then give ``cases``).
+        marks: a path, a ``Submission`` or a table; several in a list, or by name in a dict.
+        protocol: a name, a TOML file or a ``TestProtocol``; by default luna16, or the plan's.
+        progress: told the name of each algorithm before it is judged.
+        cases: every case that was tested: a list of ``case_id``, a table or a file.
+        plan: a frozen test plan, whose verdict the result then has.
+        at_fp: false positives per case at which recall, precision and the like are read.
+        bootstraps: the number of resamples, instead of the protocol's.
+        seed: the seed of the resamples, instead of the protocol's.
+        submissions: ``marks`` under the name that versions before 0.3 had for them.
+
+    Raises:
+        InputError: with every problem, by the name of the argument or the line of the file.
+        UnknownNameError: if there is no such protocol, rule or figure.
+    """
+    given = submissions if marks is None else marks
+    if given is None:
+        raise InputError.at("marks", "are missing.", "Give a path, a table, or several.")
+    options: Options = {"bootstraps": bootstraps, "seed": seed, "at_fp": at_fp}
+    chosen, frozen = _protocol(protocol, plan, options)
+    read = reference_of(reference, cases)
+    judged = submissions_of(given, read.cases)
+    truth = replace(read, cases=without_images(read.cases))
+    found = evaluate_tables(truth, judged, chosen, _by_name(progress))
+    return Result.of(found if frozen is None else evaluated_under(frozen, found))
+
+
+def evaluate_files(
+    marks: Sequence[Path],
+    reference: Path,
+    protocol: str | None = None,
+    *,
+    progress: Callable[[str], object] | None = None,
+    **options: Any,
+) -> tuple[Result, list[Path]]:
+    """Read, evaluate and, with ``out``, write, as the command ``evaluate`` does.
+
+    Args:
+        marks: one file or folder per algorithm.
+        reference: the test set.
+        protocol: a name or a TOML file; by default luna16, or the plan's.
+        progress: told the name of each algorithm before it is judged.
+        options: those of the command, by their names: ``plan``, ``series``, ``cases``, ``out``...
+
+    Returns:
+        The result and the files written.
+    """
+    told = _by_name(progress)
+    found, written = workflow(tuple(marks), reference, protocol, progress=told, **options)
+    return Result.of(found), written
+
+
+def _by_name(progress: Callable[[str], object] | None) -> Progress:
+    return untold if progress is None else lambda what, _done, _of: progress(what)
+
+
+def _protocol(
+    protocol: TestProtocol | str | PathLike[str] | None,
+    plan: str | PathLike[str] | None,
+    options: Options,
+) -> tuple[TestProtocol, TestPlan | None]:
+    if not isinstance(protocol, TestProtocol):
+        name = None if protocol is None else fspath(protocol)
+        frozen = None if plan is None else Path(plan)
+        return choose_protocol(name, frozen, **options)
+    if plan is not None:
+        raise InputError.at("protocol", "is fixed by the plan.", "Leave it out, or the plan.")
+    return with_options(protocol, **options), None

@@ -1,0 +1,178 @@
+"""AlgorithmComparison -> lines on the terminal."""
+
+from collections.abc import Iterator, Sequence
+from itertools import compress
+from typing import TYPE_CHECKING
+
+import click
+
+from nodulebench.cli.options import print_notices
+from nodulebench.cli.output.leaderboard import print_leaderboards
+from nodulebench.cli.output.tables import p_text, print_columns, verdict_text
+from nodulebench.i18n.translator import english
+
+if TYPE_CHECKING:
+    from nodulebench.core.documents.named import MissedNodule
+    from nodulebench.evaluation.comparison.compare import (
+        AlgorithmComparison,
+        FigureDifference,
+        Ranking,
+    )
+    from nodulebench.evaluation.comparison.nodules import DetectionDifference
+    from nodulebench.evaluation.comparison.regression_gate import Gate
+    from nodulebench.evaluation.comparison.rule_effects import RuleEffects
+
+MOST_NODULES = 3
+"""How many nodules are named that one of two algorithms missed."""
+
+
+def print_comparison(comparison: "AlgorithmComparison", *, is_all: bool) -> None:
+    """Print who is best; of two, or if all is wanted, also every difference, rank and effect."""
+    print_notices("warning", comparison.notices)
+    if len({one.algorithm for one in comparison.differences}) > 1:
+        if print_leaderboards(comparison) and not is_all:
+            return
+        click.echo()
+    choice = comparison.choice
+    click.secho(f"differences from {choice.baseline}", bold=True)
+    click.echo(
+        f"  {comparison.level:.0%} intervals from {comparison.bootstraps} paired resamples of "
+        f"{comparison.unit}s; P adjusted (Holm) over algorithms and rules"
+    )
+    _print_differences(comparison)
+    _print_detection(comparison)
+    for (rule, reading), ranking in comparison.rankings.items():
+        if len(ranking.lines) > 2 and not reading.point:
+            _print_ranking(f"ranks by {reading}, rule {rule}", ranking)
+    if comparison.effects is not None:
+        _print_effects(comparison.effects)
+
+
+def _print_differences(comparison: "AlgorithmComparison") -> None:
+    rows = [_difference_cells(one) for one in comparison.differences]
+    has_margin = comparison.choice.margin is not None
+    heads = ["rule", "algorithm", "figure", "value", "difference", "P", "P adj.", "P perm."]
+    heads += ["P DeLong", f"margin {comparison.choice.margin or 0:g}"]
+    has_delong = any(one.delong is not None for one in comparison.differences)
+    shown = [True] * 8 + [has_delong, has_margin]
+    print_columns(list(compress(heads, shown)), [list(compress(row, shown)) for row in rows])
+
+
+def _difference_cells(one: "FigureDifference") -> list[str]:
+    named = [one.rule, one.algorithm, str(one.reading)]
+    if one.comparison is None or one.value is None:
+        return [*named, "–", f"–  ({english(one.reason)})", "", "", "", "", ""]
+    permutation = "" if one.permutation is None else p_text(one.permutation.p_value)
+    difference = one.comparison.difference
+    because = f"  ({english(difference.reason)})" if difference.reason else ""
+    return [
+        *named,
+        f"{one.value:.3f}",
+        f"{difference.signed}{because}",
+        p_text(one.comparison.p_value),
+        p_text(one.comparison.adjusted_p_value),
+        permutation,
+        "" if one.delong is None else p_text(one.delong.p_value),
+        verdict_text(one),
+    ]
+
+
+def print_gate(gate: "Gate", margin: float) -> None:
+    """Print what decides whether nothing became worse, and the answer."""
+    from nodulebench.evaluation.comparison.regression_gate import is_shown
+
+    click.echo()
+    click.secho(f"no worse than {margin:g}", bold=True)
+    for one in gate.differences:
+        word = "shown" if is_shown(one) else "NOT SHOWN"
+        found = "–" if one.comparison is None else one.comparison.difference.signed
+        test = None if one.comparison is None else one.comparison.margin
+        because = "" if test is None or test.reason is None else f"  ({english(test.reason)})"
+        click.echo(f"  {word:<9}  {one.algorithm}, {one.rule}, {one.reading}: {found}{because}")
+    colour, word = ("green", "met") if gate.is_met else ("red", "not met")
+    click.echo(f"  {click.style(word, fg=colour, bold=True)}")
+
+
+def _print_detection(comparison: "AlgorithmComparison") -> None:
+    click.echo()
+    click.secho("nodules found by one of the two only (McNemar)", bold=True)
+    counts = ["both", "it alone", "baseline alone", "neither"]
+    print_columns(
+        ["rule", "algorithm", *counts, "P clustered", "P adj.", "P exact"],
+        [_detection_cells(one) for one in comparison.detection],
+    )
+    baseline = comparison.choice.baseline
+    for one in comparison.detection:
+        for who, missed in (
+            (one.algorithm, one.missed_alone.algorithm),
+            (baseline, one.missed_alone.baseline),
+        ):
+            if missed:
+                click.echo(f"  {one.rule}: missed by {who} alone: {_nodules(missed)}")
+
+
+def _nodules(missed: "Sequence[MissedNodule]") -> str:
+    """The largest of some nodules by their names, and how many more there are."""
+    named = [
+        f"{one.case_id} {one.nodule_id}"
+        + ("" if one.diameter_mm is None else f" ({one.diameter_mm:.1f} mm)")
+        for one in missed[:MOST_NODULES]
+    ]
+    more = len(missed) - len(named)
+    return ", ".join(named) + (f", and {more} more" if more > 0 else "")
+
+
+def _detection_cells(one: "DetectionDifference") -> list[str]:
+    counts = (one.both, one.algorithm_only, one.baseline_only, one.neither)
+    counted = [one.rule, one.algorithm, *map(str, counts)]
+    if one.tests is None:
+        return [*counted, f"–  ({english(one.reason)})", "", ""]
+    tests = one.tests
+    p_values = (tests.obuchowski.p_value, one.adjusted["holm"], tests.exact.p_value)
+    return [*counted, *map(p_text, p_values)]
+
+
+def _print_ranking(title: str, ranking: "Ranking") -> None:
+    click.echo()
+    click.secho(title, bold=True)
+    print_columns(
+        ["rank", "algorithm", "value", "rank interval", "first in", "tie group"],
+        [
+            [
+                str(line.rank),
+                line.name,
+                f"{line.value:.3f}",
+                f"{line.best_rank}–{line.worst_rank}",
+                f"{line.share_first:.0%}",
+                str(line.group),
+            ]
+            for line in ranking.lines
+        ],
+    )
+
+
+def _print_effects(effects: "RuleEffects") -> None:
+    click.echo()
+    click.secho(f"what the rule does to {len(effects.algorithms)} algorithms", bold=True)
+    rows = []
+    for reading, effect in effects.effects.items():
+        groups = "  ".join(
+            f"{rule} {group.mean:.3f} ± {group.sd:.3f}" for rule, group in effect.groups.items()
+        )
+        published = "–" if effect.one_way is None else p_text(effect.one_way.p_value)
+        sound = "–" if effect.repeated is None else p_text(effect.repeated.corrected.p_value)
+        rank = "–" if effect.friedman is None else p_text(effect.friedman.p_value)
+        rows.append([str(reading), groups, published, sound, rank])
+    print_columns(["figure", "mean ± SD", "P one-way", "P repeated", "P Friedman"], rows)
+    click.echo()
+    print_columns(
+        ["algorithm", *(f"hits, {rule}" for rule in effects.relative_differences)],
+        [[name, *_percentages(effects, name)] for name in effects.algorithms],
+    )
+    click.echo(f"  relative to {effects.baseline_rule}")
+
+
+def _percentages(effects: "RuleEffects", name: str) -> Iterator[str]:
+    for of_rule in effects.relative_differences.values():
+        share = of_rule[name]
+        yield "–" if share is None else f"{share:+.2%}"

@@ -1,0 +1,167 @@
+"""Evaluation -> lines on the terminal."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from nodulebench.core.results import Estimate, Evaluation, RuleResult
+from nodulebench.i18n.translator import english
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nodulebench.core.plans import CriterionOutcome, PlanOutcome
+
+MOST_TOLD = 10
+"""How many algorithms are told in one line."""
+_COLOURS = {"passed": "green", "failed": "red", "undecided": "yellow"}
+
+
+def print_evaluation(evaluation: Evaluation) -> None:
+    """Print counts and key figures of every algorithm under every rule."""
+    for notice in evaluation.notices:
+        click.echo(f"warning: {english(notice)}", err=True)
+    for algorithm in evaluation.algorithms:
+        for notice in algorithm.notices:
+            click.echo(f"warning: {algorithm.name}: {english(notice)}", err=True)
+        for result in algorithm.rules.values():
+            for notice in result.notices:
+                click.echo(f"warning: {algorithm.name}, {result.rule}: {english(notice)}", err=True)
+    for algorithm in evaluation.algorithms:
+        for result in algorithm.rules.values():
+            click.echo()
+            click.secho(f"{algorithm.name}  ·  rule {result.rule}", bold=True)
+            for line in _result_lines(result):
+                click.echo(f"  {line}")
+    if evaluation.plan is not None:
+        print_verdict(evaluation.plan)
+
+
+def print_missed(evaluation: Evaluation, folder: "Path") -> None:
+    """Print how many nodules were missed under the first rule, and where they are listed."""
+    first = [(one.name, next(iter(one.rules.values()))) for one in evaluation.algorithms]
+    told = [f"{name} {rule.counts['missed']}" for name, rule in first if rule.counts]
+    if told:
+        shown = ", ".join(told[:MOST_TOLD]) + (", …" if len(told) > MOST_TOLD else "")
+        click.echo(f"nodules missed: {shown}; listed in {folder / 'misses.csv'}")
+
+
+def print_verdict(outcome: "PlanOutcome") -> None:
+    """Print the verdict under a plan and how each criterion stands."""
+    click.echo()
+    click.secho(f"plan {outcome.plan.name}  ·  {outcome.plan.digest}", bold=True)
+    for difference in outcome.differences:
+        click.secho(f"  NOT THE PLANNED TEST: {english(difference)}", fg="yellow", bold=True)
+    for one in outcome.criteria:
+        click.echo(f"  {_criterion_line(one)}")
+    for algorithm, verdict in outcome.verdicts.items():
+        click.echo(f"  {algorithm}: {click.style(verdict, fg=_COLOURS[verdict], bold=True)}")
+
+
+def _criterion_line(one: "CriterionOutcome") -> str:
+    word = {True: "met", False: "NOT MET", None: "undecided"}[one.is_met]
+    found = with_interval(Estimate(one.value, one.low, one.high)) if one.value is not None else "–"
+    if one.adjusted_p_value is not None:
+        found += f"  P {one.p_value:.2g}, adjusted {one.adjusted_p_value:.2g}"
+    because = f"  ({english(one.reason)})" if one.reason else ""
+    return f"{word:<9}  {one.algorithm}: {one.criterion}: {found}{because}"
+
+
+def print_table(evaluation: Evaluation) -> None:
+    """Print one line per algorithm and rule: counts and three main figures."""
+    width = max(len(one.name) for one in evaluation.algorithms)
+    click.secho(
+        f"{'algorithm':<{width}}  {'rule':<16} {'hit':>5} {'missed':>7} {'FP':>6}  "
+        f"{'recall':<22} {'precision':<22} CPM",
+        bold=True,
+    )
+    for algorithm in evaluation.algorithms:
+        for result in algorithm.rules.values():
+            shown = [
+                with_interval(figure) if isinstance(figure, Estimate) else ""
+                for figure in map(result.figures.get, ("recall", "precision", "cpm"))
+            ]
+            click.echo(
+                f"{algorithm.name:<{width}}  {result.rule:<16} {result.counts['hit']:>5} "
+                f"{result.counts['missed']:>7} {result.counts['false_positive']:>6}  "
+                f"{shown[0]:<22} {shown[1]:<22} {shown[2]}"
+            )
+
+
+def _result_lines(result: RuleResult) -> list[str]:
+    if result.undefined:
+        return [f"not applicable: {english(result.undefined)}"]
+    counts = result.counts
+    lines = [
+        f"{counts['cases']} cases, {counts['nodules']} nodules: {counts['hit']} hit, "
+        f"{counts['missed']} missed",
+        f"{counts['marks']} marks: {counts['false_positive']} false positives, "
+        f"{counts['duplicate']} duplicates, {counts['ignored']} on ignored findings, "
+        f"{counts['over_cap']} over the cap"
+        + (f", {counts['uncounted']} not counted" if counts["uncounted"] else ""),
+    ]
+    if result.operating_point is not None:
+        point = result.operating_point
+        over = "no mark" if point.threshold is None else f"marks with a score ≥ {point.threshold:g}"
+        rate = point.fp_per_case
+        where = "the declared threshold" if rate is None else f"{rate:g} FP per case"
+        lines.insert(0, f"read at {where}: {over}")
+    readings = result.figures.get("sensitivity_at_fp_rate")
+    if isinstance(readings, dict):
+        lines.append("FP/case      " + "".join(f"{rate:>8}" for rate in readings))
+        lines.append("sensitivity  " + "".join(f"{_number(one):>8}" for one in readings.values()))
+    figures, notes = dict(_single_figures(result)), _Notes()
+    width = max(map(len, figures), default=0)
+    lines.extend(
+        f"{name:<{width}}  {with_interval(figure)}{notes.letter(figure)}{_official(figure)}"
+        for name, figure in figures.items()
+    )
+    return lines + notes.lines
+
+
+def _single_figures(result: RuleResult) -> Iterator[tuple[str, Estimate]]:
+    """Figures that are one number, and each reading of those at fixed specificity."""
+    for name, figure in result.figures.items():
+        if isinstance(figure, Estimate):
+            yield name, figure
+        elif name.endswith("fpf"):
+            yield from ((f"{name}@{point}", one) for point, one in figure.items())
+
+
+def with_interval(estimate: Estimate) -> str:
+    """An estimate as 0.842 (0.813–0.869), or a dash with the reason."""
+    shown = estimate.soundly
+    is_told = shown.value is None and shown.reason is not None
+    return f"{shown}  ({english(shown.reason)})" if is_told else str(shown)
+
+
+def _official(estimate: Estimate) -> str:
+    """The interval by another method that stands beside the sound one, by its name."""
+    if estimate.sound is None or estimate.method is None or estimate.low is None:
+        return ""
+    name = {"luna16_bootstrap": "official"}.get(estimate.method.code, "classical")
+    return f"  {name} {estimate.low:.3f}–{estimate.high:.3f}"
+
+
+class _Notes:
+    """Why intervals are missing or must be read with care, each reason told once."""
+
+    def __init__(self) -> None:
+        self._letters: dict[str, str] = {}
+
+    def letter(self, estimate: Estimate) -> str:
+        """The letter of an estimate's note, where it has one."""
+        reason = estimate.soundly.reason
+        if reason is None or estimate.value is None:
+            return ""
+        return " " + self._letters.setdefault(english(reason), chr(ord("a") + len(self._letters)))
+
+    @property
+    def lines(self) -> list[str]:
+        """The notes themselves."""
+        return [f"{letter}: {told}" for told, letter in self._letters.items()]
+
+
+def _number(estimate: Estimate) -> str:
+    return "–" if estimate.value is None else f"{estimate.value:.3f}"

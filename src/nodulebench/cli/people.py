@@ -1,0 +1,142 @@
+"""nodulebench custody new-key, keys, admit, rotate, revoke, rekey: whose key opens what."""
+
+from pathlib import Path
+
+import click
+
+from nodulebench.cli.options import FILE, option
+from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.vault_options import Opening, first_line, opening_options
+
+
+@click.command("new-key")
+@click.argument("file", metavar="KEY", type=FILE)
+@click.option("--passphrase-file", type=FILE, help="File whose first line is to open the key.")
+@click.option("--ask-passphrase", is_flag=True, help="Ask for a passphrase of the key.")
+@option("--comment", str, "", "Whose key it is; stands in the public file.")
+def new_key(file: Path, passphrase_file: Path | None, ask_passphrase: bool, comment: str) -> None:
+    r"""Make an OpenSSH Ed25519 key, as ssh-keygen does: KEY, and KEY.pub for the policy.
+
+    \b
+    nodulebench custody new-key ~/.ssh/bo --ask-passphrase --comment "Bo"
+    """
+    from nodulebench.custody.custody_keys import new_person_key
+
+    passphrase = "" if passphrase_file is None else first_line(passphrase_file)
+    if ask_passphrase and not passphrase:
+        passphrase = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True)
+    made = new_person_key(file, passphrase, comment)
+    secrecy = "encrypted" if passphrase else "not encrypted: keep it where nobody else can read"
+    click.echo(f"wrote {file} (private, {secrecy})")
+    click.echo(f'wrote {file}.pub; in policy.toml: key = "{made.line}"')
+    click.echo(f"key {made.fingerprint}")
+
+
+@click.command("keys")
+@click.argument("sealed", type=FILE)
+@click.option("--allowed-signers", is_flag=True, help="As ssh-keygen -Y verify wants them.")
+def keys(sealed: Path, allowed_signers: bool) -> None:
+    r"""Show whose key is whose in the set SEALED, since which event, and what each opens.
+
+    \b
+    nodulebench custody keys sealed/
+    nodulebench custody keys sealed/ --allowed-signers
+    """
+    from nodulebench.custody.audit_log import in_a_line
+    from nodulebench.custody.keys import list_keys
+
+    for row in list_keys(sealed):
+        if allowed_signers:
+            name = row.person.replace('"', "")
+            if row.line:
+                click.echo(in_a_line(f'"{name}" namespaces="nodulebench" {row.line}'))
+            continue
+        opens = ", ".join(row.rooms) or "nothing"
+        told = f"{row.fingerprint}, opens {opens}" if row.fingerprint else "no key, or revoked"
+        roles = ", ".join(row.roles)
+        click.echo(in_a_line(f"{row.person} ({roles}), since event {row.since}: {told}"))
+
+
+@click.command("admit")
+@click.argument("sealed", type=FILE)
+@opening_options
+@click.option("--person", "subject", required=True, help="Who is admitted.")
+@click.option("--role", "roles", multiple=True, required=True, help="Their role; repeat.")
+@click.option("--new-key", type=FILE, required=True, help="Their public key, a .pub file.")
+def admit(
+    sealed: Path, opening: Opening, subject: str, roles: tuple[str, ...], new_key: Path
+) -> None:
+    r"""Let one more person work with the set SEALED, or one with other roles; for the keeper.
+
+    \b
+    nodulebench custody admit sealed/ --key /media/safe/keeper --person "Dee" --role auditor \
+        --new-key dee.pub
+    """
+    from nodulebench.custody import keys as key_changes
+
+    secret, person = opening.required(), opening.person
+    event = key_changes.admit(sealed, secret, person, subject=subject, roles=roles, key=new_key)
+    click.echo(f"event {event.number}: '{subject}' was admitted as {', '.join(roles)}")
+
+
+@click.command("rotate")
+@click.argument("sealed", type=FILE)
+@opening_options
+@click.option("--new-key", type=FILE, required=True, help="The public key that comes, .pub.")
+@click.option("--person", "subject", help="Whose key it is, for the keeper; else your own.")
+def rotate(sealed: Path, opening: Opening, new_key: Path, subject: str | None) -> None:
+    r"""Put a new key in the place of your own in the set SEALED, or of one that was lost.
+
+    What was signed with the old key stays signed.
+
+    \b
+    nodulebench custody rotate sealed/ --key ~/.ssh/bo --new-key ~/.ssh/bo-2027.pub
+    nodulebench custody rotate sealed/ --key /media/safe/keeper --person "Bo" --new-key bo.pub
+    """
+    from nodulebench.custody import keys as key_changes
+
+    secret = opening.required()
+    event = key_changes.rotate(sealed, secret, opening.person, key=new_key, subject=subject or "")
+    whose = event.facts["subject"]
+    click.echo(f"event {event.number}: the key of '{whose}' was replaced")
+
+
+@click.command("revoke")
+@click.argument("sealed", type=FILE)
+@opening_options
+@click.option("--person", "subject", required=True, help="Whose key it is.")
+@option("--reason", str, "", "Why; stands in the log.")
+def revoke(sealed: Path, opening: Opening, subject: str, reason: str) -> None:
+    r"""Let a key count no more in the set SEALED, from now on; for the keeper.
+
+    It signs nothing that counts, and nothing is wrapped for it. What its owner copied before cannot
+    be taken back.
+
+    \b
+    nodulebench custody revoke sealed/ --key /media/safe/keeper --person "Bo" --reason "stolen"
+    """
+    from nodulebench.custody import keys as key_changes
+
+    secret, person = opening.required(), opening.person
+    event = key_changes.revoke(sealed, secret, person, subject=subject, reason=reason)
+    click.echo(f"event {event.number}: the key of '{subject}' counts no more")
+
+
+@click.command("rekey")
+@click.argument("sealed", type=FILE)
+@opening_options
+def rekey(sealed: Path, opening: Opening) -> None:
+    r"""Seal everything of the set SEALED anew under new data keys; for the keeper.
+
+    After a revocation: data keys that its owner may have kept open nothing new, and nothing of the
+    set but in copies of before.
+
+    \b
+    nodulebench custody rekey sealed/ --key /media/safe/keeper
+    """
+    from nodulebench.custody import keys as key_changes
+
+    secret = opening.required()
+    with ProgressLine() as line:
+        event = key_changes.rekey(sealed, secret, opening.person, line.tell)
+    click.echo(f"event {event.number}: sealed anew for {event.facts['people']} people")

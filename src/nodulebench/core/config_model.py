@@ -1,0 +1,90 @@
+"""What people write in TOML -> a checked record, or a problem for every wrong field."""
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from nodulebench.core.errors import InputError, Problem, did_you_mean
+
+MOST_SHOWN = 80
+"""Characters of a wrong value that a message repeats."""
+
+
+class Written(BaseModel):
+    """What people write: frozen, and a field nobody knows is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+
+Record = TypeVar("Record")
+
+
+def parse_written(kind: type[Record], text: str, source: str) -> Record:
+    """The record that a TOML text describes.
+
+    Raises:
+        InputError: if it is not TOML, or with one problem per wrong field.
+    """
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError.at(source, f"is not valid TOML: {error}.") from error
+    return checked(kind, content, source)
+
+
+def checked(
+    kind: type[Record], content: Any, source: str, reader: TypeAdapter[Record] | None = None
+) -> Record:
+    """The record that plain values describe, by a reader of that kind if one is at hand.
+
+    Raises:
+        InputError: with one problem per wrong field.
+    """
+    try:
+        return (reader or TypeAdapter(kind)).validate_python(content)
+    except ValidationError as error:
+        raise InputError(_problems(kind, error, source)) from error
+
+
+def _problems(kind: type[Any], error: ValidationError, source: str) -> Iterator[Problem]:
+    for item in error.errors(include_url=False):
+        place = ".".join(str(part) for part in item["loc"])
+        where = f"{source} field '{place}'" if place else source
+        if item["type"] == "extra_forbidden":
+            known = _fields_beside(kind, item["loc"])
+            meant = did_you_mean(str(item["loc"][-1]), known)
+            yield Problem(where, "is unknown.", meant.strip() or f"Known: {', '.join(known)}.")
+        elif item["type"] in ("missing", "value_error"):
+            told = item["msg"].removeprefix("Value error, ")
+            yield Problem(where, told if told.endswith("?") else f"{told}.")
+        else:
+            found = repr(item["input"])
+            shown = found if len(found) <= MOST_SHOWN else f"{found[:MOST_SHOWN]}..."
+            yield Problem(where, f"{item['msg']}, got {shown}.")
+
+
+def _fields_beside(kind: type[Any], place: Sequence[int | str]) -> list[str]:
+    """The fields that a record has where a field stands."""
+    for part in place[:-1]:
+        kind = _record_in(_fields_of(kind).get(str(part))) or kind
+    return list(_fields_of(kind))
+
+
+def _fields_of(kind: type[Any]) -> dict[str, Any]:
+    """What fields are called where they are written, and what they hold."""
+    if is_dataclass(kind):
+        return {one.name: one.type for one in fields(kind)}
+    return {one.alias or name: one.annotation for name, one in kind.model_fields.items()}
+
+
+def _record_in(annotation: Any) -> type[Any] | None:
+    """The record that a field holds, itself or in a list."""
+    if isinstance(annotation, type) and (
+        is_dataclass(annotation) or issubclass(annotation, BaseModel)
+    ):
+        return annotation
+    found = (_record_in(part) for part in get_args(annotation))
+    return next((one for one in found if one is not None), None)

@@ -1,0 +1,19 @@
+"""How notices, reasons and methods are read where they stand in a document."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from nodulebench.core.notices import Notice, read_notice
+
+
+def _read_if_told(told: Any) -> Notice | None:
+    return None if told is None else read_notice(told)
+
+
+Told = Annotated[Notice, BeforeValidator(read_notice)]
+"""What a document tells."""
+Reason = Annotated[Notice | None, BeforeValidator(_read_if_told)]
+"""Why something is undefined; None: it is defined, and nothing is to be said."""
+Method = Annotated[Notice | None, BeforeValidator(_read_if_told)]
+"""How an interval was made; None: there is none."""

@@ -1,0 +1,170 @@
+"""Engine: whatever does many tasks -> their results as they come, or why one has none.
+
+Stages and workflows are given an engine and never ask where it works. A task is known by its
+number: results come in any order, and whoever reduces them does so by number, so that every engine
+with any number of workers gives the same to the last bit.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal, Protocol, TypeVar
+
+from nodulebench.core.notices import Notice
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A task without result, and why."""
+
+    cause: Literal["died", "timed_out", "gone"]
+    """Its process died, took too long, or was lost with its machine as often as is tried."""
+    exit_code: int | None = None
+    """Of the process that died; below 0: the signal that ended it."""
+
+    @property
+    def why(self) -> Notice:
+        """The cause, to be told."""
+        if self.cause == "died":
+            return Notice("reader_died", {"exit_code": self.exit_code})
+        return Notice("reader_timed_out" if self.cause == "timed_out" else "reader_gone")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Under which every task of some work is done."""
+
+    seconds: float = 600.0
+    """How long a task may take."""
+    memory_bytes: int | None = 6 << 30
+    """Address space of a process: a damaged file that asks for more is refused. None: any."""
+    gpus: int = 0
+    """Graphics cards of its own, which are all that its process sees."""
+    preload: tuple[str, ...] = ()
+    """Modules that processes may share."""
+
+
+USUAL = Terms()
+
+
+class Engine(Protocol):
+    """What does tasks, several at a time."""
+
+    @property
+    def workers(self) -> int:
+        """How many tasks are done at a time."""
+        ...
+
+    @property
+    def is_here(self) -> bool:
+        """Whether all is done on this machine, with its files."""
+        ...
+
+    def map(
+        self, function: Callable[[Task], Result], tasks: Sequence[Task], terms: Terms = USUAL
+    ) -> Iterator[tuple[int, Result | Lost]]:
+        """Call a function with tasks; give the number of each with its result, as they come.
+
+        Whoever stops to listen (closes the iterator) ends what is still being done.
+
+        Args:
+            function: one of a module, or a ``partial`` of it: others import it.
+            tasks: what it is called with; each is looked up when its turn comes.
+            terms: what holds for each of them.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """One task after another in this very process, which ends with whatever ends it."""
+
+    workers: int = field(default=1, init=False)
+    is_here: bool = field(default=True, init=False)
+
+    def map(
+        self,
+        function: Callable[[Task], Result],
+        tasks: Sequence[Task],
+        terms: Terms = USUAL,  # noqa: ARG002 - nobody watches
+    ) -> Iterator[tuple[int, Result | Lost]]:
+        """The tasks in their order."""
+        yield from enumerate(map(function, tasks))
+
+
+HERE = Here()
+
+
+@dataclass(frozen=True, slots=True)
+class EngineChoice:
+    """Which engine somebody asks for."""
+
+    name: str = "local"
+    """``local``; ``dask``, or ``dask://HOST:PORT``; ``slurm``."""
+    workers: int | None = None
+    """How many tasks at a time; None: as the command has it."""
+    tls_ca: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nothing but this machine and its processes is asked for."""
+        return self.name == "local"
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the workers are processes of the command itself."""
+        return self.name in ("local", "dask")
+
+
+def in_order(found: Iterable[tuple[int, Result]]) -> Iterator[tuple[int, Result]]:
+    """Numbered results in the order of their numbers, each as soon as it may."""
+    early: dict[int, Result] = {}
+    following = 0
+    for number, result in found:
+        early[number] = result
+        while following in early:
+            yield following, early.pop(following)
+            following += 1
+
+
+def map_in_batches(
+    engine: Engine,
+    function: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    *,
+    size: int,
+    seconds_alone: float = 600.0,
+    terms: Terms = USUAL,
+) -> Iterator[tuple[int, Result | Lost]]:
+    """As an engine's ``map``, but so many tasks are given at once.
+
+    Tasks of a batch that is lost are given again, one at a time: only the cause is lost then.
+
+    Args:
+        engine: does them.
+        function: one of a module.
+        tasks: what it is called with.
+        size: how many tasks a batch has.
+        seconds_alone: how long a task may take that is given again.
+        terms: those of a batch.
+    """
+    batches = [tasks[first : first + size] for first in range(0, len(tasks), size)]
+    lost: list[int] = []
+    for number, answers in engine.map(partial(_each, function), batches, terms):
+        if isinstance(answers, Lost):
+            lost += range(number * size, number * size + len(batches[number]))
+        else:
+            yield from enumerate(answers, number * size)
+    alone = replace(terms, seconds=seconds_alone)
+    for place, result in engine.map(function, [tasks[one] for one in lost], alone):
+        yield lost[place], result
+
+
+def _each(function: Callable[[Task], Result], batch: Sequence[Task]) -> list[Result]:
+    return [function(task) for task in batch]

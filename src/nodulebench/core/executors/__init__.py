@@ -1,0 +1,49 @@
+"""What somebody asks for -> an engine for the tasks of a job, for as long as the job takes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import HERE, Engine, EngineChoice
+
+
+@contextmanager
+def open_engine(
+    choice: EngineChoice, workers: int, *, is_guarded: bool = False, gpus: int = 0
+) -> Iterator[Engine]:
+    """The engine that was asked for.
+
+    Args:
+        choice: which one.
+        workers: how many tasks are done at a time where nobody says.
+        is_guarded: whether a task might kill the process that does it, which must not be this one.
+        gpus: graphics cards that a task needs.
+
+    Raises:
+        InputError: if there is no such engine, or it cannot be used.
+    """
+    count = choice.workers or workers
+    if choice.is_local:
+        if count == 1 and not is_guarded:
+            yield HERE
+            return
+        from nodulebench.core.executors.local import LocalEngine
+
+        yield LocalEngine(count)
+        return
+    if choice.name == "slurm":
+        from nodulebench.core.executors.slurm import open_slurm
+
+        with open_slurm(count, gpus) as engine:
+            yield engine
+        return
+    if choice.name != "dask" and not choice.name.startswith("dask://"):
+        remedy = "There are local, dask, dask://HOST:PORT and slurm."
+        raise InputError.at(f"--engine {choice.name}", "is no engine.", remedy)
+    from nodulebench.core.executors.dask import open_cluster
+
+    if choice.name != "dask" and choice.workers is not None:
+        what = "is of a cluster that has its own workers."
+        raise InputError.at("--workers", what, "Leave it out.")
+    with open_cluster(choice, count, gpus) as engine:
+        yield engine

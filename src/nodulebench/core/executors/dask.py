@@ -1,0 +1,325 @@
+"""The Dask engine: tasks -> results from the workers of a cluster, near or far.
+
+Tasks are given out a few more than there are workers, so that little is under way when a worker or
+this process is killed, and every result is fetched as soon as it is there.
+"""
+
+import asyncio
+import concurrent.futures
+import logging
+import multiprocessing
+import pickle
+import queue
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import forkserver
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import USUAL, EngineChoice, Lost, Terms
+from nodulebench.core.executors.address import Address, address_of
+from nodulebench.core.executors.dask_worker import (
+    carry,
+    clear_idle,
+    graphics_cards,
+    in_folder,
+    packed_digest,
+    version,
+)
+from nodulebench.core.executors.local import CARDS, FIRST, packed_bytes
+from nodulebench.core.executors.memory_file import MemoryFile, memory_file
+from nodulebench.core.optional_packages import needs
+
+if TYPE_CHECKING:
+    from distributed import Client, Future, Security
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+LOOPBACK = "127.0.0.1"
+CONNECT_S = 15
+START_S = 120
+"""How long the first worker may take to come."""
+UNDISTURBED = "nodulebench.core.executors.preload_ignore_interrupt"
+PRELOAD = [
+    FIRST,
+    UNDISTURBED,
+    "distributed.worker",
+    "nodulebench.core.executors.dask_worker",
+]
+"""What workers on this machine share."""
+SETTINGS: dict[str, Any] = {
+    "distributed.admin.large-graph-warning-threshold": "4 GiB",
+    "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.comm.timeouts.connect": f"{CONNECT_S}s",
+    "distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS": 1,
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.scheduler.allowed-failures": 3,
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.worker.daemon": False,
+    "distributed.worker.multiprocessing-method": "forkserver",
+    "distributed.worker.profile.enabled": False,
+}
+
+
+UNANSWERED = (OSError, asyncio.CancelledError, concurrent.futures.CancelledError)
+"""What Dask raises where nobody answers any more."""
+
+
+@dataclass(frozen=True)
+class DaskEngine:
+    """The workers of a cluster, as a client sees them."""
+
+    client: "Client"
+    ours: int = 0
+    """How many tasks at a time a process of our own does, which reads what lies in our memory and
+    may still be on its way; 0: whoever is there."""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the workers are ours; an address of this machine may lead anywhere."""
+        return self.ours > 0
+
+    @property
+    def workers(self) -> int:
+        """How many tasks the workers of the moment can do at a time."""
+        return self.ours or max(1, int(sum(_asked(self.client.nthreads).values())))
+
+    def map(
+        self, function: Callable[[Task], Result], tasks: Sequence[Task], terms: Terms = USUAL
+    ) -> Iterator[tuple[int, Result | Lost]]:
+        """Call a function with tasks, as every engine does.
+
+        A task that was lost with its worker is given again by the scheduler. One that was as often
+        as that is tried may have been lost with another's worker: it gets a cluster to itself
+        before it is told as gone.
+        """
+        suspects: list[int] = []
+        packed = packed_bytes(partial(in_folder, str(Path.cwd()), function))
+        numbers = range(len(tasks))
+        _asked(self.client.wait_for_workers, 1, timeout=START_S)
+        try:
+            for number, result in self._given(packed, tasks, numbers, terms, self.workers + 1):
+                if result == Lost("gone"):
+                    suspects.append(number)
+                else:
+                    yield number, result
+            yield from self._given(packed, tasks, suspects, terms, 1)
+        finally:
+            with suppress(*UNANSWERED):
+                self.client.run(clear_idle, packed_digest(packed), on_error="ignore")
+
+    def _given(
+        self,
+        packed: bytes,
+        tasks: Sequence[Task],
+        numbers: Sequence[int],
+        terms: Terms,
+        most: int,
+    ) -> Iterator[tuple[int, Any]]:
+        """Some of the tasks, so many of them under way at most."""
+        run = uuid4().hex
+        slots = {"GPU": terms.gpus} if terms.gpus else None
+        waiting = deque(numbers)
+        under_way: dict[Future[bytes], tuple[int, MemoryFile | None]] = {}
+        done: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
+        try:
+            while waiting or under_way:
+                while waiting and len(under_way) < most:
+                    number = waiting.popleft()
+                    task = packed_bytes(tasks[number])
+                    file = memory_file(task) if self.ours else None
+                    future = _asked(
+                        self.client.submit,
+                        *(carry, packed, task if file is None else file.path, terms),
+                        key=f"nodulebench-{run}-{number}",
+                        pure=False,
+                        resources=slots,
+                    )
+                    under_way[future] = number, file
+                    future.add_done_callback(done.put)
+                ended = done.get()
+                number, file = under_way.pop(ended)
+                if file is not None:
+                    file.close()
+                yield number, self._result(ended)
+        finally:
+            with suppress(*UNANSWERED):
+                self.client.cancel(list(under_way), force=True)
+            for _, file in under_way.values():
+                if file is not None:
+                    file.close()
+
+    def _result(self, future: "Future[bytes]") -> Any:
+        from distributed import KilledWorker
+
+        if future.status not in ("finished", "error"):
+            raise _lost_cluster()
+        try:
+            return pickle.loads(_asked(future.result))  # noqa: S301 - from our own workers
+        except KilledWorker:
+            return Lost("gone")
+
+
+def _asked(call: Callable[..., Any], *given: Any, **more: Any) -> Any:
+    """What a cluster answers.
+
+    Raises:
+        InputError: if it does not.
+    """
+    try:
+        return call(*given, **more)
+    except UNANSWERED as error:
+        raise _lost_cluster() from error
+
+
+def _lost_cluster() -> InputError:
+    return InputError.at(
+        "the Dask cluster",
+        "was lost: its scheduler does not answer any more.",
+        "Start it again; the same command goes on where the work was kept.",
+    )
+
+
+@contextmanager
+def open_cluster(choice: EngineChoice, workers: int, gpus: int = 0) -> Iterator[DaskEngine]:
+    """A cluster for as long as it is needed: one of this machine, or the one that is named.
+
+    Args:
+        choice: what was asked for.
+        workers: how many, of a cluster of this machine.
+        gpus: graphics cards that a task needs.
+
+    Raises:
+        InputError: if Dask is not installed, nobody answers at the address, or the workers there
+            have no such version of this package.
+    """
+    near = choice.name == "dask"
+    if near and "forkserver" in multiprocessing.get_all_start_methods():
+        # the server of the workers imports Dask while this process does
+        multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOAD)
+        forkserver.ensure_running()
+    with needs("cluster", "--engine dask"):
+        import distributed  # noqa: F401
+    opened = _local_cluster(workers, gpus) if near else _connected(address_of(choice))
+    with quietly(), opened as engine:
+        yield engine
+
+
+@contextmanager
+def _local_cluster(workers: int, gpus: int) -> Iterator[DaskEngine]:
+    """A worker on this machine, which nobody can speak to who has not the keys of this process.
+
+    It is one process that carries as many tasks at a time: it computes nothing, and several of them
+    would import the same again and again.
+    """
+    from distributed import Client, Nanny, Scheduler, Security, SpecCluster
+
+    security = Security.temporary()
+    common = {
+        "host": LOOPBACK,
+        "protocol": "tls://",
+        "security": security,
+        "dashboard": False,
+        "dashboard_address": f"{LOOPBACK}:0",
+    }
+    carries = {
+        **common,
+        "nthreads": workers,
+        "memory_limit": 0,
+        "silence_logs": logging.CRITICAL,
+        "preload": [UNDISTURBED],  # a server that another engine started does not know it
+    }
+    if gpus:
+        cards = ",".join(map(str, graphics_cards()[: workers * gpus]))
+        carries |= {"resources": {"GPU": workers * gpus}, "env": {CARDS: cards}}
+    with (
+        SpecCluster(
+            worker={"cls": Nanny, "options": carries},
+            scheduler={"cls": Scheduler, "options": {**common, "port": 0}},
+            security=security,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster, security=security) as client,
+    ):
+        cluster.scale(1)  # which comes while the caller reads its files
+        yield DaskEngine(client, ours=workers)
+
+
+@contextmanager
+def _connected(address: Address) -> Iterator[DaskEngine]:
+    """The cluster of a scheduler."""
+    from distributed import Client
+
+    try:
+        client = Client(address.text, security=_security(address), timeout=CONNECT_S)
+    except (OSError, TimeoutError) as error:
+        raise InputError.at(
+            address.text,
+            "does not answer, or not to these certificates.",
+            "Is there a scheduler? Start one with: dask scheduler",
+        ) from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_S)
+        except TimeoutError as error:
+            remedy = f"Start some: dask worker {address.text}"
+            raise InputError.at(address.text, "has no workers.", remedy) from error
+        engine = DaskEngine(client)
+        refuse_other_versions(engine)
+        yield engine
+
+
+def refuse_other_versions(engine: DaskEngine) -> None:
+    """Refuse a cluster whose workers might not do as we do.
+
+    Raises:
+        InputError: if they have another version of this package, or none.
+    """
+    found = _asked(engine.client.run, version, on_error="return")
+    strange = {name: told for name, told in found.items() if told != version()}
+    for name, told in strange.items():
+        other = f"NoduleBench {told}" if isinstance(told, str) else "no NoduleBench"
+        what = f"has {other}, here is {version()}."
+        raise InputError.at(f"worker {name}", what, "Install the same version everywhere.")
+
+
+def _security(address: Address) -> "Security | None":
+    from distributed import Security
+
+    files = address.certificates
+    if files is None:
+        return None
+    return Security(
+        tls_ca_file=str(files.ca),
+        tls_client_cert=str(files.cert),
+        tls_client_key=str(files.key),
+        require_encryption=True,
+    )
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Our settings of Dask; what it says of lost workers is told by our own results."""
+    import dask
+
+    ours = ("distributed", "asyncio", "tornado")
+    known = [*ours, *logging.root.manager.loggerDict]
+    loggers = [logging.getLogger(name) for name in known if name.partition(".")[0] in ours]
+    before = [one.level for one in loggers]
+    for one in loggers:
+        one.setLevel(logging.CRITICAL)
+    try:
+        with dask.config.set(SETTINGS):
+            yield
+    finally:
+        for one, level in zip(loggers, before, strict=True):
+            one.setLevel(level)

@@ -1,0 +1,180 @@
+"""The local engine: tasks -> results from processes of this machine.
+
+Processes are forked from a clean server, hold a limit on memory, and end with their parent; a task
+that kills or stops its process is told as lost, and the others go on.
+"""
+
+import multiprocessing
+import os
+import pickle
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import ForkingPickler
+from typing import Any, TypeVar
+
+from nodulebench.core.executor import USUAL, Lost, Terms
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+FIRST = "nodulebench.core.executors.preload_single_thread"
+"""What processes share before anything else."""
+CARDS = "CUDA_VISIBLE_DEVICES"
+LEAVE_S = 10.0
+"""How long an idle process may take to tidy up."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalEngine:
+    """Processes of this machine."""
+
+    workers: int = 2
+    cards: tuple[int, ...] = ()
+    """Graphics cards, which are shared out among the processes."""
+
+    @property
+    def is_here(self) -> bool:
+        """Yes."""
+        return True
+
+    def map(
+        self, function: Callable[[Task], Result], tasks: Sequence[Task], terms: Terms = USUAL
+    ) -> Iterator[tuple[int, Result | Lost]]:
+        """Call a function with tasks, as every engine does."""
+        packed = packed_bytes(function)
+        waiting = deque(range(len(tasks)))
+        places = deque(range(min(self.workers, len(tasks))))
+        busy: dict[object, Worker] = {}
+        idle: list[Worker] = []
+        try:
+            while waiting or busy:
+                while waiting and (idle or places):
+                    one = idle.pop() if idle else self._start(packed, terms, places.popleft())
+                    number = waiting.popleft()
+                    one.give(number, packed_bytes(tasks[number]), terms.seconds)
+                    busy[one.connection] = one
+                nearest = min(one.deadline for one in busy.values()) - time.monotonic()
+                there = [one.connection for one in busy.values()]
+                for connection in wait(there, timeout=max(0.0, nearest)):
+                    one = busy.pop(connection)
+                    answer = one.taken()
+                    if isinstance(answer, Lost):
+                        places.append(one.place)
+                    else:
+                        idle.append(one)
+                    yield one.number, answer if isinstance(answer, Lost) else pickle.loads(answer)  # noqa: S301 - our own process
+                now = time.monotonic()
+                for one in [one for one in busy.values() if one.deadline <= now]:
+                    del busy[one.connection]
+                    one.end()
+                    places.append(one.place)
+                    yield one.number, Lost("timed_out")
+        finally:
+            for one in idle:
+                one.leave()
+            for one in busy.values():
+                one.end()
+
+    def _start(self, packed: bytes, terms: Terms, place: int) -> "Worker":
+        first = place * terms.gpus
+        return Worker(packed, terms, self.cards[first : first + terms.gpus], place)
+
+
+USUAL_ENGINE = LocalEngine()
+
+
+class Worker:
+    """One process that has a function, and the task it is at."""
+
+    def __init__(
+        self, packed: bytes, terms: Terms, cards: Sequence[int] = (), place: int = 0
+    ) -> None:
+        methods = multiprocessing.get_all_start_methods()
+        way = "forkserver" if "forkserver" in methods else None
+        context: Any = multiprocessing.get_context(way)
+        if way is not None:
+            context.set_forkserver_preload([FIRST, *terms.preload])
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(
+            target=_serve, args=(packed, theirs, terms.memory_bytes, tuple(cards)), daemon=True
+        )
+        self.process.start()
+        theirs.close()
+        self.place, self.number, self.deadline = place, 0, 0.0
+
+    def give(self, number: int, task: bytes, seconds: float) -> None:
+        """Let it do a task, packed."""
+        self.number, self.deadline = number, time.monotonic() + seconds
+        with suppress(OSError):  # dead already: told when the answer is taken
+            self.connection.send_bytes(task)
+
+    def taken(self) -> bytes | Lost:
+        """The answer, packed, which is there; a process that died is ended."""
+        try:
+            return bytes(self.connection.recv_bytes())
+        except (EOFError, OSError):
+            self.process.join()
+            exit_code = self.process.exitcode
+            self.end()
+            return Lost("died", exit_code)
+
+    def leave(self) -> None:
+        """Let it end by itself, as it has nothing to do; soon, or it is stopped."""
+        with suppress(OSError):  # dead already
+            self.connection.send_bytes(b"")
+        self.connection.close()
+        self.process.join(LEAVE_S)
+        self.end()
+
+    def end(self) -> None:
+        """Stop it, whatever it is at."""
+        self.connection.close()
+        self.process.kill()
+        self.process.join()
+
+
+def packed_bytes(what: object) -> bytes:
+    """Something as it is sent to another process."""
+    return bytes(ForkingPickler.dumps(what))
+
+
+def _serve(
+    packed: bytes, connection: Connection, memory_bytes: int | None, cards: tuple[int, ...]
+) -> None:
+    """What a process does until its parent is gone; what libraries print there reaches nobody."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if memory_bytes is not None:
+        _limit_memory(memory_bytes)
+    if cards:
+        os.environ[CARDS] = ",".join(map(str, cards))
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):  # raw names of files may stand in it
+        os.dup2(nowhere, stream)
+    function = pickle.loads(packed)  # noqa: S301 - from our parent
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
+        while task := connection.recv_bytes():
+            connection.send(function(pickle.loads(task)))  # noqa: S301 - from our parent
+
+
+def _end_with_parent() -> None:
+    """Wait until the parent is gone, and go too, whatever is being done."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _limit_memory(most: int) -> None:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    within = most if hard == resource.RLIM_INFINITY else min(hard, most)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (within, hard))

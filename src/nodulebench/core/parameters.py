@@ -1,0 +1,59 @@
+"""A function + what was given for its keyword-only parameters -> checked values.
+
+Mark rules, reference rules and figures have their parameters in their signatures: what has no
+place there is an error, never left out in silence.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, get_type_hints
+
+from nodulebench.core.errors import Problem, Problems, did_you_mean, refuse_any
+
+
+def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The keyword-only parameters of a function by their names."""
+    return {
+        name: parameter
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+
+
+def checked_parameters(
+    function: Callable[..., Any], given: Mapping[str, Any], where: str
+) -> dict[str, Any]:
+    """What was given, each value as its parameter's annotation wants it.
+
+    Raises:
+        InputError: for each parameter that the function does not have, cannot take, or misses.
+    """
+    known = parameters_of(function)
+    problems = Problems(
+        Problem(where, f"needs the parameter '{name}'.")
+        for name, parameter in known.items()
+        if parameter.default is inspect.Parameter.empty and name not in given
+    )
+    chosen: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in known:
+            chosen[name], what, remedy = *_taken(function, name, value), ""
+        else:
+            what = f"has no parameter '{name}'."
+            remedy = f"{did_you_mean(name, known)} Its parameters: {', '.join(sorted(known))}."
+        if what:
+            problems.add(where, what, remedy.strip())
+    refuse_any(problems)
+    return chosen
+
+
+def _taken(function: Callable[..., Any], name: str, value: Any) -> tuple[Any, str]:
+    """A value as a parameter takes it, and why it does not."""
+    from pydantic import TypeAdapter, ValidationError
+
+    hint = get_type_hints(function, include_extras=True)[name]
+    try:
+        return TypeAdapter(hint).validate_python(value), ""
+    except ValidationError as error:
+        message = error.errors(include_url=False)[0]["msg"]
+        return None, f"cannot take {name} = {value!r}: {message}."

@@ -1,0 +1,170 @@
+"""TestPlan: what was fixed before a test was run, and what came of it."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AwareDatetime,
+    Field,
+    StringConstraints,
+    model_validator,
+)
+
+from nodulebench.core.config_model import Written
+from nodulebench.core.documents.records import PRIMARY, Verdict
+from nodulebench.core.notices import Notice
+from nodulebench.core.protocol import TestProtocol
+
+Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+
+DEMANDS = {("low", ">="), ("high", "<=")}
+"""Criteria that ask for evidence: a bound and how it has to lie to the limit."""
+
+
+class Criterion(Written):
+    """One acceptance criterion: a figure, or a bound of its interval, against a limit."""
+
+    figure: str
+    """Name of the figure as evaluation.json has it; one read at several points is written
+    ``sensitivity_at_fp_rate@1``."""
+    rule: str
+    """Name of the mark rule under which it is read."""
+    stratum: str = ""
+    """A part of the cohort, written ``type=solid``; empty: all of it."""
+    bound: Literal["value", "low", "high"] = "value"
+    """What is compared: the value itself, or the lower or upper bound of its interval."""
+    comparison: Literal[">=", "<="]
+    """How it has to lie to the limit."""
+    limit: Annotated[float, Field(allow_inf_nan=False)]
+    """What it is compared with; the limit itself is good enough."""
+    family: Annotated[str, Field(min_length=1)] = PRIMARY
+    """What is claimed together. The verdict rests on ``primary``; further families are tested in
+    the order of their first criterion, each only if all before it were met, with P values adjusted
+    within the family by Holm's method."""
+
+    @model_validator(mode="after")
+    def _check_evidence(self) -> Self:
+        if self.family != PRIMARY and (self.bound, self.comparison) not in DEMANDS:
+            raise ValueError(
+                f"a criterion of the family '{self.family}' has to ask for evidence: bound \"low\" "
+                'with ">=", or bound "high" with "<="'
+            )
+        return self
+
+    def __str__(self) -> str:
+        bounds = {"value": "", "low": "lower bound of ", "high": "upper bound of "}
+        part = f" in {self.stratum}" if self.stratum else ""
+        named = f"{bounds[self.bound]}{self.figure}{part} ({self.rule})"
+        family = "" if self.family == PRIMARY else f" [{self.family}]"
+        return f"{named} {self.comparison} {self.limit:g}{family}"
+
+
+class AcceptanceCriteria(Written):
+    """What people write before a test: the criteria, and who states them."""
+
+    name: Annotated[str, Field(min_length=1)]
+    """Name of the plan, shown in every result."""
+    author: str = ""
+    """Who states the criteria."""
+    laboratory: str = ""
+    """Who issues the report of the test; changes nothing that is judged."""
+    notes: str = ""
+    """Why these criteria, and what else a reader should know."""
+    criteria: tuple[Criterion, ...] = Field(min_length=1)
+    """All of the family ``primary`` have to be met."""
+
+    @model_validator(mode="after")
+    def _check_primary(self) -> Self:
+        if all(one.family != PRIMARY for one in self.criteria):
+            raise ValueError(f"no criterion is of the family '{PRIMARY}', so nothing is decided")
+        return self
+
+
+class PlanDigests(Written):
+    """What a test has to be made of to be the planned one."""
+
+    protocol: Digest
+    cohort: Digest
+    reference: Digest
+
+
+class TestPlan(AcceptanceCriteria):
+    """Protocol, test set and acceptance criteria, frozen before a run."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    frozen_at: AwareDatetime
+    """When it was frozen."""
+    test_set: str
+    """Name of the test set."""
+    cases: Annotated[int, Field(ge=0)]
+    """How many cases it has."""
+    digests: PlanDigests
+    """Digests of the protocol, the cases and the findings."""
+    protocol: TestProtocol
+    """The protocol itself, with its effective values."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of everything that is fixed; the protocol is in it by its own digest."""
+        values = self.model_dump(mode="json", exclude={"protocol"})
+        text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionOutcome:
+    """A criterion, and how one algorithm stands to it."""
+
+    algorithm: str
+    criterion: Criterion
+    value: float | None
+    low: float | None
+    high: float | None
+    is_met: bool | None
+    """None: it cannot be decided."""
+    reason: Notice | None = None
+    """Why not."""
+    replicates: int | None = None
+    """Replicates of the bounds, where the verdict hangs on one."""
+    p_value: float | None = None
+    """One-sided, of a criterion that asks for evidence, by inverting the interval."""
+    adjusted_p_value: float | None = None
+    """The same, adjusted for the other criteria of a plan that has several families."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOutcome:
+    """What came of a test under a plan."""
+
+    plan: TestPlan
+    differences: tuple[Notice, ...]
+    """Where the test was not the planned one; then there is no verdict."""
+    criteria: tuple[CriterionOutcome, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether every algorithm meets every primary criterion."""
+        return self._verdict([one.is_met for one in self._primary])
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """The same for each algorithm alone."""
+        found: dict[str, list[bool | None]] = {}
+        for one in self._primary:
+            found.setdefault(one.algorithm, []).append(one.is_met)
+        return {algorithm: self._verdict(are_met) for algorithm, are_met in found.items()}
+
+    @property
+    def _primary(self) -> list[CriterionOutcome]:
+        return [one for one in self.criteria if one.criterion.family == PRIMARY]
+
+    def _verdict(self, are_met: list[bool | None]) -> Verdict:
+        if self.differences or not are_met:
+            return "undecided"
+        if False in are_met:
+            return "failed"
+        return "undecided" if None in are_met else "passed"

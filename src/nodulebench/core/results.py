@@ -1,0 +1,239 @@
+"""What we compute: Estimate, Curve, Evaluation. Frozen; nothing is cached on them."""
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import polars as pl
+from pydantic import Field
+
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.documents.notice_field import Method, Reason
+from nodulebench.core.notices import Notice
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.tables import Reference, Submission
+
+if TYPE_CHECKING:
+    from nodulebench.core.plans import PlanOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """The interval that verdicts rest on, beside one that was asked for by another method."""
+
+    low: float | None = None
+    high: float | None = None
+    method: Method = None
+    """How it was made."""
+    reason: Reason = None
+    """Why there is none, or what must be known of it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The interval as it stands in evaluation.json: what is empty is left out."""
+        shown: dict[str, Any] = {}
+        if self.low is not None:
+            shown |= {"low": self.low, "high": self.high}
+        told = {"method": self.method, "reason": self.reason}
+        return shown | {name: one.to_json() for name, one in told.items() if one}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure of merit with its interval; undefined is ``None`` with the reason, never 0."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    method: Method = None
+    """How the interval was made."""
+    reason: Reason = None
+    mean: float | None = None
+    """Mean of the bootstrap replicates, where there are any."""
+    others: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Intervals by other methods: their name -> (low, high)."""
+    sound: Sound | None = None
+    """The guarded interval, where ``low`` and ``high`` are by another method."""
+
+    @property
+    def soundly(self) -> "Estimate":
+        """The same with the interval that may be relied on; the other one is among ``others``."""
+        if self.sound is None:
+            return self
+        others = dict(self.others)
+        if self.low is not None and self.high is not None and self.method is not None:
+            others = {self.method.code: (self.low, self.high), **others}
+        sound = self.sound
+        return replace(
+            self,
+            low=sound.low,
+            high=sound.high,
+            method=sound.method,
+            reason=sound.reason,
+            others=others,
+            sound=None,
+        )
+
+    def __str__(self) -> str:
+        """As 0.842 (0.813–0.869), or a dash where it is undefined."""
+        if self.value is None:
+            return "–"
+        shown = self.soundly
+        if shown.low is None or shown.high is None:
+            return f"{self.value:.3f}"
+        return f"{self.value:.3f} ({shown.low:.3f}–{shown.high:.3f})"
+
+    @property
+    def signed(self) -> str:
+        """A difference as +0.012 (-0.003 to +0.027)."""
+        if self.value is None:
+            return "–"
+        if self.low is None or self.high is None:
+            return f"{self.value:+.3f}"
+        return f"{self.value:+.3f} ({self.low:+.3f} to {self.high:+.3f})"
+
+    def to_json(self) -> dict[str, Any]:
+        """The estimate as it stands in evaluation.json: what is empty is left out."""
+        if self.value is None:
+            return {"value": None, "reason": self.reason and self.reason.to_json()}
+        shown: dict[str, Any] = {"value": self.value}
+        for name in ("low", "high", "mean", "level"):
+            number = getattr(self, name)
+            if number is not None:
+                shown[name] = number
+        if self.method:
+            shown["method"] = self.method.to_json()
+        if self.others:
+            shown["others"] = {name: list(bounds) for name, bounds in self.others.items()}
+        if self.reason:
+            shown["reason"] = self.reason.to_json()
+        if self.sound:
+            shown["sound"] = self.sound.to_json()
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A curve by its points: what lies on each axis, and the score threshold of each point."""
+
+    name: str
+    x_name: str
+    y_name: str
+    x: FloatArray
+    y: FloatArray
+    threshold: FloatArray
+
+    def table(self, algorithm: str, rule: str) -> pl.DataFrame:
+        """The curve as rows of curves.parquet."""
+        return pl.DataFrame({"x": self.x, "y": self.y, "threshold": self.threshold}).select(
+            pl.lit(algorithm).alias("algorithm"),
+            pl.lit(rule).alias("rule"),
+            pl.lit(self.name).alias("curve"),
+            "x",
+            "y",
+            "threshold",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """A part of the cohort: how many nodules it has and how many were missed."""
+
+    nodules: int
+    """Nodules of the stratum."""
+    missed: int | None
+    """Of these missed; null where so few are not told."""
+    miss_rate: Estimate
+    """The share of them."""
+    is_too_few: Annotated[bool, Field(alias="too_few")]
+    """Whether it has fewer nodules than the protocol's ``minimum_stratum``."""
+    cases: int | None = None
+    """How many cases it has, where the stratum is one of whole cases."""
+    figures: dict[str, Estimate] = field(default_factory=dict)
+    """Figures on these cases alone, or on all cases with these nodules alone."""
+
+    @property
+    def soundly(self) -> "Stratum":
+        """The same with the intervals that may be relied on."""
+        figures = {name: one.soundly for name, one in self.figures.items()}
+        return replace(self, miss_rate=self.miss_rate.soundly, figures=figures)
+
+    def to_json(self) -> dict[str, Any]:
+        """The stratum as it stands in evaluation.json."""
+        shown: dict[str, Any] = {
+            "nodules": self.nodules,
+            "missed": self.missed,
+            "miss_rate": self.miss_rate.to_json(),
+            "too_few": self.is_too_few,
+        }
+        if self.cases is not None:
+            shown["cases"] = self.cases
+        if self.cases is not None or self.figures:
+            shown["figures"] = {name: one.to_json() for name, one in self.figures.items()}
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """Where everything that no curve gives is read."""
+
+    fp_per_case: float | None
+    """As many false positives per case as were asked for, there may be fewer; null: none were, and
+    the threshold is the one that the algorithm declares."""
+    threshold: float | None
+    """The lowest score that counts; null where so few are reached by no score, or not told."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """One algorithm under one rule."""
+
+    rule: str
+    parameters: dict[str, Any]
+    counts: dict[str, int]
+    figures: dict[str, Estimate | dict[str, Estimate]]
+    strata: dict[str, dict[str, Stratum]] = field(default_factory=dict)
+    curves: tuple[Curve, ...] = ()
+    extras: dict[str, Any] = field(default_factory=dict)
+    """Tables that belong to the rule: size-tolerance sweep, confusion matrix, order sensitivity."""
+    notices: tuple[Notice, ...] = ()
+    remarks: tuple[Notice, ...] = ()
+    """How the rule was applied; nothing a reader must know before the numbers."""
+    undefined: Notice | None = None
+    """Why the rule could not be applied at all."""
+    operating_point: OperatingPoint | None = None
+    """Where it is read; None: every mark counts."""
+    cohort: LabelledCohort | None = field(default=None, compare=False, repr=False)
+    """What the figures saw, for the tables of single nodules and marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlgorithmResult:
+    """One algorithm under every rule of the protocol."""
+
+    name: str
+    digest: str
+    rules: dict[str, RuleResult]
+    labels: pl.DataFrame
+    flips: pl.DataFrame | None = None
+    rule_differences: list[dict[str, Any]] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
+    submission: Submission | None = None
+    """The marks that were judged; kept beside the results so that they can be recomputed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Everything that one evaluation found, with the digests that tie it to its inputs."""
+
+    version: str
+    protocol: TestProtocol
+    digests: dict[str, str]
+    reference: dict[str, Any]
+    algorithms: tuple[AlgorithmResult, ...]
+    notices: tuple[Notice, ...] = ()
+    test_set: Reference | None = None
+    """The tables of the test set; kept beside the results so that they can be recomputed."""
+    plan: "PlanOutcome | None" = None
+    """What came of the plan, where the test was made under one."""

@@ -1,0 +1,231 @@
+"""TableSchema: what a table must hold; checks a polars table and reports every problem at once."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import polars as pl
+
+from nodulebench.core.errors import Problem, refuse_any
+
+MOST_ROWS_NAMED = 5
+LONGEST_SHOWN = 60
+_GIVEN = "given: "
+"""Before the name of a column: its values before they were typed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its type, unit and meaning, and what its values may be."""
+
+    name: str
+    dtype: type[pl.DataType]
+    meaning: str
+    unit: str = ""
+    is_required: bool = True
+    """The column must be there and every row must have a value."""
+    allowed: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+optional = partial(Column, is_required=False)
+"""A column that may be left out; where it is there, values may be empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """A named table: its columns in order, and the columns that make a row unique."""
+
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    is_open: bool = False
+    """Whether columns beyond the listed ones are kept."""
+    further: tuple[Column, ...] = ()
+    """Known columns of an open table: typed and checked where they are, never added."""
+
+    def empty(self) -> pl.DataFrame:
+        """The table with no rows."""
+        return pl.DataFrame(schema={column.name: column.dtype for column in self.columns})
+
+    def conform(
+        self, table: pl.DataFrame, source: str, lines: pl.Series | None = None
+    ) -> pl.DataFrame:
+        """The table with typed columns in order, optional ones filled with null.
+
+        Args:
+            table: what was given.
+            source: the file's name, for messages.
+            lines: the line of the file that each row stands on; messages then name lines.
+
+        Raises:
+            InputError: with one problem per missing column, unreadable value, empty required
+                value, value out of range, and repeated key.
+        """
+        problems = [
+            Problem(source, f"column '{column.name}' is missing.", self._columns_remedy())
+            for column in self.columns
+            if column.is_required and column.name not in table.columns
+        ]
+        refuse_any(problems)
+        typed = self.arrange(table)
+        places = _Places(source, lines)
+        problems.extend(self._value_problems(table, typed, places))
+        problems.extend(self._key_problems(typed, places))
+        refuse_any(problems)
+        return typed
+
+    def is_sound(self, table: pl.DataFrame) -> bool:
+        """Whether a table has these columns, types and values; its keys are not looked at."""
+        columns = [*self.columns, *self._present(table)]
+        return all(table.schema.get(one.name) == one.dtype for one in columns) and not any(
+            _failed_checks(columns, table, table)
+        )
+
+    def arrange(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The table with typed columns in order, unchecked: what cannot be read is null."""
+        types = table.schema
+        if list(types) == [one.name for one in self.columns] and all(
+            types.get(one.name) == one.dtype for one in self.columns
+        ):
+            return table
+        typed = table.select(
+            _typed(column, table.schema[column.name])
+            if column.name in table.columns
+            else pl.lit(None, dtype=column.dtype()).alias(column.name)
+            for column in self.columns
+        )
+        if self.is_open:
+            listed = {column.name for column in self.columns}
+            extra = [name for name in table.columns if name not in listed]
+            typed = typed.with_columns(table.select(extra)) if extra else typed
+        present = [_typed(column, table.schema[column.name]) for column in self._present(table)]
+        return typed.with_columns(present) if present else typed
+
+    def _present(self, table: pl.DataFrame) -> list[Column]:
+        """The known further columns that a table has."""
+        return [column for column in self.further if column.name in table.columns]
+
+    def _columns_remedy(self) -> str:
+        required = ", ".join(column.name for column in self.columns if column.is_required)
+        return f"The {self.name} table needs: {required}."
+
+    def _value_problems(
+        self, given: pl.DataFrame, typed: pl.DataFrame, places: "_Places"
+    ) -> Iterator[Problem]:
+        columns = [one for one in (*self.columns, *self.further) if one.name in given.columns]
+        for name, complaint, is_bad in _failed_checks(columns, typed, given):
+            yield from places.problems(is_bad, given[name], name, complaint)
+
+    def _key_problems(self, typed: pl.DataFrame, places: "_Places") -> Iterator[Problem]:
+        if not self.key:
+            return
+        keys = typed.select(self.key)
+        repeated = keys.select((~pl.struct(self.key).is_first_distinct()).arg_true()).to_series()
+        for row in repeated.head(MOST_ROWS_NAMED).to_list():
+            named = ", ".join(f"{name} '{keys[name][row]}'" for name in self.key)
+            yield Problem(
+                places.name(row),
+                f"{named} was given before.",
+                f"{' and '.join(self.key)} must be unique; remove or renumber the row.",
+            )
+        if len(repeated) > MOST_ROWS_NAMED:
+            yield Problem(
+                places.source, f"{len(repeated) - MOST_ROWS_NAMED} more rows were given before."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """How messages name a row: by its line in the file where that is known."""
+
+    source: str
+    lines: pl.Series | None
+
+    def name(self, row: int) -> str:
+        if self.lines is None:
+            return f"{self.source} row {row + 1}"
+        return f"{self.source} line {self.lines[row]}"
+
+    def problems(
+        self, is_bad: pl.Series, given: pl.Series, column: str, complaint: str
+    ) -> Iterator[Problem]:
+        """One problem for each of the first bad rows, and one that counts the rest."""
+        bad = is_bad.fill_null(False).arg_true()
+        for row in bad.head(MOST_ROWS_NAMED).to_list():
+            yield Problem(self.name(row), f"{column}{_shown(given[row])} {complaint}")
+        if len(bad) > MOST_ROWS_NAMED:
+            more = len(bad) - MOST_ROWS_NAMED
+            yield Problem(self.source, f"{more} more rows whose {column} {complaint}")
+
+
+def _shown(value: object) -> str:
+    """A value as a message quotes it: on one line, and not too long."""
+    if value is None:
+        return ""
+    text = " ".join(str(value).split())
+    return f" '{text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + '...'}'"
+
+
+_TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def _typed(column: Column, given: pl.DataType) -> pl.Expr:
+    """A column in the schema's type; what does not fit is null."""
+    values = pl.col(column.name)
+    if column.dtype == pl.Boolean and given == pl.String:
+        return values.str.to_lowercase().replace_strict(
+            _TRUTHS, default=None, return_dtype=pl.Boolean
+        )
+    if given.is_nested() or (column.dtype == pl.Boolean and given != pl.Boolean):
+        return pl.lit(None, dtype=column.dtype()).alias(column.name)
+    if column.dtype == pl.Date and given == pl.String:
+        return values.str.strip_chars().str.to_date("%Y-%m-%d", strict=False)
+    if column.dtype.is_integer() and given == pl.String:
+        values = values.str.strip_chars().cast(pl.Float64, strict=False)
+    elif column.dtype.is_numeric() and given == pl.String:
+        values = values.str.strip_chars()
+    if column.dtype.is_integer() and (given == pl.String or given.is_float()):
+        values = pl.when(values == values.round()).then(values)
+    return values.cast(column.dtype, strict=False)
+
+
+def _failed_checks(
+    columns: Sequence[Column], typed: pl.DataFrame, given: pl.DataFrame
+) -> Iterator[tuple[str, str, pl.Series]]:
+    """What is wrong with which column, and in which rows; all checks run in one query."""
+    filled = [
+        one for one in columns if one.is_required or given[one.name].null_count() < len(given)
+    ]
+    names = [column.name for column in filled]
+    before = [given[name].alias(f"{_GIVEN}{name}") for name in names]
+    both = typed.select(names).hstack(before)
+    checks = [(one.name, what, is_bad) for one in filled for is_bad, what in _complaints(one)]
+    has_failed = both.select(
+        is_bad.any().alias(str(number)) for number, (_, _, is_bad) in enumerate(checks)
+    )
+    for (name, complaint, is_bad), (failed,) in zip(checks, has_failed.iter_columns(), strict=True):
+        if failed:
+            yield name, complaint, both.select(is_bad).to_series()
+
+
+def _complaints(column: Column) -> Iterator[tuple[pl.Expr, str]]:
+    """What can be wrong with the values of a column: in which rows, and in which words."""
+    values, given = pl.col(column.name), pl.col(f"{_GIVEN}{column.name}")
+    kind = "a day as YYYY-MM-DD" if column.dtype == pl.Date else "readable"
+    if column.dtype.is_numeric():
+        kind = "a whole number" if column.dtype.is_integer() else "a number"
+    yield values.is_null() & given.is_not_null(), f"is not {kind}."
+    if column.is_required:
+        yield given.is_null(), "is empty; every row needs a value."
+    if column.dtype.is_float():
+        yield ~values.is_finite(), "is not a finite number."
+    if column.allowed:
+        is_other = values.is_not_null() & ~values.is_in(column.allowed)
+        yield is_other, f"is not one of: {', '.join(column.allowed)}."
+    if column.minimum is not None:
+        yield values < column.minimum, f"is below {column.minimum:g}."
+    if column.maximum is not None:
+        yield values > column.maximum, f"is above {column.maximum:g}."

@@ -1,1 +1,0 @@
-"""Files coming in from a PACS."""

@@ -1,1 +1,0 @@
-"""What was seen before: duplicates, near duplicates, known public sets."""

@@ -1,0 +1,176 @@
+"""Series -> what is known of it after all checks: reasons, digest, hash, pictures, facts."""
+
+import base64
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from math import inf
+from typing import Any
+
+from nodulebench.core.notices import Notice, in_words, read_notice
+from nodulebench.curation.admission.checks import CHECKS, CODES_OF_MODULE
+from nodulebench.curation.admission.image import SeriesImage, read_image
+from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.admission.reasons import Subject
+from nodulebench.curation.admission.thumbnail import thumbnails
+from nodulebench.curation.perceptual_hash import perceptual_hash
+from nodulebench.imaging.geometry import geometry_columns, is_orthonormal
+from nodulebench.imaging.png import png
+from nodulebench.io.dicom.series import Series
+
+KINDS = CODES_OF_MODULE["kind"]
+
+
+@dataclass(frozen=True, slots=True)
+class CodedReason:
+    """Why a series, or a file, is excluded."""
+
+    code: str
+    """The check or comparison that found it."""
+    notice: Notice
+    """What it found."""
+    files: tuple[str, ...] = ()
+    """The files it is about; none: all of the series."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What is known of a series once its headers and pixels were looked at."""
+
+    uid: str
+    name: str
+    """The series UID, and which copy of it."""
+    modality: str
+    slices: int
+    files: tuple[str, ...]
+    """In geometric order."""
+    frames: tuple[int, ...]
+    """For every slice the number of its file among ``files`` and its frame, one after the other."""
+    reasons: tuple[CodedReason, ...]
+    """All that apply, the one that decides first."""
+    waived: tuple[CodedReason, ...]
+    """Those that the design allows."""
+    pixel_sha256: str
+    perceptual_hash: str
+    pictures: tuple[str, ...]
+    """PNG files, base64."""
+    geometry: Mapping[str, Any]
+    """The columns of CASES that say where voxels are; empty where that is unknown."""
+    facts: Mapping[str, Any]
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether no reason speaks against it."""
+        return not self.reasons
+
+    def told(self, reason: CodedReason, *, is_waived: bool = False) -> "Examined":
+        """The same series with one more reason against it, or one more that the design allows."""
+        if is_waived:
+            return replace(self, waived=(*self.waived, reason))
+        return replace(self, reasons=(*self.reasons, reason))
+
+    def to_json(self) -> dict[str, Any]:
+        """As a journal keeps it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Examined":
+        """Back from what a journal kept.
+
+        Raises:
+            TypeError, KeyError, ValueError: if it is something else.
+        """
+        told = {
+            name: tuple(
+                CodedReason(one["code"], read_notice(one["notice"]), tuple(one["files"]))
+                for one in content[name]
+            )
+            for name in ("reasons", "waived")
+        }
+        lists = {name: tuple(content[name]) for name in ("files", "frames", "pictures")}
+        return cls(**{**content, **told, **lists})
+
+
+def examine(series: Series, limits: Limits) -> Examined:
+    """Run every check on a series."""
+    image = _image(series)
+    found = _reasons(Subject(series, image, limits))
+    reasons = tuple(one for one in found if one.code not in limits.waived)
+    is_whole = image is not None and bool(image.pixel_sha256)
+    hashed = perceptual_hash(image.hu, image.step_mm) if image is not None and is_whole else None
+    pictures = [] if image is None else thumbnails(image)
+    files = {path: number for number, path in enumerate(series.files)}
+    return Examined(
+        uid=series.uid,
+        name=series.name,
+        modality=series.slices[0].modality,
+        slices=len(series.slices),
+        files=series.files,
+        frames=tuple(n for one in series.slices for n in (files[one.path], one.frame)),
+        reasons=reasons,
+        waived=tuple(one for one in found if one.code in limits.waived),
+        pixel_sha256=image.pixel_sha256 if image is not None else "",
+        perceptual_hash=hashed.to_text() if hashed is not None else "",
+        pictures=tuple(base64.b64encode(png(one)).decode() for one in pictures),
+        geometry=case_geometry(series),
+        facts=_facts(series),
+    )
+
+
+def _image(series: Series) -> SeriesImage | None:
+    """The image of a CT series; of other kinds one slice, as a picture."""
+    first = series.slices[0]
+    if not first.pixels.rows or not first.pixels.columns:
+        return None
+    is_scan = not any(CHECKS[code](Subject(series, None, Limits())) for code in KINDS)
+    middle = series.slices[len(series.slices) // 2]
+    return read_image(series if is_scan else Series((middle,)))
+
+
+def _reasons(subject: Subject) -> list[CodedReason]:
+    """All that apply; of what is no CT scan nothing else is asked."""
+    found: list[CodedReason] = []
+    for code, check in CHECKS.items():
+        if code not in KINDS and any(one.code in KINDS for one in found):
+            break
+        reason = check(subject)
+        if reason is not None:
+            why = reason.notice
+            notice = in_words(why) if isinstance(why, str) else why
+            found.append(CodedReason(code, notice, reason.files))
+    return found
+
+
+def case_geometry(series: Series) -> dict[str, Any]:
+    """The columns of CASES that place the voxels, from the first slice on."""
+    grid = series.grid
+    return {} if grid is None or not is_orthonormal(grid.direction) else geometry_columns(grid)
+
+
+def _facts(series: Series) -> dict[str, Any]:
+    first = series.slices[len(series.slices) // 2]
+    thickness = [one.thickness_mm for one in series.slices if one.thickness_mm]
+    doses = [_positive(one.facts.get("ctdi_vol_mgy", "")) for one in series.slices]
+    stated = [dose for dose in doses if dose is not None]
+    events = dict.fromkeys(
+        event
+        for one in series.slices
+        for event in one.facts.get("irradiation_events", "").split("\\")
+        if event
+    )
+    return {
+        "patient_id": first.patient_id or None,
+        "study_uid": first.study_uid or None,
+        "slice_thickness_mm": max(thickness) if thickness else None,
+        **first.facts,
+        "ctdi_vol_mgy": sum(stated) / len(stated) if stated else None,
+        **({"irradiation_events": "\\".join(events)} if events else {}),
+    }
+
+
+def _positive(text: str) -> float | None:
+    """A number above 0; None where a header says something else."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 < number < inf else None

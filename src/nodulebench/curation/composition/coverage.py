@@ -1,0 +1,183 @@
+"""Design x tables of a test set -> for every rule whether it is met, and what is missing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from nodulebench.core.notices import Notice
+from nodulebench.core.tables import Reference
+from nodulebench.curation.composition.design import CoverageRule, DesignInput, Span, Where
+
+Answer = Literal["met", "not met", "preferred, not met"]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOutcome:
+    """One rule on one test set."""
+
+    rule: CoverageRule
+    is_met: bool
+    required: tuple[Notice, ...]
+    found: tuple[Notice, ...]
+    missing: tuple[Notice, ...] = ()
+    """What would have to be added."""
+
+    @property
+    def answer(self) -> Answer:
+        """Met, not met, or not met where it was only preferred."""
+        if self.is_met:
+            return "met"
+        return "preferred, not met" if self.rule.is_preferred else "not met"
+
+
+def check_coverage(design: DesignInput, reference: Reference) -> tuple[RuleOutcome, ...]:
+    """Every rule of the design on the tables of a test set."""
+    tables = {"cases": _stated(reference.cases), "nodules": _stated(_counted(reference.nodules))}
+    return tuple(_outcome(rule, tables[rule.table]) for rule in design.all_rules)
+
+
+def _stated(table: pl.DataFrame) -> pl.DataFrame:
+    """A table whose empty texts are no values, however many spaces they have."""
+    return table.with_columns(pl.col(pl.String).str.strip_chars().replace("", None))
+
+
+def _counted(nodules: pl.DataFrame) -> pl.DataFrame:
+    """Nodules that have to be found; ignored findings are no part of the plan."""
+    is_ignored = pl.col("is_ignored").fill_null(False)
+    return nodules.filter(~is_ignored) if "is_ignored" in nodules.columns else nodules
+
+
+def _outcome(rule: CoverageRule, table: pl.DataFrame) -> RuleOutcome:
+    named = [rule.column] if rule.column is not None else []
+    named += [where.column for where in rule.where]
+    absent = [name for name in dict.fromkeys(named) if name not in table.columns]
+    required = tuple(_required(rule))
+    if absent:
+        columns = [f"'{name}'" for name in absent]
+        told = Notice("columns_absent", {"table": rule.table, "columns": columns})
+        lack = Notice("lacks_columns", {"columns": columns})
+        return RuleOutcome(rule, False, required, (told,), (lack,))
+    rows = table.filter(_is_in(where) for where in rule.where) if rule.where else table
+    parts = list(_parts(rule, rows, table.height))
+    found = tuple(part for part, _ in parts)
+    missing = tuple(lack for _, lacks in parts for lack in lacks)
+    return RuleOutcome(rule, not missing, required, found, missing)
+
+
+def _required(rule: CoverageRule) -> Iterator[Notice]:
+    """What is demanded."""
+    where = [_told(one) for one in rule.where] or None
+    of = {"table": rule.table, "column": rule.column, "where": where}
+    if rule.minimum_rows:
+        yield Notice("asks_rows", {"count": rule.minimum_rows, **of})
+    if rule.minimum_distinct:
+        yield Notice("asks_different", {"count": rule.minimum_distinct, **of})
+    wanted = [*rule.values, *(one.name for one in rule.bins)]
+    if wanted and not rule.shares:
+        each = None if rule.rows_each == 1 else rule.rows_each
+        yield Notice("asks_values", {"wanted": wanted, "each": each, **of})
+    if rule.shares:
+        points = 100 * rule.tolerance
+        yield Notice("asks_shares", {"planned": rule.shares, "points": points})
+    if rule.minimum_share is not None:
+        yield Notice("asks_share", {"share": rule.minimum_share, **of})
+    if rule.is_complete:
+        yield Notice("asks_all_stated", of)
+
+
+def _told(where: Where) -> Notice:
+    if where.values:
+        return Notice("where_values", {"column": where.column, "values": where.values})
+    return Notice("where_range", where.model_dump(exclude={"values"}))
+
+
+def _is_in(where: Where) -> pl.Expr:
+    """Whether rows lie in a selection; an empty value lies in none."""
+    if where.values:
+        return pl.col(where.column).cast(pl.String).is_in(where.values).fill_null(False)
+    return _is_between(where.column, where)
+
+
+def _is_between(column: str, span: Span) -> pl.Expr:
+    number = pl.col(column).cast(pl.Float64, strict=False)
+    inside = number.is_not_null()
+    if span.at_least is not None:
+        inside &= number >= span.at_least
+    if span.below is not None:
+        inside &= number < span.below
+    if span.at_most is not None:
+        inside &= number <= span.at_most
+    return inside.fill_null(False)
+
+
+Part = tuple[Notice, list[Notice]]
+"""What was found, and what is missing."""
+
+
+def _parts(rule: CoverageRule, rows: pl.DataFrame, total: int) -> Iterator[Part]:
+    table, column, height = rule.table, rule.column, rows.height
+    if rule.minimum_rows:
+        lack = max(0, rule.minimum_rows - height)
+        lacks = Notice("lacks_rows", {"count": lack, "table": table})
+        yield Notice("rows_found", {"count": height}), [lacks] if lack else []
+    if rule.minimum_share is not None:
+        share = height / total if total else 0.0
+        is_met = total > 0 and share >= rule.minimum_share
+        lacks = Notice("lacks_share", {"share": rule.minimum_share - share, "table": table})
+        found = Notice("share_found", {"count": height, "total": total, "share": share})
+        yield found, [] if is_met else [lacks]
+    if column is None:
+        return
+    values = rows[column]
+    if rule.minimum_distinct:
+        count = values.drop_nulls().n_unique()
+        lack = max(0, rule.minimum_distinct - count)
+        lacks = Notice("lacks_different", {"count": lack, "column": column})
+        yield Notice("different_found", {"count": count}), [lacks] if lack else []
+    if rule.is_complete:
+        empty = values.null_count()
+        lacks = Notice("lacks_stated", {"column": column, "count": empty, "table": table})
+        found = Notice("stated_found", {"count": height - empty, "total": height})
+        yield found, [lacks] if empty else []
+    if rule.shares:
+        yield _shares(rule, rows)
+    elif rule.values or rule.bins:
+        yield _each(rule, rows)
+
+
+def _counts(rule: CoverageRule, rows: pl.DataFrame) -> dict[str, int]:
+    """Rows of each wanted value or bin."""
+    column = str(rule.column)
+    if rule.bins:
+        return {one.name: rows.filter(_is_between(column, one)).height for one in rule.bins}
+    texts = rows[column].cast(pl.String)
+    wanted = rule.values or tuple(rule.shares)
+    return {name: int((texts == name).sum()) for name in wanted}
+
+
+def _each(rule: CoverageRule, rows: pl.DataFrame) -> Part:
+    counts = _counts(rule, rows)
+    return Notice("each_found", {"found": counts}), [
+        Notice("lacks_value", {"count": rule.rows_each - count, "table": rule.table, "name": name})
+        for name, count in counts.items()
+        if count < rule.rows_each
+    ]
+
+
+def _shares(rule: CoverageRule, rows: pl.DataFrame) -> Part:
+    counts, total = _counts(rule, rows), rows.height
+    found = {name: (count / total if total else 0.0) for name, count in counts.items()}
+    # a share is met up to rounding of the tolerance, so that 0.05 off by 0.05 is met
+    off = {
+        name: share - rule.shares[name]
+        for name, share in found.items()
+        if name in rule.shares and abs(share - rule.shares[name]) > rule.tolerance + 1e-9
+    }
+    lacks = [
+        Notice("share_off", {"name": name, "gap": abs(gap), "is_more": gap > 0})
+        for name, gap in off.items()
+    ]
+    none = [] if total else [Notice("lacks_any", {"table": rule.table})]
+    return Notice("each_found", {"found": found}), lacks + none

@@ -1,0 +1,156 @@
+"""Test set x design input -> coverage.json and coverage.html: composition, rules, thin strata."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from nodulebench import __version__
+from nodulebench.core.notices import Notice
+from nodulebench.core.tables import Reference
+from nodulebench.curation.composition.comparison import compare_sets
+from nodulebench.curation.composition.counts import NOT_STATED, Composition, compose, thin_strata
+from nodulebench.curation.composition.coverage import RuleOutcome, check_coverage
+from nodulebench.curation.composition.design import LARGEST_HALF_WIDTH, DesignInput, load_design
+from nodulebench.i18n.translator import LanguageName, language
+from nodulebench.io.atomic import staged_file
+from nodulebench.io.formats import read_reference
+from nodulebench.io.json_files import write_json
+from nodulebench.report.sections.composition import render_coverage
+from nodulebench.statistics.intervals import wilson_interval
+
+SCHEMA = "nodulebench/coverage@1"
+LEVEL = 0.95
+NO_DESIGN = DesignInput(name="none")
+
+
+def cover_files(
+    test_set: Path,
+    cases: Path | None,
+    design: str | None,
+    nodules: Path | None = None,
+    against: Path | None = None,
+) -> dict[str, Any]:
+    """What a test set on disk consists of; the design is a published one or a TOML file.
+
+    With ``against``, another test set, the document says how far the two differ.
+
+    Raises:
+        InputError: if something cannot be read.
+    """
+    chosen = None if design is None else load_design(design)
+    reference = read_reference(test_set, cases, nodules=nodules)
+    document = cover(reference, chosen)
+    if against is not None:
+        other = read_reference(against)
+        document["against"] = {"name": other.name, **asdict(compare_sets(reference, other))}
+    return document
+
+
+def cover(reference: Reference, design: DesignInput | None) -> dict[str, Any]:
+    """What a test set consists of and how it stands to its design: coverage.json, with notices."""
+    chosen = design or NO_DESIGN
+    composition = compose(reference)
+    outcomes = check_coverage(chosen, reference)
+    thin = thin_strata(
+        reference,
+        chosen.strata,
+        reach_to_one_side,
+        expected=chosen.expected_sensitivity,
+        largest=chosen.largest_half_width,
+    )
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "name": reference.name,
+        "design": {} if design is None else _input(design),
+        "outcomes": [_told(one) for one in outcomes],
+        "totals": composition.totals,
+        "shares": [asdict(one) for one in composition.shares],
+        "ranges": [asdict(one) for one in composition.ranges],
+        "thin": [asdict(one) for one in thin],
+        "unknown_strata": _unknown_strata(reference, design),
+        "wanted": {
+            "sensitivity": chosen.expected_sensitivity,
+            "half_width": chosen.largest_half_width if design else LARGEST_HALF_WIDTH,
+        },
+        "commission": _commission(composition, outcomes, len(thin)),
+    }
+
+
+def write_coverage(document: dict[str, Any], folder: Path, name: LanguageName = "en") -> list[Path]:
+    """Write coverage.json, in English, and coverage.html, in a language, into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    page, data = folder / "coverage.html", folder / "coverage.json"
+    with staged_file(page) as stage:
+        stage.write_text(render_coverage(document, name), encoding="utf-8")
+    write_json(_in_english(document), data)
+    return [data, page]
+
+
+def _in_english(told: Any) -> Any:
+    """A document with its notices in words; those of a tuple are one statement."""
+    if isinstance(told, Notice) or (isinstance(told, tuple) and _are_notices(told)):
+        return language("en").messages(told)
+    if isinstance(told, dict):
+        return {name: _in_english(one) for name, one in told.items()}
+    return [_in_english(one) for one in told] if isinstance(told, list | tuple) else told
+
+
+def _are_notices(told: tuple[Any, ...]) -> bool:
+    return all(isinstance(one, Notice) for one in told)
+
+
+def reach_to_one_side(share: float, trials: int) -> float:
+    """How far a Wilson interval reaches from the share to its wider side."""
+    low, high = wilson_interval(share * trials, trials, LEVEL)
+    return max(share - low, high - share)
+
+
+def _input(design: DesignInput) -> dict[str, str]:
+    """What a design says in words, and its name."""
+    names = ("name", "title", "purpose", "patients", "identification")
+    return {name: getattr(design, name) for name in names}
+
+
+def _unknown_strata(reference: Reference, design: DesignInput | None) -> list[str]:
+    """Strata that a design names and no table has, so that nobody can say whether they are thin."""
+    known = {"size", *reference.nodules.columns, *reference.cases.columns}
+    named = () if design is None or "strata" not in design.model_fields_set else design.strata
+    return [one for one in named if one not in known]
+
+
+def _told(outcome: RuleOutcome) -> dict[str, Any]:
+    return {
+        "name": outcome.rule.name,
+        "source": outcome.rule.source,
+        "required": outcome.required,
+        "found": outcome.found,
+        "answer": outcome.answer,
+        "missing": list(outcome.missing),
+    }
+
+
+def _commission(
+    composition: Composition, outcomes: tuple[RuleOutcome, ...], thin: int
+) -> list[dict[str, Any]]:
+    """What the commission of experts inspects (sufficiency, heterogeneity, labels, ethics)."""
+    shares = {one.column: one.counts for one in composition.shares}
+    size = {
+        **{name: composition.totals[name] for name in ("cases", "nodules")},
+        **{"thin": thin, "met": sum(one.is_met for one in outcomes), "rules": len(outcomes)},
+    }
+    stated = {column: len(counts.keys() - {NOT_STATED}) for column, counts in shares.items()}
+    sources = {
+        "hospital": Notice("different_hospitals", {"count": stated.get("hospital")}),
+        "country": Notice("different_countries", {"count": stated.get("country")}),
+        "vendor": Notice("different_vendors", {"vendors": [*shares.get("vendor", ())]}),
+    }
+    different = tuple(told for column, told in sources.items() if column in shares)
+    labels = {"agreement": shares.get("agreement"), "truth": shares.get("truth")}
+    law = {"approvals": shares.get("ethics_approval"), "public": shares.get("is_public")}
+    return [
+        {"topic": Notice("sufficiency"), "evidence": Notice("size_of_set", size)},
+        {"topic": Notice("heterogeneity"), "evidence": different or Notice("not_stated")},
+        {"topic": Notice("label_quality"), "evidence": Notice("labels_stated", labels)},
+        {"topic": Notice("ethics_and_law"), "evidence": Notice("approvals_stated", law)},
+    ]

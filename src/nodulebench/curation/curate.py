@@ -1,0 +1,218 @@
+"""A folder of DICOM -> cases admitted and excluded: read, group, examine, find duplicates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import Engine, Lost, Terms, map_in_batches
+from nodulebench.core.executors.local import USUAL_ENGINE
+from nodulebench.core.notices import Notice
+from nodulebench.core.progress import Progress, untold
+from nodulebench.curation.admission.checks import CODES_OF_MODULE
+from nodulebench.curation.admission.examine import CodedReason, Examined, examine
+from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.duplicates import Fingerprint, KnownSet, find_duplicates
+from nodulebench.curation.journal import JOURNAL, Journal, open_journal, series_key
+from nodulebench.curation.perceptual_hash import PerceptualHash
+from nodulebench.io.dicom.files import require_pydicom
+from nodulebench.io.dicom.series import Series, group_series
+from nodulebench.io.dicom.slices import NoSlices, SliceHeader, read_slices
+from nodulebench.io.folders import files_below
+
+FILES_AT_A_TIME = 64
+SECONDS_PER_FILE = 30.0
+SECONDS_PER_SERIES = 600.0
+PRELOAD = (
+    "nodulebench.curation.admission.examine",
+    *(f"nodulebench.curation.admission.{one}" for one in CODES_OF_MODULE),
+    "pydicom.pixels",
+    "scipy.ndimage",
+)
+
+
+@dataclass(frozen=True)
+class Curation:
+    """What became of every file of a folder."""
+
+    folder: Path
+    limits: Limits
+    series: tuple[Examined, ...]
+    """By the path of their first file, with all that speaks against them."""
+    other_files: tuple[NoSlices, ...]
+    """Files that hold no slices: damaged, or of another kind."""
+    against: tuple[tuple[str, int], ...] = ()
+    """Lists of other sets that it was compared with: name, and how many scans."""
+
+    @property
+    def admitted(self) -> list[Examined]:
+        """The series that nothing speaks against."""
+        return [one for one in self.series if one.is_admitted]
+
+
+def curate(
+    folder: Path,
+    out: Path,
+    *,
+    limits: Limits | None = None,
+    known: Sequence[KnownSet] = (),
+    engine: Engine = USUAL_ENGINE,
+    progress: Progress = untold,
+) -> Curation:
+    """Examine all series below a folder.
+
+    What was examined is written to a journal in ``out`` at once; a run that was stopped goes on
+    from there, and gives the same as one that was not.
+
+    Args:
+        folder: looked through with its subfolders; any kind of file may be there.
+        out: where the journal is; its own files are not looked at.
+        limits: what a series must keep.
+        known: lists of other sets, whose scans are excluded.
+        engine: what reads and examines; one that nothing in a file can kill.
+        progress: told how far it is.
+
+    Raises:
+        InputError: if the folder is none, or ``out`` cannot be written to.
+    """
+    require_pydicom()  # told here, not by every worker
+    chosen = limits or Limits()
+    if not folder.is_dir():
+        raise InputError.at(str(folder), "is not a folder.", "Give a folder of DICOM files.")
+    if out.resolve() == folder.resolve():
+        raise InputError.at(str(out), "is the folder that is read.", "Write to another folder.")
+    with open_journal(out) as journal:
+        paths, closed = _files_below(folder, out)
+        slices, others = _read_headers(paths, engine, progress)
+        examined = _examine_all(group_series(slices), chosen, journal, engine, progress)
+    others = tuple(sorted((*others, *closed), key=lambda one: one.path))
+    against = tuple((one.name, len(one.scans)) for one in known)
+    kept = tuple(_without_duplicates(examined, known, chosen, progress))
+    return Curation(folder, chosen, kept, others, against)
+
+
+def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
+    """The files below a folder, and the folders that cannot be looked into."""
+    closed: list[NoSlices] = []
+
+    def tell(error: OSError) -> None:
+        told = Notice("folder_closed", {"error": str(error.strerror)})
+        closed.append(NoSlices(str(error.filename), told, is_damaged=True))
+
+    return list(files_below(folder.resolve(), tell, without=out)), closed
+
+
+def _read_headers(
+    paths: Sequence[str], engine: Engine, progress: Progress
+) -> tuple[list[SliceHeader], tuple[NoSlices, ...]]:
+    """The slices of all files, and the files that have none."""
+    slices: list[SliceHeader] = []
+    others: list[NoSlices] = []
+    read = map_in_batches(
+        engine,
+        read_headers,
+        paths,
+        size=FILES_AT_A_TIME,
+        seconds_alone=SECONDS_PER_FILE,
+        terms=Terms(SECONDS_PER_FILE * FILES_AT_A_TIME, preload=PRELOAD),
+    )
+    for done, (number, found) in enumerate(read, start=1):
+        if isinstance(found, Lost):
+            others.append(NoSlices(paths[number], found.why, is_damaged=True))
+        elif isinstance(found, NoSlices):
+            others.append(found)
+        else:
+            slices.extend(found)
+        progress("reading headers", done, len(paths))
+    return slices, tuple(sorted(others, key=lambda one: one.path))
+
+
+def read_headers(path: str) -> list[SliceHeader] | NoSlices:
+    """The slices of a file; runs in a worker."""
+    return read_slices(Path(path))
+
+
+def _examine_all(
+    groups: Sequence[Series],
+    limits: Limits,
+    journal: Journal,
+    engine: Engine,
+    progress: Progress,
+) -> list[Examined]:
+    """Every series examined, now or in an earlier run."""
+    keys = [series_key(one, limits) for one in groups]
+    pending = [number for number, key in enumerate(keys) if key not in journal.known]
+    lost: dict[int, Examined] = {}
+    done = len(groups) - len(pending)
+    progress("examining series", done, len(groups))
+    # long series first, so that all workers end together
+    pending.sort(key=lambda number: -len(groups[number].slices))
+    tasks = [(groups[number], limits) for number in pending]
+    terms = Terms(SECONDS_PER_SERIES, preload=PRELOAD)
+    for number, found in engine.map(examine_task, tasks, terms):
+        if isinstance(found, Lost):
+            lost[pending[number]] = _lost(groups[pending[number]], found.why)
+        else:
+            journal.add(keys[pending[number]], found)
+        done += 1
+        progress("examining series", done, len(groups))
+    return [lost.get(number) or journal.known[key] for number, key in enumerate(keys)]
+
+
+def examine_task(task: tuple[Series, Limits]) -> Examined:
+    """Examine one series; runs in a worker. What breaks a check is a reason too."""
+    series, limits = task
+    try:
+        return examine(series, limits)
+    except MemoryError:
+        return _lost(series, Notice("too_much_memory"))
+
+
+def _lost(series: Series, why: Notice) -> Examined:
+    """A series that could not be examined at all."""
+    return Examined(
+        uid=series.uid,
+        name=series.name,
+        modality=series.slices[0].modality,
+        slices=len(series.slices),
+        files=series.files,
+        frames=(),
+        reasons=(CodedReason("unreadable", why),),
+        waived=(),
+        pixel_sha256="",
+        perceptual_hash="",
+        pictures=(),
+        geometry={},
+        facts={},
+    )
+
+
+def _without_duplicates(
+    examined: Sequence[Examined],
+    known: Sequence[KnownSet],
+    limits: Limits,
+    progress: Progress,
+) -> list[Examined]:
+    """Admitted series that are there already, or in a list, are excluded too."""
+    numbers = [number for number, one in enumerate(examined) if one.is_admitted]
+    scans = [_fingerprint(examined[number]) for number in numbers]
+    result = list(examined)
+    found = find_duplicates(
+        scans,
+        known,
+        limits.near_duplicate_similarity,
+        lambda done, of: progress("comparing scans", done, of),
+    )
+    for number, reasons in zip(numbers, found, strict=True):
+        for reason in reasons:
+            is_waived = reason.code in limits.waived
+            result[number] = result[number].told(reason, is_waived=is_waived)
+    return result
+
+
+def _fingerprint(one: Examined) -> Fingerprint:
+    text = one.perceptual_hash
+    return Fingerprint(one.uid, one.pixel_sha256, PerceptualHash.from_text(text) if text else None)
+
+
+__all__ = ["JOURNAL", "Curation", "curate"]

@@ -1,0 +1,275 @@
+"""A header that shall hold no identities -> every element of it that could still identify.
+
+Written apart from what cleans: it says what may be there, and everything else is a leftover, told
+as a notice.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from nodulebench.core.notices import Notice
+from nodulebench.curation.deidentify import keep, numbers
+from nodulebench.curation.deidentify.allowed_values import (
+    is_clean_description,
+    is_known_code,
+    is_known_text,
+)
+from nodulebench.curation.deidentify.concepts import CODE_PARTS, meaning_of
+from nodulebench.curation.deidentify.identity import (
+    LONG_WORD,
+    Identity,
+    elements_within,
+    texts_of,
+    word_in,
+)
+from nodulebench.curation.deidentify.memory import Memory, elements_of, reading_of
+from nodulebench.curation.deidentify.plain import keyword_of, plain_numbers, plain_uids
+from nodulebench.curation.deidentify.profile import ACTIONS
+from nodulebench.curation.deidentify.pseudonyms import is_registered, plain_time
+from nodulebench.curation.deidentify.refusal import left
+from nodulebench.io.atomic import UNFINISHED
+
+PSEUDONYM = re.compile(r"[A-Z0-9]{1,16}-[0-9A-F]{10}")
+NEW_UID = re.compile(r"2\.25\.\d{30,39}")
+"""A UID made of 128 bits; a shorter number may be somebody's."""
+_NAME = re.compile(rf"(?:{PSEUDONYM.pattern}|{NEW_UID.pattern}|(?i:im|slice)?\d{{1,5}})(?:\.dcm)?")
+"""Of a file or folder: a pseudonym, a UID made here, or a short number."""
+_NAMES = frozenset({"PatientName", "PatientID"})
+_METHOD = frozenset({"DeidentificationMethod", "PatientIdentityRemoved"})
+_TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
+_BYTES = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "UN"})
+_FORMS = {
+    "DA": re.compile(r"\d{8}"),
+    "DT": re.compile(r"\d{8}(?:\d{2}){0,3}(?:\.\d{1,3})?"),
+}
+ALLOWED_META = frozenset({0x00020000, 0x00020001, 0x00020002, 0x00020003}) | frozenset(
+    {0x00020010, 0x00020012, 0x00020013}
+)
+_Seen = tuple[tuple[Notice, ...], frozenset[str]]
+"""What is wrong with an element, and the UIDs in it that are not the standard's own."""
+
+
+def leftovers(
+    dataset: Any, identity: Identity | None = None, memory: Memory | None = None
+) -> list[Notice]:
+    """What could still identify, a notice each; none: the header is clean.
+
+    Args:
+        dataset: a header as it was read back, with its file meta information.
+        identity: what identified the patient before; its words, UIDs and dates must be gone.
+        memory: of slices before.
+    """
+    memory = memory or Memory(0)
+    context = (identity.words, identity.dates) if identity else None
+    uids = identity.uids if identity else frozenset()
+    found: list[Notice] = []
+
+    def look(tag: int, element: Any) -> _Seen:
+        within = plain_uids(element) or uids_within(dataset, tag)
+        own = frozenset(uid for uid in within if not is_registered(uid))
+        return tuple(_look(dataset, tag, "", identity)), own
+
+    seen = memory.each(elements_of(dataset), look, "check", reading_of(dataset), context)
+    for tag, (told, own) in seen:
+        found += told
+        if not own.isdisjoint(uids):
+            found.append(left("left_original_uid", _place(tag)))
+    if str(dataset.get("PatientIdentityRemoved", "")) != "YES":
+        found.append(Notice("left_undeclared"))
+    meta = getattr(dataset, "file_meta", None)
+    if meta is not None:
+        found += _look_at_meta(meta, uids, memory)
+    if bytes(getattr(dataset, "preamble", None) or b"").strip(b"\0"):
+        found.append(Notice("left_preamble"))
+    return found
+
+
+def name_leftovers(parts: Sequence[str]) -> list[Notice]:
+    """What the names of a file and of the folders above it could still tell.
+
+    Args:
+        parts: the names, the file's last.
+    """
+    found = []
+    if any(UNFINISHED.fullmatch(part) for part in parts):
+        found.append(Notice("left_unfinished"))
+    elif not all(_NAME.fullmatch(part) for part in parts):
+        found.append(Notice("left_name"))
+    return found
+
+
+def words_in(content: bytes, identity: Identity) -> list[Notice]:
+    """Identifying words that stand in the bytes of a header, wherever that is.
+
+    Numbers alone are left to ``leftovers``: in UIDs they appear by chance.
+    """
+    lower = content.lower()
+    words = [word for word in identity.words if not word.isascii() or word.encode() in lower]
+    if not words:
+        return []
+    for own in keep.OWN_TEXTS:
+        lower = lower.replace(own.lower().encode(), b"\0")
+    found = []
+    for word in sorted(words):
+        if not word.isascii():
+            if any(needle in content for needle in _encoded(word)):
+                found.append(Notice("left_word_in_bytes", {"word": word}))
+            continue
+        edge = b"" if len(word) >= LONG_WORD else rb"[^a-z0-9]"
+        if not word.isdigit() and re.search(edge + re.escape(word.encode()) + edge, lower):
+            found.append(Notice("left_word_in_bytes", {"word": word}))
+    return found
+
+
+def _encoded(word: str) -> set[bytes]:
+    """A word of another script in the encodings that headers have, in small and capital letters."""
+    found = set()
+    for encoding in ("utf-8", "gb18030", "latin-1", "shift_jis", "euc_kr"):
+        for form in (word, word.upper(), word.title()):
+            with suppress(UnicodeEncodeError):
+                found.add(form.encode(encoding))
+    return found
+
+
+def _look(dataset: Any, tag: int, path: str, identity: Identity | None) -> Iterator[Notice]:
+    """What is wrong with an element, and with those of its items; UIDs of the original apart."""
+    where, group = f"{path}{_place(tag)}", tag >> 16
+    if group % 2:
+        yield left("left_private", where)
+        return
+    if group & 0xFF00 in (0x5000, 0x6000):
+        yield left("left_overlay", where)
+        return
+    keyword = keyword_of(tag)
+    values = plain_numbers(dataset.get_item(tag)) if keyword and tag not in ACTIONS else None
+    if values is not None and numbers.stays(keyword, values, identity.numbers if identity else ()):
+        return
+    uids = plain_uids(dataset.get_item(tag))
+    if uids and keyword and all(is_allowed_uid(uid) for uid in uids):
+        return
+    element = dataset[tag]
+    named = f"{where} {keyword}".rstrip()
+    if element.VR == "SQ":
+        if element.value and tag in ACTIONS and ACTIONS[tag] != "X/Z/U*":
+            yield left("left_sequence", named)
+        for number, item in enumerate(element.value, start=1):
+            for inner in sorted(item.keys()):
+                yield from _look(item, int(inner), f"{named} item {number} ", identity)
+        return
+    wrong = _wrong_with(element, dataset, identity, named)
+    if wrong is not None:
+        yield wrong
+    elif identity is not None and (word := _word_of_somebody(element, identity)):
+        yield left("left_word", named, word=word)
+    elif identity is not None and _has_original_date(element, identity):
+        yield left("left_original_date", named)
+
+
+def _place(tag: int) -> str:
+    return f"({tag >> 16:04X},{tag & 0xFFFF:04X})"
+
+
+def _wrong_with(element: Any, dataset: Any, identity: Identity | None, where: str) -> Notice | None:
+    """Why an element may not stay; None: it may."""
+    keyword, kind, texts = element.keyword, element.VR, texts_of(element)
+    if kind in _BYTES:
+        return None if keyword == "PixelData" else left("left_bytes", where)
+    if not keyword:
+        return left("left_unknown", where)
+    if kind == "UI":
+        return None if all(is_allowed_uid(text) for text in texts) else left("left_uid", where)
+    if keyword in _NAMES:
+        is_pseudonym = all(PSEUDONYM.fullmatch(text) for text in texts)
+        return None if is_pseudonym else left("left_no_pseudonym", where)
+    if keyword in keep.DESCRIPTORS:
+        is_clean = all(is_clean_description(text) for text in texts)
+        return None if is_clean else left("left_words", where)
+    if keyword == "PatientAge":
+        is_age = all(keep.capped_age(text) == text for text in texts)
+        return None if is_age else left("left_age", where)
+    if keyword in _METHOD:
+        return None if set(texts) <= keep.OWN_TEXTS | {"YES"} else left("left_text", where)
+    if keyword in keep.KEPT_DATES:
+        is_date = len(texts) <= 1 and all(_is_date(kind, text) for text in texts)
+        return None if is_date else left("left_date", where)
+    if int(element.tag) in ACTIONS and keyword not in keep.CHARACTERISTICS:
+        return None if _is_dummy(element, texts) else left("left_profile", where)
+    if kind in numbers.KINDS:
+        own = identity.numbers if identity else ()
+        is_number = numbers.stays(keyword, numbers.written(element.value), own)
+        return None if is_number else left("left_number", where)
+    return _wrong_text(keyword, kind, texts, dataset, where)
+
+
+def _wrong_text(
+    keyword: str, kind: str, texts: list[str], dataset: Any, where: str
+) -> Notice | None:
+    if kind in ("DA", "DT", "TM"):
+        return left("left_date", where) if texts else None
+    if kind == "CS":
+        is_known = all(is_known_code(keyword, text) for text in texts)
+        return None if is_known else left("left_code", where)
+    if keyword in CODE_PARTS:
+        meaning = meaning_of(dataset)
+        is_same = keyword != "CodeMeaning" or texts in ([meaning], [])
+        return None if meaning and is_same else left("left_code", where)
+    if kind in _TEXT:
+        is_known = all(text == keep.DUMMY or is_known_text(keyword, text) for text in texts)
+        return None if is_known else left("left_text", where)
+    return None
+
+
+def _is_dummy(element: Any, texts: list[str]) -> bool:
+    kind, value = element.VR, element.value
+    if kind in _TEXT or kind in ("CS", "AS"):
+        return not texts or texts == [keep.DUMMY]
+    if ACTIONS[int(element.tag)] == "D" and kind in ("DA", "DT", "TM"):
+        return len(texts) <= 1 and all(_is_date(kind, text) for text in texts)
+    return value is None or value == ""
+
+
+def _is_date(kind: str, text: str) -> bool:
+    form = _FORMS.get(kind)
+    return plain_time(text) == text if form is None else form.fullmatch(text) is not None
+
+
+def _has_original_date(element: Any, identity: Identity) -> bool:
+    if element.VR not in ("DA", "DT"):
+        return False
+    return any((element.keyword, text[:8]) in identity.dates for text in texts_of(element))
+
+
+def _word_of_somebody(element: Any, identity: Identity) -> str:
+    texts = texts_of(element)
+    if element.VR not in _TEXT and element.VR != "CS":
+        return ""
+    if element.keyword in CODE_PARTS or set(texts) <= keep.OWN_TEXTS:
+        return ""  # the standard's own words
+    return word_in(" ".join(texts), identity.words)
+
+
+def uids_within(dataset: Any, tag: int) -> list[str]:
+    """The UIDs in an element, with the items of a sequence."""
+    found = [one for one in elements_within(dataset, tag) if one.VR == "UI"]
+    return [text for one in found for text in texts_of(one)]
+
+
+def is_allowed_uid(uid: str) -> bool:
+    """Whether a UID is one of the standard, or made here."""
+    return NEW_UID.fullmatch(uid) is not None or is_registered(uid)
+
+
+def _look_at_meta(meta: Any, uids: frozenset[str], memory: Memory) -> Iterator[Notice]:
+    def look(tag: int, _: Any) -> list[str]:
+        return texts_of(meta[tag])
+
+    for tag, texts in memory.each(elements_of(meta), look, "file meta information"):
+        named = str(meta[tag].keyword or meta[tag].tag)
+        if tag not in ALLOWED_META:
+            yield Notice("left_meta", {"name": named})
+        elif any(text in uids and not is_registered(text) for text in texts):
+            yield Notice("left_meta_uid", {"name": named})
+        elif meta[tag].VR == "UI" and not all(is_allowed_uid(text) for text in texts):
+            yield Notice("left_meta", {"name": named})

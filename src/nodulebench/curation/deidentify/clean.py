@@ -1,0 +1,264 @@
+"""A slice's header + pseudonyms -> its elements without identities, after PS3.15 table E.1-1."""
+
+from functools import lru_cache
+from typing import Any
+
+from nodulebench.curation.deidentify import keep, numbers
+from nodulebench.curation.deidentify.allowed_values import (
+    clean_description,
+    is_known_code,
+    is_known_text,
+)
+from nodulebench.curation.deidentify.codec import encoded, encoding_of
+from nodulebench.curation.deidentify.concepts import CODE_PARTS, meaning_of
+from nodulebench.curation.deidentify.identity import Identity, texts_of, word_in
+from nodulebench.curation.deidentify.memory import Memory, reading_of
+from nodulebench.curation.deidentify.plain import (
+    MOMENTS,
+    keyword_of,
+    plain_moment,
+    plain_numbers,
+    plain_uids,
+    with_text,
+)
+from nodulebench.curation.deidentify.profile import ACTIONS
+from nodulebench.curation.deidentify.pseudonyms import (
+    Pseudonyms,
+    plain_time,
+    shifted_date,
+    shifted_date_time,
+)
+from nodulebench.curation.deidentify.refusal import RefusedError
+from nodulebench.io.dicom.values import text_of
+
+TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
+
+
+def cleaned_elements(
+    dataset: Any,
+    elements: list[tuple[int, Any]],
+    identity: Identity,
+    pseudonyms: Pseudonyms,
+    memory: Memory,
+) -> dict[int, bytes]:
+    """What stays of a header and what is added to it, by tag, each as it stands in a file.
+
+    Args:
+        dataset: of one slice; its elements are changed.
+        elements: of the same, as they were read, without the pixels.
+        identity: whom the header tells of.
+        pseudonyms: what stands in the place of identities.
+        memory: of slices before.
+
+    Raises:
+        RefusedError: if something that a picture needs cannot stay.
+    """
+    encoding = encoding_of(dataset)
+    sop_class = text_of(dataset, "SOPClassUID")
+    cleaner = _Cleaner(identity, pseudonyms, sop_class)
+
+    def clean(tag: int, element: Any) -> bytes:
+        read = element if dataset.original_encoding == encoding else dataset[tag]
+        kept = cleaner.cleaned(dataset, tag, read)
+        return b"" if kept is None else encoded(kept, encoding)
+
+    whole = memory.each(
+        elements,
+        clean,
+        "clean",
+        reading_of(dataset),
+        encoding,
+        sop_class,
+        pseudonyms,
+        identity.patient,
+        identity.words,
+    )
+    kept = {tag: part for tag, part in whole if part}
+    return kept | _added(pseudonyms.patient(identity.patient), encoding)
+
+
+@lru_cache(maxsize=16)
+def _added(name: str, encoding: tuple[bool, bool]) -> dict[int, bytes]:
+    """What a header without identities says of itself and, under a pseudonym, of the patient."""
+    from pydicom.dataset import Dataset
+
+    added = Dataset()
+    added.PatientID = added.PatientName = name
+    added.PatientIdentityRemoved = "YES"
+    added.DeidentificationMethod = keep.METHOD
+    added.LongitudinalTemporalInformationModified = "MODIFIED"
+    items = []
+    for value, meaning in keep.METHOD_CODES:
+        item = Dataset()
+        item.CodeValue, item.CodingSchemeDesignator, item.CodeMeaning = value, "DCM", meaning
+        items.append(item)
+    added.DeidentificationMethodCodeSequence = items
+    return {int(element.tag): encoded(element, encoding) for element in added}
+
+
+class _Cleaner:
+    """What is needed to decide on an element; holds no state of its own."""
+
+    def __init__(self, identity: Identity, pseudonyms: Pseudonyms, sop_class: str) -> None:
+        self.identity = identity
+        self.pseudonyms = pseudonyms
+        self.sop_class = sop_class
+        self.days = pseudonyms.days(identity.patient)
+
+    def cleaned(self, dataset: Any, tag: int, read: Any) -> Any | None:
+        """An element without identities; None: it goes.
+
+        Args:
+            dataset: that it stands in.
+            tag: of the element.
+            read: the element as it was read; numbers and UIDs are given back like that.
+        """
+        keyword = "" if _is_removed_group(tag) else keyword_of(tag)
+        if not keyword:
+            return None
+        values = plain_numbers(read)
+        if values is not None and (tag not in ACTIONS or keyword in keep.CHARACTERISTICS):
+            return read if self._number_stays(keyword, values) else None
+        uids = plain_uids(read)
+        if uids:
+            new = [self.pseudonyms.uid(uid) for uid in uids]
+            return None if ACTIONS.get(tag) == "X" else with_text(read, "\\".join(new))
+        moment = plain_moment(read)
+        if moment and keyword in keep.KEPT_DATES:
+            return with_text(read, self._moved(read.VR, moment))
+        element = dataset[tag]
+        return element if self._stays(dataset, element) else None
+
+    def _stays(self, dataset: Any, element: Any) -> bool:
+        """Change an element as is right; whether it stays at all."""
+        keyword, kind = element.keyword, element.VR
+        if kind == "UI":
+            element.value = self._new_uids(element)
+            return ACTIONS.get(int(element.tag), "U") != "X"
+        if keyword in keep.KEPT_DATES:
+            return self._keep_dates(element)
+        if keyword in keep.DESCRIPTORS:
+            element.value = self._clean_description(" ".join(texts_of(element)))
+            return bool(element.value) or keyword == "ContrastBolusAgent"
+        if keyword in keep.CHARACTERISTICS:
+            return self._keep_characteristic(element)
+        action = ACTIONS.get(int(element.tag))
+        if action is not None:
+            return self._act(element, action)
+        if kind == "SQ":
+            return self._keep_items(element)
+        return self._keep_unlisted(dataset, element) or self._required(element)
+
+    def _clean_description(self, text: str) -> str:
+        """Known words of a description, but for those that are the name of somebody here."""
+        words = clean_description(text).split()
+        return " ".join(word for word in words if not word_in(word, self.identity.words))
+
+    def _required(self, element: Any) -> bool:
+        """Put a dummy where an object must have a text that has to go; whether it must."""
+        is_required = self.sop_class in keep.REQUIRED_TEXT.get(element.keyword, ())
+        if is_required:
+            element.value = keep.DUMMY
+        return is_required
+
+    def _act(self, element: Any, action: str) -> bool:
+        if self._required(element):
+            return True
+        if action == "X/Z/U*":
+            return self._keep_items(element)
+        if action == "D":
+            return self._dummy(element)
+        if action not in ("Z", "Z/D"):
+            return False  # X comes first wherever a CT image need not have the attribute
+        element.value = [] if element.VR == "SQ" else None
+        return True
+
+    def _dummy(self, element: Any) -> bool:
+        """Put a dummy where the profile asks for one; what has no harmless dummy goes."""
+        if element.VR in ("DA", "DT"):
+            return self._keep_dates(element)
+        if element.VR == "TM":
+            element.value = "000000"
+        elif element.VR in TEXT or element.VR == "CS":
+            element.value = keep.DUMMY
+        else:
+            return False
+        return True
+
+    def _new_uids(self, element: Any) -> Any:
+        new = [self.pseudonyms.uid(text) for text in texts_of(element)]
+        return new[0] if len(new) == 1 else new
+
+    def _keep_dates(self, element: Any) -> bool:
+        texts = texts_of(element)
+        if element.VR not in MOMENTS or len(texts) > 1:
+            return False
+        element.value = self._moved(element.VR, texts[0]) if texts else None
+        return True
+
+    def _moved(self, kind: str, text: str) -> str:
+        """A date, or date and time, so many days earlier; a time as it is; empty: it is none."""
+        if kind == "TM":
+            return plain_time(text)
+        return (shifted_date if kind == "DA" else shifted_date_time)(text, self.days)
+
+    def _keep_characteristic(self, element: Any) -> bool:
+        texts = texts_of(element)
+        if element.VR in numbers.KINDS:
+            return self._number_stays(element.keyword, numbers.written(element.value))
+        if element.keyword == "PatientAge":
+            element.value = keep.capped_age("".join(texts))
+        elif not all(is_known_code(element.keyword, text) for text in texts):
+            element.value = ""
+        return len(texts) <= 1
+
+    def _keep_items(self, element: Any) -> bool:
+        if element.VR != "SQ":
+            return False
+        for item in element.value:
+            for tag in list(item.keys()):
+                kept = self.cleaned(item, int(tag), item.get_item(tag))
+                if kept is None:
+                    del item[tag]
+                else:
+                    item[tag] = kept
+        kept = [item for item in element.value if len(item)]
+        element.value = kept
+        return bool(kept)
+
+    def _number_stays(self, keyword: str, values: list[str]) -> bool:
+        stays = numbers.stays(keyword, values, self.identity.numbers)
+        if not stays and keyword in numbers.NEEDED:
+            raise RefusedError("number_unlike", keyword=keyword)
+        return stays
+
+    def _keep_unlisted(self, dataset: Any, element: Any) -> bool:
+        """What is known to be harmless stays, if it holds no word that names somebody."""
+        keyword, kind, texts = element.keyword, element.VR, texts_of(element)
+        if kind in numbers.KINDS:
+            return self._number_stays(keyword, numbers.written(element.value))
+        if kind == "AT":
+            return are_known_tags(element)
+        if keyword in CODE_PARTS:
+            meaning = meaning_of(dataset)
+            if keyword == "CodeMeaning":
+                element.value = meaning
+            return bool(meaning)
+        if kind == "CS":
+            is_known = all(is_known_code(keyword, text) for text in texts)
+        else:
+            is_known = kind in TEXT and all(is_known_text(keyword, text) for text in texts)
+        return is_known and not word_in(" ".join(texts), self.identity.words)
+
+
+def are_known_tags(element: Any) -> bool:
+    """Whether the attributes that an element points to are attributes of the standard."""
+    value = element.value
+    pointed = [value] if isinstance(value, int) else list(value or [])
+    return all(keyword_of(tag) for tag in pointed)
+
+
+def _is_removed_group(tag: int) -> bool:
+    """Private attributes, curves, overlays, and group lengths."""
+    group = tag >> 16
+    return bool(group % 2) or group & 0xFF00 in (0x5000, 0x6000) or tag & 0xFFFF == 0

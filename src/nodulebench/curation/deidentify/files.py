@@ -1,0 +1,225 @@
+"""A DICOM file -> the same slice without identities in a new file, checked before it is written."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from nodulebench.core.errors import first_line
+from nodulebench.core.notices import Notice
+from nodulebench.core.optional_packages import needs
+from nodulebench.curation.deidentify.burned_in import find_text, refuse_by_header, scales_of
+from nodulebench.curation.deidentify.check import leftovers, words_in
+from nodulebench.curation.deidentify.clean import cleaned_elements
+from nodulebench.curation.deidentify.codec import PIXEL_DATA, encoding_of, file_of, picture_of
+from nodulebench.curation.deidentify.identity import Identity, identity_of
+from nodulebench.curation.deidentify.memory import Memory, elements_of
+from nodulebench.curation.deidentify.pixels import Picture, picture_in
+from nodulebench.curation.deidentify.pseudonyms import Pseudonyms, is_registered
+from nodulebench.curation.deidentify.read import read_dataset
+from nodulebench.curation.deidentify.read_back import elements_in, is_known_clean, remember_clean
+from nodulebench.curation.deidentify.refusal import RefusedError
+from nodulebench.io.atomic import staged_file
+from nodulebench.io.dicom.slices import CT_CLASSES
+from nodulebench.io.dicom.values import text_of
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """What became of one file."""
+
+    source: str
+    written: str = ""
+    """Path below the target folder; empty: the file was left out."""
+    refused: Notice | None = None
+    """Why it was left out."""
+    patient: str = ""
+    """The patient as the original names them."""
+    pseudonym: str = ""
+    study: tuple[str, str] = ("", "")
+    """Study UID before and after."""
+    series: tuple[str, str] = ("", "")
+    """Series UID before and after."""
+    days: int = 0
+    bytes_read: int = 0
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without warnings of the parser: what is odd in a header shows in what is made of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@_quietly()
+def deidentify_file(
+    path: Path,
+    out: Path,
+    pseudonyms: Pseudonyms,
+    *,
+    has_pixel_check: bool = True,
+    memory: Memory | None = None,
+    within: Path | None = None,
+) -> FileOutcome:
+    """Write a slice without identities below ``out``, if it can be shown that none are left.
+
+    Args:
+        path: of the original.
+        out: where the slice goes, by patient and series.
+        pseudonyms: what stands in the place of identities.
+        has_pixel_check: whether text is searched for in the picture.
+        memory: of slices before; what is written is the same without.
+        within: a folder on the same disk for what is not yet whole; None: beside its place.
+
+    Raises:
+        InputError: if the slice cannot be written.
+    """
+    source, memory, size = str(path), memory or Memory(0), 0
+    try:
+        dataset = read_dataset(path)
+        size = path.stat().st_size
+        elements = elements_of(dataset)
+        _refuse(dataset)
+        picture = picture_in(dataset, dict(elements)[PIXEL_DATA], path)
+        if has_pixel_check:
+            refuse_text(dataset, picture)
+        identity = identity_of(dataset, elements, memory)
+        own, series, study = _uids_of(dataset)  # before they are changed
+        content = _cleaned(dataset, elements, picture, identity, pseudonyms, memory)
+        refuse_identities(content[0], identity, memory)
+    except RefusedError as error:
+        return FileOutcome(source, refused=error.notice, bytes_read=size)
+    except Exception as error:  # a damaged header may break any part of the parser
+        why = Notice("slice_unreadable", {"told": first_line(error)})
+        return FileOutcome(source, refused=why, bytes_read=size)
+    name, new_series = pseudonyms.patient(identity.patient), pseudonyms.uid(series)
+    written = f"{name}/{new_series}/{pseudonyms.uid(own)}.dcm"
+    with staged_file(out / written, within=within) as stage, stage.open("wb") as file:
+        file.writelines(content)
+    return FileOutcome(
+        source,
+        written,
+        None,
+        identity.patient,
+        name,
+        (study, pseudonyms.uid(study)),
+        (series, new_series),
+        pseudonyms.days(identity.patient),
+        size,
+    )
+
+
+def _uids_of(dataset: Any) -> list[str]:
+    """Of the slice, its series and its study."""
+    return [text_of(dataset, f"{name}InstanceUID") for name in ("SOP", "Series", "Study")]
+
+
+def _refuse(dataset: Any) -> None:
+    kind = text_of(dataset, "SOPClassUID")
+    if kind not in CT_CLASSES:  # reports and documents hold text that no rule can clean
+        raise RefusedError("no_ct_picture", sop_class=kind if is_registered(kind) else "")
+    own, series, _ = _uids_of(dataset)
+    if not all((own, series)) or any(is_registered(uid) for uid in (own, series)):
+        raise RefusedError("no_own_uids")
+    if "PixelData" not in dataset:
+        raise RefusedError("pixels_absent")
+    refuse_by_header(dataset)
+
+
+def refuse_text(dataset: Any, picture: Picture) -> None:
+    """Refuse a picture that text is drawn into, outside of the body.
+
+    Raises:
+        RefusedError: if there is text.
+    """
+    scales = scales_of(dataset, len(picture.frames))
+    for number, (frame, scale) in enumerate(zip(picture.frames, scales, strict=True), start=1):
+        found = find_text(frame, *scale)
+        if found is not None:
+            which = number if len(picture.frames) > 1 else None
+            raise RefusedError(
+                "burned_in_seen",
+                letters=found.letters,
+                row=found.row,
+                column=found.column,
+                frame=which,
+            )
+
+
+def _cleaned(
+    dataset: Any,
+    elements: list[tuple[int, Any]],
+    picture: Picture,
+    identity: Identity,
+    pseudonyms: Pseudonyms,
+    memory: Memory,
+) -> list[bytes]:
+    """The bytes of a file without identities, its picture last."""
+    sop_class, own = (text_of(dataset, f"SOP{name}UID") for name in ("Class", "Instance"))
+    others = [(tag, element) for tag, element in elements if tag != PIXEL_DATA]
+    kept = cleaned_elements(dataset, others, identity, pseudonyms, memory)
+    pixels = picture_of(picture.content, picture.kind, encoding_of(dataset))
+    header, pixels = file_of(kept, pixels, sop_class, pseudonyms.uid(own), picture.syntax)
+    return [header, *pixels]
+
+
+def refuse_identities(header: bytes, identity: Identity, memory: Memory) -> None:
+    """Refuse what still identifies in a file as it would be written, read back from its bytes.
+
+    Raises:
+        RefusedError: if something does.
+    """
+    with needs("images", "DICOM"):
+        import pydicom
+    elements = elements_in(header)
+    found: list[Notice] = []
+    if not is_known_clean(elements, identity, memory):
+        dataset = pydicom.dcmread(BytesIO(header))
+        found = leftovers(dataset, identity, memory)
+        if not found:
+            remember_clean(elements, dataset, identity, memory)
+    found += words_in(header, identity)
+    if found:
+        raise RefusedError("identities_left", what=found)
+
+
+@_quietly()
+def check_file(
+    path: Path, memory: Memory | None = None, *, has_pixel_check: bool = True
+) -> list[Notice]:
+    """What in a file could still identify, without knowing what stood there before.
+
+    Args:
+        path: of the file.
+        memory: of files before.
+        has_pixel_check: whether text is searched for in the picture.
+    """
+    found: list[Notice] = []
+    try:
+        dataset = read_dataset(path)
+        pixels = dict(elements_of(dataset)).get(PIXEL_DATA)
+        found = leftovers(dataset, memory=memory)
+        _refuse(dataset)
+        picture = picture_in(dataset, pixels, path)
+        if picture.syntax != str(dataset.file_meta.TransferSyntaxUID):
+            found.append(Notice("left_compressed"))
+        elif not _is_picture_alone(path, pixels, picture):
+            found.append(Notice("left_in_pixels"))
+        if has_pixel_check:
+            refuse_text(dataset, picture)
+    except RefusedError as error:
+        return [*found, error.notice]
+    except Exception as error:  # as above
+        return [*found, Notice("slice_unreadable", {"told": first_line(error)})]
+    return found
+
+
+def _is_picture_alone(path: Path, pixels: Any, picture: Picture) -> bool:
+    """Whether Pixel Data holds the picture and a byte that fills it up, and the file ends there."""
+    value = pixels.value or b""
+    is_alone = value == picture.content + bytes(len(picture.content) % 2)
+    return bool(is_alone and pixels.value_tell + len(value) == path.stat().st_size)

@@ -1,0 +1,172 @@
+"""A slice's header -> the words in it that identify somebody, to be searched for afterwards."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from nodulebench.curation.deidentify.memory import Memory, elements_of, reading_of
+from nodulebench.curation.deidentify.numbers import digits_of
+from nodulebench.curation.deidentify.plain import (
+    keyword_of,
+    plain_moment,
+    plain_numbers,
+    plain_uids,
+)
+
+_NAMING_WORDS = """
+    AccessionNumber AdmissionID ClinicalTrialSiteName ClinicalTrialSubjectID DeviceSerialNumber
+    FillerOrderNumberImagingServiceRequest InstitutionAddress InstitutionName
+    InstitutionalDepartmentName OtherPatientIDs PatientAddress PatientBirthDate PatientID
+    PatientTelephoneNumbers PlacerOrderNumberImagingServiceRequest StationName StudyID
+"""
+NAMING = frozenset(_NAMING_WORDS.split())
+"""Attributes whose words identify; of names (VR PN) all do."""
+FEWEST_LETTERS, FEWEST_IN_NAMES = 4, 3
+"""Shorter words are found by chance, in kernels and codes; of other scripts two signs do."""
+LONG_WORD = 6
+"""Words of so many letters are found within others too; shorter ones are parts of common words."""
+_PIXELS = frozenset({"OB", "OW"})
+_SEPARATORS = re.compile(r"[\W_]+")
+_COMMON = """
+    anonymized anonymous axial body center centre chest clinic deidentified department derived
+    hospital localizer lung medical none original primary radiology removed scan scanner study
+    system systems thorax university unknown
+"""
+HARMLESS = frozenset(_COMMON.split())
+"""Words that name nobody, though they stand in names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What identifies a patient, as far as the header says so."""
+
+    patient: str
+    """The patient's number and who gave it; without a number, the study."""
+    words: frozenset[str]
+    """In small letters."""
+    uids: frozenset[str]
+    dates: frozenset[tuple[str, str]]
+    """Attribute and date."""
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The long numbers among its words."""
+        return _numbers(self.words)
+
+
+@lru_cache(maxsize=64)
+def _numbers(words: frozenset[str]) -> frozenset[str]:
+    return digits_of(words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What one element tells of somebody."""
+
+    words: frozenset[str] = frozenset()
+    uids: frozenset[str] = frozenset()
+    dates: frozenset[tuple[str, str]] = frozenset()
+
+
+_NOTHING = _Told()
+
+
+def identity_of(
+    dataset: Any, elements: list[tuple[int, Any]] | None = None, memory: Memory | None = None
+) -> Identity:
+    """What identifies somebody in a header, sequences included.
+
+    Args:
+        dataset: of one slice.
+        elements: of the same, as they were read; what has been converted since is remembered too.
+        memory: of slices before.
+    """
+    number = str(dataset.get("PatientID", "") or "").strip()
+    issuer = str(dataset.get("IssuerOfPatientID", "") or "").strip()
+    study = str(dataset.get("StudyInstanceUID", "") or "")
+
+    def look(tag: int, element: Any) -> _Told:
+        uids = plain_uids(element)
+        if uids:
+            return _Told(uids=frozenset(uids))
+        if element.is_raw and element.VR in _PIXELS:
+            return _NOTHING
+        moment, keyword = plain_moment(element), keyword_of(tag)
+        if not moment or keyword in NAMING:
+            return _told_by(dataset, tag)
+        is_date = element.VR != "TM" and len(moment) >= 8
+        return _Told(dates=frozenset({(keyword, moment[:8])})) if is_date else _NOTHING
+
+    found = (memory or Memory(0)).each(
+        elements or elements_of(dataset), look, "told", reading_of(dataset)
+    )
+    told = [one for _, one in found if one is not _NOTHING]
+    return Identity(
+        f"{number}\n{issuer}" if number else f"study {study}",
+        frozenset().union(*[one.words for one in told]),
+        frozenset().union(*[one.uids for one in told]),
+        frozenset().union(*[one.dates for one in told]),
+    )
+
+
+def _told_by(dataset: Any, tag: int) -> _Told:
+    """What an element tells of somebody, with the items of a sequence."""
+    words: set[str] = set()
+    uids: set[str] = set()
+    dates: set[tuple[str, str]] = set()
+    for element in elements_within(dataset, tag):
+        for text in texts_of(element):
+            if element.VR == "PN" or element.keyword in NAMING:
+                is_name = element.VR == "PN"
+                words.update(_words(text, FEWEST_IN_NAMES if is_name else FEWEST_LETTERS))
+            elif element.VR == "UI":
+                uids.add(text)
+            if element.VR in ("DA", "DT") and len(text) >= 8:
+                dates.add((element.keyword, text[:8]))
+    if not (words or uids or dates):
+        return _NOTHING
+    return _Told(frozenset(words), frozenset(uids), frozenset(dates))
+
+
+def elements_within(dataset: Any, tag: int) -> Iterator[Any]:
+    """An element that is no number, and those of its items if it is a sequence."""
+    if plain_numbers(dataset.get_item(tag)) is not None:
+        return
+    element = dataset[tag]
+    yield element
+    if element.VR == "SQ":
+        for item in element.value:
+            for inner in sorted(item.keys()):
+                yield from elements_within(item, inner)
+
+
+def texts_of(element: Any) -> list[str]:
+    """The values of an element that are text, one by one."""
+    value = element.value
+    if value is None or isinstance(value, bytes | int | float) or element.VR == "SQ":
+        return []
+    if isinstance(value, str) or not hasattr(value, "__iter__") or element.VR == "PN":
+        return [text for text in str(value).split("\\") if text]
+    return [str(one) for one in value if str(one)]
+
+
+def word_in(text: str, words: frozenset[str]) -> str:
+    """An identifying word that stands in a text, by itself or, if it is long, within another."""
+    lower = unicodedata.normalize("NFKC", text).casefold()
+    parts = set(_SEPARATORS.split(lower))
+    joined = _SEPARATORS.sub("", lower)
+    for word in sorted(words):
+        is_long = len(word) >= LONG_WORD or not word.isascii()
+        if word in parts or (is_long and (word in lower or word in joined)):
+            return word
+    return ""
+
+
+def _words(text: str, fewest_letters: int) -> Iterator[str]:
+    for word in _SEPARATORS.split(unicodedata.normalize("NFKC", text).casefold()):
+        fewest = fewest_letters if word.isascii() else 2
+        if len(word) >= fewest and word not in HARMLESS:
+            yield word

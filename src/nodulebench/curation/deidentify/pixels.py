@@ -1,0 +1,146 @@
+"""A slice's Pixel Data -> its picture and nothing else: no byte behind it, no bit beside it.
+
+Compressed pictures are decoded and written uncompressed: comments, bytes after the end, tables of
+offsets and whatever else a stream can hold are gone then. Bits that hold no part of a value are
+set as the value's sign says, so that nothing can be drawn there.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.curation.deidentify.refusal import RefusedError
+from nodulebench.io.dicom.pixels import LARGEST_SIDE, PixelsError, stored_values
+from nodulebench.io.dicom.slices import EXPLICIT_LITTLE, MOST_FRAMES, NoSlices, read_slices
+from nodulebench.io.dicom.values import whole_of
+
+DEFLATED = "1.2.840.10008.1.2.1.99"
+UNCOMPRESSED = {
+    "1.2.840.10008.1.2": "<",
+    EXPLICIT_LITTLE: "<",
+    DEFLATED: "<",
+    "1.2.840.10008.1.2.2": ">",
+}
+"""Transfer syntaxes whose pixels lie open, and the order of their bytes."""
+Pixels = npt.NDArray[Any]
+_FORM_WORDS = "Rows Columns BitsAllocated BitsStored HighBit PixelRepresentation"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The picture of a slice."""
+
+    frames: Pixels
+    """Frames x rows x columns, as stored."""
+    content: bytes
+    """What Pixel Data is to hold."""
+    syntax: str
+    """The transfer syntax it is to be written in."""
+
+    @property
+    def kind(self) -> str:
+        """The value representation of Pixel Data."""
+        return "OB" if self.frames.dtype.itemsize == 1 else "OW"
+
+
+def picture_in(dataset: Any, element: Any, path: Path) -> Picture:
+    """The picture of a slice.
+
+    Args:
+        dataset: of the slice.
+        element: Pixel Data as it was read.
+        path: of the file, which is read again where pixels are compressed.
+
+    Raises:
+        RefusedError: if it is no picture of a CT, or cannot be decoded.
+    """
+    syntax = str(dataset.file_meta.TransferSyntaxUID)
+    form = _Form.of(dataset)
+    if syntax in UNCOMPRESSED:
+        return _plain(bytes(element.value or b""), form, syntax)
+    return _decoded(path, form)
+
+
+def _plain(value: bytes, form: "_Form", syntax: str) -> Picture:
+    dtype = np.dtype(f"{UNCOMPRESSED[syntax]}{'i' if form.is_signed else 'u'}{form.size}")
+    if form.size == 1 and dtype.byteorder == ">":
+        raise RefusedError("pixels_unknown")
+    needed = form.frames * form.rows * form.columns * form.size
+    if len(value) < needed:
+        size = f"{form.frames} x {form.rows} x {form.columns}"
+        raise RefusedError("pixels_too_few", bytes=len(value), size=size, needed=needed)
+    content = value if len(value) == needed else value[:needed]
+    frames = np.frombuffer(content, dtype).reshape(form.frames, form.rows, form.columns)
+    within = form.within_bits(frames)
+    written = EXPLICIT_LITTLE if syntax == DEFLATED else syntax
+    return Picture(within, content if within is frames else within.tobytes(), written)
+
+
+def _decoded(path: Path, form: "_Form") -> Picture:
+    headers = read_slices(path)
+    if isinstance(headers, NoSlices):
+        raise RefusedError.told(headers.notice)
+    if len(headers) != form.frames:
+        raise RefusedError("frames_undescribed", count=len(headers), of=form.frames)
+    dtype = np.dtype(f"<{'i' if form.is_signed else 'u'}{form.size}")
+    try:
+        stored = [stored_values(one).astype(dtype) for one in headers]
+    except PixelsError as error:
+        raise RefusedError.told(error.notice) from error
+    frames = form.within_bits(np.stack(stored))
+    return Picture(frames, frames.tobytes(), EXPLICIT_LITTLE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a header says that its pixels are written."""
+
+    rows: int
+    columns: int
+    frames: int
+    size: int
+    """Bytes of a value."""
+    low: int
+    """Bits below the value."""
+    stored: int
+    """Bits of the value."""
+    is_signed: bool
+
+    @classmethod
+    def of(cls, dataset: Any) -> "_Form":
+        """As a header says.
+
+        Raises:
+            RefusedError: if no CT slice is written so.
+        """
+        samples = whole_of(dataset, "SamplesPerPixel") or 1
+        if samples != 1:
+            raise RefusedError("pixels_coloured", samples=samples)
+        rows, columns, allocated, stored, high, sign = (
+            whole_of(dataset, name) or 0 for name in _FORM_WORDS.split()
+        )
+        frames = whole_of(dataset, "NumberOfFrames") or 1
+        is_sound = (
+            0 < rows <= LARGEST_SIDE
+            and 0 < columns <= LARGEST_SIDE
+            and 0 < frames <= MOST_FRAMES
+            and allocated in (8, 16)
+            and 0 < stored <= high + 1 <= allocated
+        )
+        if not is_sound:
+            raise RefusedError("pixels_unknown")
+        return cls(rows, columns, frames, allocated // 8, high + 1 - stored, stored, sign == 1)
+
+    def within_bits(self, frames: Pixels) -> Pixels:
+        """The same values with nothing in the bits beside them."""
+        above = 8 * self.size - self.low - self.stored
+        if above == self.low == 0:
+            return frames
+        least = -(1 << (self.stored - 1)) if self.is_signed else 0
+        if self.low == 0 and least <= frames.min() and frames.max() < least + (1 << self.stored):
+            return frames
+        # shifted to the top and back, the sign fills what lies above
+        return (frames << above >> (above + self.low) << self.low).astype(frames.dtype)

@@ -1,0 +1,234 @@
+"""Folder of CT slices -> a folder of the same slices without identities, and a sealed key table."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.executor import HERE, Engine, Lost, Terms, map_in_batches
+from nodulebench.core.notices import Notice
+from nodulebench.core.progress import Progress, untold
+from nodulebench.curation.deidentify.check import name_leftovers
+from nodulebench.curation.deidentify.files import FileOutcome, check_file, deidentify_file
+from nodulebench.curation.deidentify.key_table import open_key_table
+from nodulebench.curation.deidentify.memory import Memory
+from nodulebench.curation.deidentify.pseudonyms import Pseudonyms
+from nodulebench.curation.deidentify.quarantine import list_quarantine, quarantine_of
+from nodulebench.io.atomic import run_folder
+from nodulebench.io.folders import files_below
+from nodulebench.security.vault import Secret
+
+Result = TypeVar("Result")
+BATCH = 16
+"""Files that a process gets at once."""
+TERMS = Terms(preload=("nodulebench.curation.deidentify.files", "pydicom", "scipy.sparse.csgraph"))
+
+
+@dataclass(frozen=True, slots=True)
+class DeidentifyReport:
+    """What became of a folder."""
+
+    outcomes: tuple[FileOutcome, ...]
+    seconds: float
+    quarantine: Path
+    """The list of files that were left out."""
+
+    @property
+    def written(self) -> int:
+        """Files without identities."""
+        return sum(bool(one.written) for one in self.outcomes)
+
+    @property
+    def patients(self) -> int:
+        """Patients among them."""
+        return len({one.pseudonym for one in self.outcomes if one.written})
+
+    @property
+    def refused(self) -> list[FileOutcome]:
+        """Files that were left out."""
+        return [one for one in self.outcomes if not one.written]
+
+    @property
+    def bytes_read(self) -> int:
+        """How large the files were."""
+        return sum(one.bytes_read for one in self.outcomes)
+
+    @property
+    def repeated(self) -> int:
+        """Files that are copies of another instance, and were written once."""
+        counts = Counter(one.written for one in self.outcomes if one.written)
+        return sum(count - 1 for count in counts.values())
+
+
+def deidentify_folder(
+    folder: Path,
+    out: Path,
+    key_table: Path,
+    secret: Secret,
+    *,
+    files: Sequence[Path] | None = None,
+    prefix: str = "P",
+    has_pixel_check: bool = True,
+    engine: Engine = HERE,
+    progress: Progress = untold,
+) -> DeidentifyReport:
+    """De-identify every CT slice below a folder.
+
+    The key of the pseudonyms is the key table's own, which is written before the first slice: the
+    same table gives the same pseudonyms again, so an interrupted run is completed by the next.
+
+    Args:
+        folder: looked through with its subfolders; one bad file never stops the rest.
+        out: where the slices go, by patient and series; their names say nothing.
+        key_table: who is who, sealed; made if it is not there. Not below ``out``.
+        secret: opens the key table.
+        files: only these of the folder, such as those that a curation admitted; None: all.
+        prefix: begins every pseudonym, for instance the site's letters.
+        has_pixel_check: whether text is searched for in the pictures.
+        engine: what reads and writes.
+        progress: told how far it is.
+
+    Raises:
+        InputError: if the folders cannot be used or written to, or the secret is another.
+    """
+    _refuse_places(folder, out, key_table, prefix)
+    started = time.monotonic()
+    table = open_key_table(key_table, secret)
+    paths, closed = _files_below(folder) if files is None else ([*files], [])
+    pseudonyms = Pseudonyms(table.vault.key_for("pseudonyms"), prefix)
+    found: dict[int, FileOutcome] = {}
+    with run_folder(out) as unfinished:
+        clean = partial(
+            _deidentified,
+            out=out,
+            pseudonyms=pseudonyms,
+            has_pixel_check=has_pixel_check,
+            memory=Memory(),
+            within=unfinished,
+        )
+        try:
+            for number, outcome in _each(clean, paths, engine):
+                if isinstance(outcome, InputError):
+                    raise outcome
+                if isinstance(outcome, Lost):
+                    outcome = FileOutcome(str(paths[number]), refused=_unread(outcome))
+                found[number] = outcome
+                progress("files", len(found), len(paths))
+        finally:  # what was written is in the table, however the run ends
+            table.add(_rows_of(found.values()))
+    outcomes = [found[number] for number in range(len(paths))]
+    outcomes += [FileOutcome(one, refused=why) for one, why in closed]
+    left_out = [(one.source, one.refused) for one in outcomes if one.refused is not None]
+    quarantine = quarantine_of(key_table)
+    list_quarantine(quarantine, (one.source for one in outcomes), left_out)
+    return DeidentifyReport(tuple(outcomes), time.monotonic() - started, quarantine)
+
+
+def _deidentified(path: Path, **how: Any) -> FileOutcome | InputError:
+    """What became of a file; or why no slice can be written, which ends a run of any processes."""
+    try:
+        return deidentify_file(path, **how)
+    except InputError as error:
+        return error
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Something that could still identify somebody, and the file or folder it is in."""
+
+    where: str
+    why: Notice
+
+
+def check_folder(
+    folder: Path, *, has_pixel_check: bool = True, engine: Engine = HERE
+) -> list[Left]:
+    """What below a folder could still identify somebody; every file has to be a DICOM file.
+
+    Args:
+        folder: looked through with its subfolders.
+        has_pixel_check: whether text is searched for in the pictures.
+        engine: what reads and writes.
+
+    Raises:
+        InputError: if it is no folder.
+    """
+    if not folder.is_dir():
+        raise InputError.at(str(folder), "is no folder.")
+    paths, closed = _files_below(folder, has_unfinished=True)
+    check = partial(check_file, memory=Memory(), has_pixel_check=has_pixel_check)
+    found = {
+        number: [_unread(told)] if isinstance(told, Lost) else told
+        for number, told in _each(check, paths, engine)
+    }
+    left = [Left(one, why) for one, why in closed]
+    for number, path in enumerate(paths):
+        named = name_leftovers(path.relative_to(folder).parts)
+        left += [Left(str(path), why) for why in (*named, *found[number])]
+    return left
+
+
+def _unread(lost: Lost) -> Notice:
+    return Notice("reader_lost", {"why": lost.why})
+
+
+def _files_below(
+    folder: Path, *, has_unfinished: bool = False
+) -> tuple[list[Path], list[tuple[str, Notice]]]:
+    """All files, those behind links too, and the folders that cannot be looked into."""
+    closed: list[tuple[str, Notice]] = []
+
+    def tell(error: OSError) -> None:
+        why = Notice("folder_closed", {"error": error.strerror or str(error)})
+        closed.append((str(error.filename), why))
+
+    found = files_below(folder, tell, has_unfinished=has_unfinished)
+    return sorted(Path(one) for one in found), closed
+
+
+def _each(
+    function: Callable[[Path], Result], paths: Sequence[Path], engine: Engine
+) -> Iterator[tuple[int, Result | Lost]]:
+    """What a function says of every file, with the file's number, as the answers come."""
+    if len(paths) < 2 and engine.is_here:
+        engine = HERE
+    yield from map_in_batches(engine, function, paths, size=BATCH, terms=TERMS)
+
+
+def _refuse_places(folder: Path, out: Path, key_table: Path, prefix: str) -> None:
+    problems = []
+    if not folder.is_dir():
+        problems.append(Problem(str(folder), "is no folder."))
+    if out.resolve().is_relative_to(folder.resolve()):
+        problems.append(Problem(str(out), "lies in the folder of the originals."))
+    for place in (out, folder):
+        if key_table.resolve().is_relative_to(place.resolve()):
+            problems.append(
+                Problem(str(key_table), f"lies in {place}.", "Keep the key table apart.")
+            )
+    if not prefix.isalnum() or not prefix.isascii() or prefix != prefix.upper() or len(prefix) > 16:
+        problems.append(Problem(f"prefix '{prefix}'", "is not up to 16 capitals and digits."))
+    refuse_any(problems)
+
+
+def _rows_of(outcomes: Iterable[FileOutcome]) -> list[dict[str, Any]]:
+    """Who is who among the files that were written: one row per series."""
+    known = {}
+    for one in outcomes:
+        if one.written:
+            patient, _, issuer = one.patient.partition("\n")
+            known[one.series[0]] = {
+                "patient": patient,
+                "issuer": issuer,
+                "pseudonym": one.pseudonym,
+                "days": one.days,
+                "study": one.study[0],
+                "new_study": one.study[1],
+                "series": one.series[0],
+                "new_series": one.series[1],
+            }
+    return list(known.values())

@@ -1,0 +1,154 @@
+"""Curation -> files: CASES of the admitted, exclusions, fingerprints, flow and a page to browse."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePath
+from typing import Any
+
+import polars as pl
+
+from nodulebench import __version__
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import Engine
+from nodulebench.core.progress import Progress
+from nodulebench.core.text import shown
+from nodulebench.curation.case_files import (
+    CASE_FILES,
+    SUMMARY,
+    export_cases,
+    read_case_files,
+)
+from nodulebench.curation.cases import DERIVED_BY, cases_table
+from nodulebench.curation.composition.design import load_design
+from nodulebench.curation.curate import Curation, curate
+from nodulebench.curation.known_sets import read_known_set, write_known_set
+from nodulebench.curation.page import curation_page, flow_svg
+from nodulebench.i18n.translator import LanguageName, english
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.csv_files import write_csv
+from nodulebench.io.json_files import write_json
+from nodulebench.io.table_files import write_parquet
+
+SCHEMA = "nodulebench/curation@1"
+EXCLUSIONS = {
+    "series_uid": pl.String,
+    "code": pl.String,
+    "decides": pl.Boolean,
+    "reason": pl.String,
+    "slices": pl.Int64,
+    "files": pl.String,
+}
+
+
+def curate_files(
+    folder: Path,
+    out: Path,
+    design: str | None,
+    against: Iterable[Path],
+    *,
+    engine: Engine,
+    progress: Progress,
+    language: LanguageName = "en",
+    export: Path | None = None,
+) -> tuple[Curation, list[Path]]:
+    """Curate a folder under the limits of a design (published or TOML), and write what was found.
+
+    With ``export``, the files of the admitted series are laid out there too, a folder each.
+
+    Raises:
+        InputError: if the folder, the design or a list of another set cannot be read, or there is
+            something in ``export``.
+    """
+    if export is not None and export.resolve().is_relative_to(folder.resolve()):
+        raise InputError.at(export, "lies in the folder that is read.", "Export to another folder.")
+    limits = None if design is None else load_design(design).limits
+    known = [read_known_set(path) for path in against]
+    made = curate(folder, out, limits=limits, known=known, engine=engine, progress=progress)
+    written = write_curation(made, out, language)
+    if export is not None:
+        export_cases(read_case_files(out, folder), export, progress)
+        written.append(export)
+    return made, written
+
+
+def write_curation(curation: Curation, out: Path, language: LanguageName = "en") -> list[Path]:
+    """Write all files, the summary last, the page and its flow in a language; where they are."""
+    cases = cases_table(curation)
+    with staged_folder(out, last=SUMMARY) as stage:
+        write_parquet(cases, stage / "cases.parquet")
+        write_csv(exclusions_table(curation), stage / "exclusions.csv")
+        write_csv(_case_files(curation), stage / CASE_FILES)
+        write_known_set(
+            ((one.uid, one.pixel_sha256, one.perceptual_hash) for one in curation.admitted),
+            stage / "fingerprints.csv",
+        )
+        (stage / "flow.svg").write_text(flow_svg(curation, language), encoding="utf-8")
+        page = shown(curation_page(curation, language))
+        (stage / "curation.html").write_text(page, encoding="utf-8")
+        found = {**summary(curation), "folder": str(curation.folder.resolve())}
+        write_json(found, stage / SUMMARY)
+        names = sorted(path.name for path in stage.iterdir())
+    return [out / name for name in names]
+
+
+def summary(curation: Curation) -> dict[str, Any]:
+    """How many series fell out where."""
+    codes = Counter(one.reasons[0].code for one in curation.series if one.reasons)
+    damaged = sum(one.is_damaged for one in curation.other_files)
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "limits": curation.limits.model_dump(mode="json"),
+        "derived_by": DERIVED_BY,
+        "against": [{"name": name, "scans": scans} for name, scans in curation.against],
+        "series": len(curation.series),
+        "admitted": len(curation.admitted),
+        "excluded": dict(sorted(codes.items())),
+        "unreadable_files": damaged,
+        "other_files": len(curation.other_files) - damaged,
+    }
+
+
+def exclusions_table(curation: Curation) -> pl.DataFrame:
+    """One row per reason, the deciding one of a series first; then files that hold no slices."""
+    rows = [
+        (
+            one.uid,
+            reason.code,
+            number == 0,
+            shown(english(reason.notice)),
+            one.slices,
+            ";".join(_below(curation.folder, reason.files or one.files)),
+        )
+        for one in curation.series
+        for number, reason in enumerate(one.reasons)
+    ]
+    rows += [
+        (
+            "",
+            "unreadable" if one.is_damaged else "other_file",
+            True,
+            shown(english(one.notice)),
+            0,
+            next(_below(curation.folder, (one.path,))),
+        )
+        for one in curation.other_files
+    ]
+    return pl.DataFrame(rows, schema=EXCLUSIONS, orient="row")
+
+
+def _below(folder: Path, files: tuple[str, ...]) -> Iterator[str]:
+    root = folder.resolve()
+    for path in files:
+        yield shown(PurePath(path).relative_to(root).as_posix())
+
+
+def _case_files(curation: Curation) -> pl.DataFrame:
+    """For every slice of an admitted series its file, and its frame there."""
+    kinds = {"case_id": pl.String, "slice_index": pl.Int64, "file": pl.String, "frame": pl.Int64}
+    rows = []
+    for one in curation.admitted:
+        files = list(_below(curation.folder, one.files))
+        places = zip(one.frames[::2], one.frames[1::2], strict=True)
+        rows += [(one.uid, at, files[file], frame) for at, (file, frame) in enumerate(places)]
+    return pl.DataFrame(rows, schema=kinds, orient="row")

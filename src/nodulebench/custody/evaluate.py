@@ -1,0 +1,241 @@
+"""Submission + sealed test set -> the feedback that its policy allows.
+
+The reference is decrypted in memory only.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from polars.exceptions import PanicException
+
+from nodulebench.core.documents.evaluation import Document, evaluation_document
+from nodulebench.core.errors import InputError, NoduleBenchError, Problem
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.results import Evaluation
+from nodulebench.core.tables import Reference, Submission
+from nodulebench.custody.admission import (
+    Chosen,
+    alias_facts,
+    charge,
+    chosen_test,
+    look_facts,
+    open_for_looks,
+    ordered_look,
+    refuse_unknown_developer,
+    short,
+)
+from nodulebench.custody.admission import LookOrder as LookOrder
+from nodulebench.custody.feedback import Standing, corrected_figures, feedback
+from nodulebench.custody.permitted_tests import refuse_few
+from nodulebench.custody.policy import Reuse
+from nodulebench.custody.sealed_set import SealedSet, refuse_inside
+from nodulebench.custody.stored_results import kept_result
+from nodulebench.custody.submissions import (
+    held_copy,
+    read_alone,
+    read_with,
+    without_withdrawn,
+)
+from nodulebench.custody.withdrawal import withdrawn_since
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.result_folder import (
+    FEEDBACK,
+    refuse_other_result,
+    write_evaluation,
+)
+from nodulebench.i18n.translator import english
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.digest import bytes_digest
+from nodulebench.matching import targets
+from nodulebench.metrics import is_lower_better
+
+ANCHOR = "anchor.json"
+
+
+def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
+    """Score one submission; the developer's budget is charged before anything is decrypted.
+
+    Returns:
+        What the developer is told, and the files written.
+
+    Raises:
+        InputError: if the set was changed, the person may not, the budget is spent, or the
+            submission cannot be read.
+    """
+    if order.out is not None:
+        refuse_inside(order.out, order.sealed)
+        if not order.force:
+            refuse_other_result(order.out)
+    opened = open_for_looks(order)
+    return take_look(opened, order, chosen_test(opened, order))
+
+
+def take_look(
+    opened: SealedSet,
+    order: LookOrder,
+    chosen: Chosen,
+    reference: Callable[[], Reference] | None = None,
+) -> tuple[dict[str, Any], list[Path]]:
+    """Score one submission on an open set, as ``evaluate_sealed`` does.
+
+    Args:
+        opened: the set.
+        order: what is scored, for whom.
+        chosen: under which protocol and plan.
+        reference: what decrypts the reference standard, asked once the look is charged; None: the
+            set itself.
+    """
+    with held_copy(order.marks) as copy:
+        look = ordered_look(replace(order, marks=copy), chosen)
+        refuse_unknown_developer(opened, order, look)
+        number, standing = charge(opened, order, look)
+        try:
+            truth = (reference or opened.reference)()
+            wanted = read_alone(copy, order.marks)
+        except NoduleBenchError as error:
+            failed = {**look_facts(look), "look": number, "reason": short(error)}
+            opened.record("failed", failed, order.at)
+            raise
+        try:
+            gone = withdrawn_since(opened.events, 0)
+            submission = without_withdrawn(read_with(copy, truth.cases, wanted), gone)
+            name, evaluation = _scored(truth, submission, order, chosen)
+            document = evaluation_document(evaluation)
+            if opened.policy.reuse.feedback != "cases":
+                _refuse_few(document, evaluation, opened.policy.reuse)
+            told = _told(document, evaluation, opened, standing)
+        except (Exception, PanicException) as error:
+            counts, known = standing.answers.has_failed, _known(error, order.marks)
+            reason = known.__cause__ if isinstance(known, ScoringError) else error
+            failed = {**look_facts(look), "look": number, "reason": short(reason or known)}
+            opened.record("failed", {**failed, "counts": counts}, order.at)
+            raise (_with_cost(known) if counts else known) from error
+    alias = alias_facts(order)
+    if alias:
+        told |= {"algorithm": name, **alias}
+    about = {
+        "developer": look.developer,
+        **alias,
+        "name": name,
+        "told": told,
+        "corrected": corrected_figures(document, standing, is_lower_better),
+    }
+    content, reason = _json_bytes(told), told.get("verdict_reason")
+    with kept_result(opened, number, evaluation, about) as kept:
+        opened.record(
+            "evaluated",
+            {
+                **look_facts(look),
+                **alias,
+                "look": number,
+                "result": kept,
+                "feedback": bytes_digest(content),
+                "level": opened.policy.reuse.feedback,
+                "verdict": told.get("verdict"),
+                "verdict_reason": english(reason) if reason else None,
+            },
+            order.at,
+        )
+    return told, _write(order, opened, content, evaluation)
+
+
+def _scored(
+    reference: Reference, submission: Submission, order: LookOrder, chosen: Chosen
+) -> tuple[str, Evaluation]:
+    """The algorithm's own name, and its evaluation; where it has an alias, under that alone."""
+    protocol, plan = chosen
+    _refuse_other_cases(submission, reference, protocol)
+    name, entry = submission.name, order.entry
+    if entry is not None:
+        name = entry.name or name
+        facts = {**submission.facts, **entry.facts}
+        submission = replace(submission, name=entry.alias, facts=facts)
+    try:
+        evaluation = evaluate(reference, [submission], protocol)
+        if plan is not None:
+            from nodulebench.evaluation.plans.verdict import evaluated_under
+
+            evaluation = evaluated_under(plan, evaluation)
+    except NoduleBenchError as error:
+        raise ScoringError.at(
+            f"protocol '{protocol.name}'",
+            "cannot be applied to this test set and submission.",
+            "Why stands in the log of the set, for the laboratory: nodulebench audit.",
+        ) from error
+    return name, evaluation
+
+
+class ScoringError(InputError):
+    """Scoring failed over what is in the set, in words that say nothing of it."""
+
+
+def _refuse_few(document: Document, evaluation: Evaluation, reuse: Reuse) -> None:
+    reference, submission = evaluation.test_set, evaluation.algorithms[0].submission
+    if reference is None or submission is None:
+        return
+    nodules = int((~reference.nodules["is_ignored"]).sum())
+    undeclared = replace(submission, intended_types=None)
+    is_target = targets(reference, undeclared, evaluation.protocol)
+    refuse_few(document, nodules, int(is_target.sum()), reuse)
+
+
+def _known(error: BaseException, marks: Path) -> NoduleBenchError:
+    """An error as we tell it: whatever breaks down over a submission is told as its fault."""
+    if isinstance(error, NoduleBenchError):
+        return error
+    what = f"cannot be scored ({type(error).__name__})."
+    return InputError.at(marks, what, "Look at it with: nodulebench check.")
+
+
+def _with_cost(error: NoduleBenchError) -> InputError:
+    """A failure over what is in the set, with the word that it costs a look."""
+    problems = error.problems if isinstance(error, InputError) else [Problem("look", str(error))]
+    what = "counts: that a look fails over what is in the set is an answer, free only once."
+    return InputError([*problems, Problem("look", what)])
+
+
+def _refuse_other_cases(
+    submission: Submission, reference: Reference, protocol: TestProtocol
+) -> None:
+    """Refuse marks on another set's cases, without a word on which cases this one has."""
+    named, is_listed = submission.marks["case_id"], submission.rows_in(reference) >= 0
+    what = ""
+    if len(named) and not is_listed.any():
+        what = f"marks no case of this test set, but '{named[0]}' and others."
+    elif protocol.unlisted_cases == "error" and not is_listed.all():
+        what = "has marks on cases that are not in this test set."
+    if what:
+        raise InputError.at(submission.name, what, "Is it for another set?")
+
+
+def _told(
+    document: Document, evaluation: Evaluation, opened: SealedSet, standing: Standing
+) -> dict[str, Any]:
+    from nodulebench.custody.telling import told_evaluation
+
+    told = feedback(document, opened.policy.reuse, standing, is_lower_better)
+    whole = told_evaluation(document, evaluation, opened.policy.reuse)
+    return told if whole is None else {**told, "evaluation": whole}
+
+
+def _write(
+    order: LookOrder, opened: SealedSet, content: bytes, evaluation: Evaluation
+) -> list[Path]:
+    """Write the feedback with an anchor of the log; the whole evaluation only at level cases."""
+    if order.out is None:
+        return []
+    if opened.policy.reuse.feedback == "cases":
+        write_evaluation(evaluation, order.out / "evaluation")
+    events = opened.events
+    anchor = opened.log.anchor(events, events[-1].at)
+    with staged_folder(order.out) as stage:
+        (stage / FEEDBACK).write_bytes(content)
+        (stage / ANCHOR).write_bytes(anchor.to_bytes())
+    return [order.out / FEEDBACK, order.out / ANCHOR]
+
+
+def _json_bytes(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, allow_nan=False) + "\n").encode()

@@ -1,0 +1,122 @@
+"""Roster of submissions + sealed test set -> a look of its own for each, and its feedback.
+
+A submission that cannot be scored fails alone. What a run that was killed has finished is not done
+again: the log knows the feedback by its digest.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from nodulebench.core.errors import InputError, NoduleBenchError, refuse_any
+from nodulebench.core.progress import Progress, untold
+from nodulebench.custody.admission import (
+    Chosen,
+    LookOrder,
+    chosen_test,
+    look_facts,
+    open_for_looks,
+    ordered_look,
+)
+from nodulebench.custody.evaluate import ANCHOR, take_look
+from nodulebench.custody.roster import Entry, alias_problems, chosen_entries, read_roster
+from nodulebench.custody.sealed_set import SealedSet, refuse_inside
+from nodulebench.custody.withdrawal import withdrawn_since
+from nodulebench.evaluation.result_folder import FEEDBACK, refuse_other_result
+from nodulebench.io.digest import file_digest
+from nodulebench.io.json_files import read_json
+
+
+@dataclass(frozen=True, slots=True)
+class RosterLook:
+    """What came of one entry of a roster."""
+
+    entry: Entry
+    told: dict[str, Any] | None = None
+    """What its developer is told; None: there is nothing."""
+    written: tuple[Path, ...] = ()
+    problem: NoduleBenchError | None = None
+    """Why there is nothing."""
+    was_done: bool = False
+    """Whether an earlier run had done it."""
+
+
+def evaluate_roster(
+    roster: Path, order: LookOrder, files: Sequence[Path] = (), progress: Progress = untold
+) -> Iterator[RosterLook]:
+    """Score the submissions of a roster on a sealed set, each at its own developer's expense.
+
+    Args:
+        roster: CSV of file, developer and alias.
+        order: how; its ``marks`` and ``developer`` are those of the roster, and the feedback of
+            each goes into a folder of ``out`` that has its alias.
+        files: those of the roster that are scored; none: all.
+        progress: told which is worked on.
+
+    Raises:
+        InputError: before anything is charged: if the roster or the set cannot be used, or the
+            person may not.
+    """
+    entries = chosen_entries(read_roster(roster), files)
+    if order.out is not None:
+        refuse_inside(order.out, order.sealed)
+    opened = open_for_looks(order)
+    chosen = chosen_test(opened, order)
+    refuse_any(list(alias_problems(entries, opened.policy, opened.events)))
+    orders = [(one, _order_of(one, order)) for one in entries]
+    told = [_told_before(opened, one, chosen) for _, one in orders]
+    for (_, one), known in zip(orders, told, strict=True):
+        if one.out is not None and known is None and not one.force:
+            refuse_other_result(one.out)
+    return _looks(opened, orders, told, chosen, progress)
+
+
+def _looks(
+    opened: SealedSet,
+    orders: Sequence[tuple[Entry, LookOrder]],
+    told_before: Sequence[dict[str, Any] | None],
+    chosen: Chosen,
+    progress: Progress,
+) -> Iterator[RosterLook]:
+    reference = cache(opened.reference)
+    for number, ((entry, order), known) in enumerate(zip(orders, told_before, strict=True)):
+        if known is not None and order.out is not None and (order.out / ANCHOR).is_file():
+            yield RosterLook(entry, known, was_done=True)
+            continue
+        progress(entry.alias, number, len(orders))
+        try:
+            told, written = take_look(opened, order, chosen, reference)
+        except NoduleBenchError as error:
+            yield RosterLook(entry, problem=error)
+        except OSError as error:
+            what = InputError.at(entry.file, f"cannot be read: {error.strerror or error}.")
+            yield RosterLook(entry, problem=what)
+        else:
+            yield RosterLook(entry, told, tuple(written))
+
+
+def _order_of(entry: Entry, order: LookOrder) -> LookOrder:
+    out = None if order.out is None else order.out / entry.alias
+    return replace(order, marks=entry.file, developer=entry.developer, out=out, entry=entry)
+
+
+def _told_before(opened: SealedSet, order: LookOrder, chosen: Chosen) -> dict[str, Any] | None:
+    """The feedback that lies in its folder, if the log says that it is of this very look."""
+    entry, out = order.entry, order.out
+    if entry is None or out is None or not (out / FEEDBACK).is_file():
+        return None
+    try:
+        look = look_facts(ordered_look(order, chosen))
+    except (NoduleBenchError, OSError):
+        return None
+    wanted = {**look, "alias": entry.alias, "feedback": file_digest(out / FEEDBACK)}
+    events = opened.events
+    for event in events:
+        is_same = all(event.facts.get(name) == fact for name, fact in wanted.items())
+        is_current = not withdrawn_since(events, event.number)
+        if event.step == "evaluated" and is_same and is_current:
+            found: dict[str, Any] = read_json(out / FEEDBACK)
+            return found
+    return None

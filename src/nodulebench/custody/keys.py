@@ -1,0 +1,213 @@
+"""Sealed set + keys -> somebody admitted, a key replaced, a key revoked; each an event of the log.
+
+The data keys stay: they are wrapped for other keys. Only ``rekey`` seals everything again under new
+ones. What was signed before stays signed, since every event counts by the key that its person had
+at its number.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nodulebench.core.errors import InputError
+from nodulebench.core.progress import Progress, untold
+from nodulebench.custody import layout
+from nodulebench.custody.audit import Event, Fact, Step
+from nodulebench.custody.life_changes import commit, put, put_json, staged, staging
+from nodulebench.custody.people import policy_after, why_not
+from nodulebench.custody.policy import CustodyPolicy
+from nodulebench.custody.roles import ROOMS, rooms_of
+from nodulebench.custody.sealed_set import SealedSet, open_sealed
+from nodulebench.custody.state import examine
+from nodulebench.custody.stored_results import kept_files, refuse_looked, sealed_results
+from nodulebench.custody.vaults import holders
+from nodulebench.io.json_files import read_json
+from nodulebench.security.keys import parse_public_key, read_public_key
+from nodulebench.security.rooms import RoomVault, new_rooms, without_holder, wrapped_rooms
+from nodulebench.security.vault import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """Whose key is whose, and what it opens."""
+
+    person: str
+    roles: tuple[str, ...]
+    fingerprint: str
+    """As ``ssh-keygen -l`` shows it; empty: the person has no key, or it was revoked."""
+    line: str
+    rooms: tuple[str, ...]
+    since: int
+    """The event from which on the key counts."""
+
+
+def list_keys(sealed: Path) -> list[KeyRow]:
+    """Everybody of a sealed set with their keys as they are now; nothing is opened.
+
+    Raises:
+        InputError: if log or policy were changed, or the set has one secret for all.
+    """
+    found = examine(sealed)
+    if found.problems:
+        raise InputError(found.problems)
+    _refuse_shared(found.has_keys, sealed)
+    since: dict[str, int] = {}
+    for event in found.check.events:
+        if event.step == "sealed":
+            since = dict.fromkeys((one.name for one in found.policy.people), event.number)
+        elif event.step in ("admitted", "rotated", "revoked"):
+            since[str(event.facts.get("subject"))] = event.number
+    return [
+        KeyRow(
+            one.name,
+            one.roles,
+            parse_public_key(one.key).fingerprint if one.key else "",
+            one.key,
+            rooms_of(one.roles) if one.key else (),
+            since.get(one.name, 1),
+        )
+        for one in found.policy.people
+    ]
+
+
+def admit(
+    sealed: Path, secret: Secret, person: str, *, subject: str, roles: tuple[str, ...], key: Path
+) -> Event:
+    """Let one more person work with a set, or somebody with other roles or after a revocation.
+
+    Args:
+        sealed: the set.
+        secret: the keeper's key.
+        person: who acts; may be empty.
+        subject: who is admitted.
+        roles: theirs.
+        key: their public key, a ``.pub`` file.
+
+    Raises:
+        InputError: if who acts is no keeper, or the policy's rules do not allow it.
+    """
+    opened = open_sealed(sealed, secret, person, "manage")
+    facts: dict[str, Fact] = {
+        "subject": subject,
+        "roles": ", ".join(roles),
+        "key": read_public_key(key).line,
+    }
+    return _change(opened, "admitted", facts)
+
+
+def rotate(sealed: Path, secret: Secret, person: str, *, key: Path, subject: str = "") -> Event:
+    """Put a new key in the place of one's own; or, as the keeper, of one that somebody lost.
+
+    Raises:
+        InputError: if it is somebody else's key and who acts is no keeper.
+    """
+    line = read_public_key(key).line
+    opened = open_sealed(sealed, secret, person, None if not subject else "manage")
+    whose = subject or opened.person
+    known = {one.name: one.key for one in opened.policy.people}
+    if not known.get(whose):
+        raise InputError.at(
+            "policy", f"knows no key of '{whose}'.", "Admit them: nodulebench custody admit"
+        )
+    return _change(opened, "rotated", {"subject": whose, "key": line, "was": known[whose]})
+
+
+def revoke(sealed: Path, secret: Secret, person: str, *, subject: str, reason: str) -> Event:
+    """Let a key count no more, from this event on: nothing is wrapped for it, none may sign.
+
+    Raises:
+        InputError: if who acts is no keeper, no reason is given, or nobody would be left to act.
+    """
+    if not reason.strip():
+        raise InputError.at("revoke", "has no reason.", "Say why in --reason; it is logged.")
+    opened = open_sealed(sealed, secret, person, "manage")
+    known = {one.name: one.key for one in opened.policy.people}
+    facts: dict[str, Fact] = {"subject": subject, "reason": reason.strip()}
+    return _change(opened, "revoked", {**facts, "was": known.get(subject, "")})
+
+
+def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = untold) -> Event:
+    """Seal everything of a set again under new data keys, after a key was revoked or stolen.
+
+    Args:
+        sealed: a set whose people have keys.
+        secret: the keeper's key.
+        person: who acts; may be empty.
+        progress: told how many files were sealed again.
+
+    Raises:
+        InputError: if who acts is no keeper, or the set has one secret for all.
+    """
+    opened = open_sealed(sealed, secret, person, "manage")
+    _refuse_shared(isinstance(opened.vault, RoomVault), sealed)
+    vault, people = new_rooms(ROOMS, layout.room_of), holders(opened.policy)
+    with staging(opened.folder) as files:
+        again, unnamed = _seal_again(opened, vault, files, progress)
+        put_json(files, layout.VAULT, wrapped_rooms(vault, people))
+        change = staged(opened.folder, files, unnamed, opened.manifest.files)
+
+        def facts(events: list[Event]) -> dict[str, Fact]:
+            refuse_looked(opened, events, again)
+            return {"people": len(people)}
+
+        return commit(opened, "rekeyed", facts, change)
+
+
+def _change(opened: SealedSet, step: Step, facts: dict[str, Fact]) -> Event:
+    where = opened.folder / layout.VAULT
+    header: Any = read_json(where)
+    _refuse_shared(isinstance(opened.vault, RoomVault), opened.folder)
+    policy = _changed(opened.policy, step, facts)
+    if policy == opened.policy:  # as after a run that was killed when it had done all
+        what = f"says this of '{facts['subject']}' already."
+        raise InputError.at("policy", what, "Nothing is left to be done.")
+    subject = str(facts["subject"])
+    if step == "revoked":
+        header = without_holder(header, subject)
+    else:
+        new = [one for one in holders(policy) if one.person == subject]
+        header = wrapped_rooms(_rooms(opened), new, header)
+    with staging(opened.folder) as files:
+        put_json(files, layout.VAULT, header)
+        change = staged(opened.folder, files, (), opened.manifest.files)
+        return commit(opened, step, facts, change)
+
+
+def _changed(policy: CustodyPolicy, step: Step, facts: dict[str, Fact]) -> CustodyPolicy:
+    try:
+        return policy_after(policy, step, facts)
+    except ValueError as error:
+        raise InputError.at("policy", f"does not allow it: {why_not(error)}.") from error
+
+
+def _rooms(opened: SealedSet) -> RoomVault:
+    if not isinstance(opened.vault, RoomVault):
+        raise AssertionError("the vault has rooms")
+    return opened.vault
+
+
+def _refuse_shared(has_keys: bool, sealed: Path) -> None:
+    if not has_keys:
+        raise InputError.at(
+            str(sealed),
+            "has one secret for all, and no keys of people.",
+            "Seal the set again with a policy that names people's keys.",
+        )
+
+
+def _seal_again(
+    opened: SealedSet, vault: RoomVault, files: Path, progress: Progress
+) -> tuple[set[Path], list[str]]:
+    """Seal everything again: the kept results that were, and files that no look came to name."""
+    results = kept_files(opened.folder, opened.events)
+    places = [(opened.folder / layout.sealed_file(name), name) for name in opened.secret_names]
+    places += [
+        (path, f"{layout.RESULTS}/{path.name.removesuffix(layout.SUFFIX)}")
+        for path in sorted(results)
+    ]
+    for number, (path, name) in enumerate(places, start=1):
+        plain = opened.vault.open(path.read_bytes(), name, str(path))
+        put(files, path.relative_to(opened.folder).as_posix(), vault.seal(plain, name))
+        progress("sealing anew", number, len(places))
+    named = {f"{layout.RESULTS}/{path.name}" for path in results}
+    return results, [one for one in sealed_results(opened.folder) if one not in named]

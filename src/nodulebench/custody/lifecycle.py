@@ -1,0 +1,88 @@
+"""Sealed set -> retired; a copy of one -> whether it could take the place of the set."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodulebench.core.errors import InputError, Problem
+from nodulebench.custody.audit import Event, Fact
+from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.verify import verify_sealed
+from nodulebench.security.event_log.statements import Anchor, parsed
+from nodulebench.security.vault import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Drill:
+    """What a copy of a sealed set is worth."""
+
+    events: int
+    """In the copy's log."""
+    expected: int
+    """By the newest anchor; 0: there was none."""
+    looks: int
+    """In the copy's log; those that are lost could be had a second time."""
+    opens: bool
+    """Whether the secret opens it and everything that the secret opens was read."""
+    problems: tuple[Problem, ...]
+    """What is wrong with the copy besides what was lost."""
+
+    @property
+    def lost(self) -> int:
+        """Events that are not in the copy."""
+        return max(0, self.expected - self.events)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the copy could take the set's place, and nothing would be lost."""
+        return not self.problems and not self.lost
+
+
+def retire(sealed: Path, secret: Secret, person: str, reason: str) -> Event:
+    """End the use of a set: from now on no look is given, and everybody is told why.
+
+    Raises:
+        InputError: if the person may not, gives no reason, or the set is retired already.
+    """
+    if not reason.strip():
+        raise InputError.at("retire", "has no reason.", "Say why in --reason; it is logged.")
+    opened = open_sealed(sealed, secret, person, "retire")
+
+    def facts(events: list[Event]) -> dict[str, Fact]:
+        if any(event.step == "retired" for event in events):
+            raise InputError.at(str(sealed), "is retired already.")
+        return {"reason": reason.strip()}
+
+    return opened.record("retired", facts)
+
+
+def restore_check(copy: Path, anchors: Sequence[Path], secret: Secret | None = None) -> Drill:
+    """Try whether a copy would do, without touching it: all files, the log, what the secret opens.
+
+    Args:
+        copy: as it came out of the backup.
+        anchors: of the set's log, kept elsewhere; without one nobody can tell what was lost.
+        secret: what would open it.
+
+    Raises:
+        InputError: if an anchor cannot be read.
+    """
+    events_by_anchor = {path: _events_of(path) for path in anchors}
+    found = verify_sealed(copy, secret=secret)
+    events = len(found.events)
+    reached = [path for path, known in events_by_anchor.items() if known <= events]
+    compared = verify_sealed(copy, anchors=reached)
+    return Drill(
+        events,
+        max(events_by_anchor.values(), default=0),
+        sum(event.step == "look" for event in found.events),
+        found.was_opened,
+        tuple(dict.fromkeys([*found.problems, *compared.problems])),
+    )
+
+
+def _events_of(path: Path) -> int:
+    anchor = parsed(Anchor, path.read_bytes())
+    if anchor is None:
+        raise InputError.at(path, "is no anchor, or was changed.")
+    return anchor.events

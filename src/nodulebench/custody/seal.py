@@ -1,0 +1,264 @@
+"""Bundle + keys + policy -> a sealed test set: a signed BagIt bag whose reference is encrypted.
+
+The set is built in a folder beside its place and moved there when it is complete. A run that was
+killed leaves that folder; the next run with the same secret takes over what is whole in it.
+"""
+
+import json
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nodulebench import __version__
+from nodulebench.core.errors import InputError, Problem, UnknownNameError, refuse_any
+from nodulebench.core.progress import Progress, untold
+from nodulebench.core.tables import Reference
+from nodulebench.core.text import shown
+from nodulebench.custody import layout
+from nodulebench.custody.audit import log_of, next_event
+from nodulebench.custody.bundle import what_is_written
+from nodulebench.custody.datasheet import make_datasheet
+from nodulebench.custody.evidence import evidence_answers
+from nodulebench.custody.permitted_tests import differing_protocols
+from nodulebench.custody.policy import CustodyPolicy, parse_policy
+from nodulebench.custody.seal_files import Placed, place_files
+from nodulebench.custody.sealed_set import SCHEMA, read_note
+from nodulebench.custody.state import opened_vault
+from nodulebench.custody.vaults import log_seal, sealer, storage_words, vault_of
+from nodulebench.io import bundle as bundle_format
+from nodulebench.io.bag import PAYLOAD, is_bag, tag_files
+from nodulebench.io.bundle import SEALED_NOTE, is_sealed
+from nodulebench.io.csv_files import write_csv
+from nodulebench.io.digest import bytes_digest, file_digest
+from nodulebench.io.durable import replace_whole, settle, write_through
+from nodulebench.io.json_files import read_json
+from nodulebench.io.lock import locked
+from nodulebench.io.manifests import MANIFEST, SIGNATURE, Manifest, manifest_problems
+from nodulebench.matching.rules import RULES
+from nodulebench.metrics import FIGURES
+from nodulebench.security.event_log.signers import Seal
+from nodulebench.security.signatures import sign_manifest
+from nodulebench.security.vault import Secret, Vault
+
+
+@dataclass(frozen=True, slots=True)
+class SealOrder:
+    """What shall be sealed, by whom and how."""
+
+    bundle: Path
+    out: Path
+    key: Path
+    """Private Ed25519 key, PEM or OpenSSH."""
+    secret: Secret
+    """The person's own key where the policy knows keys; else what all will share."""
+    policy: Path
+    person: str
+    """Who seals; with a key of their own it may be empty."""
+    answers: Path | None = None
+    """What people say of the set, TOML."""
+    key_passphrase: str = field(default="", repr=False)
+    encrypts_images: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SealReport:
+    """What was sealed."""
+
+    name: str
+    files: int
+    secrets: int
+    taken_over: int
+    """Files that an interrupted run had already finished."""
+    gaps: tuple[str, ...]
+    """Questions of the datasheet without an answer."""
+    was_there: bool = False
+    """Whether the same set had been sealed there before, and nothing was done."""
+    is_open_question: bool = False
+    """Whether the policy names neither plans nor protocols, so that anybody's may be asked."""
+    differing: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    """Protocols of the policy that count or divide nodules differently, and in which fields."""
+
+
+def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
+    """Seal a test set. The bundle itself is not changed.
+
+    Raises:
+        InputError: if the bundle is damaged, the person may not seal, a key cannot be used, or
+            the place is taken.
+    """
+    policy = parse_policy(order.policy.read_text(encoding="utf-8"), str(order.policy))
+    _refuse_unknown_figures(policy, order.policy)
+    order = replace(order, person=sealer(policy, order.secret, order.person, str(order.policy)))
+    role = policy.role_of(order.person, "seal")
+    reference = bundle_format.read_reference(order.bundle)
+    source = order.bundle / PAYLOAD if is_bag(order.bundle) else order.bundle
+    refuse_any(manifest_problems(order.bundle) if is_bag(order.bundle) else ())
+    if order.out.resolve().is_relative_to(order.bundle.resolve()):
+        raise InputError.at(
+            str(order.out), "lies in the bundle, which stays as it is.", "Choose another."
+        )
+    names = _names_in(source)
+    place = order.out.resolve()
+    stage = place.with_name(f".{place.name}.sealing")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with locked(stage.with_suffix(".lock"), stage):
+        if is_sealed(order.out):
+            return _already(order, reference, source, names)
+        if order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
+            raise InputError.at(
+                str(order.out), "is already there.", "Choose a new place for the sealed set."
+            )
+        stage.mkdir(exist_ok=True)
+        vault = vault_of(stage, order.secret, policy)
+        places = [layout.place_of(one, encrypts_images=order.encrypts_images) for one in names]
+        placed = place_files(source, places, stage, vault, progress)
+        gaps = _write_descriptions(order, policy, reference, stage, vault, placed)
+        _finish(order, role, stage, log_seal(order.secret, policy, vault), placed)
+        stage.replace(place)
+        settle(place.parent)
+    return SealReport(
+        reference.name,
+        files=len(placed.digests),
+        secrets=sum(place.is_secret for place in places),
+        taken_over=placed.taken_over,
+        gaps=gaps,
+        is_open_question=not (policy.reuse.plans or policy.reuse.protocols),
+        differing=tuple(differing_protocols(policy.reuse)),
+    )
+
+
+def _refuse_unknown_figures(policy: CustodyPolicy, source: Path) -> None:
+    """A sealed policy cannot be mended, so that its figures have to exist when it is sealed."""
+    for named in policy.reuse.figures:
+        rule, _, figure = named.partition("@")[0].partition(".")
+        try:
+            RULES[rule], FIGURES[figure]
+        except UnknownNameError as error:
+            where = f"{source} field 'reuse.figures'"
+            raise InputError.at(where, f"'{named}': {error}", "Write rule.figure.") from error
+
+
+def _write_descriptions(
+    order: SealOrder,
+    policy: CustodyPolicy,
+    reference: Reference,
+    stage: Path,
+    vault: Vault,
+    placed: Placed,
+) -> tuple[str, ...]:
+    """Write what describes the set: cases for a run, policy, datasheet, bag; return the gaps."""
+    cases = stage / layout.RUN_CASES
+    cases.parent.mkdir(parents=True, exist_ok=True)
+    # by name: the order of a reference may tell where nodules are
+    write_csv(reference.cases.select(layout.RUN_COLUMNS).sort("case_id"), cases)
+    placed.add(stage, layout.RUN_CASES, file_digest(cases))
+    stated, documents = what_is_written(order.bundle, order.answers)
+    evidence = evidence_answers(documents)
+    start = f"{layout.IMAGES}/"
+    images = [name for name in placed.source_digests if name.startswith(start)]
+    where = "encrypted" if order.encrypts_images else f"in {layout.PAYLOAD}/{layout.IMAGES}/"
+    told = f"{len(images)} image files, {where}." if images else ""
+    storage = storage_words(policy, encrypts_images=order.encrypts_images)
+    sheet = make_datasheet(
+        reference, stated, policy, images=told, storage=storage, evidence=evidence
+    )
+    note = {
+        "schema": SCHEMA,
+        "name": reference.name,
+        "cases": reference.cases.height,
+        "source": _source_code(vault, placed.source_digests),
+    }
+    others = {
+        layout.POLICY: order.policy.read_bytes(),
+        layout.VAULT: (stage / layout.VAULT).read_bytes(),
+        SEALED_NOTE: _json_bytes(note),
+        "datasheet.json": _json_bytes(sheet.to_json()),
+        "datasheet.md": sheet.to_markdown().encode(),
+    }
+    payload = {name: one for name, one in placed.digests.items() if name.startswith(PAYLOAD)}
+    written = tag_files(
+        payload,
+        payload_bytes=placed.payload_bytes,
+        description=f"Sealed test set {reference.name}",
+        organization=policy.keeper,
+        day=datetime.now(UTC).date(),
+        agent=f"NoduleBench {__version__}",
+        others=others,
+    )
+    for name, content in written.items():
+        replace_whole(stage / name, content)
+        placed.add(stage, name, bytes_digest(content))
+    return tuple(sheet.gaps)
+
+
+def _finish(order: SealOrder, role: Any, stage: Path, seal: Seal, placed: Placed) -> None:
+    """Remove what does not belong, sign, and begin the log."""
+    for path in sorted(stage.rglob("*"), reverse=True):
+        name = path.relative_to(stage).as_posix()
+        if path.is_dir() and not path.is_symlink():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif name not in placed.digests:
+            path.unlink()
+    at = datetime.now(UTC)
+    sign_manifest(
+        stage,
+        Manifest(placed.digests),
+        order.key,
+        passphrase=order.key_passphrase,
+        by=order.person,
+        at=at,
+    )
+    for name in (MANIFEST, SIGNATURE):  # through to the disk, as all else
+        write_through(stage / name, (stage / name).read_bytes())
+    bundle = file_digest(stage / MANIFEST)
+    event = next_event(
+        [],
+        bundle=bundle,
+        at=at,
+        person=order.person,
+        role=role,
+        step="sealed",
+        facts={"files": len(placed.digests)},
+        seal=seal,
+    )
+    log = log_of(stage, bundle, seal)
+    log.append_event(event)
+    log.write_head([event], order.person)
+    for folder in (stage, *(path for path in stage.rglob("*") if path.is_dir())):
+        settle(folder)
+
+
+def _already(order: SealOrder, reference: Reference, source: Path, names: list[str]) -> SealReport:
+    """The report on a set that is already sealed there, if it is the same one."""
+    path = order.out / layout.VAULT
+    vault = opened_vault(read_json(path), order.secret, str(path))
+    found = _source_code(vault, {name: file_digest(source / name) for name in names})
+    if read_note(order.out)["source"] != found:
+        raise InputError.at(
+            str(order.out), "is another sealed set.", "Choose a new place for this one."
+        )
+    places = [layout.place_of(one, encrypts_images=order.encrypts_images) for one in names]
+    secrets = sum(place.is_secret for place in places)
+    return SealReport(reference.name, len(names), secrets, len(names), (), was_there=True)
+
+
+def _source_code(vault: Vault, digests: dict[str, str]) -> str:
+    """Tells whether two sealings are of the same files, to those who can open the vault."""
+    return vault.authenticator(_json_bytes(dict(sorted(digests.items()))), "source of a sealed set")
+
+
+def _names_in(folder: Path) -> list[str]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    names = sorted(path.relative_to(folder).as_posix() for path in files)
+    refuse_any(
+        Problem(str(folder / shown(name)), "has a name that is not UTF-8.", "Rename it.")
+        for name in names
+        if shown(name) != name
+    )
+    return names
+
+
+def _json_bytes(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()

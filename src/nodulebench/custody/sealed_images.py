@@ -1,0 +1,108 @@
+"""Encrypted images of a sealed set -> one case after another in a private place, and gone again."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+import polars as pl
+
+from nodulebench.core.errors import InputError
+from nodulebench.custody import layout
+from nodulebench.custody.bundle_images import named_owner
+from nodulebench.custody.sealed_set import SealedSet, open_sealed
+from nodulebench.io.bundle import is_sealed
+from nodulebench.io.case_names import IMAGE_SUFFIXES, case_of_image
+from nodulebench.io.manifests import read_manifest
+from nodulebench.io.process_folder import process_folder
+from nodulebench.security.vault import Secret
+
+_START = f"{layout.IMAGES}/"
+
+
+@dataclass(frozen=True)
+class SealedImages:
+    """The images of an open set; only what is asked for lies in plain form, and not for longer."""
+
+    opened: SealedSet
+    place: Path
+    files: dict[str, list[str]] = field(repr=False)
+    """Case -> its files, by their names in the plain set."""
+
+    @property
+    def case_ids(self) -> list[str]:
+        """The cases that have images."""
+        return list(self.files)
+
+    def take(self, case_id: str) -> Path:
+        """Decrypt the images of a case: their folder, or the file that is the image.
+
+        Raises:
+            InputError: if a file was changed, or none of them is an image.
+        """
+        top = self._folder(case_id)
+        for name in self.files[case_id]:
+            path = top / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(self.opened.plain(name))
+        found = [
+            path
+            for path in sorted((top / layout.IMAGES).iterdir())
+            if path.is_dir()
+            or (path.name.lower().endswith(IMAGE_SUFFIXES) and case_of_image(path.name) == case_id)
+        ]
+        if not found:
+            raise InputError.at(case_id, "has files, but none of them is an image.")
+        return found[0]
+
+    def give_back(self, case_id: str) -> None:
+        """Remove what was decrypted of a case."""
+        shutil.rmtree(self._folder(case_id), ignore_errors=True)
+
+    def _folder(self, case_id: str) -> Path:
+        return self.place / str(self.case_ids.index(case_id))
+
+
+def has_encrypted_images(folder: Path) -> bool:
+    """Whether a folder is a sealed set whose images are encrypted."""
+    if not is_sealed(folder):
+        return False
+    start = layout.sealed_file(_START).removesuffix(layout.SUFFIX)
+    return any(name.startswith(start) for name in read_manifest(folder).files)
+
+
+@contextmanager
+def sealed_images(folder: Path, secret: Secret, person: str) -> Iterator[SealedImages]:
+    """The encrypted images of a set, for those who score on it; it stands in the log.
+
+    What is decrypted lies in a folder that its owner alone can enter, below the system's temporary
+    folder (``TMPDIR``), and is removed in the end; of a killed process by the next.
+
+    Raises:
+        InputError: if the person may not, or anything was changed.
+    """
+    opened = open_sealed(folder, secret, person, "evaluate")
+    files = encrypted_images(opened)
+    opened.record("viewed", {"cases": len(files)})
+    with process_folder() as place:
+        yield SealedImages(opened, place, files)
+
+
+def encrypted_images(opened: SealedSet) -> dict[str, list[str]]:
+    """The cases of an open set that have encrypted images -> their files."""
+    known = set(run_case_ids(opened.folder))
+    files: dict[str, list[str]] = {}
+    for name in opened.secret_names:
+        if name.startswith(_START):
+            owner = named_owner(PurePosixPath(name.removeprefix(_START)), known)
+            if owner is not None:
+                files.setdefault(owner[0], []).append(name)
+    return files
+
+
+def run_case_ids(folder: Path) -> list[str]:
+    """The cases of a sealed set, as an algorithm may know them."""
+    table = folder / layout.RUN_CASES
+    cases = pl.read_csv(table, columns=["case_id"], infer_schema=False, glob=False)
+    return list(cases["case_id"])

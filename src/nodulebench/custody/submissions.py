@@ -1,0 +1,221 @@
+"""A submission as it was sent -> a copy that nobody else changes: digested, read, and read alone.
+
+What is digested is what is scored: a file that changes meanwhile, or lies beside the submission, is
+no part of it. What is told of a submission that cannot be read must not depend on the sealed set:
+it is first read without it, and only what passes that is read with the geometry of its cases.
+"""
+
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+from polars.exceptions import PanicException
+
+from nodulebench.core.errors import InputError, NoduleBenchError, Problem, refuse_any
+from nodulebench.core.tables import CASES, RUNS, Submission
+from nodulebench.core.text import in_a_line, shown
+from nodulebench.imaging.geometry import ORIGIN_MM, SIZE, SPACING_MM, GeometryProblem
+from nodulebench.io.csv_dialect import spelt
+from nodulebench.io.csv_files import read_header, read_strings
+from nodulebench.io.digest import bytes_digest, file_digest, table_digest
+from nodulebench.io.formats import read_submission
+from nodulebench.io.marks.submission_folder import RUN_RECORD as RECORD
+from nodulebench.io.process_folder import process_folder
+from nodulebench.io.table_files import read_table
+
+_NAME = "seriesuid"
+_CHECK = "Look at it with: nodulebench check. What can be read: nodulebench formats."
+_NOMINAL = {
+    **dict.fromkeys(SIZE, 1000),
+    **dict.fromkeys(SPACING_MM, 1.0),
+    **dict.fromkeys(ORIGIN_MM, 0.0),
+}
+"""A geometry for cases that a set does not have, so that reading goes on as for those it has."""
+
+
+@contextmanager
+def held_copy(marks: Path) -> Iterator[Path]:
+    """A private copy of a file or folder under its own name, for as long as it is needed.
+
+    Raises:
+        InputError: if it cannot be copied, or holds links or what is no file: those would bring in
+            what was not sent.
+    """
+    with process_folder() as place:
+        copy = place / (marks.name or marks.resolve().name)
+        try:
+            _copy(marks, copy)
+        except OSError as error:
+            what = f"cannot be read: {error.strerror or error}."
+            raise InputError.at(shown(str(marks)), what) from error
+        yield copy
+
+
+def _copy(marks: Path, copy: Path) -> None:
+    if marks.is_symlink():
+        _refuse_links([marks])
+    if not marks.is_dir():
+        if marks.exists() and not marks.is_file():  # a device never ends
+            raise InputError.at(shown(str(marks)), "is no file.", "Send files themselves.")
+        shutil.copyfile(marks, copy, follow_symlinks=False)
+        _refuse_links([copy])  # it may have become one meanwhile
+        return
+    parts = sorted(marks.rglob("*"))
+    _refuse_links(parts)
+    refuse_any(
+        Problem(in_a_line(str(part)), "has a line end in its name.", "Rename it.")
+        for part in parts
+        if "\n" in part.name  # a digest lists names and digests in lines
+    )
+    copy.mkdir()
+    for part in parts:
+        target = copy / part.relative_to(marks)
+        if part.is_dir():
+            target.mkdir()
+        else:
+            shutil.copyfile(part, target, follow_symlinks=False)
+    _refuse_links(sorted(copy.rglob("*")))  # what became one meanwhile was copied as one
+
+
+def _refuse_links(parts: list[Path]) -> None:
+    refuse_any(
+        Problem(shown(str(part)), "is a link, or no file.", "Send files themselves.")
+        for part in parts
+        if part.is_symlink() or not (part.is_file() or part.is_dir())
+    )
+
+
+def submission_digest(marks: Path) -> str:
+    """What identifies a submission: its bytes; of JSON its name too, which may be its case's.
+
+    Raises:
+        InputError: if it is of a run whose table of runs cannot be read.
+    """
+    if marks.is_dir() and (marks / RECORD).is_file():
+        return _digest_of_run(marks)
+    digest = file_digest(marks)
+    if marks.is_dir():
+        return digest
+    with marks.open("rb") as file:
+        start = file.read(1024).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start.startswith((b"{", b"[", b"\x1f\x8b")):
+        return digest
+    return bytes_digest(f"{marks.name} {digest}".encode("utf-8", "surrogatepass"))
+
+
+def _digest_of_run(folder: Path) -> str:
+    """What identifies a submission that ``run`` wrote: the same with other timings is the same."""
+    named = ("algorithm", "marks", "mark_slices")
+    files = [file for file in sorted(folder.iterdir()) if file.name.partition(".")[0] in named]
+    lines = [f"{file.name} {file_digest(file)}" for file in files]
+    states = [
+        table_digest(read_table(file, RUNS).select("case_id", "state"))
+        for file in sorted(folder.glob("runs.*"))
+    ]
+    return bytes_digest("\n".join(["run", *lines, *states]).encode("utf-8", "surrogatepass"))
+
+
+def read_alone(copy: Path, sent: Path) -> tuple[str, ...]:
+    """Read a submission without the test set, so that all who cannot read it are told the same.
+
+    Returns:
+        The cases whose geometry is needed to read the rest.
+
+    Raises:
+        InputError: if it cannot be read, whatever set it is for.
+    """
+    try:
+        read_submission(copy, None)
+    except InputError as error:
+        wanted = [one.cases for one in error.problems if isinstance(one, GeometryProblem)]
+        if len(wanted) == len(error.problems):
+            return tuple(dict.fromkeys(name for cases in wanted for name in cases))
+        named = _named_in_rows(copy)
+        if named is None:
+            raise _as_sent(error, copy, sent) from error
+        try:
+            read_submission(copy, named)
+        except InputError as still:
+            raise _as_sent(still, copy, sent) from error
+    except NoduleBenchError:
+        raise
+    except (Exception, PanicException) as error:
+        what = f"cannot be read ({type(error).__name__}), and cost no look."
+        raise InputError.at(sent, what, _CHECK) from error
+    return ()
+
+
+def read_with(copy: Path, cases: pl.DataFrame, wanted: tuple[str, ...]) -> Submission:
+    """Read a submission that can be read alone, with the geometry of a set's cases.
+
+    Args:
+        copy: the submission.
+        cases: CASES of the set.
+        wanted: cases whose geometry is needed; those that the set does not have get another one.
+
+    Raises:
+        InputError: if it does not fit the images of the set, without a word on what or where.
+    """
+    listed = {*cases["case_id"], *cases["case_id"].str.replace_all(".", "_", literal=True)}
+    others = [{"case_id": name, **_NOMINAL} for name in wanted if name not in listed]
+    known = cases
+    if others:
+        known = pl.concat([cases, pl.DataFrame(others)], how="diagonal_relaxed")
+    try:
+        return read_submission(copy, known)
+    except (Exception, PanicException) as error:
+        raise InputError.at(
+            copy.name,
+            "does not fit the images of this test set: where its marks lie and on which slices.",
+            "Is it for another set, or in other coordinates?",
+        ) from error
+
+
+def without_withdrawn(submission: Submission, cases: Collection[str]) -> Submission:
+    """A submission without what it says of cases that were withdrawn: the same file is scored."""
+
+    def kept(table: pl.DataFrame) -> pl.DataFrame:
+        return table.filter(~pl.col("case_id").is_in([*cases]))
+
+    if not cases:
+        return submission
+    slices, runs = submission.slices, submission.runs
+    return replace(
+        submission,
+        marks=kept(submission.marks),
+        slices=None if slices is None else kept(slices),
+        runs=None if runs is None else kept(runs),
+    )
+
+
+def _named_in_rows(copy: Path) -> pl.DataFrame | None:
+    """The cases that rows of a LUNA16 file name, but for a header that is repeated; None: no such.
+
+    Rows that repeat the header name no case, and are passed over in every set.
+    """
+    file = copy if copy.is_file() else next(iter(sorted(copy.glob("marks.csv*"))), None)
+    try:
+        header = [] if file is None else read_header(file)
+        if file is None or _NAME not in spelt(header, (_NAME,)):
+            return None
+        column = header[spelt(header, (_NAME,)).index(_NAME)]
+        names = read_strings(file, header, columns=[column], truncate_ragged_lines=True)[column]
+    except (Exception, PanicException):
+        return None
+    if column not in names:
+        return None
+    return CASES.arrange(names.filter(names != column).unique().rename("case_id").to_frame())
+
+
+def _as_sent(error: InputError, copy: Path, sent: Path) -> InputError:
+    """The same error about the submission where it lies."""
+
+    def told(text: str) -> str:
+        return text.replace(str(copy), str(sent)).replace(shown(str(copy)), shown(str(sent)))
+
+    return InputError(
+        Problem(told(one.where), told(one.what), told(one.remedy)) for one in error.problems
+    )

@@ -1,0 +1,200 @@
+"""Sealed test set -> everything in it that is not as it was: files, signature, log, results."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.notices import Notice
+from nodulebench.custody import layout
+from nodulebench.custody.audit import Event
+from nodulebench.custody.budget import look_of
+from nodulebench.custody.bundle import image_problems
+from nodulebench.custody.changes import change_named
+from nodulebench.custody.sealed_set import is_leftover
+from nodulebench.custody.state import Examined, examine, holder_problems
+from nodulebench.custody.stored_results import (
+    kept_file,
+    kept_files,
+    result_digest,
+    was_erased,
+)
+from nodulebench.io.digest import file_digest
+from nodulebench.io.manifests import MANIFEST, listed_files, manifest_problems
+from nodulebench.security.event_log.checkpoints import anchor_file_problems
+from nodulebench.security.keys import parse_public_key
+from nodulebench.security.rooms import RoomVault
+from nodulebench.security.signatures import Signature, check_signature
+from nodulebench.security.vault import Secret, Vault
+
+
+@dataclass(frozen=True, slots=True)
+class SealedCheck:
+    """What was checked in a sealed set, and everything that is not as it should be."""
+
+    files: int
+    signature: Signature | None
+    """The signature if it holds."""
+    events: tuple[Event, ...]
+    """The log, as far as it can be read."""
+    was_opened: bool
+    """Whether the vault was opened: codes of the log and sealed contents were checked too."""
+    has_keys: bool
+    """Whether each person has a key: signatures of events were checked without the vault."""
+    anchors: int
+    """Anchors that were compared."""
+    problems: tuple[Problem, ...]
+    notices: tuple[Notice, ...]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether everything is as it should be."""
+        return not self.problems
+
+
+def verify_sealed(
+    folder: Path,
+    *,
+    public_key: Path | None = None,
+    secret: Secret | None = None,
+    anchors: Sequence[Path] = (),
+    images: Path | None = None,
+) -> SealedCheck:
+    """Check a sealed set; nothing is written, and nobody's permission is needed.
+
+    Args:
+        folder: what ``seal`` wrote.
+        public_key: of whoever shall have sealed it, and signed the anchors.
+        secret: opens the vault; without it codes of the log are not checked.
+        anchors: statements on the log that were kept elsewhere.
+        images: where the images are that the set only lists.
+    """
+    problems, signature = _signature_problems(folder, public_key)
+    try:
+        found = examine(folder, secret)
+    except InputError as error:
+        problems += [*manifest_problems(folder, is_apart=layout.grows), *error.problems]
+        return SealedCheck(
+            len(listed_files(folder)), signature, (), False, False, 0, _once(problems), ()
+        )
+    problems += [
+        *manifest_problems(folder, layout.grows, found.changed),
+        *found.problems,
+        *found.check.dates,
+        *holder_problems(found),
+    ]
+    problems += _anchor_problems(found, anchors, public_key)
+    problems += _result_problems(found)
+    problems += _stray_problems(found)
+    problems += _pending_problems(found)
+    if images is not None:
+        problems += image_problems(folder, images)
+    if found.vault is not None:
+        problems += _content_problems(found, found.vault)
+    return SealedCheck(
+        files=len(found.listed),
+        signature=signature,
+        events=tuple(found.check.events),
+        was_opened=found.vault is not None,
+        has_keys=found.has_keys,
+        anchors=len(anchors),
+        problems=_once(problems),
+        notices=tuple(_notices(found)),
+    )
+
+
+def _once(problems: list[Problem]) -> tuple[Problem, ...]:
+    return tuple(dict.fromkeys(problems))
+
+
+def _signature_problems(
+    folder: Path, public_key: Path | None
+) -> tuple[list[Problem], Signature | None]:
+    try:
+        signature = check_signature(folder, public_key)
+    except InputError as error:
+        return list(error.problems), None
+    if signature is None:
+        return [Problem(str(folder / MANIFEST), "is not signed.")], None
+    return [], signature
+
+
+def _pending_problems(found: Examined) -> Iterator[Problem]:
+    for digest in found.pending:
+        yield Problem(
+            str(found.folder / layout.change_file(digest)),
+            "lists a change that was interrupted.",
+            "Whoever opens the set next completes it.",
+        )
+
+
+def _anchor_problems(
+    found: Examined, anchors: Sequence[Path], public_key: Path | None
+) -> Iterator[Problem]:
+    people = [parse_public_key(one.key) for one in found.policy.people if one.key]
+    for anchor in anchors:
+        yield from anchor_file_problems(found.log, found.check.links, anchor, public_key, people)
+
+
+def _result_problems(found: Examined) -> Iterator[Problem]:
+    """Kept results that are not those that the log names."""
+    folder = found.folder
+    for event in found.check.events:
+        if event.step != "evaluated":
+            continue
+        look = event.facts.get("look")
+        number = look if isinstance(look, int) else 0
+        path = kept_file(folder, number)
+        if path is None and was_erased(found.changed, number):
+            continue
+        if path is None:
+            where = str(folder / layout.result_file(number))
+            yield Problem(where, f"is named by event {event.number}, but is not there.")
+        elif file_digest(path) != result_digest(found.listed, event, path):
+            yield Problem(str(path), f"was changed: event {event.number} names another content.")
+
+
+def _stray_problems(found: Examined) -> Iterator[Problem]:
+    """Files beside the log and the results that nobody wrote."""
+    folder, checked = found.folder, found.check
+    looks = [event.number for event in checked.events if event.step == "look"]
+    kept = {layout.HEAD, *(layout.event_file(one.place) for one in checked.links)}
+    results = (kept_file(folder, one) for one in looks)
+    kept |= {path.relative_to(folder).as_posix() for path in results if path is not None}
+    named = (change_named(event) for event in checked.events)
+    kept |= {layout.change_file(digest) for digest in named if digest}
+    for part in (layout.AUDIT, layout.RESULTS, layout.CHANGES):
+        for path in sorted((folder / part).glob("*")):
+            if path.relative_to(folder).as_posix() not in kept and not is_leftover(path):
+                yield Problem(str(path), "does not belong there: it was added.")
+
+
+def _content_problems(found: Examined, vault: Vault) -> Iterator[Problem]:
+    """Sealed files that do not open."""
+    folder, secrets = found.folder, found.folder / layout.SECRETS
+    files = [(path, path.relative_to(secrets).as_posix()) for path in secrets.rglob("*")]
+    results = kept_files(folder, found.check.events)
+    files += [(path, f"{layout.RESULTS}/{path.name}") for path in results]
+    for path, sealed in sorted(files):
+        name = sealed.removesuffix(layout.SUFFIX)
+        is_closed = isinstance(vault, RoomVault) and layout.room_of(name) not in vault.keys
+        if path.is_file() and not is_closed:
+            try:
+                vault.open(path.read_bytes(), name, str(path))
+            except InputError as error:
+                yield from error.problems
+
+
+def _notices(found: Examined) -> Iterator[Notice]:
+    folder, events = found.folder, found.check.events
+    needed = {folder / layout.change_stage(digest) for digest in found.pending}
+    failed = {event.facts.get("look") for event in events if event.step == "failed"}
+    answered = {look_of(event.facts) for event in events if event.step == "evaluated"}
+    for event in events:
+        if event.step != "look" or event.number in failed:
+            continue
+        if look_of(event.facts) not in answered:
+            yield Notice("look_interrupted", {"event": event.number})
+    for path in sorted(folder.rglob("*.part")):
+        if is_leftover(path) and path not in needed:
+            yield Notice("leftover", {"file": str(path)})

@@ -1,1 +1,0 @@
-"""The picture of a slice: its pixels alone, and text that is burned into them."""

@@ -1,0 +1,165 @@
+"""Phantoms, three candidate detectors and their combination -> the whole journey in one command.
+
+What is judged is real work on images whose nodules are known; everything follows from a seed.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import HERE, Engine, Lost, Terms, in_order
+from nodulebench.core.executors.local import LocalEngine
+from nodulebench.core.progress import Progress, untold
+from nodulebench.core.protocol import RuleChoice, TestProtocol
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.results import Evaluation
+from nodulebench.core.tables import MARK_SLICES, NODULE_TYPES, Reference, Submission
+from nodulebench.detection.detectors import candidates_of, together
+from nodulebench.detection.marks import describe
+from nodulebench.detection.scan import see_chest
+from nodulebench.evaluation.comparison.combine import (
+    CombinationChoice,
+    combine_candidates,
+    write_rows,
+)
+from nodulebench.evaluation.comparison.compare import ComparisonChoice
+from nodulebench.evaluation.comparison.service import compare_folder
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.report import ReportChoice, write_report
+from nodulebench.evaluation.result_folder import write_evaluation
+from nodulebench.i18n.translator import english
+from nodulebench.io.images.case_images import image_reader
+from nodulebench.phantom.patient import NodulePlan
+from nodulebench.phantom.test_set import PhantomCase, ScanPlan, make_case, write_test_set
+
+DETECTORS = ("isicad", "subsolidcad", "largecad")
+COMBINATION = "combination"
+MOST_PER_SCAN = 40
+"""A detector's marks on a scan, the best ones; a candidate detector proposes hundreds."""
+TEST_SET, IMAGES, RESULT, TABLE = "test-set", "images", "result", "combinations.csv"
+"""Where things are; the result has a folder of its own, whose manifest lists all that is in it."""
+
+
+MERGING = CombinationChoice(linkage="nearest")
+
+
+@dataclass(frozen=True, slots=True)
+class DemoChoice:
+    """How large the demonstration is."""
+
+    phantoms: int = 6
+    matrix: int = 256
+    """Pixels along a side of a slice."""
+    slice_mm: float | None = None
+    """How thick slices are, and how far apart; None: that is left to chance."""
+    seed: int = 5
+    bootstraps: int = 1000
+    processes: int = 2
+    types: tuple[str, ...] = NODULE_TYPES
+    """Every phantom has a nodule of each."""
+
+
+DEFAULT_CHOICE = DemoChoice()
+
+
+def demo_protocol(bootstraps: int) -> TestProtocol:
+    """The NIFDC protocol under all rules, and a FROC beside because marks have scores."""
+    published = load_protocol("nifdc-2022")
+    rules = ("center_hit", "center_distance", "area_overlap", "luna16", "luna16_clean")
+    return published.model_copy(
+        update={
+            "name": "demo",
+            "title": "Three candidate detectors and their combination under five rules",
+            "rules": tuple(RuleChoice(name=name) for name in rules),
+            "figures": (*published.figures, "sensitivity_at_fp_rate", "cpm"),
+            "interval": published.interval.model_copy(update={"bootstraps": bootstraps}),
+            "strata": ("type", "size", "vendor"),
+        }
+    )
+
+
+def run_demo(
+    out: Path,
+    choice: DemoChoice = DEFAULT_CHOICE,
+    progress: Progress = untold,
+) -> Evaluation:
+    """Make the test set, let the detectors read it, judge them, and write the full report.
+
+    Returns:
+        The evaluation. The folder ``result`` has its tables, the comparison with the combination
+        and the report with pictures; ``test-set`` has the images and the truth.
+    """
+    reference, submissions = make_and_read(out / TEST_SET, choice, progress)
+    evaluation = evaluate(reference, submissions, demo_protocol(choice.bootstraps))
+    result, table = out / RESULT, out / TABLE
+    write_evaluation(evaluation, result)
+    write_rows(
+        combine_candidates(reference, submissions[:-1], MERGING, load_protocol("luna16")), table
+    )
+    compare_folder(result, ComparisonChoice(COMBINATION, bootstraps=choice.bootstraps))
+    images = out / TEST_SET / IMAGES
+    write_report(result, ReportChoice(images=images, combinations=(table,)))
+    return evaluation
+
+
+def make_and_read(
+    folder: Path, choice: DemoChoice, progress: Progress = untold
+) -> tuple[Reference, list[Submission]]:
+    """Make phantoms in a folder and let the detectors read them.
+
+    Returns:
+        What is known of the phantoms; what each detector, and last all of them together, said.
+    """
+    made = _each(partial(_make, choice), range(1, choice.phantoms + 1), choice.processes)
+    reference = write_test_set(folder, made, has_masks=False, progress=progress)
+    progress(f"{', '.join(DETECTORS)} read {reference.cases.height} scans", 0, 0)
+    cases = reference.cases["case_id"].to_list()
+    return reference, _joined(list(_each(partial(_read, folder / IMAGES), cases, choice.processes)))
+
+
+def _each(function: Callable[[Any], Any], tasks: Sequence[Any], processes: int) -> Iterator[Any]:
+    """What a function makes of tasks, in their order, by several processes.
+
+    Raises:
+        InputError: if a process died over a task.
+    """
+    engine: Engine = HERE if processes == 1 else LocalEngine(processes)
+    terms = Terms(preload=(__name__,))
+    for number, made in in_order(engine.map(function, tasks, terms)):
+        if isinstance(made, Lost):
+            why = english(made.why)
+            raise InputError.at(f"scan {number + 1}", f"was not made or read: {why}.")
+        yield made
+
+
+def _make(choice: DemoChoice, number: int) -> PhantomCase:
+    plans = tuple(NodulePlan(kind) for kind in choice.types)
+    scans = ScanPlan(choice.slice_mm)
+    return make_case(choice.seed, number, matrix=choice.matrix, plans=plans, scan_plan=scans)
+
+
+def _read(images: Path, case_id: str) -> dict[str, Submission]:
+    """What the detectors, and all of them together, say of one scan."""
+    chest = see_chest(image_reader(images)(case_id), case_id)
+    found = {name: candidates_of(name, chest).best(MOST_PER_SCAN) for name in DETECTORS}
+    return {
+        name: Submission(name, *describe(chest, candidates, case_id))
+        for name, candidates in {**found, COMBINATION: together(found)}.items()
+    }
+
+
+def _joined(found: Sequence[dict[str, Submission]]) -> list[Submission]:
+    """What was said of single scans, as one submission for each algorithm."""
+    joined = []
+    for name in (*DETECTORS, COMBINATION):
+        parts = [one[name] for one in found]
+        slices = [MARK_SLICES.empty(), *(part.slices for part in parts if part.slices is not None)]
+        joined.append(
+            Submission(name, pl.concat([part.marks for part in parts]), pl.concat(slices))
+        )
+    return joined

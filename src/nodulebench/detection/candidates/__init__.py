@@ -1,0 +1,18 @@
+"""Candidate detectors, one file each: a chest -> candidates. One line here adds a detector."""
+
+from typing import TYPE_CHECKING
+
+from nodulebench.core.registry import Registry
+
+if TYPE_CHECKING:
+    from nodulebench.detection.candidate import Detector
+
+NAMES = ("isicad", "subsolidcad", "largecad", "etrocad", "m5l", "mot_m5lv1")
+
+LONGEST_FIRST = ("m5l", "isicad", "etrocad", "mot_m5lv1", "subsolidcad", "largecad")
+"""Started in this order, two end soonest together: ISICAD's voxels are made beside those of M5L,
+and ETROCAD takes the dots for M5L while its ants walk."""
+
+DETECTORS: "Registry[Detector]" = Registry(
+    "candidate detector", "detectors", {name: f"{__name__}.{name}:detect" for name in NAMES}
+)

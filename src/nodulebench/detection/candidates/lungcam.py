@@ -1,0 +1,264 @@
+"""LungCAM: virtual ants explore what is dense in the lungs; their pheromone shows compact things.
+
+After Cerello et al., Pattern Recognition 43:1476-1490, 2010, and Torres et al., Medical Physics
+42:1477-1489, 2015. All ants of all colonies move at once, so that a scan takes seconds. An ant's
+lots follow from the place where its colony began, measured from the middle of the lungs, and every
+rule looks at neighbours only: what lies elsewhere in the image changes nothing.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.core.arrays import BoolArray, Float32Array, IntArray
+from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.filters.compactness import ball_diameter, compactness
+from nodulebench.detection.filters.regions import NEIGHBOURS, find_regions
+from nodulebench.detection.filters.scale_space import STEP_MM, smoothed
+from nodulebench.detection.scan import Chest
+
+SOFT_TISSUE_HU = 50.0
+
+Numbers: TypeAlias = npt.NDArray[np.int32]
+"""Voxels of a room, or ants, by their numbers."""
+Lots: TypeAlias = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of the colonies and of the reading of their map."""
+
+    threshold_hu: float = -700.0
+    """Open: ants live on lung voxels at least this dense; chosen to take in ground glass."""
+    sensitivity: float = 3.5
+    """beta of W = (1 + s / (1 + delta s)) ** beta (Chialvo and Millonas 1995)."""
+    saturation: float = 0.2
+    """delta of W (Chialvo and Millonas 1995)."""
+    trace: float = 0.01
+    """Open: pheromone left on any voxel; more is left in proportion to density."""
+    energy: float = 1.2
+    """Open: of a new ant."""
+    energy_of_birth: float = 1.3
+    """Open: an ant with more has a child."""
+    energy_of_death: float = 1.0
+    """Open: an ant with less dies."""
+    cost: float = 0.2
+    """Open: energy a step costs where the ground gives nothing."""
+    feeding: float = 0.25
+    """Open: ground (0 to 1) that gives the cost back, the mean of a few scans."""
+    visits: int = 4
+    """Open: a voxel visited this often is removed."""
+    colony_every: int = 3
+    """Open: distance in voxels between the places where colonies start."""
+    blur_mm: float = 1.0
+    """Open: smoothing of the map, so that it does not depend on single ants."""
+    levels: tuple[float, ...] = (0.2, 0.4, 0.7, 1.1, 1.6, 2.2, 2.9, 3.7)
+    """Open: rising thresholds of the map; a compact thing is cut off its vessel at one of them."""
+    diameters_mm: tuple[float, float] = (2.5, 35.0)
+    """Open: of the ball with the same volume."""
+    compactness: float = 0.2
+    """Open: least share of the ball around it that a thing fills."""
+    seed: int = 0
+    """Of the lots: the same scan and seed give the same map."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """What the ants left behind."""
+
+    pheromone: Float32Array
+    visits: npt.NDArray[np.int32]
+    steps: int
+    """Moves of the longest-lived colony."""
+    ants: int
+    """Ants that were born."""
+
+
+DEFAULT = Settings()
+
+
+def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
+    """Compact things on the ants' map, scored by compactness and mean pheromone."""
+    cubes = chest.resampled(STEP_MM)
+    hu = cubes.hu.astype(np.float32, copy=False)
+    span = np.float32(SOFT_TISSUE_HU - settings.threshold_hu)
+    image = np.clip((hu - np.float32(settings.threshold_hu)) / span, 0.0, 1.0)
+    middle = np.rint(cubes.to_index(chest.middle_mm[None])[0] + 0.5).astype(np.int64)
+    explored = explore(image, cubes.lungs.mask & (image > 0), settings, middle)
+    found = compact_things(smoothed(explored.pheromone, settings.blur_mm / STEP_MM), settings)
+    return Candidates(cubes.to_world(found.center_mm), found.score, found.diameter_mm * STEP_MM)
+
+
+def compact_things(pheromone: Float32Array, settings: Settings = DEFAULT) -> Candidates:
+    """Threshold the map again and again and take out what is compact; places are voxels."""
+    left = pheromone.copy()
+    found = []
+    voxels = np.pi / 6.0 * (np.asarray(settings.diameters_mm) / STEP_MM) ** 3
+    for level in settings.levels:
+        regions = find_regions(left >= level)
+        regions = regions.kept((regions.size >= voxels[0]) & (regions.size <= voxels[1]))
+        share = compactness(regions)
+        is_compact = share >= settings.compactness
+        things = regions.kept(is_compact)
+        score = share[is_compact] * things.mean(things.of(left))
+        found.append(Candidates(things.center, score, ball_diameter(things.size)))
+        left[tuple(things.place.T)] = 0.0
+    return Candidates.joined(*found)
+
+
+def attraction(pheromone: Float32Array, settings: Settings) -> Float32Array:
+    """W of Chialvo and Millonas: how strongly a voxel draws ants; 1 without pheromone."""
+    seen = 1.0 + pheromone / (1.0 + settings.saturation * pheromone)
+    return np.power(seen, settings.sensitivity).astype(np.float32)
+
+
+def chosen(drawing: Float32Array, draw: Float32Array) -> IntArray:
+    """Which neighbour each ant takes: the n-th with probability W_n / sum of W.
+
+    Args:
+        drawing: ants x neighbours: W of each.
+        draw: a random number from 0 to below 1 for each ant.
+    """
+    reached = np.cumsum(drawing, axis=1)
+    total = reached[:, -1]
+    # what rounding puts at the total would take the last neighbour, though it draws nobody
+    drawn = np.minimum(draw * total, np.nextafter(total, np.float32(0.0)))
+    taken = (reached <= drawn[:, None]).sum(axis=1)
+    last = drawing.shape[1] - 1
+    neighbour: IntArray = np.minimum(taken, last).astype(np.int64)
+    return neighbour
+
+
+def explore(
+    image: Float32Array,
+    room: BoolArray,
+    settings: Settings = DEFAULT,
+    middle: IntArray = np.zeros(3, np.int64),  # noqa: B008 - never written to
+) -> Explored:
+    """Let colonies explore a room until every ant is dead and no voxel is unvisited.
+
+    Args:
+        image: densities from 0 (the threshold) to 1 (soft tissue); what ants leave and live on.
+        room: voxels that ants may enter.
+        settings: of the colonies.
+        middle: the voxel from which places are counted.
+    """
+    colonies = _Colonies(image, room, settings, middle)
+    steps = 0
+    while colonies.settle():
+        while colonies.move():
+            steps += 1
+    pheromone, visits = np.zeros(image.shape, np.float32), np.zeros(image.shape, np.int32)
+    pheromone[room], visits[room] = colonies.pheromone, colonies.visits
+    return Explored(pheromone, visits, steps, colonies.born)
+
+
+def mixed(number: Lots) -> Lots:
+    """Whole numbers shuffled over 32 bits (the finaliser of MurmurHash3)."""
+    number = (number ^ (number >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    number = (number ^ (number >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return number ^ (number >> np.uint32(16))
+
+
+class _Colonies:
+    """The voxels of a room in the order of the image, their pheromone, and the ants on them.
+
+    Lists per voxel have one entry more where neighbours are looked up: the wall.
+    """
+
+    def __init__(
+        self, image: Float32Array, room: BoolArray, settings: Settings, middle: IntArray
+    ) -> None:
+        self.settings = settings
+        self.ground = image[room]
+        count = len(self.ground)
+        self.around = _neighbours(room)
+        self.pheromone = np.zeros(count, np.float32)
+        self.visits = np.zeros(count, np.int32)
+        self.drawing = np.ones(count + 1, np.float32)
+        self.drawing[count] = 0.0
+        place = np.argwhere(room) - middle
+        cells = place // settings.colony_every
+        cells -= cells.min(axis=0, initial=0)
+        _, self.cell = np.unique(
+            np.ravel_multi_index(tuple(cells.T), tuple(cells.max(axis=0, initial=0) + 1)),
+            return_inverse=True,
+        )
+        self.first_lot = np.full(count, settings.seed, np.uint32)
+        for axis in range(3):
+            self.first_lot = mixed(self.first_lot + place[:, axis].astype(np.uint32))
+        self.at = np.empty(0, np.int32)
+        self.lot = np.empty(0, np.uint32)
+        self.energy = np.empty(0, np.float32)
+        self.born = 0
+        self._first = np.empty(count, np.int32)
+
+    def settle(self) -> bool:
+        """Start colonies on voxels nobody has visited, spread over the room; whether there are."""
+        free = np.flatnonzero(self.visits == 0).astype(np.int32)
+        start = free[self._comes_first(self.cell[free])]
+        self._add(start, self.first_lot[start])
+        self._leave_pheromone(start)
+        return len(start) > 0
+
+    def move(self) -> bool:
+        """One step of every ant; whether any is left alive."""
+        around = self.around[self.at]
+        drawing = self.drawing[around]
+        self.lot = mixed(self.lot + np.uint32(1))
+        choice = chosen(drawing, self.lot.astype(np.float32) * np.float32(2.0**-32))
+        can_move = drawing.any(axis=1)
+        target = around[np.arange(len(self.at)), choice][can_move]
+        # one ant enters a voxel at a time; the others wait, which costs them
+        moves = self._comes_first(target)
+        self.at = np.where(moves, target, self.at[can_move])
+        self.energy, self.lot = self.energy[can_move], self.lot[can_move]
+        self._leave_pheromone(self.at[moves])
+        self._live(moves)
+        return len(self.at) > 0
+
+    def _comes_first(self, number: Numbers | IntArray) -> BoolArray:
+        """Which entries have a number that none before them has."""
+        order = np.arange(len(number), dtype=np.int32)
+        self._first[number[::-1]] = order[::-1]  # of several the last written stays
+        is_first: BoolArray = self._first[number] == order
+        return is_first
+
+    def _leave_pheromone(self, at: Numbers) -> None:
+        """Every ant that came to a voxel leaves a trace; voxels visited too often are closed."""
+        self.pheromone[at] += np.float32(self.settings.trace) + self.ground[at]
+        self.visits[at] += 1
+        drawn = attraction(self.pheromone[at], self.settings)
+        self.drawing[at] = np.where(self.visits[at] < self.settings.visits, drawn, 0.0)
+
+    def _live(self, moved: BoolArray) -> None:
+        """Dense ground feeds, poor ground and waiting starve; the well fed have a child."""
+        gain = np.where(moved, self.ground[self.at] / np.float32(self.settings.feeding), 0.0)
+        self.energy -= np.float32(self.settings.cost) * (1.0 - gain).astype(np.float32)
+        alive = self.energy >= self.settings.energy_of_death
+        self.at, self.energy, self.lot = self.at[alive], self.energy[alive], self.lot[alive]
+        bears = self.energy > self.settings.energy_of_birth
+        self.energy[bears] = self.settings.energy
+        self._add(self.at[bears], mixed(~self.lot[bears]))
+
+    def _add(self, places: Numbers, lots: Lots) -> None:
+        self.at = np.concatenate([self.at, places])
+        self.lot = np.concatenate([self.lot, lots])
+        fresh = np.full(len(places), self.settings.energy, np.float32)
+        self.energy = np.concatenate([self.energy, fresh])
+        self.born += len(places)
+
+
+def _neighbours(room: BoolArray) -> Numbers:
+    """For each voxel of a room the numbers of its 26 neighbours; that of the wall where it ends."""
+    wide = np.pad(room, 1)
+    place = np.flatnonzero(wide)
+    number = np.full(wide.size, len(place), np.int32)
+    number[place] = np.arange(len(place), dtype=np.int32)
+    strides = np.array([wide.shape[1] * wide.shape[2], wide.shape[2], 1])
+    around = np.empty((len(place), len(NEIGHBOURS)), np.int32)
+    for one, offset in enumerate(NEIGHBOURS @ strides):
+        around[:, one] = number[place + offset]
+    return around

@@ -1,0 +1,68 @@
+"""M5L: what LungCAM's ants and VBNA's filters find, merged and judged by a 13-25-1 network.
+
+Torres et al., Medical Physics 42:1477-1489, 2015. The paper gives VBNA's candidates a network of
+their own, on raw voxels; here one network with LungCAM's shape judges both, so that their scores
+compare.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.candidates import lungcam, vbna
+from nodulebench.detection.classifiers.features import FEATURES, measure
+from nodulebench.detection.classifiers.models import train_network
+from nodulebench.detection.classifiers.scoring import Measured, scored
+from nodulebench.detection.classifiers.trained import Trained
+from nodulebench.detection.filters.clusters import strongest_of_clusters
+from nodulebench.detection.scan import Chest
+
+HIDDEN_UNITS = 25
+"""Paper: 13-25-1, 376 weights and biases."""
+NAMES = tuple(name for name in FEATURES if name not in ("flatness", "box_filling"))
+"""Thirteen features: spatial, of intensity and of shape, as the paper says; which is open."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of the merging and of what is reported."""
+
+    ants: lungcam.Settings = lungcam.DEFAULT
+    """Of LungCAM."""
+    filters: vbna.Settings = vbna.DEFAULT
+    """Of VBNA."""
+    merge_mm: float = 5.0
+    """Open: candidates of the parts this close are one; LUNA16's own distance for combinations."""
+    least_score: float = 0.3
+    """Open: candidates below are not reported; chosen so that few are (M5L: 22 a scan)."""
+    weights: Path | None = None
+    """File of weights; none: those of the package, trained on all ten folds of the blocks."""
+
+
+DEFAULT = Settings()
+
+
+def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
+    """Candidates with the network's probability as score."""
+    return scored("m5l", find(chest, settings), settings.weights, settings.least_score)
+
+
+def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
+    """The candidates of all parts, each place once, with their features."""
+    ants = lungcam.detect(chest, settings.ants)  # first: another may be taking the dots by then
+    parts = [*vbna.detect(chest, settings.filters), ants]
+    together = Candidates.joined(*parts)
+    # dots lie best in the middle of a nodule, then the pleura's, then the ants'
+    rank = np.concatenate([np.full(len(part), -place) for place, part in enumerate(parts)])
+    reach = np.full(len(together), settings.merge_mm)
+    kept = strongest_of_clusters(together.center_mm, rank.astype(np.float64), reach)
+    found = together.chosen(kept)
+    columns = [FEATURES.index(name) for name in NAMES]
+    features = measure(chest, found.center_mm, found.diameter_mm)[:, columns]
+    return Measured(found, features, NAMES)
+
+
+TRAINED = Trained(NAMES, find, partial(train_network, hidden=HIDDEN_UNITS), DEFAULT.least_score)

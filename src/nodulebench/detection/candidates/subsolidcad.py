@@ -1,0 +1,109 @@
+"""SubsolidCAD: regions of a density between lung and soft tissue (Jacobs et al. 2014).
+
+Ground-glass and part-solid nodules are such regions; so are the rims of vessels and of the pleura,
+whose voxels are half vessel, half lung. An opening takes thin rims away. A candidate moves to the
+middle of what is dense around it: a rim to the middle of its nodule or vessel; what is long there
+is a vessel and is dropped. The score ranks what is left by size and compactness.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nodulebench.core.arrays import BoolArray
+from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.filters.clusters import strongest_of_clusters
+from nodulebench.detection.filters.cores import all_parts, parts_of
+from nodulebench.detection.filters.recentre import recentred, roundness
+from nodulebench.detection.filters.regions import find_regions
+from nodulebench.detection.scan import Chest
+from nodulebench.imaging.morphology import opening
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every parameter, from the paper or chosen."""
+
+    lowest_hu: float = -750.0
+    """Paper: below it is lung."""
+    highest_hu: float = -300.0
+    """Paper: above it is solid."""
+    opening_voxels: float = 3.0
+    """Paper: diameter of the ball of the opening."""
+    smallest_mm3: float = 34.0
+    """Paper: smaller regions are dropped (a ball of 4 mm; the paper's reason speaks of 5 mm)."""
+    voxel_mm: float = 1.0
+    """Open: cubes, so that the ball of the opening is one in thick slices too."""
+    sigma_voxels: float = 1.25
+    """Open: smoothing against noise, which frays the mask: a core may hang on a single voxel."""
+    thinning_mm: tuple[float, ...] = (2.0, 3.0, 4.0, 5.0)
+    """Open: depths at which parts of a region joined by rims of vessels are looked for."""
+    apart_mm: float = 3.0
+    """Open: a part nearer than this to the centre of its region is no candidate of its own."""
+    least_compactness: float = 0.5
+    """Open: longer or more ragged regions are rims of vessels and of the pleura (a ball has 1)."""
+    centering_mm: tuple[float, float] = (3.0, 8.0)
+    """Open: a centre moves to the centre of mass within a ball of its radius, within these."""
+    centering_steps: int = 4
+    """Open: how often it moves; more would let it run along vessels."""
+    least_roundness: float = 0.35
+    """Open: shortest by longest axis of what is dense around the centre; vessels have less."""
+    roundness_mm: tuple[float, float] = (5.0, 15.0)
+    """Open: looked at within a ball of the region's radius, within these."""
+    least_score: float = 1.25
+    """Open: of compactness squared times radius (mm); a ball of 2.5 mm has it."""
+
+
+DEFAULT = Settings()
+
+
+def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
+    """Candidates with compactness squared times radius (mm) as score; near ones are one."""
+    cubes = chest.resampled(settings.voxel_mm)
+    step = settings.voxel_mm
+    regions = _large_regions(_opened(cubes, settings), settings)
+    levels = [parts_of(regions, thinning_mm / step) for thinning_mm in (0.0, *settings.thinning_mm)]
+    compact = [one.chosen(one.compactness >= settings.least_compactness) for one in levels]
+    parts = all_parts(compact, settings.apart_mm / step)
+    hu, lungs = cubes.hu.astype(np.float32, copy=False), cubes.lungs.mask
+    score = parts.compactness**2 * parts.radius * step
+    center = recentred(
+        hu,
+        lungs,
+        parts.center,
+        np.clip(parts.radius, *np.array(settings.centering_mm) / step),
+        densest_hu=settings.highest_hu,
+        steps=settings.centering_steps,
+    )
+    kept = strongest_of_clusters(center, score, np.full(len(parts), settings.apart_mm / step))
+    kept &= score >= settings.least_score
+    round_there = roundness(
+        hu,
+        lungs,
+        center[kept],
+        np.clip(parts.radius[kept], *np.array(settings.roundness_mm) / step),
+        densities_hu=(settings.lowest_hu, settings.highest_hu),
+    )
+    kept[kept] = round_there >= settings.least_roundness
+    diameter_mm = 2.0 * parts.radius * step
+    return Candidates(cubes.to_world(center[kept]), score[kept], diameter_mm[kept])
+
+
+def _opened(cubes: Chest, settings: Settings) -> BoolArray:
+    """The density mask within the lungs, opened."""
+    from scipy import ndimage
+
+    hu = cubes.hu.astype(np.float32, copy=False)
+    if settings.sigma_voxels > 0:
+        hu = ndimage.gaussian_filter(hu, settings.sigma_voxels)
+    mask: BoolArray = (hu >= settings.lowest_hu) & (hu <= settings.highest_hu) & cubes.lungs.mask
+    return opening(mask, (settings.opening_voxels - 1.0) / 2.0)
+
+
+def _large_regions(mask: BoolArray, settings: Settings) -> BoolArray:
+    """The regions of a mask that are large enough."""
+    regions = find_regions(mask)
+    large = regions.kept(regions.size * settings.voxel_mm**3 >= settings.smallest_mm3)
+    result = np.zeros_like(mask)
+    result[tuple(large.place.T)] = True
+    return result

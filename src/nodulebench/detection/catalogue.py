@@ -1,0 +1,33 @@
+"""The detectors and networks there are, without loading any."""
+
+from nodulebench.detection.candidates import DETECTORS
+from nodulebench.detection.networks import FINDERS, NETWORKS
+
+SYSTEMS = {
+    "nodulebench": "isicad+subsolidcad+largecad+etrocad+m5l+heatmap+twoscale",
+    "znet": "znet_unet+znet",
+}
+"""Complete systems that have a name of their own."""
+FUSIONS = {"cumedvis": "cumedvis_a+cumedvis_b+cumedvis_c"}
+"""Judges that are several networks."""
+
+
+def parts_of(text: str) -> tuple[str, ...]:
+    """What ``a+b+c`` names; judges that are several networks as these."""
+    names = (name.strip() for name in text.split("+"))
+    return tuple(part for name in names for part in FUSIONS.get(name, name).split("+"))
+
+
+def known_detectors() -> list[str]:
+    """The names of all that finds nodules: systems, detectors, networks."""
+    return [*SYSTEMS, *DETECTORS, *FINDERS]
+
+
+def judging_networks() -> list[str]:
+    """The names of all that judges what others find: networks, and several of them as one."""
+    return [*NETWORKS, *FUSIONS]
+
+
+def known_networks() -> list[str]:
+    """The names of all networks, those that find nodules last."""
+    return [*NETWORKS, *FINDERS]

@@ -1,0 +1,105 @@
+"""Candidates of any detector -> how likely each is a nodule, by one classifier for all of them.
+
+The detectors of LUNA16 propose; each has a score of its own, and those do not compare. This second
+look is ours: it describes what lies at a place, whoever proposed it, and says how likely it is that
+it is a nodule, so that the candidates of several detectors can be ranked together.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from nodulebench.core.arrays import FloatArray
+from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.candidates import DETECTORS
+from nodulebench.detection.candidates import NAMES as OURS
+from nodulebench.detection.classifiers.description import NAMES, describe_places
+from nodulebench.detection.classifiers.ensemble import train_ensemble
+from nodulebench.detection.classifiers.scoring import Measured, scored
+from nodulebench.detection.classifiers.trained import TRAINED as WITH_CLASSIFIER
+from nodulebench.detection.classifiers.trained import Trained
+from nodulebench.detection.classifiers.weights import classifier_of
+from nodulebench.detection.scan import Chest
+
+NAME = "second_look"
+LEAST_PROBABILITY = 0.00001
+"""Open: candidates that are less likely are dropped; no nodule of the blocks is."""
+
+
+def is_asked(name: str) -> bool:
+    """Whether the classifier of a detector decides what it proposes; the second look always is."""
+    return name == NAME or WITH_CLASSIFIER[name].least_score > 0
+
+
+def proposals(
+    name: str, chest: Chest, fold: int | None = None, weights: Path | None = None
+) -> Candidates:
+    """What a detector proposes; where its own classifier drops some, it never saw the fold.
+
+    Args:
+        name: of the detector.
+        chest: the scan.
+        fold: that a packaged classifier never saw; None: those of all folds.
+        weights: a file of its own classifier, in place of the packaged ones.
+    """
+    if name not in WITH_CLASSIFIER:
+        return DETECTORS[name](chest)
+    own = WITH_CLASSIFIER[name]
+    if own.propose is not None:
+        return own.propose(chest)
+    measured = own.find(chest)
+    if not is_asked(name):
+        return measured.candidates
+    return scored(name, measured, weights, own.least_score, fold)
+
+
+def looked_at(
+    found: Mapping[str, Candidates],
+    chest: Chest,
+    fold: int | None = None,
+    weights: Path | None = None,
+) -> dict[str, Candidates]:
+    """The candidates of each detector with their probability as score, the most likely first.
+
+    Args:
+        found: by detector.
+        chest: where they were found.
+        fold: the weights are those that never saw it; None: those of all folds.
+        weights: a file of the second look, in place of the packaged ones.
+    """
+    look = described(Candidates.joined(*found.values()), chest)
+    ends = np.cumsum([len(one) for one in found.values()])
+    parts = np.split(look.features, ends[:-1])
+    return {
+        name: judged(one, features, fold, weights)
+        for (name, one), features in zip(found.items(), parts, strict=True)
+    }
+
+
+def described(found: Candidates, chest: Chest) -> Measured:
+    """Candidates with the features of the second look."""
+    return Measured(found, describe_places(chest, found.center_mm).astype(np.float64), NAMES)
+
+
+def judged(
+    found: Candidates, features: FloatArray, fold: int | None = None, weights: Path | None = None
+) -> Candidates:
+    """Candidates with their probability as score, the most likely first, the unlikely left out."""
+    probability = classifier_of(NAME, weights, NAMES, fold).score(features)
+    likely = Candidates(found.center_mm, probability, found.diameter_mm)
+    return likely.chosen(probability >= LEAST_PROBABILITY).best(len(found))
+
+
+def find(chest: Chest) -> Measured:
+    """The candidates of all our detectors, those that their own classifiers would drop too."""
+    parts = [
+        WITH_CLASSIFIER[name].find(chest).candidates
+        if name in WITH_CLASSIFIER
+        else DETECTORS[name](chest)
+        for name in OURS
+    ]
+    return described(Candidates.joined(*parts), chest)
+
+
+TRAINED = Trained(NAMES, find, train_ensemble)

@@ -1,0 +1,101 @@
+"""An outlined thing -> its measures: form, density and surroundings, in a fixed order."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.detection.classifiers.outline import Outlined, outline
+from nodulebench.detection.filters.compactness import ball_diameter, half_axes
+from nodulebench.detection.filters.regions import Regions
+from nodulebench.detection.filters.scale_space import STEP_MM
+from nodulebench.detection.scan import Chest
+from nodulebench.imaging.morphology import boxed
+
+FORM = ("radius_mm", "sphericity", "distance_skewness", "elongation", "flatness", "box_filling")
+DENSITY = ("mean_hu", "sd_hu", "max_hu", "entropy_bits")
+SURROUNDINGS = ("contrast_hu", "edge_hu_per_mm", "dense_shell", "outside_shell", "shell_sd_hu")
+
+FEATURES = (*FORM, *DENSITY, *SURROUNDINGS)
+"""MOT_M5Lv1's fifteen. The paper names radius, sphericity, skewness of the distance from the
+centre, mean, SD, maximum and entropy of the density; the other eight are chosen."""
+
+ENTROPY_BIN_HU = 50.0
+SHELL = 2
+"""Thickness of the surroundings in voxels."""
+
+
+def measure(chest: Chest, center_mm: FloatArray, diameter_mm: FloatArray) -> FloatArray:
+    """The features of candidates: a row each, columns as in ``FEATURES``."""
+    cubes = chest.resampled(STEP_MM)
+    hu, lungs = np.asarray(cubes.hu, dtype=np.float32), cubes.lungs.mask
+    rows = [
+        thing_features(outline(hu, lungs, index, diameter / STEP_MM))
+        for index, diameter in zip(cubes.to_index(center_mm), diameter_mm, strict=True)
+    ]
+    return np.array(rows).reshape(len(rows), len(FEATURES))
+
+
+def thing_features(thing: Outlined) -> FloatArray:
+    """All features of one thing, in the order of ``FEATURES``."""
+    inside, box = boxed(thing.inside, np.full(3, SHELL))
+    near = replace(thing, hu=thing.hu[box], lungs=thing.lungs[box], inside=inside)
+    return np.array([*_form(near.inside), *_density(near), *_surroundings(near)])
+
+
+def _form(inside: BoolArray) -> tuple[float, ...]:
+    place = np.argwhere(inside)
+    region = Regions(place, np.zeros(len(place), dtype=np.int64), 1)
+    radius = float(ball_diameter(region.size)[0]) / 2.0
+    distance = np.linalg.norm(place - region.center[0], axis=1)
+    longest, middle, shortest = half_axes(region)[0]
+    box = np.prod(place.max(axis=0) - place.min(axis=0) + 1)
+    return (
+        radius * STEP_MM,
+        float(np.mean(distance <= radius)),
+        skewness(distance),
+        float(shortest / longest),
+        float(middle / longest),
+        float(len(place) / box),
+    )
+
+
+def _density(thing: Outlined) -> tuple[float, ...]:
+    hu = thing.hu[thing.inside].astype(np.float64)
+    return float(hu.mean()), float(hu.std()), float(hu.max()), entropy_bits(hu)
+
+
+def _surroundings(thing: Outlined) -> tuple[float, ...]:
+    """Of the shell around the thing: contrast, slope at the edge, what is dense or outside."""
+    from scipy import ndimage
+
+    wide = ndimage.binary_dilation(thing.inside, iterations=SHELL)
+    shell = wide & ~thing.inside
+    lung = shell & thing.lungs
+    if not lung.any():
+        return 0.0, 0.0, 1.0, 1.0, 0.0
+    around = thing.hu[lung].astype(np.float64)
+    edge = ndimage.binary_dilation(thing.inside) & shell & thing.lungs
+    rim = thing.inside & ~ndimage.binary_erosion(thing.inside)
+    step = float(thing.hu[rim].mean() - thing.hu[edge].mean()) if edge.any() else 0.0
+    return (
+        float(thing.hu[thing.inside].mean() - around.mean()),
+        step / STEP_MM,
+        float(np.mean(around >= thing.threshold_hu)),
+        float(1.0 - lung.sum() / shell.sum()),
+        float(around.std()),
+    )
+
+
+def skewness(values: FloatArray) -> float:
+    """Third standardised moment; 0 where all values are equal."""
+    away = values - values.mean()
+    spread = float(np.sqrt(np.mean(away**2)))
+    return float(np.mean(away**3)) / spread**3 if spread > 1e-9 else 0.0
+
+
+def entropy_bits(hu: FloatArray) -> float:
+    """Entropy of the densities in bins of ``ENTROPY_BIN_HU``."""
+    _, count = np.unique(np.floor(hu / ENTROPY_BIN_HU), return_counts=True)
+    share = count / count.sum()
+    return float(-(share * np.log2(share)).sum()) + 0.0

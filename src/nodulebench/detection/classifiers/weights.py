@@ -1,0 +1,170 @@
+"""A trained classifier <-> a numpy archive of plain arrays; those of the package by name.
+
+The package has each classifier eleven times: trained on all that was at hand, and ten times without
+one fold of LUNA16's scans. A scan of which something was used is judged by those that never saw it;
+its fold is known from a digest of its series UID.
+"""
+
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.errors import InputError
+from nodulebench.detection.classifiers.ensemble import Ensemble
+from nodulebench.detection.classifiers.models import Network
+from nodulebench.detection.classifiers.support_vectors import SupportVectors
+from nodulebench.detection.held_out import Learnt, digests_by_fold, fold_of, series_digest
+from nodulebench.io.atomic import staged_file
+from nodulebench.io.table_files import read_arrays
+
+Classifier: TypeAlias = Network | SupportVectors | Ensemble
+
+KINDS: dict[str, type[Network] | type[SupportVectors] | type[Ensemble]] = {
+    "network": Network,
+    "support_vectors": SupportVectors,
+    "ensemble": Ensemble,
+}
+_PACKAGED = files("nodulebench.detection.classifiers") / "trained"
+SEEN = "seen.json"
+"""Of the package: digests of the series that were used, and their folds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Whose classifier a file holds, and what it learnt from."""
+
+    name: str = ""
+    """The detector that ends in it, or the second look; empty: the file does not say."""
+    folds: tuple[int, ...] = ()
+    """Folds that were learnt from; none: the file does not say."""
+
+
+def write_weights(
+    path: Path,
+    classifier: Classifier,
+    features: tuple[str, ...],
+    name: str = "",
+    folds: Sequence[int] = (),
+) -> None:
+    """Write a classifier.
+
+    Args:
+        path: of the file.
+        classifier: what was trained.
+        features: names of what it was trained on.
+        name: the detector that ends in it, or the second look.
+        folds: that were learnt from.
+    """
+    kind = next(name for name, one in KINDS.items() if isinstance(classifier, one))
+    arrays: dict[str, Any] = {
+        one.name: _stored(getattr(classifier, one.name)) for one in fields(classifier)
+    }
+    if name:
+        arrays |= {"name": np.array(name), "folds": np.array(folds, dtype=np.int64)}
+    with staged_file(path) as stage, stage.open("wb") as file:
+        np.savez_compressed(file, kind=np.array(kind), features=np.array(features), **arrays)
+
+
+def _stored(values: FloatArray) -> npt.NDArray[np.floating[Any]]:
+    """Of an ensemble's networks half the digits are enough: their mean hides what is cut off."""
+    return np.asarray(values, dtype=np.float16 if values.ndim == 3 else np.float32)
+
+
+def read_weights(path: Path, features: tuple[str, ...]) -> Classifier:
+    """Read a classifier.
+
+    Raises:
+        InputError: if the file is missing, damaged, or was trained on other features.
+    """
+    kind, arrays = _read(path)
+    trained_on = tuple(str(name) for name in arrays["features"])
+    if trained_on != features:
+        raise InputError.at(
+            path,
+            f"was trained on the features {', '.join(trained_on)}, not on {', '.join(features)}.",
+            "Train it for this detector with `train`.",
+        )
+    return kind(*(arrays[one.name].astype(np.float64) for one in fields(kind)))
+
+
+def read_origin(path: Path) -> Origin:
+    """Whose classifier a file holds, as far as it says.
+
+    Raises:
+        InputError: if the file is missing, damaged, or holds no classifier.
+    """
+    _, arrays = _read(path)
+    folds = arrays.get("folds", ())
+    return Origin(str(arrays.get("name", "")), tuple(int(fold) for fold in folds))
+
+
+def holds_classifier(path: Path) -> bool:
+    """Whether a file holds a classifier of this package, and not a network or anything else."""
+    try:
+        _read(path)
+    except InputError:
+        return False
+    return True
+
+
+def _read(path: Path) -> tuple[type[Classifier], dict[str, Any]]:
+    """The kind of a classifier, and the arrays of its file."""
+    try:
+        arrays = read_arrays(path)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError.at(
+            path, f"is no file of weights ({error}).", "Train it with `train`."
+        ) from error
+    kind = KINDS.get(str(arrays.get("kind")))
+    own = {"kind", "features", *(() if kind is None else (one.name for one in fields(kind)))}
+    if kind is None or arrays.keys() - {"name", "folds"} != own:
+        raise InputError.at(path, "holds no classifier of this package.", "Train it with `train`.")
+    return kind, arrays
+
+
+@cache
+def classifier_of(
+    name: str, path: Path | None, features: tuple[str, ...], fold: int | None = None
+) -> Classifier:
+    """The classifier in a file, or a packaged one: of all folds, or of all but one."""
+    if path is not None:
+        return read_weights(path, features)
+    with as_file(_PACKAGED / folder_of(fold) / f"{name}.npz") as packaged:
+        return read_weights(packaged, features)
+
+
+def folder_of(fold: int | None) -> str:
+    """Where the weights are that never saw a fold."""
+    return "all" if fold is None else f"without-{fold}"
+
+
+def write_seen(path: Path, folds: Mapping[str, int]) -> None:
+    """Write which series were used, as digests, fold by fold."""
+    seen = digests_by_fold((series_digest(series), fold) for series, fold in folds.items())
+    with staged_file(path) as stage:
+        stage.write_text(json.dumps(seen, indent=0) + "\n", encoding="utf-8")
+
+
+def fold_of_series(*names: str) -> int | None:
+    """The fold whose weights never saw a scan; None: no weights ever saw it.
+
+    Args:
+        names: what the scan may be called: its series UID, its name in a test set.
+    """
+    folds = (fold_of(series_digest(name), _seen()) for name in names)
+    return next((fold for fold in folds if fold is not None), None)
+
+
+@cache
+def _seen() -> Learnt:
+    listed = json.loads((_PACKAGED / SEEN).read_text(encoding="utf-8"))
+    return {int(fold): digests for fold, digests in listed.items()}

@@ -1,0 +1,341 @@
+"""Detectors by name and a CT case, or a test set with images -> a submission: marks and runs."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from nodulebench import __version__
+from nodulebench.core.errors import InputError, NoduleBenchError, UnknownNameError
+from nodulebench.core.executor import Engine, Lost, Terms
+from nodulebench.core.executors.local import USUAL_ENGINE
+from nodulebench.core.notices import Notice
+from nodulebench.core.progress import Progress, untold
+from nodulebench.core.tables import MARK_SLICES, MARKS, RUNS, Submission
+from nodulebench.detection.held_out import Fold
+from nodulebench.detection.learnt import LUNA16, Learnt, learnt_by
+from nodulebench.detection.marks import describe
+from nodulebench.detection.scan import see_chest
+from nodulebench.detection.systems import System, candidates_in, read_system
+from nodulebench.detection.trained_classifiers import unseen_fold
+from nodulebench.i18n.translator import english
+from nodulebench.imaging.volume import Volume
+from nodulebench.io.bundle import require_local_workers as refuse_others
+from nodulebench.io.case_lists import case_table_of
+from nodulebench.io.images.case_images import read_case_image
+from nodulebench.io.images.set_images import images_folder, images_of_set
+from nodulebench.io.json_files import write_json
+from nodulebench.io.marks.submission_folder import write_marks
+from nodulebench.matching.combine import Place
+
+WARNINGS = "warnings.json"
+STATE_OF_LOST = {"died": "failed", "timed_out": "timed_out", "gone": "infrastructure"}
+SLOWEST_S = 1800.0
+"""A case that takes longer counts as timed out."""
+
+
+def system_named(text: str, weights: Sequence[Path] = ()) -> System:
+    """The detectors and networks that ``a+b`` names.
+
+    Raises:
+        UnknownNameError: if there is no such detector.
+        InputError: if it is an algorithm of others, with where that is run; or a network lacks
+            weights.
+    """
+    try:
+        return read_system(text, weights)
+    except UnknownNameError as error:
+        if "{" not in text and not Path(text).exists():
+            raise
+        what = "is a program of others; `detect` has detectors of its own."
+        remedy = "Use: nodulebench run, with a folder that has an algorithm.toml, or robustness."
+        raise InputError.at(f"'{text}'", what, remedy) from error
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionTask:
+    """One case to be read by one detector or by several together."""
+
+    system: System
+    case: Path
+    case_id: str = ""
+    """Empty: the name of the file, or the series UID of DICOM."""
+    most_marks: int | None = None
+    """Only the highest scores are kept."""
+    place: Place = "best"
+    """Where a candidate of several detectors lies."""
+    fold: Fold = "auto"
+    """Weights are those that never saw this fold of LUNA16; ``auto``: the fold of the case."""
+
+
+class ImageSource(Protocol):
+    """Images that are there only while a case is read, such as those of a sealed set."""
+
+    @property
+    def case_ids(self) -> list[str]:
+        """The cases that have images."""
+        ...
+
+    def take(self, case_id: str) -> Path:
+        """Where the image of a case is from now on."""
+        ...
+
+    def give_back(self, case_id: str) -> None:
+        """Say that a case was read."""
+        ...
+
+
+@dataclass(frozen=True)
+class _TakenTasks(Sequence[DetectionTask]):
+    """Tasks whose images are taken when a worker is given the task."""
+
+    system: System
+    source: ImageSource
+    most_marks: int | None
+    place: Place
+    fold: Fold
+
+    def __len__(self) -> int:
+        return len(self.source.case_ids)
+
+    def __getitem__(self, number: Any) -> Any:
+        case_id = self.source.case_ids[number]
+        image = self.source.take(case_id)
+        how = (self.most_marks, self.place, self.fold)
+        return DetectionTask(self.system, image, case_id, *how)
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """What came of one case."""
+
+    case_id: str
+    marks: pl.DataFrame = field(default_factory=MARKS.empty)
+    slices: pl.DataFrame = field(default_factory=MARK_SLICES.empty)
+    stages: tuple[tuple[str, float], ...] = ()
+    """What was done, with the wall time of each in seconds; detectors look side by side."""
+    seconds: float = 0.0
+    """Wall time of the whole case."""
+    peak_memory_mb: float = 0.0
+    problem: str = ""
+    """Why there are no marks."""
+    state: str = "ok"
+    doubts: tuple[Notice, ...] = ()
+    """What is not as lungs are in the lungs that were looked into."""
+    remarks: tuple[Notice, ...] = ()
+    """What else is to be known of its marks."""
+    fold: int | None = None
+    """The packaged classifiers never saw this fold of LUNA16."""
+    learnt: tuple[Learnt, ...] = ()
+    """What the weights that read it had learnt from."""
+
+    @property
+    def is_side_by_side(self) -> bool:
+        """Whether stages took longer, one by one, than all of them together."""
+        return sum(seconds for _, seconds in self.stages) > self.seconds
+
+
+def fold_named(text: str) -> Fold:
+    """What ``auto``, ``none`` or a number means."""
+    if text == "auto":
+        return "auto"
+    return None if text == "none" else int(text)
+
+
+def is_test_set(path: Path) -> bool:
+    """Whether a folder keeps the images of many cases."""
+    return path.is_dir() and images_folder(path) is not None
+
+
+def detect_case(task: DetectionTask) -> Detection:
+    """Read one case, find its lungs, detect, and measure what was found.
+
+    Raises:
+        InputError: with everything that keeps the case from being read as a chest CT.
+    """
+    began = time.perf_counter()
+    stages: dict[str, float] = {}
+
+    @contextmanager
+    def stage(name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        stages[name] = 0.0  # told in the order in which they begin
+        yield
+        stages[name] = time.perf_counter() - start
+
+    with stage("reading"):
+        volume, own_id = _read(task.case)
+    case_id = task.case_id or own_id
+    series = (own_id, case_id)
+    with stage("lungs"):
+        chest = see_chest(volume, str(task.case))
+    candidates, saw_it = candidates_in(
+        task.system,
+        chest,
+        volume,
+        fold=task.fold,
+        place=task.place,
+        series=series,
+        stage=stage,
+    )
+    if task.most_marks is not None:
+        candidates = candidates.best(task.most_marks)
+    with stage("describing"):
+        marks, slices = describe(chest, candidates, case_id)
+    return Detection(
+        case_id,
+        marks,
+        slices,
+        tuple(stages.items()),
+        time.perf_counter() - began,
+        _peak_memory_mb(),
+        state="ok" if chest.lungs.is_plausible else "lungs_implausible",
+        doubts=chest.lungs.doubts,
+        remarks=saw_it,
+        fold=unseen_fold(task.fold, series),
+        learnt=learnt_by(task.system, task.fold, series),
+    )
+
+
+def detect_set(
+    system: System,
+    folder: Path,
+    *,
+    engine: Engine = USUAL_ENGINE,
+    most_marks: int | None = None,
+    place: Place = "best",
+    fold: Fold = "auto",
+    source: ImageSource | None = None,
+    progress: Progress = untold,
+) -> list[Detection]:
+    """Read every case of a test set; a case that fails is told and the others go on.
+
+    Args:
+        system: who looks for nodules.
+        folder: a bundle, a bag, a sealed set, or any folder with ``images/``.
+        engine: what reads the cases.
+        most_marks: per case.
+        place: where a candidate of several detectors lies.
+        fold: which weights judge, as in :class:`DetectionTask`.
+        source: gives the images case by case, where they cannot be read in the folder itself.
+        progress: told each case and how it went, when it is done.
+
+    Raises:
+        InputError: if images that must not leave this machine would have to.
+    """
+    if source is not None:
+        refuse_others(folder, is_ours=engine.is_here)
+    tasks: Sequence[DetectionTask] = (
+        _TakenTasks(system, source, most_marks, place, fold)
+        if source is not None
+        else [
+            DetectionTask(system, image, case_id, most_marks, place, fold)
+            for case_id, image in images_of_set(folder)
+        ]
+    )
+    done: list[Detection | None] = [None] * len(tasks)
+    terms = Terms(SLOWEST_S, preload=(__name__,))
+    for number, result in engine.map(_detect_or_tell, tasks, terms):
+        case_id = tasks[number].case_id if source is None else source.case_ids[number]
+        if source is not None:
+            source.give_back(case_id)
+        if isinstance(result, Lost):
+            state = STATE_OF_LOST[result.cause]
+            result = Detection(case_id, problem=english(result.why), state=state)
+        done[number] = result
+        count = result.marks.height
+        told = result.state if result.problem else f"{count} marks in {result.seconds:.1f} s"
+        told += ", lungs implausible" if result.state == "lungs_implausible" else ""
+        progress(f"{result.case_id}: {told}", sum(one is not None for one in done), len(tasks))
+    return [one for one in done if one is not None]
+
+
+def submission_of(system: System, detections: Sequence[Detection]) -> Submission:
+    """The marks of all cases, and how each run ended."""
+    found = ", ".join((*system.detectors, *system.finders))
+    judged = f", judged by {', '.join(system.judges)}" if system.judges else ""
+    told = ("case_id", "state", "seconds", "peak_memory_mb")
+    runs = pl.DataFrame({name: [getattr(one, name) for one in detections] for name in told})
+    return Submission(
+        system.name,
+        pl.concat([one.marks for one in detections]),
+        pl.concat([one.slices for one in detections]),
+        RUNS.conform(runs, "runs"),
+        facts={
+            "version": __version__,
+            "developer": "NoduleBench",
+            "kind": "3-D",
+            "description": f"candidates of {found}{judged}",
+            "training_data": training_data(detections),
+        },
+    )
+
+
+def training_data(detections: Sequence[Detection]) -> str:
+    """What the weights that judged the cases had learnt from, as their cards say."""
+    learnt = Counter(one for case in detections for one in case.learnt if not case.problem)
+    told: dict[str, list[str]] = {}
+    for one in sorted(learnt, key=lambda one: (one.knew_it, one.without)):
+        scans = f"{learnt[one]} scan{'s' if learnt[one] > 1 else ''}"
+        told.setdefault(one.data, []).append(f"{_folds_of(one)} for {scans}")
+    # those of the package first
+    ordered = sorted(told.items(), key=lambda pair: pair[0] != LUNA16)
+    return ". ".join(f"{data}: {'; '.join(parts)}" for data, parts in ordered)
+
+
+def _folds_of(learnt: Learnt) -> str:
+    whole = "all ten folds" if learnt.data == LUNA16 else "all folds"
+    but = f"all folds but {', '.join(map(str, learnt.without))}" if learnt.without else whole
+    return f"{but}, the scan's own among them," if learnt.knew_it else but
+
+
+def write_detections(system: System, detections: Sequence[Detection], out: Path) -> None:
+    """Write a submission folder that ``evaluate`` takes, with what is to be known of its marks."""
+    write_marks(submission_of(system, detections), out)
+    told = [{"case_id": case_id, **notice.to_json()} for case_id, notice in warnings_of(detections)]
+    if told:
+        write_json(told, out / WARNINGS)
+    else:
+        (out / WARNINGS).unlink(missing_ok=True)  # those of older marks in the same place
+
+
+def warnings_of(detections: Sequence[Detection]) -> list[tuple[str, Notice]]:
+    """What is to be known of cases: lungs that are in doubt, scans that networks learnt from."""
+    doubtful = [(one.case_id, _warning(one)) for one in detections if one.doubts]
+    return doubtful + [(one.case_id, remark) for one in detections for remark in one.remarks]
+
+
+def _warning(one: Detection) -> Notice:
+    doubts = [doubt.to_json() for doubt in one.doubts]
+    if one.state == "lungs_implausible":
+        return Notice("lungs_implausible", {"doubts": doubts})
+    return Notice("lungs_unusual", {"doubts": doubts})
+
+
+def _detect_or_tell(task: DetectionTask) -> Detection:
+    try:
+        return detect_case(task)
+    except NoduleBenchError as error:
+        return Detection(task.case_id, problem=str(error), state="failed")
+
+
+def _read(path: Path) -> tuple[Volume, str]:
+    """A case in any form, and the name it has by itself or in its test set."""
+    image = read_case_image(path)
+    is_named = path.is_dir() and case_table_of(path.parent.parent) is not None
+    return image.volume, path.name if is_named else image.name
+
+
+def _peak_memory_mb() -> float:
+    """The most memory that this process has held, 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 0.0
+    # Linux counts in kilobytes
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0

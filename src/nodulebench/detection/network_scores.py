@@ -1,0 +1,241 @@
+"""Weights of networks + a CT volume + places -> the probability that each is a nodule.
+
+A scan that a fold of the data left out is judged by the weights that never saw it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
+from nodulebench.core.optional_packages import needs
+from nodulebench.detection.block_grid import BlockVoxels, block_voxels
+from nodulebench.detection.catalogue import parts_of
+from nodulebench.detection.held_out import Choice, Fold, choose_unseen, choose_without, left_out
+from nodulebench.detection.networks import FINDERS, NETWORKS
+from nodulebench.detection.networks.packaged import packaged_weights
+from nodulebench.imaging.volume import Volume
+from nodulebench.io.lidc.blocks import HU_PER_STEP, LOWEST_HU
+
+if TYPE_CHECKING:
+    from nodulebench.detection.networks.cards import Card
+
+SUFFIX = ".safetensors"
+PURPOSE = "judging with a network"
+SAW_SCANS = "weights_saw_scans"
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What networks said of the candidates of one scan."""
+
+    score: FloatArray
+    choices: tuple[Choice, ...]
+    """Of each network, which weights judged."""
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether no network learnt from the scan."""
+        return all(choice.is_unseen for choice in self.choices)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedNetwork:
+    """One network with weights of one or several folds."""
+
+    name: str
+    paths: tuple[Path, ...]
+    cards: "tuple[Card, ...]"
+    _modules: dict[int, Any] = field(default_factory=dict, repr=False)
+
+    def choose(self, names: Sequence[str], fold: Fold = "auto") -> Choice:
+        """The weights that judge a scan.
+
+        Args:
+            names: what the scan may be called in the data.
+            fold: that they never saw, where it is not told by the names.
+
+        Raises:
+            InputError: if there are no such weights.
+        """
+        if fold == "auto":
+            return choose(names, self.cards)
+        found = choose_without(fold, names, self.cards)
+        if found is None:
+            what = "learnt from all folds" if fold is None else f"left fold {fold} out"
+            known = sorted({one for card in self.cards for one in left_out(card)})
+            there = f"There are weights without: {', '.join(map(str, known)) or 'no fold'}."
+            raise InputError.at(
+                f"network '{self.name}'",
+                f"none of its weights {what}.",
+                f"{there} Give others with --weights, or let --fold be auto.",
+            )
+        return found
+
+    def module(self, choice: Choice) -> Any:
+        """The network with the chosen weights, read once."""
+        from nodulebench.detection.networks.device import best_device
+        from nodulebench.detection.networks.folded import folded
+        from nodulebench.detection.networks.weights import read_weights
+
+        if choice.number not in self._modules:
+            module, _ = read_weights(self.paths[choice.number])
+            self._modules[choice.number] = folded(module).to(best_device())
+        return self._modules[choice.number]
+
+    def judge(self, seen: BlockVoxels, place_mm: FloatArray, choice: Choice, tries: int) -> Any:
+        """The probability of each place, by the chosen weights."""
+        from nodulebench.detection.networks.device import best_device
+        from nodulebench.detection.networks.examples import make_examples
+        from nodulebench.detection.networks.inference import judge
+        from nodulebench.detection.networks.patches import scans_of
+
+        count = len(place_mm)
+        units = {"step_hu": HU_PER_STEP, "lowest_hu": LOWEST_HU}
+        scans = scans_of([seen.voxels], [seen.spacing_mm], **units)
+        places = seen.to_index(place_mm)
+        examples = make_examples(scans, [0], np.zeros(count), places, np.zeros(count))
+        here = examples.to(best_device())
+        network = NETWORKS[self.name]
+        found = judge(self.module(choice), network, here, here.judged([0]), tries=tries)
+        return found.cpu().numpy().astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Jury:
+    """Networks whose probabilities are averaged."""
+
+    judges: tuple[TrainedNetwork, ...]
+    tries: int = 1
+    """Patches of a candidate that are averaged."""
+
+    @cached_property
+    def name(self) -> str:
+        """Of all networks."""
+        return "+".join(one.name for one in self.judges)
+
+    def judge(
+        self,
+        volume: Volume,
+        where: str,
+        place_mm: FloatArray,
+        names: Sequence[str],
+        fold: Fold = "auto",
+    ) -> Judged:
+        """Judge places in a scan.
+
+        Args:
+            volume: the scan.
+            where: what it is called in messages.
+            place_mm: n x 3, LPS millimetres.
+            names: what the scan may be called in the data of the networks: its series UID, its
+                case.
+            fold: that the weights never saw, where it is not told by the names.
+
+        Raises:
+            InputError: if a network has no such weights.
+        """
+        choices = tuple(one.choose(names, fold) for one in self.judges)
+        if not len(place_mm):
+            return Judged(np.empty(0), choices)
+        seen = block_voxels(volume, where, place_mm)
+        pairs = zip(self.judges, choices, strict=True)
+        scores = {one.name: one.judge(seen, place_mm, choice, self.tries) for one, choice in pairs}
+        return Judged(averaged(scores), choices)
+
+
+def read_jury(names: str, weights: Sequence[Path], *, tries: int = 1) -> Jury:
+    """Networks by name, with their weights.
+
+    Args:
+        names: networks, joined by ``+``; ``cumedvis`` is all three of its networks.
+        weights: files of weights, and folders of them: of one fold, or of several; none: the
+            package's.
+        tries: patches of a candidate that are averaged.
+
+    Raises:
+        InputError: if PyTorch is missing, a file is no weight file, or a network has no weights or
+            judges nothing.
+        UnknownNameError: if there is no such network.
+    """
+    for name in parts_of(names):
+        if name in FINDERS:
+            raise InputError.at(
+                f"network '{name}'",
+                "finds nodules itself, and judges no candidates of others.",
+                f"Use: nodulebench detect {name}; networks that judge: {', '.join(NETWORKS)}.",
+            )
+    known = [name for name in parts_of(names) if NETWORKS[name]]
+    judges = [trained_network(name, tuple(weights) or (packaged_weights(name),)) for name in known]
+    return Jury(tuple(judges), tries)
+
+
+def averaged(scores: Mapping[str, FloatArray]) -> FloatArray:
+    """What networks say, by name -> their mean; those of one family are one judge, by share."""
+    families: dict[str, list[str]] = {}
+    for name in scores:
+        families.setdefault(NETWORKS[name].family or name, []).append(name)
+    said = [
+        np.average(
+            [scores[name] for name in members],
+            axis=0,
+            weights=[NETWORKS[name].share for name in members],
+        )
+        for members in families.values()
+    ]
+    found: FloatArray = np.mean(said, axis=0)
+    return found
+
+
+@lru_cache(maxsize=4)
+def trained_network(name: str, weights: tuple[Path, ...]) -> TrainedNetwork:
+    """A network with those of some weights that are its own; read once in a process.
+
+    Raises:
+        InputError: if PyTorch is missing, a file is no weight file, or none is of this network.
+    """
+    with needs("networks", PURPOSE):
+        from nodulebench.detection.networks.weights import read_card
+    files = [path for given in weights for path in weight_files(given)]
+    cards = [read_card(path) for path in files]
+    own = [number for number, card in enumerate(cards) if card.network == name]
+    if not own:
+        known = ", ".join(sorted({card.network for card in cards}))
+        raise InputError.at(
+            ", ".join(map(str, weights)),
+            f"holds no weights of the network '{name}'.",
+            f"There are weights of {known}." if known else "Train it with `train`.",
+        )
+    paths, of_network = (
+        tuple(files[number] for number in own),
+        tuple(cards[number] for number in own),
+    )
+    return TrainedNetwork(name, paths, of_network)
+
+
+def saw_scan(name: str) -> tuple[Notice, ...]:
+    """That the weights at hand had all learnt from a scan."""
+    return (Notice(SAW_SCANS, {"count": 1, "cases": 1, "names": [name]}),)
+
+
+def weight_files(path: Path) -> list[Path]:
+    """A file of weights, or those of a folder.
+
+    Raises:
+        InputError: if a folder has none.
+    """
+    found = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
+    if not found:
+        raise InputError.at(str(path), f"holds no weights (*{SUFFIX}).", "Train some with `train`.")
+    return found
+
+
+def choose(names: Sequence[str], cards: "Sequence[Card]") -> Choice:
+    """By all names that a scan may have in the data; its fold is that of the first they know."""
+    return choose_unseen(names[0], cards, names[1:])

@@ -1,0 +1,58 @@
+"""Networks that find nodules, or judge candidates: what they see, how they learn and answer."""
+
+from typing import TYPE_CHECKING
+
+from nodulebench.core.registry import Registry
+
+if TYPE_CHECKING:
+    from nodulebench.detection.networks.detectors.base import Finder
+    from nodulebench.detection.networks.network import Network
+
+NAMES = {
+    "cumedvis_a": "cumedvis",
+    "cumedvis_b": "cumedvis",
+    "cumedvis_c": "cumedvis",
+    "jackfpr": "jackfpr",
+    "diag_convnet": "diag_convnet",
+    "znet": "znet",
+    "cadimi": "cadimi",
+    "m5lcad": "m5lcad",
+    "twoscale": "twoscale",
+}
+"""Each network's file."""
+
+NETWORKS: "Registry[Network]" = Registry(
+    "network",
+    "networks",
+    {
+        "cumedvis_a": "nodulebench.detection.networks.architectures.luna16:CUMEDVIS_A",
+        "cumedvis_b": "nodulebench.detection.networks.architectures.luna16:CUMEDVIS_B",
+        "cumedvis_c": "nodulebench.detection.networks.architectures.luna16:CUMEDVIS_C",
+        "jackfpr": "nodulebench.detection.networks.architectures.jackfpr:JACKFPR",
+        "diag_convnet": "nodulebench.detection.networks.architectures.diag_convnet:DIAG_CONVNET",
+        "znet": "nodulebench.detection.networks.architectures.znet:ZNET",
+        "cadimi": "nodulebench.detection.networks.architectures.cadimi:CADIMI",
+        "m5lcad": "nodulebench.detection.networks.architectures.m5lcad:M5LCAD",
+        "twoscale": "nodulebench.detection.networks.architectures.twoscale:TWOSCALE",
+    },
+)
+"""Needs PyTorch (the extra ``networks``) as soon as one is asked for."""
+
+FINDERS: "Registry[Finder]" = Registry(
+    "finding network",
+    "finders",
+    {
+        "heatmap": "nodulebench.detection.networks.detectors.heatmap:HEATMAP",
+        "znet_unet": "nodulebench.detection.networks.detectors.znet_unet:ZNET_UNET",
+    },
+)
+"""Those that look for nodules by themselves."""
+
+
+def network_named(name: str) -> "Network | Finder":
+    """A network that judges candidates, or one that finds them.
+
+    Raises:
+        UnknownNameError: if there is none of that name.
+    """
+    return FINDERS[name] if name in FINDERS else NETWORKS[name]

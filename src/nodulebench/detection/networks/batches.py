@@ -1,0 +1,139 @@
+"""Examples + a network -> lessons: batches that are drawn from them, and the loss of each."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nodulebench.core.errors import InputError
+from nodulebench.detection.networks.detectors.base import Finder
+from nodulebench.detection.networks.detectors.tiles import Tiles, sight_of, tiles_around
+from nodulebench.detection.networks.examples import Examples
+from nodulebench.detection.networks.inference import patches_around
+from nodulebench.detection.networks.network import Network, Recipe, scaled
+from nodulebench.detection.networks.patches import MOST_POINTS
+
+MOST_AT_ONCE = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What a network is taught."""
+
+    draw: Callable[[torch.Generator, int], list[Any]]
+    """Batches of so many steps, in full precision."""
+    loss: Callable[[nn.Module, Any], Tensor]
+    """Of the network's answers to a batch."""
+    at_once: int = 1
+    """Steps whose batches are drawn together: a GPU waits for its orders where they are small."""
+
+
+def lesson_of(
+    network: Network | Finder, examples: Examples, folds: list[int], how: Recipe
+) -> Lesson:
+    """What a network learns from some folds.
+
+    Raises:
+        InputError: if they hold no nodule, or nothing else.
+    """
+    pools = _pools(examples, folds)
+    device = examples.place.device
+    if isinstance(network, Finder):
+        finder, sight = network, sight_of(network, device)
+
+        def draw_tiles(random: torch.Generator, steps: int) -> list[Tiles]:
+            drawn = _drawn(pools, how, random, steps)
+            return [tiles_around(examples, one, sight, how, random) for one in drawn]
+
+        return Lesson(draw_tiles, lambda module, tiles: finder.loss(module(tiles.seen), tiles))
+    look = torch.from_numpy(network.look.offset_mm).to(device)
+
+    def draw(random: torch.Generator, steps: int) -> list[tuple[Tensor, Tensor]]:
+        drawn = _drawn(pools, how, random, steps)
+        patches = scaled(
+            patches_around(examples, drawn.flatten(), look, how.augment, random, is_learning=True)
+        )
+        is_nodule = examples.is_nodule[drawn].long()
+        return list(zip(torch.split(patches, drawn.shape[1]), is_nodule, strict=True))
+
+    def loss(module: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        return _loss(module, batch[0], batch[1], how)
+
+    points = how.batch * prod(network.look.shape)
+    at_once = max(1, min(MOST_AT_ONCE, MOST_POINTS // points))
+    return Lesson(draw, loss, at_once if device.type == "cuda" else 1)
+
+
+def batches(lesson: Lesson, seed: int, first: int, device: torch.device) -> Iterator[Any]:
+    """The batches of the first step and of all that follow it.
+
+    What a step sees follows from the seed and its number, wherever a run begins.
+    """
+    random = torch.Generator(device=device)
+    begin = first - first % lesson.at_once
+    while True:
+        random.manual_seed(seed * 1_000_003 + begin)
+        yield from lesson.draw(random, lesson.at_once)[max(0, first - begin) :]
+        begin += lesson.at_once
+
+
+def _pools(examples: Examples, folds: list[int]) -> tuple[Tensor, Tensor]:
+    """Candidates that are no nodules, and those that are."""
+    chosen = examples.learnt(folds)
+    is_nodule = examples.is_nodule[chosen]
+    refuse_one_kind(is_nodule, "are learnt from")
+    return chosen[~is_nodule], chosen[is_nodule]
+
+
+def refuse_one_kind(is_nodule: Tensor, what: str) -> None:
+    """Candidates of some folds must be of both kinds.
+
+    Raises:
+        InputError: if they hold no nodule, or nothing else.
+    """
+    nodules = int(is_nodule.sum())
+    if not 0 < nodules < len(is_nodule):
+        raise InputError.at(
+            "training",
+            f"{nodules} candidates are nodules and {len(is_nodule) - nodules} are not.",
+            f"Give examples with both in the folds that {what}.",
+        )
+
+
+def _drawn(
+    pools: tuple[Tensor, Tensor], how: Recipe, random: torch.Generator, steps: int
+) -> Tensor:
+    """Which candidates are in the batches of so many steps: steps x batch."""
+    nodules = round(how.share * how.batch)
+    counts = (how.batch - nodules, nodules)
+    return torch.cat(
+        [
+            pool[torch.randint(len(pool), (steps, count), generator=random, device=random.device)]
+            for pool, count in zip(pools, counts, strict=True)
+        ],
+        dim=1,
+    )
+
+
+def _loss(module: nn.Module, patches: Tensor, target: Tensor, how: Recipe) -> Tensor:
+    describe = getattr(module, "describe", None)
+    if not how.centre_loss or describe is None:
+        answer = module(patches).float()
+        return nn.functional.cross_entropy(answer, target, label_smoothing=how.smoothing)
+    described = describe(patches)
+    answer = module.judge(described).float()  # type: ignore[operator]
+    told = nn.functional.cross_entropy(answer, target, label_smoothing=how.smoothing)
+    return told + how.centre_loss * _to_centre(described.float(), target)
+
+
+def _to_centre(described: Tensor, target: Tensor) -> Tensor:
+    """Mean squared distance of features to the mean of their class in the batch."""
+    found = described.new_zeros(())
+    for one in (0, 1):
+        same = described[target == one]
+        if len(same):
+            found = found + (same - same.mean(dim=0).detach()).square().sum(dim=1).mean() / 2
+    return found

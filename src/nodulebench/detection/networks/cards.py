@@ -1,0 +1,192 @@
+"""Card: where weights come from; text <-> card, and in what two trainings differ."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from nodulebench.core.errors import InputError
+from nodulebench.detection.networks.network import Recipe
+
+SCHEMA = "nodulebench/network-weights@1"
+LARGEST = 1e300
+"""No figure of a card is beyond it."""
+LONGEST_TOLD = 60
+"""Letters of a value that stand in a message."""
+SHORT_DIGEST = 15
+"""Letters of a digest that tell it from another."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """Where weights come from."""
+
+    network: str
+    seed: int
+    steps: int
+    """Of the whole schedule."""
+    data: str
+    """What they were trained on, in words."""
+    digest: str
+    """Of the examples."""
+    folds: tuple[int, ...]
+    """Folds whose candidates were learnt from."""
+    figures: dict[str, float] = field(default_factory=dict)
+    """What was measured on candidates that were never seen."""
+    series: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """All folds of the data with the digests of their series (``algorithms/unseen.py``)."""
+    begun_from: str = ""
+    """The digest of the weights that it was tuned from; empty: drawn anew."""
+    parameters: str = ""
+    """The digest of its own weights, once they are in a file."""
+    held_back: tuple[int, ...] = ()
+    """Folds that were not learnt from but decided when it stopped."""
+    seen_before: tuple[str, ...] = ()
+    """Digests of the series that the weights which it was tuned from, and those before, had seen;
+    an empty one stands for series that no card tells."""
+    recipe: dict[str, Any] = field(default_factory=dict)
+    """How it learnt (``recipe_facts``); empty: an older card, which does not say."""
+    steps_taken: int | None = None
+    """None: an older card, which does not say."""
+    kept_step: int | None = None
+    """The step whose weights were kept; None: the last one."""
+
+
+def card_of(about: Any, path: Path) -> Card:
+    """A card as a file holds it -> the card.
+
+    Raises:
+        InputError: if it is of another schema, or a field is missing or of another kind.
+    """
+    if not isinstance(about, dict):
+        raise _damaged(path, "it is no table of names and values")
+    if about.get("schema") != SCHEMA:
+        raise InputError.at(path, f"has the schema '{about.get('schema')}', not '{SCHEMA}'.")
+    given = {}
+    for one in fields(Card):
+        fits, kind, make = _KINDS[one.name]
+        if one.name in about:
+            if not fits(about[one.name]):
+                raise _damaged(path, f"'{one.name}' is no {kind}")
+            given[one.name] = make(about[one.name])
+        elif one.default is MISSING and one.default_factory is MISSING:
+            raise _damaged(path, f"'{one.name}' is missing")
+    return Card(**given)
+
+
+def recipe_facts(recipe: Recipe, held_back: Sequence[int]) -> dict[str, Any]:
+    """How a network learns, in plain values by name.
+
+    How often it is checked and when it stops changes nothing where no fold decides.
+    """
+    whole = asdict(recipe)
+    augment = {f"augment {name}": value for name, value in whole.pop("augment").items()}
+    if not held_back:
+        del whole["check_every"], whole["patience"]
+    return _plain({**whole, **augment})
+
+
+def run_facts(card: Card) -> dict[str, Any]:
+    """What a training is, in plain values by name: its card without what came of it."""
+    whole = asdict(card)
+    for name in ("figures", "parameters", "steps_taken", "kept_step"):
+        del whole[name]
+    examples, recipe = whole.pop("digest"), whole.pop("recipe")
+    if not recipe:  # an older card, which does not tell these either
+        del whole["held_back"], whole["seen_before"]
+    return _plain({**whole, "examples": examples, **recipe})
+
+
+def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """In what one training differs from another, as in ``seed 5, not 77``; empty: in nothing."""
+    names = dict.fromkeys([*now, *was])
+    return "; ".join(
+        _difference(name.replace("_", " "), was.get(name), now.get(name))
+        for name in names
+        if was.get(name) != now.get(name)
+    )
+
+
+def _difference(name: str, was: Any, now: Any) -> str:
+    told = [_told(one) for one in (was, now)]
+    if max(map(len, told)) > LONGEST_TOLD:
+        return f"other {name}"
+    return f"{name} {told[0]}, not {told[1]}"
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_told, value)) or "none"
+    if isinstance(value, str) and value.startswith("sha256:"):
+        return value[:SHORT_DIGEST]
+    return "none" if value in (None, "") else str(value)
+
+
+def _plain(facts: dict[str, Any]) -> dict[str, Any]:
+    """As a file gives them back."""
+    found: dict[str, Any] = json.loads(json.dumps(facts))
+    return found
+
+
+def _damaged(path: Path, what: str) -> InputError:
+    return InputError.at(path, f"its card is damaged ({what}).", "Fetch it anew.")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST
+
+
+def _is_number(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and -LARGEST < value < LARGEST
+
+
+def _is_list(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+def _is_table(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
+
+
+def _is_series(value: Any) -> bool:
+    folds = _is_table(_is_list(_is_text))(value)
+    return folds and all(re.fullmatch(r"-?[0-9]{1,9}", fold) for fold in value)
+
+
+def _by_fold(value: Mapping[str, Sequence[str]]) -> dict[int, tuple[str, ...]]:
+    return {int(fold): tuple(digests) for fold, digests in value.items()}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_TEXT = (_is_text, "text", _same)
+_WHOLE = (_is_whole, "whole number", _same)
+_STEP = (lambda value: value is None or _is_whole(value), "whole number", _same)
+_FOLDS = (_is_list(_is_whole), "list of whole numbers", tuple)
+_KINDS: dict[str, tuple[Callable[[Any], bool], str, Callable[[Any], Any]]] = {
+    "network": _TEXT,
+    "seed": _WHOLE,
+    "steps": _WHOLE,
+    "data": _TEXT,
+    "digest": _TEXT,
+    "folds": _FOLDS,
+    "figures": (_is_table(_is_number), "table of numbers", _same),
+    "series": (_is_series, "table of folds and lists of digests", _by_fold),
+    "begun_from": _TEXT,
+    "parameters": _TEXT,
+    "held_back": _FOLDS,
+    "seen_before": (_is_list(_is_text), "list of digests", tuple),
+    "recipe": (_is_table(lambda _: True), "table of names and values", _same),
+    "steps_taken": _STEP,
+    "kept_step": _STEP,
+}
+"""Of each field: what fits, what that is called, and what is made of it."""

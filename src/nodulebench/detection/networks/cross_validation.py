@@ -1,0 +1,289 @@
+"""A network trained without each of some folds, which then judges the fold that it never saw.
+
+What came of a fold lies in a folder, and a run that was interrupted is taken up again:
+
+    NAME-FOLD.safetensors   weights with their card; FOLD is ``all`` where none was left out
+    NAME-FOLD.npz           which candidates were judged, and their probabilities; of a network that
+                            finds nodules, where it found what
+    NAME-FOLD.curve.json    loss and area at every check
+    NAME-FOLD.state         only while it learns
+"""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.detection.held_out import NO_FOLD, UNTOLD, own_series, seen_series
+from nodulebench.detection.networks import network_named
+from nodulebench.detection.networks.cards import Card, differences, recipe_facts, run_facts
+from nodulebench.detection.networks.checkpoint import read_step
+from nodulebench.detection.networks.detectors.base import Finder
+from nodulebench.detection.networks.detectors.search import search
+from nodulebench.detection.networks.examples import Examples
+from nodulebench.detection.networks.inference import area_under_roc, judge
+from nodulebench.detection.networks.network import Network, Recipe
+from nodulebench.detection.networks.training import Check, learn
+from nodulebench.detection.networks.weights import read_card, write_weights
+from nodulebench.io.durable import replace_whole
+
+STUCK, STUCK_CHECKS = 0.98, 5
+"""Of the loss at the first check: who is never below it, at so many, has learnt nothing."""
+WEIGHTS, CURVE, STATE = ".safetensors", ".curve.json", ".state"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came of one training."""
+
+    fold: int | None
+    """That was left out; None: none."""
+    path: Path
+    """Of the weights."""
+    card: Card
+    curve: tuple[Check, ...]
+    seconds: float
+    """That it learnt in this run; 0: it was done before."""
+    was_done: bool = False
+    """Whether it was done before."""
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it began anew and its loss never fell: it answers the same whatever it sees."""
+        losses = [check.loss for check in self.curve]
+        is_told = len(losses) >= STUCK_CHECKS and not self.card.begun_from
+        return is_told and min(losses[1:]) > STUCK * losses[0]
+
+
+@dataclass(frozen=True)
+class Course:
+    """How trainings go: what all folds have in common."""
+
+    examples: Examples
+    out: Path
+    recipe: Recipe | None = None
+    """None: the network's own."""
+    seed: int = 0
+    start: nn.Module | None = None
+    """A trained network whose weights it begins with."""
+    origin: Card | None = None
+    """The card of those weights."""
+    held_back: tuple[int, ...] = ()
+    """Folds whose candidates decide when it stops."""
+
+
+def train_without(
+    name: str, fold: int | None, course: Course, told: Callable[[Check], None] = lambda _: None
+) -> Trained:
+    """Train a network on all folds but one (None: on all), and let it judge what it never saw.
+
+    Raises:
+        InputError: if the examples have no such fold, it was seen before, or kept weights or a kept
+            state are of another run.
+    """
+    network, examples = network_named(name), course.examples
+    card = planned_card(name, fold, course)
+    stem = stem_of(name, fold, course)
+    left = steps_left(card, stem)
+    course.out.mkdir(parents=True, exist_ok=True)
+    weights, curve_file, state = (_beside(stem, end) for end in (WEIGHTS, CURVE, STATE))
+    if left is None:
+        return Trained(fold, weights, read_card(weights), _curve(curve_file), 0.0, was_done=True)
+    curve = list(_curve(curve_file)) if state.is_file() else []
+
+    def tell(check: Check) -> None:
+        curve[:] = [one for one in curve if one.step < check.step] + [check]
+        text = json.dumps([asdict(one) for one in curve])
+        replace_whole(curve_file, text.encode())
+        told(check)
+
+    how = course.recipe or network.recipe
+    begin = time.perf_counter()
+    learner = learn(
+        network,
+        examples,
+        list(card.folds),
+        held_back=list(course.held_back) or None,
+        recipe=how,
+        seed=course.seed,
+        keep=state,
+        run=run_facts(card),
+        start=course.start,
+        told=tell,
+    )
+    seconds = time.perf_counter() - begin
+    module = learner.average
+    if isinstance(network, Finder):
+        figures = _find_unseen(module, network, examples, fold, stem)
+    else:
+        figures = _judge_unseen(module, network, examples, fold, stem, how.tries)
+    whole = replace(
+        card,
+        figures=figures,
+        steps_taken=learner.step,
+        kept_step=learner.best_step if learner.kept else None,
+    )
+    write_weights(weights, module, whole)
+    state.unlink(missing_ok=True)
+    return Trained(fold, weights, read_card(weights), tuple(curve), seconds)
+
+
+def planned_card(name: str, fold: int | None, course: Course) -> Card:
+    """The card of a training before anything came of it.
+
+    Raises:
+        InputError: if the examples have no such fold, or what is left out was seen before.
+    """
+    examples, origin = course.examples, course.origin
+    how = course.recipe or network_named(name).recipe
+    known = sorted(set(examples.fold.tolist()) - {NO_FOLD})
+    absent = sorted({*course.held_back, *([] if fold is None else [fold])} - set(known))
+    if absent:
+        raise InputError.at("examples", f"have no fold {', '.join(map(str, absent))}.")
+    card = Card(
+        name,
+        course.seed,
+        how.steps,
+        str(examples.about.get("data", "")),
+        examples.digest,
+        tuple(one for one in known if one != fold and one not in course.held_back),
+        series=examples.series_by_fold,
+        begun_from="" if origin is None else origin.parameters,
+        held_back=course.held_back,
+        seen_before=() if origin is None else tuple(sorted(seen_series(origin))),
+        recipe=recipe_facts(how, course.held_back),
+    )
+    refuse_any(_seen_problems(card, fold))
+    return card
+
+
+def steps_left(card: Card, stem: Path) -> int | None:
+    """Steps that a training still has to take; None: it was done before.
+
+    Raises:
+        InputError: if kept weights or a kept state are of another run.
+    """
+    weights, state = (_beside(stem, end) for end in (WEIGHTS, STATE))
+    if weights.is_file():
+        told = _in_what(read_card(weights), card)
+        if told:
+            what = f"was trained in another way ({told})."
+            raise InputError.at(weights, what, "Choose another folder.")
+        return None
+    return card.steps - (read_step(state, run_facts(card)) if state.is_file() else 0)
+
+
+def stem_of(name: str, fold: int | None, course: Course) -> Path:
+    """How the names of a training's files begin."""
+    return course.out / f"{name}-{'all' if fold is None else fold}"
+
+
+def _beside(stem: Path, end: str) -> Path:
+    return stem.with_name(stem.name + end)
+
+
+def _in_what(kept: Card, card: Card) -> str:
+    """In what weights were trained in another way, as far as their card tells."""
+    was, now = run_facts(kept), run_facts(card)
+    return differences(was, {name: now[name] for name in now if name in was or kept.recipe})
+
+
+def _seen_problems(card: Card, fold: int | None) -> list[Problem]:
+    """Why weights could not be said never to have seen what they leave out."""
+    called = "scans of no fold" if fold is None else f"fold {fold}"
+    if fold in card.held_back:
+        remedy = "Let others decide, or leave others out."
+        return [Problem(called, "is left out, and decides when training stops.", remedy)]
+    left_out = set(card.series.get(NO_FOLD if fold is None else fold, ()))
+    own = left_out & own_series(card) - {UNTOLD}
+    before = left_out.intersection(card.seen_before) - {UNTOLD}
+    if own:
+        what = f"{len(own)} series of {called} stand in a fold that is learnt from, too."
+        return [Problem("examples", what, "Keep a series in one fold.")]
+    where, remedy = "weights to begin with", "Begin anew, or with weights that left the same out."
+    if before:
+        what = f"have seen {len(before)} series of {called}, which shall be left out."
+        return [Problem(where, what, remedy)]
+    if left_out and UNTOLD in left_out.union(card.seen_before) and card.begun_from:
+        what = f"do not tell all series that they have seen, so that {called} may be among them."
+        return [Problem(where, what, remedy)]
+    return []
+
+
+def _judge_unseen(
+    module: nn.Module,
+    network: Network,
+    examples: Examples,
+    fold: int | None,
+    stem: Path,
+    tries: int,
+) -> dict[str, float]:
+    """Keep the probabilities of all candidates of scans that were not learnt from."""
+    chosen = examples.judged([NO_FOLD] if fold is None else [fold, NO_FOLD])
+    score = judge(module, network, examples, chosen, tries=tries)
+    path = stem.with_name(f"{stem.name}.npz")
+    with path.open("wb") as file:
+        np.savez(file, chosen=chosen.cpu().numpy(), score=score.cpu().numpy())
+    own = torch.zeros(0) if fold is None else examples.learnt([fold])
+    if not len(own) or examples.is_nodule[own].float().mean() in (0.0, 1.0):
+        return {}
+    answer = judge(module, network, examples, own, tries=1)
+    return {"area": area_under_roc(answer, examples.is_nodule[own])}
+
+
+def _find_unseen(
+    module: nn.Module, finder: Finder, examples: Examples, fold: int | None, stem: Path
+) -> dict[str, float]:
+    """Keep what is found in all scans that were not learnt from.
+
+    Returns:
+        The share of the fold's nodules that were found, and places in a scan; nothing if it has no
+        nodule.
+    """
+    folds = examples.fold.tolist()
+    unseen = [one for one, of in enumerate(folds) if of in (NO_FOLD, fold)]
+    found = {
+        which: search(module, finder, examples.scans, which, *examples.seen[which])
+        for which in unseen
+    }
+    kept: dict[str, npt.NDArray[Any]] = {
+        "which": np.repeat(np.array(unseen, dtype=np.int64), [len(one) for one in found.values()]),
+        "place": _joined([one.place for one in found.values()], 3),
+        "score": _joined([one.score for one in found.values()]),
+        "diameter_mm": _joined([one.diameter_mm for one in found.values()]),
+    }
+    with stem.with_name(f"{stem.name}.npz").open("wb") as file:
+        np.savez(file, allow_pickle=False, **kept)
+    own = {which: one for which, one in found.items() if folds[which] == fold}
+    hits = [
+        float(_is_found(row, own[int(row[0])].place, examples.scans.spacing_mm[int(row[0])]))
+        for row in examples.findings
+        if int(row[0]) in own and row[5] > 0
+    ]
+    places = sum(map(len, own.values())) / max(1, len(own))
+    return {"sensitivity": sum(hits) / len(hits), "places": places} if hits else {}
+
+
+def _is_found(nodule: Tensor, place: Tensor, spacing_mm: Tensor) -> bool:
+    apart = ((place - nodule[1:4]) * spacing_mm).norm(dim=1)
+    return bool((apart < nodule[4] / 2).any())
+
+
+def _joined(parts: Sequence[Tensor], *shape: int) -> npt.NDArray[np.float32]:
+    whole = [one.cpu().numpy() for one in parts]
+    return np.concatenate([np.empty((0, *shape), dtype=np.float32), *whole])
+
+
+def _curve(path: Path) -> tuple[Check, ...]:
+    try:
+        return tuple(Check(**one) for one in json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return ()

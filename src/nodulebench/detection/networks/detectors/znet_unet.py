@@ -1,0 +1,154 @@
+"""ZNET's first half: a U-Net on every axial slice of 0.5 mm voxels.
+
+What it thinks likely is eroded by a pixel to its four neighbours, and each component that is left
+is a candidate at its centre of mass. The paper gives neither maps nor threshold: 16 maps at first,
+doubled at every one of three halvings, and a half: pixels of nodules and all others weigh the same.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nodulebench.detection.networks.detectors.base import ROWS, Finder
+from nodulebench.detection.networks.detectors.tiles import Tiles
+from nodulebench.detection.networks.looks import cube
+from nodulebench.detection.networks.network import Augment, Recipe
+
+TILE, STEP_MM = 160, 0.5
+MAPS = (16, 32, 64, 128)
+THRESHOLD = 0.5
+
+Indices = npt.NDArray[np.int64]
+
+
+def _twice(before: int, after: int) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for maps in (before, after):
+        layers += [nn.Conv2d(maps, after, 3, 1, 1, bias=False), nn.BatchNorm2d(after), nn.ReLU()]
+    return nn.Sequential(*layers)
+
+
+class SliceUNet(nn.Module):
+    """Slices -> logits of their pixels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        pairs = list(zip((1, *MAPS), MAPS, strict=False))
+        self.down = nn.ModuleList([_twice(before, after) for before, after in pairs])
+        wide = list(zip(MAPS[:0:-1], MAPS[-2::-1], strict=True))
+        self.widen = nn.ModuleList([nn.ConvTranspose2d(a, b, 2, 2) for a, b in wide])
+        self.up = nn.ModuleList([_twice(2 * after, after) for _, after in wide])
+        self.answer = nn.Conv2d(MAPS[0], 1, 1)
+
+    def forward(self, seen: Tensor) -> Tensor:
+        """Slabs n x slices x rows x columns -> n x 1 x slices x rows x columns."""
+        maps = seen.flatten(0, 1)[:, None]
+        kept: list[Tensor] = []
+        for step in self.down:
+            maps = step(functional.max_pool2d(maps, 2) if kept else maps)
+            kept.append(maps)
+        for widen, step, before in zip(self.widen, self.up, kept[-2::-1], strict=True):
+            maps = step(torch.cat([before, widen(maps)], dim=1))
+        found: Tensor = self.answer(maps)
+        return found[:, 0].reshape(seen.shape)[:, None]
+
+
+def overlap_loss(answers: Tensor, tiles: Tiles) -> Tensor:
+    """Cross-entropy of pixels, and how little what is likely overlaps the nodules (Dice).
+
+    Pixels of nodules are rare: together they count as much as all others, or nothing is likely.
+    """
+    logit = answers.float().flatten(1)
+    on_nodule = (tiles.apart_mm <= tiles.diameter_mm / 2) & tiles.is_nodule
+    truth = on_nodule.any(dim=2).float()
+    counts = (tiles.is_inside & ~tiles.is_ignored()).float()
+    each = functional.binary_cross_entropy_with_logits(logit, truth, reduction="none")
+    likely = logit.sigmoid() * counts
+    truth = truth * counts
+    overlap = 2 * (likely * truth).sum() / (likely.sum() + truth.sum() + 1)
+    parts = [(each * one).sum() / one.sum().clamp(min=1) for one in (truth, counts - truth)]
+    return (parts[0] + parts[1]) / 2 + 1 - overlap
+
+
+def likely_pixels(answers: Tensor) -> Tensor:
+    """Pixels above the threshold whose four neighbours are, too."""
+    likely = answers[0, 0].sigmoid()
+    is_on = functional.pad(likely > THRESHOLD, (1, 1, 1, 1))
+    middle = is_on[:, 1:-1, 1:-1]
+    beside = is_on[:, :-2, 1:-1] & is_on[:, 2:, 1:-1] & is_on[:, 1:-1, :-2] & is_on[:, 1:-1, 2:]
+    at = torch.nonzero(middle & beside)
+    score = likely[at[:, 0], at[:, 1], at[:, 2], None]
+    return torch.cat([at.float(), score, torch.zeros_like(score)], dim=1)
+
+
+def components(found: Tensor, step_mm: float) -> Tensor:
+    """Pixels that touch by their faces are one: its centre of mass, highest score and size."""
+    if not len(found):
+        return found
+    at = np.rint(found[:, :3].cpu().numpy()).astype(np.int64)
+    label = _labels(at)
+    count = int(label.max()) + 1
+    voxels = np.bincount(label, minlength=count)
+    rows = np.zeros((count, ROWS))
+    for axis in range(3):
+        rows[:, axis] = np.bincount(label, at[:, axis], count) / voxels
+    np.maximum.at(rows[:, 3], label, found[:, 3].cpu().numpy())
+    # what was eroded is given back
+    rows[:, 4] = (2 * (3 * voxels / (4 * math.pi)) ** (1 / 3) + 2) * step_mm
+    ordered = rows[np.argsort(-rows[:, 3], kind="stable")]
+    return torch.from_numpy(ordered).to(found)
+
+
+def _labels(at: Indices) -> Indices:
+    """The component of each pixel, numbered from 0."""
+    size = at.max(axis=0) + 2
+    key = (at[:, 0] * size[1] + at[:, 1]) * size[2] + at[:, 2]
+    order = np.argsort(key, kind="stable")
+    ordered, label = key[order], np.arange(len(key))
+    pairs = []
+    for away in (1, size[2], size[1] * size[2]):
+        place = np.minimum(np.searchsorted(ordered, ordered + away), len(key) - 1)
+        first = np.flatnonzero(ordered[place] == ordered + away)
+        pairs.append(np.stack([first, place[first]]))
+    one, other = np.concatenate(pairs, axis=1)
+    while True:
+        lowest = np.minimum(label[one], label[other])
+        after = label.copy()
+        np.minimum.at(after, one, lowest)
+        np.minimum.at(after, other, lowest)
+        after = after[after]
+        if np.array_equal(after, label):
+            break
+        label = after
+    found = np.empty_like(label)
+    found[order] = np.unique(label, return_inverse=True)[1]
+    return found
+
+
+ZNET_UNET = Finder(
+    "znet_unet",
+    cube((1, TILE, TILE), (STEP_MM, STEP_MM, STEP_MM)),
+    STEP_MM,
+    1,
+    SliceUNet,
+    overlap_loss,
+    slab=8,
+    margin=0,
+    read=likely_pixels,
+    gather=components,
+    recipe=Recipe(
+        "adam",
+        rate=1e-3,
+        schedule=((0.0, 0.05), (0.05, 1.0), (1.0, 0.0)),
+        is_smooth=True,
+        batch=48,
+        steps=1500,
+        augment=Augment(zoom=(0.9, 1.1), turn_degrees=180.0, is_flipped=True),
+        average=0.995,
+    ),
+    shift_mm=(3.0, 24.0, 24.0),
+)

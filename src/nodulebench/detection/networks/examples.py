@@ -1,0 +1,295 @@
+"""A folder of arrays <-> candidates to learn from: scans, places in them, which are nodules.
+
+The folder holds plain numpy files, so that a bare machine with a GPU can read it:
+
+    voxels.npy.xz   all voxels of all scans, one scan after the other (or voxels.npy)
+    scans.npy       scans x 6: slices, rows, columns, spacing along each in mm
+    seen.npy        scans x 6: first and last slice, row, column that are seen when it is judged
+    fold.npy        scans: the fold of each; -1: none, it is never learnt from
+    places.npy      candidates x 4: scan, voxel index z, y, x
+    is_nodule.npy   candidates
+    is_learnt.npy   candidates: not those on findings that are neither
+    is_judged.npy   candidates: those of the list that a system is made of
+    findings.npy    findings x 6: scan, voxel index z, y, x, diameter in mm, 1: a nodule, 0: ignored
+    examples.json   what a voxel's value means, digests of the series, where all of it comes from
+"""
+
+import hashlib
+import io
+import json
+import lzma
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from nodulebench.core.errors import InputError
+from nodulebench.detection.held_out import digests_by_fold
+from nodulebench.detection.networks.patches import Scans
+
+SCHEMA = "nodulebench/network-examples@1"
+ABOUT = "examples.json"
+_ARRAYS = (
+    "voxels",
+    "scans",
+    "seen",
+    "fold",
+    "places",
+    "is_nodule",
+    "is_learnt",
+    "is_judged",
+    "findings",
+)
+_TENSORS = (
+    "scans",
+    "seen",
+    "fold",
+    "which",
+    "place",
+    "is_nodule",
+    "is_learnt",
+    "is_judged",
+    "findings",
+)
+_PACKING = 4
+"""Of xz: more hardly packs voxels of CT better, and takes far longer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Candidates of many scans."""
+
+    scans: Scans
+    seen: Tensor
+    """scans x 2 x 3: first and last voxel that may be seen when a scan is judged."""
+    fold: Tensor
+    """Of each scan; -1: of none."""
+    which: Tensor
+    """The scan of each candidate."""
+    place: Tensor
+    """candidates x 3: voxel index z, y, x."""
+    is_nodule: Tensor
+    is_learnt: Tensor
+    is_judged: Tensor
+    findings: Tensor
+    """findings x 6: scan, voxel index z, y, x, diameter in mm, whether it is a nodule."""
+    series: tuple[str, ...] = ()
+    """Of each scan the digest of its series."""
+    about: dict[str, Any] = field(default_factory=dict)
+
+    def to(self, device: torch.device | str) -> "Examples":
+        """The same examples elsewhere."""
+        return replace(self, **{name: getattr(self, name).to(device) for name in _TENSORS})
+
+    def learnt(self, folds: Sequence[int]) -> Tensor:
+        """Which candidates of some folds are learnt from."""
+        return self._of_folds(folds, self.is_learnt)
+
+    def judged(self, folds: Sequence[int]) -> Tensor:
+        """Which candidates of some folds are judged."""
+        return self._of_folds(folds, self.is_judged)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all arrays."""
+        whole = hashlib.sha256()
+        for name, values in _arrays(self).items():
+            whole.update(f"{name} {values.dtype} {values.shape}\n".encode())
+            whole.update(np.ascontiguousarray(values).data)
+        return "sha256:" + whole.hexdigest()
+
+    @property
+    def series_by_fold(self) -> dict[int, tuple[str, ...]]:
+        """The digests of the series, fold by fold."""
+        return digests_by_fold(zip(self.series, self.fold.tolist(), strict=True))
+
+    def _of_folds(self, folds: Sequence[int], kept: Tensor) -> Tensor:
+        wanted = torch.tensor(list(folds), dtype=self.fold.dtype, device=self.fold.device)
+        return torch.nonzero(torch.isin(self.fold, wanted)[self.which] & kept)[:, 0]
+
+
+def make_examples(
+    scans: Scans,
+    fold: npt.ArrayLike,
+    which: npt.ArrayLike,
+    place: npt.ArrayLike,
+    is_nodule: npt.ArrayLike,
+    *,
+    is_learnt: npt.ArrayLike | None = None,
+    is_judged: npt.ArrayLike | None = None,
+    seen: npt.ArrayLike | None = None,
+    findings: npt.ArrayLike = (),
+    series: Sequence[str] = (),
+    about: dict[str, Any] | None = None,
+) -> Examples:
+    """Examples of plain arrays; where nothing is said all candidates are learnt from and judged."""
+    at = np.asarray(place, dtype=np.float32).reshape(-1, 3)
+    every = np.ones(len(at), dtype=np.bool_)
+    last = scans.shape.numpy() - 1
+    whole = np.stack([np.zeros_like(last), last], axis=1)
+    held = {
+        "seen": torch.from_numpy(np.array(whole if seen is None else seen, dtype=np.int64)),
+        "fold": torch.from_numpy(np.array(fold, dtype=np.int64).reshape(-1)),
+        "which": torch.from_numpy(np.array(which, dtype=np.int64).reshape(-1)),
+        "place": torch.from_numpy(at.copy()),
+        "is_nodule": torch.from_numpy(np.array(is_nodule, dtype=np.bool_).reshape(-1)),
+        "is_learnt": torch.from_numpy(np.array(every if is_learnt is None else is_learnt)),
+        "is_judged": torch.from_numpy(np.array(every if is_judged is None else is_judged)),
+        "findings": torch.from_numpy(np.array(findings, dtype=np.float32).reshape(-1, 6)),
+    }
+    named = tuple(series) or ("",) * len(held["fold"])
+    return Examples(scans, **held, series=named, about=dict(about or {}))
+
+
+def join_examples(parts: Sequence[Examples]) -> Examples:
+    """Examples of several folders as one; their voxels must mean the same.
+
+    Raises:
+        InputError: if they do not.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    units = {(one.scans.step_hu, one.scans.lowest_hu, one.scans.voxels.dtype) for one in parts}
+    if len(units) > 1:
+        raise InputError.at("examples", "their voxels mean different things.", "Make them anew.")
+    voxels = np.cumsum([len(one.scans.voxels) for one in parts])
+    before = np.cumsum([len(one.fold) for one in parts])
+    scans = replace(
+        parts[0].scans,
+        voxels=torch.cat([one.scans.voxels for one in parts]),
+        start=_shifted([one.scans.start for one in parts], voxels),
+        shape=torch.cat([one.scans.shape for one in parts]),
+        spacing_mm=torch.cat([one.scans.spacing_mm for one in parts]),
+    )
+    joined: dict[str, Any] = {
+        name: torch.cat([getattr(one, name) for one in parts]) for name in _TENSORS[1:]
+    }
+    joined["which"] = _shifted([one.which for one in parts], before)
+    joined["findings"][:, 0] = _shifted([one.findings[:, 0] for one in parts], before)
+    data = "; ".join(str(one.about.get("data", "")) for one in parts)
+    series = tuple(name for one in parts for name in one.series)
+    return Examples(scans, **joined, series=series, about={"data": data})
+
+
+def _shifted(numbers: list[Tensor], ends: npt.NDArray[np.int64]) -> Tensor:
+    """Numbers of parts as numbers of the whole; ``ends`` is where each part ends in it."""
+    begins = [0, *ends[:-1].tolist()]
+    return torch.cat([one + begin for one, begin in zip(numbers, begins, strict=True)])
+
+
+def write_examples(folder: Path, examples: Examples) -> None:
+    """Write a folder of examples."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, values in _arrays(examples).items():
+        held = io.BytesIO()
+        np.save(held, values, allow_pickle=False)
+        if name == "voxels":
+            packed = lzma.compress(held.getvalue(), preset=_PACKING)
+            (folder / "voxels.npy.xz").write_bytes(packed)
+        else:
+            (folder / f"{name}.npy").write_bytes(held.getvalue())
+    scans = examples.scans
+    about = {
+        **examples.about,
+        "schema": SCHEMA,
+        "step_hu": scans.step_hu,
+        "lowest_hu": scans.lowest_hu,
+        "digest": examples.digest,
+        "series": examples.series,
+    }
+    text = json.dumps(about, indent=1)
+    (folder / ABOUT).write_text(text + "\n", encoding="utf-8")
+
+
+def read_examples(folder: Path) -> Examples:
+    """The examples in a folder.
+
+    Raises:
+        InputError: if a file is missing or was changed, or they do not fit together.
+    """
+    try:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        found = {name: _load(folder, name) for name in _ARRAYS}
+    except (OSError, ValueError, EOFError, lzma.LZMAError) as error:
+        raise InputError.at(str(folder), f"cannot be read as examples: {error}.") from error
+    if not _fits(about, found):
+        raise InputError.at(str(folder), "its arrays do not fit together.", "Make them anew.")
+    shape = found["scans"][:, :3].astype(np.int64)
+    sizes = shape.prod(axis=1)
+    scans = Scans(
+        torch.from_numpy(found["voxels"]),
+        torch.from_numpy(np.cumsum(sizes) - sizes),
+        torch.from_numpy(shape),
+        torch.from_numpy(found["scans"][:, 3:].astype(np.float32)),
+        float(about["step_hu"]),
+        float(about["lowest_hu"]),
+    )
+    examples = make_examples(
+        scans,
+        found["fold"],
+        found["places"][:, 0],
+        found["places"][:, 1:],
+        found["is_nodule"],
+        is_learnt=found["is_learnt"],
+        is_judged=found["is_judged"],
+        seen=found["seen"].reshape(-1, 2, 3),
+        findings=found["findings"],
+        series=about["series"],
+        about={name: about[name] for name in about.keys() - {"series", "digest", "schema"}},
+    )
+    if examples.digest != about.get("digest"):
+        raise InputError.at(
+            str(folder), "its arrays are not those that were written.", "Make them anew."
+        )
+    return examples
+
+
+def _fits(about: Any, found: dict[str, Any]) -> bool:
+    """Whether everything is there once for every scan, voxel or candidate."""
+    scans, places = found["scans"], found["places"]
+    if not isinstance(about, dict) or about.get("schema") != SCHEMA:
+        return False
+    if scans.ndim != 2 or scans.shape[1] != 6 or places.ndim != 2 or places.shape[1] != 4:
+        return False
+    of_scan = (found["seen"], found["fold"], about.get("series", ()))
+    of_place = (found["is_nodule"], found["is_learnt"], found["is_judged"])
+    which = places[:, 0]
+    return bool(
+        scans[:, :3].astype(np.int64).prod(axis=1).sum() == found["voxels"].size
+        and all(len(one) == len(scans) for one in of_scan)
+        and found["seen"].size == 6 * len(scans)
+        and found["findings"].shape[1:] == (6,)
+        and all(one.shape == (len(places),) and one.dtype == np.bool_ for one in of_place)
+        and (len(which) == 0 or 0 <= which.min() <= which.max() < len(scans))
+        and {"step_hu", "lowest_hu"} <= set(about)
+    )
+
+
+def _load(folder: Path, name: str) -> npt.NDArray[Any]:
+    plain, packed = folder / f"{name}.npy", folder / f"{name}.npy.xz"
+    if name == "voxels" and packed.is_file():
+        content = lzma.decompress(packed.read_bytes())
+        return np.array(np.load(io.BytesIO(content), allow_pickle=False))
+    return np.array(np.load(plain, allow_pickle=False))
+
+
+def _arrays(examples: Examples) -> dict[str, npt.NDArray[Any]]:
+    scans = examples.scans
+    tensors = {
+        "voxels": scans.voxels,
+        "scans": torch.cat([scans.shape.double(), scans.spacing_mm.double()], dim=1),
+        "seen": examples.seen.reshape(-1, 6),
+        "fold": examples.fold,
+        "places": torch.cat([examples.which[:, None].float(), examples.place], dim=1),
+        "is_nodule": examples.is_nodule,
+        "is_learnt": examples.is_learnt,
+        "is_judged": examples.is_judged,
+        "findings": examples.findings,
+    }
+    return {name: one.cpu().numpy() for name, one in tensors.items()}

@@ -1,0 +1,109 @@
+"""Candidates, images, weights -> candidates with probabilities: LUNA16's second track."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from nodulebench import __version__
+from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.notices import Notice
+from nodulebench.core.progress import Progress, untold
+from nodulebench.core.tables import MARKS, PLACE, Submission
+from nodulebench.detection.candidate_lists import read_places
+from nodulebench.detection.network_scores import Jury
+from nodulebench.imaging.volume import Volume
+from nodulebench.io.images.case_images import NoImageError, image_finder
+from nodulebench.io.marks import luna16 as luna16_csv
+from nodulebench.io.marks import submission_folder
+
+MOST_NAMED = 5
+
+
+def rescore(jury: Jury, candidates: Path, images: Path, progress: Progress = untold) -> Submission:
+    """Give every candidate the probability that networks give it; the order of rows stays.
+
+    Args:
+        jury: networks and their weights.
+        candidates: LUNA16's list of candidates, or marks in any format.
+        images: a folder of images, a test set, or an archive of DICOM.
+        progress: told how far the work is.
+
+    Raises:
+        InputError: if a case has no image, a place lies outside of it, or a file cannot be read.
+    """
+    places = read_places(candidates).with_row_index("row")
+    cases = places["case_id"].unique(maintain_order=True).to_list()
+    images_of = _images_of(cases, images)
+    score = np.zeros(places.height)
+    seen: list[str] = []
+    problems: list[Problem] = []
+    for number, case_id in enumerate(cases):
+        own = places.filter(case_id=case_id)
+        volume = images_of[case_id]()
+        place_mm = own.select(PLACE).to_numpy()
+        inside = volume.geometry.contains(place_mm)
+        if not inside.all():
+            problems += _outside(own.filter(~inside))
+        if problems:  # nothing more is judged in vain
+            continue
+        judged = jury.judge(volume, case_id, place_mm, [case_id])
+        score[own["row"].to_numpy()] = judged.score
+        seen += [] if judged.is_unseen else [case_id]
+        progress(case_id, number + 1, len(cases))
+    refuse_any(problems)
+    marks = places.select(
+        "case_id",
+        *PLACE,
+        "diameter_mm",
+        mark_id=(pl.col("row") + 1).cast(pl.String),
+        score=pl.Series(score),
+    )
+    told = {"count": len(seen), "cases": len(cases), "names": seen[:MOST_NAMED]}
+    return Submission(
+        jury.name,
+        MARKS.conform(marks, candidates.name),
+        notices=(Notice("weights_saw_scans", told),) if seen else (),
+        facts={
+            "version": __version__,
+            "developer": "NoduleBench",
+            "kind": "3-D",
+            "description": f"candidates of {candidates.name}, judged by {jury.name}",
+        },
+    )
+
+
+def _images_of(cases: Sequence[str], images: Path) -> dict[str, Callable[[], Volume]]:
+    """What reads the image of each case, all of them found before one is read.
+
+    Raises:
+        NoImageError: with every case that has none.
+    """
+    find = image_finder(images, cases)
+    found: dict[str, Callable[[], Volume]] = {}
+    missing: list[Problem] = []
+    for case_id in cases:
+        try:
+            found[case_id] = find(case_id)
+        except NoImageError as error:
+            missing += error.problems
+    if missing:
+        raise NoImageError(missing)
+    return found
+
+
+def write_rescored(submission: Submission, out: Path) -> None:
+    """Write marks as LUNA16's file, where the name ends in .csv, or as a submission folder."""
+    form = luna16_csv if out.name.endswith(".csv") else submission_folder
+    form.write_marks(submission, out)
+
+
+def _outside(rows: pl.DataFrame) -> Iterator[Problem]:
+    for row in rows.head(MOST_NAMED).iter_rows(named=True):
+        place = ", ".join(f"{row[axis]:g}" for axis in PLACE)
+        yield Problem(
+            f"candidate {row['row'] + 1} of case '{row['case_id']}'",
+            f"({place}) lies outside the image.",
+            "Places are LPS millimetres; is it the right image?",
+        )

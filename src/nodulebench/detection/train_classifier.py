@@ -1,0 +1,188 @@
+"""Blocks of CT and whole scans with known nodules -> candidates with features -> a classifier."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.errors import InputError
+from nodulebench.core.progress import Progress, untold
+from nodulebench.core.tables import Reference
+from nodulebench.detection.classifiers.scoring import Measured
+from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.training import Examples
+from nodulebench.detection.classifiers.weights import Classifier, write_weights
+from nodulebench.detection.scan import Chest, see_chest
+from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
+from nodulebench.io.csv_files import read_columns
+from nodulebench.io.images.case_images import read_case_image
+from nodulebench.io.lidc.blocks import FOLDS, findings_inside, read_blocks
+from nodulebench.io.marks.luna16 import read_reference
+
+SEED = 0
+NO_FOLD = -1
+"""Of scans that LUNA16 does not have: no fold leaves them out."""
+VOXELS_OF_PAIRS = (".raw", ".zraw")
+"""The second file of an image of two, as LUNA16's are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """A block or a scan, and what is in it."""
+
+    name: str
+    chest: Chest
+    findings: pl.DataFrame
+    """Nodules and ignored findings."""
+    fold: int
+    is_whole: bool
+
+
+def block_lessons(
+    blocks: Path, reference: Reference, folds: Iterable[int] = FOLDS
+) -> Iterator[Lesson]:
+    """The blocks of some folds.
+
+    Raises:
+        InputError: if a block cannot be read or shows no lung.
+    """
+    for block in read_blocks(blocks, folds):
+        lungs = segment_part_of_lung(block.volume, block.block_id)
+        chest = see_chest(block.volume, block.block_id, lungs)
+        inside = findings_inside(block, reference)
+        yield Lesson(block.block_id, chest, inside, block.fold, is_whole=False)
+
+
+def scan_lessons(scans: Path, reference: Reference, fold_of: dict[str, int]) -> Iterator[Lesson]:
+    """All scans of a folder, each a case that ``detect`` reads, named after its series.
+
+    Raises:
+        InputError: if a scan cannot be read, shows no lung, or is no case of the reference.
+    """
+    for path in sorted(scans.iterdir()):
+        if path.suffix in VOXELS_OF_PAIRS:
+            continue
+        image = read_case_image(path)
+        if image.name not in reference.cases["case_id"]:
+            raise InputError.at(path, f"is the scan '{image.name}', which the reference lacks.")
+        findings = reference.nodules.filter(pl.col("case_id") == image.name)
+        fold = fold_of.get(image.name, NO_FOLD)
+        yield Lesson(image.name, see_chest(image.volume, str(path)), findings, fold, is_whole=True)
+
+
+def listed_folds(reference: Path) -> dict[str, int]:
+    """The fold of each scan, where a LUNA16 folder tells it."""
+    path = reference / "folds.csv"
+    if not path.is_file():
+        return {}
+    table = read_columns(path, text=("seriesuid",), numbers=("fold",))
+    rows = table.select("seriesuid", "fold").iter_rows()
+    return {str(series): int(fold) for series, fold in rows}
+
+
+def collect_examples(name: str, lessons: Iterable[Lesson], progress: Progress = untold) -> Examples:
+    """Find candidates and measure them; those on ignored findings are left out.
+
+    Raises:
+        InputError: if there are no lessons.
+    """
+    parts, nodules = [], 0
+    for number, lesson in enumerate(lessons):
+        measured = TRAINED[name].find(lesson.chest)
+        found = examples_of(lesson.findings, measured, fold=lesson.fold, is_whole=lesson.is_whole)
+        parts.append(found.numbered(number, nodules))
+        nodules += lesson.findings.height
+        progress(lesson.name, max(lesson.fold, 0), len(FOLDS))
+    if not parts:
+        raise InputError.at("training", "there is no block of these folds and no scan.")
+    return Examples.joined(*parts)
+
+
+def examples_of(
+    findings: pl.DataFrame, measured: Measured, *, fold: int, is_whole: bool
+) -> Examples:
+    """The candidates of one block or scan, without those on ignored findings."""
+    place = measured.candidates.center_mm
+    nodule = nodules_hit(place, findings)
+    _, on_ignored = hits(place, findings)
+    count = len(place)
+    found = Examples(
+        measured.features,
+        nodule,
+        np.zeros(count, dtype=np.int64),
+        np.full(count, fold),
+        np.full(count, is_whole),
+    )
+    return found.chosen((nodule >= 0) | ~on_ignored)
+
+
+def hits(place: FloatArray, inside: pl.DataFrame) -> tuple[BoolArray, BoolArray]:
+    """Which places lie within the radius of a nodule, and of an ignored finding (LUNA16)."""
+    is_hit, is_ignored = _is_hit(place, inside), inside["is_ignored"].to_numpy()
+    on_nodule: BoolArray = is_hit[:, ~is_ignored].max(axis=1, initial=False)
+    on_ignored: BoolArray = is_hit[:, is_ignored].max(axis=1, initial=False)
+    return on_nodule, on_ignored
+
+
+def nodules_hit(place: FloatArray, inside: pl.DataFrame) -> IntArray:
+    """The row of the nodule within whose radius each place lies, the first of several; -1: none."""
+    is_hit = _is_hit(place, inside) & ~inside["is_ignored"].to_numpy()
+    none = np.ones((len(place), 1), dtype=np.bool_)
+    first: IntArray = np.concatenate([is_hit, none], axis=1).argmax(axis=1)
+    return np.where(first < inside.height, first, -1)
+
+
+def _is_hit(place: FloatArray, inside: pl.DataFrame) -> BoolArray:
+    """Places x findings."""
+    center = inside.select("x_mm", "y_mm", "z_mm").to_numpy()
+    apart = np.linalg.norm(place[:, None] - center[None], axis=2)
+    is_hit: BoolArray = apart < diameters(inside) / 2.0
+    return is_hit
+
+
+def diameters(findings: pl.DataFrame) -> FloatArray:
+    """Of findings in mm; LUNA16 gives excluded ones without a size a diameter of 10 mm."""
+    return findings["diameter_mm"].fill_null(10.0).to_numpy()
+
+
+def train_on(name: str, examples: Examples, folds: Iterable[int], seed: int = SEED) -> Classifier:
+    """A classifier, trained on the candidates of some folds and of scans without one."""
+    return TRAINED[name].train(examples.of_folds([*folds, NO_FOLD]), seed)
+
+
+def train_classifier(
+    name: str,
+    blocks: Path,
+    reference: Path,
+    out: Path,
+    *,
+    scans: Path | None = None,
+    without_fold: int | None = None,
+    seed: int = SEED,
+    progress: Progress = untold,
+) -> Examples:
+    """Train a classifier on blocks and scans, and write its weights.
+
+    Args:
+        name: the detector that ends in it, or ``second_look``.
+        blocks: folder with blocks.csv and the folds.
+        reference: LUNA16 folder with the nodules of the scans, and ``folds.csv`` for whole scans.
+        out: file for the weights.
+        scans: folder of whole scans, whose candidates off nodules are what a detector must bear.
+        without_fold: a fold that is left for testing.
+        seed: of everything random.
+        progress: told how far the work is.
+    """
+    folds = [fold for fold in FOLDS if fold != without_fold]
+    truth = read_reference(reference)
+    whole = () if scans is None else scan_lessons(scans, truth, listed_folds(reference))
+    lessons = chain(block_lessons(blocks, truth, folds), whole)
+    examples = collect_examples(
+        name, (one for one in lessons if one.fold != without_fold), progress
+    )
+    write_weights(out, train_on(name, examples, folds, seed), TRAINED[name].names, name, folds)
+    return examples

@@ -1,0 +1,168 @@
+"""Files of weights -> what their cards say, and whether they hold."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nodulebench.core.errors import InputError, Problem, Problems, UnknownNameError, adding_to
+from nodulebench.core.optional_packages import needs
+from nodulebench.detection.held_out import UNTOLD, left_out, own_series
+from nodulebench.detection.network_scores import weight_files
+from nodulebench.detection.networks import network_named
+from nodulebench.detection.networks.packaged import networks_with_weights, packaged_weights
+
+if TYPE_CHECKING:
+    from nodulebench.detection.networks.cards import Card
+
+PURPOSE = "weights of networks"
+ELSEWHERE = ("steps", "check_every")
+"""What a recipe says that stands elsewhere, or follows from the steps."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A file of weights and what its card says."""
+
+    path: Path
+    network: str
+    folds: tuple[int, ...]
+    left_out: tuple[int, ...]
+    """Folds of the data that made nothing of these weights."""
+    held_back: tuple[int, ...]
+    """Folds that decided when it stopped."""
+    series: int
+    """How many were learnt from."""
+    seen_before: int | None
+    """Series that were seen by the weights that it was tuned from; None: none are told."""
+    seed: int
+    steps: int
+    """That were taken; of an older card, those of the schedule."""
+    kept_step: int | None
+    recipe: str
+    """How it learnt, as against the network's own recipe; empty: the card does not say."""
+    data: str
+    digest: str
+    """Of the examples."""
+    parameters: str
+    begun_from: str
+    figures: dict[str, float]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Everything, by name."""
+        return asdict(self)
+
+
+def list_weights(paths: Sequence[Path]) -> tuple[list[Listed], list[Problem]]:
+    """What the cards of weights say, and what is wrong with files that have none.
+
+    Args:
+        paths: files, and folders of them; none: the package's.
+
+    Raises:
+        InputError: if a folder has no weights.
+    """
+    with needs("networks", PURPOSE):
+        from nodulebench.detection.networks.weights import read_card
+    found, problems = [], Problems()
+    for path in _files(paths or [packaged_weights(name) for name in networks_with_weights()]):
+        with adding_to(problems):
+            found.append(_listed(path, read_card(path)))
+    return found, problems
+
+
+def weight_problems(paths: Sequence[Path]) -> Iterator[tuple[Path, list[Problem]]]:
+    """Each file of weights with what is wrong with it; an empty list: nothing.
+
+    Numbers are those of the card, they fit the network, and nothing that was begun with other
+    weights leaves out a series that those had seen, as far as cards tell; they must.
+    """
+    with needs("networks", PURPOSE):
+        from nodulebench.detection.networks.weights import read_card, read_weights
+    files = _files(paths)
+    cards: dict[str, Card] = {}
+    for path in files:
+        with adding_to(Problems()):  # told below
+            card = read_card(path)
+            cards[card.parameters] = card
+    for path in files:
+        try:
+            _, card = read_weights(path)
+        except InputError as error:
+            yield path, list(error.problems)
+            continue
+        yield path, _origin_problems(path, card, cards)
+
+
+def _files(paths: Sequence[Path]) -> list[Path]:
+    return [file for given in paths for file in weight_files(given)]
+
+
+def _listed(path: Path, card: "Card") -> Listed:
+    return Listed(
+        path,
+        card.network,
+        card.folds,
+        left_out(card),
+        card.held_back,
+        sum(len(card.series.get(fold, ())) for fold in card.folds),
+        len({*card.seen_before} - {UNTOLD}) or None,
+        card.seed,
+        card.steps if card.steps_taken is None else card.steps_taken,
+        card.kept_step,
+        _recipe_of(card),
+        card.data,
+        card.digest,
+        card.parameters,
+        card.begun_from,
+        card.figures,
+    )
+
+
+def _recipe_of(card: "Card") -> str:
+    """In what a recipe differs from the network's own."""
+    from nodulebench.detection.networks.cards import differences, recipe_facts
+
+    try:
+        recipe = network_named(card.network).recipe
+    except UnknownNameError:
+        return ""
+    if not card.recipe:
+        return ""
+    own = recipe_facts(recipe, card.held_back)
+    pair = ({name: of[name] for name in of if name not in ELSEWHERE} for of in (card.recipe, own))
+    told = differences(*pair)
+    return f"the network's own, but {told}" if told else "the network's own"
+
+
+def _origin_problems(path: Path, card: "Card", cards: "Mapping[str, Card]") -> list[Problem]:
+    """What weights that it was begun with had seen of what it leaves out."""
+    if not card.begun_from:
+        return []
+    seen = _seen_before(card, cards)
+    used = {*card.folds, *card.held_back}
+    found = []
+    for fold in sorted(card.series.keys() - used):
+        count = len(seen.intersection(card.series[fold]) - {UNTOLD})
+        if count:
+            called = f"fold {fold}" if fold >= 0 else "no fold"
+            what = f"began with weights that had seen {count} series of {called}, left out here."
+            found.append(Problem(str(path), what, "Begin anew in each fold."))
+    if UNTOLD in seen:
+        what = "began with weights of which no card tells all series that they had seen."
+        remedy = "Give those weights too, or call nothing that it leaves out unseen."
+        found.append(Problem(str(path), what, remedy))
+    return found
+
+
+def _seen_before(
+    card: "Card", cards: "Mapping[str, Card]", passed: frozenset[str] = frozenset()
+) -> set[str]:
+    """By its own card, and by those of the weights before it, as far as they are given too."""
+    told, origin = {*card.seen_before}, cards.get(card.begun_from)
+    if not card.begun_from:
+        return told
+    if origin is None or card.begun_from in passed:
+        return told or {UNTOLD}
+    return told | own_series(origin) | _seen_before(origin, cards, passed | {card.begun_from})

@@ -1,0 +1,99 @@
+"""A submission and a test set -> its marks on cases of the set, and a word on the others."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import polars as pl
+
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.tables import Reference, Submission
+from nodulebench.evaluation.check.names import NearNames, near_names
+from nodulebench.evaluation.check.rows import MOST_NAMED
+
+_SHOWN = MOST_NAMED - 1
+_LEFT_ASIDE = {
+    "file": "folders and endings of files",
+    "letters": "endings of files and large or small letters",
+    "signs": "dashes, underscores, dots and the like",
+}
+
+
+def keep_listed(
+    reference: Reference, submission: Submission, protocol: TestProtocol
+) -> tuple[Submission, tuple[Notice, ...]]:
+    """The submission's marks on cases of the test set, and a word on the others.
+
+    Raises:
+        InputError: where the protocol does not allow marks of other cases, or there are no others.
+    """
+    row = submission.rows_in(reference)
+    if (row >= 0).all():
+        return submission, ()
+    is_listed = pl.Series(row >= 0)
+    others = submission.marks.filter(~is_listed)
+    is_header = others["case_id"] == "seriesuid"
+    foreign = others.filter(~is_header)
+    near = near_names(foreign["case_id"].unique(maintain_order=True), reference.cases["case_id"])
+    if protocol.unlisted_cases == "error":
+        raise _refusal(reference, submission, others, near)
+    if foreign.height and not is_listed.any():
+        raise _refusal(reference, submission, foreign, near)
+    kept = replace(submission, marks=submission.marks.filter(is_listed))
+    return kept, tuple(_dropped_notices(foreign["case_id"], int(is_header.sum()), near))
+
+
+def _refusal(
+    reference: Reference, submission: Submission, foreign: pl.DataFrame, near: NearNames | None
+) -> InputError:
+    """One problem for all marks of other cases, however many, with what to do."""
+    test_set = f"the test set '{reference.name}' ({reference.cases.height} cases)"
+    names = foreign["case_id"].unique(maintain_order=True)
+    shown = ", ".join(f"'{name}'" for name in names.head(_SHOWN))
+    listed = f"{shown}, ..." if len(names) > _SHOWN else shown
+    where = f"submission '{submission.name}'"
+    if foreign.height == 1:
+        where += f" mark '{foreign['mark_id'][0]}'"
+        what = f"case {listed} is not in {test_set}."
+        remedy = "Remove the mark, or evaluate against the set it was made for."
+    elif foreign.height == submission.marks.height:
+        what = (
+            f"none of its {foreign.height:,} marks lies in a case of {test_set}, but in {listed}."
+        )
+        remedy = "Evaluate against the set they were made for."
+    else:
+        what = (
+            f"{foreign.height:,} marks lie in {len(names):,} cases that are not in {test_set}: "
+            f"{listed}."
+        )
+        remedy = (
+            "Evaluate against the set they were made for, or pass over them with "
+            'unlisted_cases = "drop" in the protocol.'
+        )
+    return InputError.at(where, what, f"{_correction(near)} {remedy}".strip())
+
+
+def _correction(near: NearNames | None) -> str:
+    if near is None:
+        return ""
+    given, case = next(iter(near.known.items()))
+    return (
+        f"Without {_LEFT_ASIDE[near.way]} {len(near.known):,} of the names would be those of cases "
+        f"('{given}' is '{case}'?): correct them."
+    )
+
+
+def _dropped_notices(foreign: pl.Series, headers: int, near: NearNames | None) -> Iterator[Notice]:
+    """What the official program drops without a word, in words."""
+    if len(foreign):
+        names = foreign.unique(maintain_order=True)
+        named = names.head(MOST_NAMED).to_list()
+        yield Notice("marks_dropped", {"marks": len(foreign), "cases": len(names), "names": named})
+    if near is not None:
+        given, case = next(iter(near.known.items()))
+        marks = int(foreign.is_in(list(near.known)).sum())
+        values = {"marks": marks, "cases": len(near.known), "way": near.way}
+        yield Notice("names_nearly_match", {**values, "given": given, "case": case})
+    if headers:
+        yield Notice("headers_dropped", {"count": headers})

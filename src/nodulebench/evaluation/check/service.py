@@ -1,0 +1,140 @@
+"""Files of marks and a reference -> what may be wrong with them, without a score."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from polars.exceptions import PanicException
+
+from nodulebench.core.cohort import labelled_cohort
+from nodulebench.core.errors import InputError, Problem, UndefinedError
+from nodulebench.core.notices import Notice
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.tables import NODULES, Reference, Submission
+from nodulebench.evaluation.check.cases import keep_listed
+from nodulebench.evaluation.check.rows import failed_runs, repeated_marks
+from nodulebench.evaluation.check.submission import judged_notices, submission_notices
+from nodulebench.io.bundle import is_sealed
+from nodulebench.io.case_lists import read_case_list
+from nodulebench.io.formats import fitting, read_reference, read_submission
+from nodulebench.io.marks.own_columns import parse_columns
+from nodulebench.io.table_files import require_no_parquet
+from nodulebench.matching import label_marks, targets
+
+_FORMATS = "What can be read: nodulebench formats."
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found in one file or folder of marks."""
+
+    path: Path
+    format: str = ""
+    marks: int = 0
+    """Marks in cases of the test set; all of them where the set is sealed."""
+    cases: int = 0
+    """Cases that have one."""
+    problems: tuple[Problem, ...] = ()
+    """Why it cannot be scored."""
+    notices: tuple[Notice, ...] = ()
+    """What may be wrong with it."""
+
+
+def check_files(
+    marks: tuple[Path, ...],
+    reference: Path,
+    protocol: str | None = None,
+    *,
+    series: Path | None = None,
+    cases: Path | None = None,
+    columns: str | None = None,
+) -> tuple[list[Checked], int | None]:
+    """Look through submissions as ``evaluate`` would read them, and score none.
+
+    Of a sealed test set nothing is opened: the files alone are looked through.
+
+    Returns:
+        What was found in each, and the number of cases in the test set (None: it is sealed).
+
+    Raises:
+        InputError: if the reference cannot be read.
+    """
+    given = None if columns is None else parse_columns(columns)
+    if is_sealed(reference):
+        return [_look_through(path, given) for path in marks], None
+    chosen = load_protocol(protocol or "luna16")
+    truth = read_reference(reference, cases=cases)
+    if series is not None:
+        truth = truth.restricted(read_case_list(series), series.name)
+    return [_look_through(path, given, truth, chosen) for path in marks], truth.cases.height
+
+
+def check_alone(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checked:
+    """Look through a submission by its file and the table of cases alone; no reference is read.
+
+    Args:
+        path: file or folder of marks, whoever sent it.
+        cases: CASES of the test set; None: nothing of the set may be told, not even its cases.
+        protocol: name or TOML file.
+    """
+    try:
+        require_no_parquet(path)
+        if cases is None:
+            return _look_through(path, None)
+        name = fitting(path, "marks").name
+        known = Reference("test set", cases, NODULES.empty())
+        submission = read_submission(path, cases)
+        listed, notices = keep_listed(known, submission, load_protocol(protocol))
+    except InputError as error:
+        return Checked(path, problems=tuple(error.problems))
+    except (Exception, PanicException) as error:  # whatever breaks down over it is its fault
+        what = f"cannot be read ({type(error).__name__})."
+        return Checked(path, problems=(Problem(path.name, what, _FORMATS),))
+    told = (*submission.notices, *notices, *submission_notices(known, submission))
+    marked = listed.marks["case_id"].n_unique()
+    return Checked(path, name, listed.marks.height, marked, notices=tuple(dict.fromkeys(told)))
+
+
+def _look_through(
+    path: Path,
+    columns: Mapping[str, str] | None,
+    reference: Reference | None = None,
+    protocol: TestProtocol | None = None,
+) -> Checked:
+    name = ""
+    try:
+        name = fitting(path, "marks").name if columns is None else "own columns"
+        known = None if reference is None else reference.cases
+        submission = read_submission(path, known, columns=columns)
+        if reference is None or protocol is None:
+            notices = (*repeated_marks(submission), *failed_runs(submission))
+        else:
+            submission, notices = _against(reference, submission, protocol)
+    except InputError as error:
+        return Checked(path, name, problems=tuple(error.problems))
+    return Checked(
+        path,
+        name,
+        submission.marks.height,
+        submission.marks["case_id"].n_unique(),
+        notices=tuple(dict.fromkeys((*submission.notices, *notices))),
+    )
+
+
+def _against(
+    reference: Reference, submission: Submission, protocol: TestProtocol
+) -> tuple[Submission, tuple[Notice, ...]]:
+    """The marks on the set's cases, and what may be wrong, by the first rule that applies."""
+    listed, notices = keep_listed(reference, submission, protocol)
+    notices += submission_notices(reference, submission)
+    for choice in protocol.rules:
+        try:
+            labels = label_marks(reference, listed, protocol, choice)
+        except UndefinedError:
+            continue
+        is_target = targets(reference, listed, protocol)
+        cohort = labelled_cohort(reference, listed, labels, is_target)
+        return listed, (*notices, *labels.notices, *judged_notices(cohort))
+    return listed, notices

@@ -1,0 +1,282 @@
+"""Submission files + reference -> one combined file, and a table of all combinations."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.errors import InputError
+from nodulebench.core.labels import DUPLICATE, HIT, Labels
+from nodulebench.core.notices import Notice
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.tables import MARKS, Reference, Submission
+from nodulebench.evaluation.check.cases import keep_listed
+from nodulebench.evaluation.comparison.combination_tables import (
+    CandidateRow,
+    Members,
+    ScoreRow,
+    all_members,
+    candidate_table,
+    score_table,
+)
+from nodulebench.io.case_lists import read_case_list
+from nodulebench.io.case_names import algorithm_name
+from nodulebench.io.csv_files import write_csv
+from nodulebench.io.digest import file_digest
+from nodulebench.io.formats import read_reference, read_submission
+from nodulebench.io.images.metaimage import read_mask
+from nodulebench.io.marks.luna16_candidates import read_candidates
+from nodulebench.io.sniff import glimpse
+from nodulebench.matching import label_marks, targets
+from nodulebench.matching.combine import (
+    LINKAGE,
+    MERGE_MM,
+    SLACK_MM,
+    Linkage,
+    Place,
+    average_scores,
+    is_near_lungs,
+    merge_candidates,
+    require_combinable,
+)
+from nodulebench.metrics.froc import sensitivity_at_fp_rate
+
+MOST_TABULATED = 10
+"""With more algorithms there are over a thousand combinations."""
+
+
+@dataclass(frozen=True, slots=True)
+class CombinationChoice:
+    """How submissions are combined."""
+
+    distance_mm: float = MERGE_MM
+    """Candidates closer than this are merged."""
+    linkage: Linkage = LINKAGE
+    place: Place = "best"
+    lung_masks: Path | None = None
+    """Folder with ``<case_id>.mhd`` or ``.mha``: candidates far from the lungs are dropped."""
+    slack_mm: float = SLACK_MM
+    """How far outside the lungs a candidate may lie."""
+
+
+DEFAULT_CHOICE = CombinationChoice()
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """All submissions combined, and what every combination of them reaches."""
+
+    marks: pl.DataFrame
+    """seriesuid, coordX, coordY, coordZ, probability (where there are scores), class, sources."""
+    rows: Sequence[CandidateRow | ScoreRow]
+    operating_points: tuple[float, ...] = ()
+    """Where the sensitivities of averaged scores are read."""
+    notices: tuple[Notice, ...] = ()
+
+
+def combine_files(
+    paths: Sequence[Path],
+    reference: Path,
+    *,
+    is_by_scores: bool = False,
+    choice: CombinationChoice = DEFAULT_CHOICE,
+    candidates: Path | None = None,
+    series: Path | None = None,
+    protocol: str = "luna16",
+    out: Path | None = None,
+) -> Combination:
+    """Read submissions or candidate lists, combine them, and tabulate all combinations.
+
+    Args:
+        paths: a file or folder for each algorithm.
+        reference: the test set.
+        is_by_scores: average scores on a common candidate list; else merge candidate lists.
+        choice: how candidates are merged.
+        candidates: the common list; None: the marks of the first submission.
+        series: restricts the cases.
+        protocol: the rule and the operating points; candidate lists are judged without its cap.
+        out: where the combination of all goes; its class says whether a candidate hits a nodule.
+    """
+    truth = read_reference(reference)
+    if series is not None:
+        truth = truth.restricted(read_case_list(series), series.name)
+    chosen = load_protocol(protocol)
+    given = [keep_listed(truth, _read(path, truth.cases), chosen) for path in paths]
+    submissions = [submission for submission, _ in given]
+    notices = tuple(notice for _, told in given for notice in told)
+    if len(submissions) > MOST_TABULATED:
+        raise InputError.at(
+            "combination",
+            f"of {len(submissions)} submissions has {2 ** len(submissions) - 1} parts.",
+            f"Give at most {MOST_TABULATED}.",
+        )
+    if is_by_scores:
+        common = (
+            submissions[0].marks if candidates is None else read_candidates(candidates, truth.cases)
+        )
+        combination = combine_scores(truth, submissions, common, chosen)
+    else:
+        combination = combine_candidates(truth, submissions, choice, chosen)
+    if out is not None:
+        write_csv(combination.marks, out)
+    return replace(combination, notices=notices)
+
+
+def combine_candidates(
+    reference: Reference,
+    submissions: Sequence[Submission],
+    choice: CombinationChoice,
+    protocol: TestProtocol,
+) -> Combination:
+    """Merge candidate lists: all of them, and every combination for the table."""
+    require_combinable(submissions)
+    uncapped = protocol.model_copy(update={"mark_cap": None, "score_threshold": None})
+    by_name = {one.name: one for one in submissions}
+    if choice.lung_masks is not None:
+        by_name = _near_lungs(by_name, choice.lung_masks, choice.slack_mm)
+    found: dict[Members, tuple[int, int]] = {}
+    everyone = tuple(by_name)
+    nodules, marks = 0, MARKS.empty()
+    for members in all_members(everyone):
+        parts = [by_name[name] for name in members]
+        if len(parts) == 1:
+            merged, sources = parts[0], None
+        else:
+            combined = merge_candidates(
+                parts,
+                distance_mm=choice.distance_mm,
+                linkage=choice.linkage,
+                place=choice.place,
+            )
+            merged, sources = combined.submission, combined.sources
+        labels, cohort = _labelled(reference, merged, uncapped)
+        nodules = cohort.nodule_count
+        found[members] = (nodules - cohort.missed_count, merged.marks.height)
+        if sources is not None and members == everyone:
+            marks = _candidate_list(merged, labels, sources)
+    if not nodules:
+        raise InputError.at("reference", "has no nodules to find.")
+    return Combination(marks, candidate_table(found, nodules=nodules, cases=reference.cases.height))
+
+
+def combine_scores(
+    reference: Reference,
+    submissions: Sequence[Submission],
+    candidates: pl.DataFrame,
+    protocol: TestProtocol,
+) -> Combination:
+    """Average scores on a common list: those of all, and of every combination for the table."""
+    require_combinable(submissions)
+    by_name = {one.name: one for one in submissions}
+    found: dict[Members, Sequence[float]] = {}
+    everyone, marks = tuple(by_name), MARKS.empty()
+    for members in all_members(everyone):
+        parts = [by_name[name] for name in members]
+        mean = parts[0] if len(parts) == 1 else average_scores(parts, candidates)
+        labels, cohort = _labelled(reference, mean, protocol)
+        whole = np.ones((1, cohort.case_count), dtype=np.int32)
+        found[members] = sensitivity_at_fp_rate(
+            cohort,
+            whole,
+            operating_points=protocol.operating_points,
+            interpolation=protocol.interpolation,
+        )[0].tolist()
+        if len(members) > 1 and members == everyone:
+            marks = _candidate_list(mean, labels, None)
+    return Combination(marks, score_table(found), protocol.operating_points)
+
+
+def write_rows(combination: Combination, path: Path) -> None:
+    """Write the table of all combinations as CSV."""
+    records = []
+    for row in combination.rows:
+        record = {field.name: getattr(row, field.name) for field in fields(row)}
+        record["members"] = "+".join(row.members)
+        if isinstance(row, ScoreRow):
+            del record["sensitivities"]
+            for rate, value in zip(combination.operating_points, row.sensitivities, strict=True):
+                record[f"sensitivity_at_{rate:g}"] = value
+        records.append(record)
+    write_csv(pl.DataFrame(records, infer_schema_length=None), path)
+
+
+def _labelled(
+    reference: Reference, submission: Submission, protocol: TestProtocol
+) -> tuple[Labels, LabelledCohort]:
+    labels = label_marks(reference, submission, protocol, protocol.rules[0])
+    is_target = targets(reference, submission, protocol)
+    return labels, labelled_cohort(reference, submission, labels, is_target)
+
+
+def _candidate_list(
+    submission: Submission, labels: Labels, sources: pl.DataFrame | None
+) -> pl.DataFrame:
+    """Marks as LUNA16 lists candidates: the class is 1 for those on a nodule."""
+    is_on_nodule = np.zeros(submission.marks.height, dtype=np.int64)
+    is_on_nodule[labels.mark[np.isin(labels.label, (HIT, DUPLICATE))]] = 1
+    marks = submission.marks.with_columns(is_on_nodule=pl.Series(is_on_nodule))
+    if sources is None:
+        marks = marks.with_columns(sources=pl.lit(submission.name))
+    else:
+        joined = sources.group_by("case_id", "mark_id").agg(
+            sources=pl.col("algorithm").unique(maintain_order=True).str.join("+")
+        )
+        marks = marks.join(joined, on=["case_id", "mark_id"], how="left", maintain_order="left")
+    table = marks.select(
+        "score",
+        "is_on_nodule",
+        "sources",
+        seriesuid="case_id",
+        coordX="x_mm",
+        coordY="y_mm",
+        coordZ="z_mm",
+    )
+    columns = ["seriesuid", "coordX", "coordY", "coordZ"]
+    has_scores = not table["score"].null_count()
+    return table.select(
+        *columns,
+        *([pl.col("score").alias("probability")] if has_scores else []),
+        pl.col("is_on_nodule").alias("class"),
+        "sources",
+    )
+
+
+def _near_lungs(
+    submissions: Mapping[str, Submission], folder: Path, slack_mm: float
+) -> dict[str, Submission]:
+    """The submissions without candidates that lie too far from the lungs."""
+    case_ids = pl.concat([one.marks["case_id"] for one in submissions.values()]).unique().sort()
+    kept = {name: [one.marks.clear()] for name, one in submissions.items()}
+    for case_id in case_ids:
+        mask, geometry = read_mask(_mask_file(folder, case_id))
+        for name, one in submissions.items():
+            marks = one.marks.filter(case_id=case_id)
+            place = marks.select("x_mm", "y_mm", "z_mm").to_numpy()
+            is_near = is_near_lungs(place, mask, geometry, slack_mm=slack_mm)
+            kept[name].append(marks.filter(pl.Series(is_near, dtype=pl.Boolean)))
+    return {name: replace(one, marks=pl.concat(kept[name])) for name, one in submissions.items()}
+
+
+def _mask_file(folder: Path, case_id: str) -> Path:
+    for suffix in (".mhd", ".mha"):
+        if (folder / f"{case_id}{suffix}").is_file():
+            return folder / f"{case_id}{suffix}"
+    raise InputError.at(
+        str(folder),
+        f"has no lung mask of case '{case_id}'.",
+        f"Put {case_id}.mhd or {case_id}.mha there.",
+    )
+
+
+def _read(path: Path, cases: pl.DataFrame) -> Submission:
+    """Marks of any format, or a LUNA16 candidate list, which has no scores."""
+    is_list = path.is_file() and not glimpse(path).lacks("seriesuid", "coordX", "class")
+    if not is_list or not glimpse(path).lacks("probability"):
+        return read_submission(path, cases)
+    listed = read_candidates(path, cases)
+    marks = listed.select("case_id", "x_mm", "y_mm", "z_mm", mark_id=pl.col("line").cast(pl.String))
+    return Submission(algorithm_name(path), MARKS.arrange(marks), digest=file_digest(path))

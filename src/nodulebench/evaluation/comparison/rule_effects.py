@@ -1,0 +1,100 @@
+"""Figures of several algorithms under several rules -> what the choice of the rule does to all.
+
+This is the group analysis of the NIFDC paper: mean ± SD over algorithms, relative difference in
+hits to the baseline rule, and tests between rules, as published and in their paired form.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import UndefinedError
+from nodulebench.core.notices import Notice, reason_of
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.evaluation.comparison.replicates import Drawn, Reading
+from nodulebench.statistics.groups import RuleEffect, relative_difference, rule_effect
+
+FEWEST_ALGORITHMS, FEWEST_RULES = 3, 2
+
+
+@dataclass(frozen=True, slots=True)
+class RuleEffects:
+    """What the rules do to a group of algorithms."""
+
+    algorithms: tuple[str, ...]
+    """Those to which every rule could be applied."""
+    baseline_rule: str
+    effects: dict[Reading, RuleEffect]
+    relative_differences: dict[str, dict[str, float | None]]
+    """Rule -> algorithm -> (hits - hits under the baseline rule) / the latter; None without any."""
+    undefined: dict[Reading, Notice] = field(default_factory=dict)
+    """Figures without a group analysis, and why."""
+
+
+def estimate_rule_effects(
+    cohorts: Mapping[str, Mapping[str, LabelledCohort]],
+    drawn: Mapping[str, Drawn],
+    protocol: TestProtocol,
+) -> RuleEffects | None:
+    """The group analysis, where there are three algorithms and two rules."""
+    rules = tuple(cohorts)
+    if len(rules) < FEWEST_RULES:
+        return None
+    algorithms = tuple(
+        name for name in cohorts[rules[0]] if all(name in cohorts[rule] for rule in rules)
+    )
+    if len(algorithms) < FEWEST_ALGORITHMS:
+        return None
+    baseline = protocol.baseline_rule or protocol.rules[0].name
+    if baseline not in rules:
+        baseline = rules[0]
+    effects: dict[Reading, RuleEffect] = {}
+    undefined: dict[Reading, Notice] = {}
+    for reading in {reading: None for rule in rules for reading in drawn[rule].replicates}:
+        try:
+            effects[reading] = rule_effect(_table(reading, drawn, rules, algorithms), rules)
+        except UndefinedError as error:
+            undefined[reading] = reason_of(error)
+    return RuleEffects(
+        algorithms=algorithms,
+        baseline_rule=baseline,
+        effects=effects,
+        relative_differences={
+            rule: {
+                name: _relative_difference(cohorts[rule][name], cohorts[baseline][name])
+                for name in algorithms
+            }
+            for rule in rules
+            if rule != baseline
+        },
+        undefined=undefined,
+    )
+
+
+def _table(
+    reading: Reading,
+    drawn: Mapping[str, Drawn],
+    rules: tuple[str, ...],
+    algorithms: tuple[str, ...],
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """The reading's value for each algorithm (row) and rule (column), NaN where undefined."""
+    table = np.full((len(algorithms), len(rules)), np.nan)
+    for column, rule in enumerate(rules):
+        replicates = drawn[rule].replicates.get(reading)
+        for row, name in enumerate(algorithms):
+            if replicates is not None and name in replicates.names:
+                table[row, column] = replicates.value[replicates.row(name)]
+    return table
+
+
+def _relative_difference(cohort: LabelledCohort, baseline: LabelledCohort) -> float | None:
+    hits = (
+        cohort.nodule_count - cohort.missed_count,
+        baseline.nodule_count - baseline.missed_count,
+    )
+    try:
+        return relative_difference(*hits)
+    except UndefinedError:
+        return None

@@ -1,0 +1,218 @@
+"""Folder of an evaluation -> comparison.json: what ``nodulebench compare`` does."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from nodulebench import __version__
+from nodulebench.core.documents.comparison import (
+    ComparisonDocument,
+    DetectionSummary,
+    DifferenceSummary,
+    EffectSummary,
+    NodulesFound,
+    RankingSummary,
+    RuleEffectsSummary,
+)
+from nodulebench.core.results import Estimate
+from nodulebench.evaluation.comparison.choice import use_groups
+from nodulebench.evaluation.comparison.compare import (
+    AlgorithmComparison,
+    ComparisonChoice,
+    FigureDifference,
+    Ranking,
+    better_of,
+    compare_algorithms,
+)
+from nodulebench.evaluation.comparison.nodules import DetectionDifference
+from nodulebench.evaluation.comparison.regression_gate import (
+    deciding_figure,
+    side_by_side,
+    together,
+)
+from nodulebench.evaluation.comparison.replicates import Reading
+from nodulebench.evaluation.comparison.rule_effects import RuleEffects
+from nodulebench.evaluation.recompute import Evaluated, load_unchanged
+from nodulebench.evaluation.result_folder import add_comparison
+from nodulebench.io.manifests import SIGNATURE
+
+TESTS = ("exact", "durkalski", "obuchowski", "eliasziw_donner")
+"""The forms of McNemar's test that are told."""
+
+
+def compare_folder(
+    folder: Path, choice: ComparisonChoice
+) -> tuple[AlgorithmComparison, list[Path]]:
+    """Compare the algorithms of an evaluation, and write what was found beside it.
+
+    ``comparison.json`` has this comparison; ``evaluation.json`` lists it with those against other
+    baselines, and the report is written anew.
+
+    Returns:
+        The comparison and the files written.
+
+    Raises:
+        InputError: if the folder is not as the evaluation left it.
+    """
+    evaluated = load_unchanged(folder)
+    comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
+    found = comparison_document(comparison, evaluated)
+    return comparison, add_comparison(folder, evaluated.document, found)
+
+
+def compare_folders(new: Path, old: Path, choice: ComparisonChoice) -> AlgorithmComparison:
+    """Compare the algorithm of one folder with that of another; nothing is written.
+
+    Raises:
+        InputError: if they were not made alike, or are not as evaluations left them.
+    """
+    both, _, baseline = side_by_side(load_unchanged(new), load_unchanged(old))
+    return compare_algorithms(both.cohorts, both.protocol, replace(choice, baseline=baseline))
+
+
+def rank_folders(folders: Mapping[str, Path]) -> list[dict[tuple[str, Reading], Ranking]]:
+    """Rank the algorithms of several folders by the figure that decides; nothing is written.
+
+    Args:
+        folders: by the name that an algorithm shall have; results of one algorithm each.
+
+    Returns:
+        For each intended use that two or more algorithms share, its rankings by rule and reading.
+
+    Raises:
+        InputError: if they were not made alike, or are not as evaluations left them.
+    """
+    all_of_them = together({name: load_unchanged(path) for name, path in folders.items()})
+    figure = deciding_figure(all_of_them.protocol.figures)
+    figures = () if figure is None else (figure,)
+    return [
+        compare_algorithms(
+            all_of_them.cohorts,
+            all_of_them.protocol,
+            ComparisonChoice(group.algorithms[0], figures, permutations=0),
+        ).rankings
+        for group in use_groups(all_of_them.cohorts)
+        if len(group.algorithms) > 1
+    ]
+
+
+def is_signed(folder: Path) -> bool:
+    """Whether a folder bears a signature, which comparing would remove."""
+    return (folder / SIGNATURE).exists()
+
+
+def recompute_comparisons(evaluated: Evaluated) -> list[ComparisonDocument]:
+    """Every comparison that evaluation.json lists, computed again with its own settings."""
+    return [
+        comparison_document(
+            compare_algorithms(evaluated.cohorts, evaluated.protocol, choice_of(written)),
+            evaluated,
+        )
+        for written in evaluated.document.comparisons
+    ]
+
+
+def choice_of(written: ComparisonDocument) -> ComparisonChoice:
+    """The settings of a comparison as it was written."""
+    return ComparisonChoice(
+        baseline=written.baseline,
+        figures=written.figures,
+        margin=written.margin,
+        bootstraps=written.bootstraps,
+        permutations=written.permutations,
+        method=written.method,
+        is_within_use=bool(written.groups),
+    )
+
+
+def comparison_document(
+    comparison: AlgorithmComparison, evaluated: Evaluated
+) -> ComparisonDocument:
+    """A comparison as it stands in comparison.json: what is undefined is null with the reason."""
+    choice = comparison.choice
+    return ComparisonDocument(
+        version=__version__,
+        digests=evaluated.document.digests,
+        baseline=choice.baseline,
+        figures=choice.figures,
+        margin=choice.margin,
+        level=comparison.level,
+        bootstraps=comparison.bootstraps,
+        permutations=choice.permutations,
+        seed=comparison.seed,
+        unit=comparison.unit,
+        method=choice.method,
+        notices=comparison.notices,
+        groups=comparison.groups,
+        differences=tuple(_difference(one) for one in comparison.differences),
+        detection=tuple(_detection(one) for one in comparison.detection),
+        rankings=tuple(
+            RankingSummary(
+                rule, *_named(reading), ranking.lines, ranking.kendall_tau, ranking.tie_rule
+            )
+            for (rule, reading), ranking in comparison.rankings.items()
+        ),
+        rule_effects=None if comparison.effects is None else _effects(comparison.effects),
+    )
+
+
+def _named(reading: Reading) -> tuple[str, str | None]:
+    return reading.shown, reading.point or None
+
+
+def _difference(one: FigureDifference) -> DifferenceSummary:
+    comparison = one.comparison
+    named = (one.rule, *_named(one.reading), one.algorithm)
+    if comparison is None:
+        return DifferenceSummary(*named, Estimate(None, reason=one.reason))
+    return DifferenceSummary(
+        *named,
+        comparison.difference,
+        better=better_of(one.reading.figure),
+        value=one.value,
+        baseline_value=one.baseline_value,
+        standard_error=comparison.standard_error,
+        p_value=comparison.p_value,
+        normal_p_value=comparison.normal_p_value,
+        adjusted_p_value=one.adjusted,
+        permutation=one.permutation,
+        delong=one.delong,
+        margin=comparison.margin,
+        undefined_replicates=comparison.undefined_replicates,
+        reason=one.reason,
+    )
+
+
+def _detection(one: DetectionDifference) -> DetectionSummary:
+    nodules = NodulesFound(one.both, one.algorithm_only, one.baseline_only, one.neither)
+    named = (one.rule, one.algorithm, nodules)
+    if one.tests is None:
+        return DetectionSummary(*named, Estimate(None, reason=one.reason))
+    tests = {name: getattr(one.tests, name) for name in TESTS}
+    return DetectionSummary(*named, one.tests.difference, tests, one.adjusted, one.missed_alone)
+
+
+def _effects(effects: RuleEffects) -> RuleEffectsSummary:
+    return RuleEffectsSummary(
+        algorithms=effects.algorithms,
+        baseline_rule=effects.baseline_rule,
+        relative_differences=effects.relative_differences,
+        figures=(
+            *(
+                EffectSummary(
+                    *_named(reading),
+                    one.groups,
+                    one.one_way,
+                    one.repeated,
+                    one.friedman,
+                    one.pairs,
+                    one.reasons,
+                )
+                for reading, one in effects.effects.items()
+            ),
+            *(
+                EffectSummary(*_named(reading), reasons=(reason,))
+                for reading, reason in effects.undefined.items()
+            ),
+        ),
+    )

@@ -1,0 +1,345 @@
+"""Labelled cohort x protocol -> every figure of merit with its interval."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from nodulebench.core.arrays import FloatArray, IntArray, WeightArray
+from nodulebench.core.cache import kept
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import InputError, Problem, UndefinedError, did_you_mean
+from nodulebench.core.notices import reason_of
+from nodulebench.core.parameters import parameters_of
+from nodulebench.core.protocol import IntervalChoice, TestProtocol
+from nodulebench.core.registry import Registry
+from nodulebench.core.results import Curve, Estimate
+from nodulebench.evaluation.guarded_rows import (
+    GuardedCohort,
+    GuardedRows,
+    guarded_rows,
+    sound_interval,
+    sums_of,
+)
+from nodulebench.metrics import FIGURES, RATINGS, belongs_to, facts_of, name_of
+from nodulebench.metrics.froc import sensitivity_at_fp_rate
+from nodulebench.metrics.metric import CaseSums, Ratio, weighted_ratio
+from nodulebench.statistics.bootstrap import Bootstrap, leave_one_out
+from nodulebench.statistics.guarded import GuardedBootstrap
+from nodulebench.statistics.intervals import count_trial_units, make_estimate, proportion_intervals
+
+Figure = Callable[[LabelledCohort, WeightArray], FloatArray]
+
+BAND_RATES = tuple((2.0 ** np.linspace(-3, 3, 31)).tolist())
+"""Where the band around a FROC is drawn, false positives per case."""
+SOUND_REPLICATES = 2000
+"""How many at least of a guarded interval that stands beside one of another method."""
+
+
+def bind_settings(figure: Callable[..., FloatArray], protocol: TestProtocol) -> Figure:
+    """The figure with its settings filled in from the fields of the protocol.
+
+    Raises:
+        InputError: if a setting is no field: it would stay at its default whatever is asked for.
+    """
+    asked = parameters_of(figure.sums if isinstance(figure, Ratio) else figure)
+    fields = type(protocol).model_fields
+    strange = [name for name in asked if name not in fields]
+    if strange:
+        raise InputError(
+            Problem(
+                f"figure '{name_of(figure)}' setting '{name}'",
+                "is no field of a protocol, so nothing could set it.",
+                did_you_mean(name, fields).strip(),
+            )
+            for name in strange
+        )
+    return partial(figure, **{name: getattr(protocol, name) for name in asked})
+
+
+def shown_name(name: str, protocol: TestProtocol) -> str:
+    """The name of a figure in results: F-beta says its beta."""
+    return f"f{protocol.beta:g}" if name == "f_beta" else name
+
+
+def units_of(cohort: LabelledCohort, interval: IntervalChoice) -> IntArray:
+    """For each case the number of the unit that is resampled."""
+    if interval.unit == "patient":
+        return cohort.reference.unit_of_case
+    return np.arange(cohort.case_count)
+
+
+def bootstrap_blocks(cohort: LabelledCohort, protocol: TestProtocol) -> Iterable[WeightArray]:
+    """The resamples that a protocol asks for; none if its method needs none."""
+    if protocol.interval.method == "guarded":
+        return ()
+    return Bootstrap(
+        unit_of_case=units_of(cohort, protocol.interval),
+        replicates=protocol.interval.bootstraps,
+        seed=protocol.seed,
+        is_legacy=protocol.interval.method == "luna16",
+    ).blocks()
+
+
+def guarded_bootstrap_of(cohort: LabelledCohort, protocol: TestProtocol) -> GuardedBootstrap | None:
+    """The weights of the guarded bootstrap; None where no intervals are asked for."""
+    interval = protocol.interval
+    replicates = interval.bootstraps
+    if interval.method != "guarded" and (replicates or interval.method == "jackknife"):
+        replicates = max(replicates, SOUND_REPLICATES)
+    if not replicates:
+        return None
+    return GuardedBootstrap(units_of(cohort, interval), replicates, protocol.seed)
+
+
+def exactly(protocol: TestProtocol) -> TestProtocol:
+    """The protocol without the rounding of the official program, which knows whole weights only."""
+    if protocol.interpolation != "luna16":
+        return protocol
+    return protocol.model_copy(update={"interpolation": "linear"})
+
+
+def with_sound(estimate: Estimate, rows: GuardedRows | None, interval: IntervalChoice) -> Estimate:
+    """An estimate with its guarded interval: as its own, or beside one of another method."""
+    if estimate.value is None or rows is None:
+        return estimate
+    sound = sound_interval(estimate.value, rows, interval)
+    if interval.method != "guarded":
+        return replace(estimate, sound=sound)
+    has_bounds = sound.low is not None
+    return replace(
+        estimate,
+        low=sound.low,
+        high=sound.high,
+        level=interval.level if has_bounds else None,
+        method=sound.method,
+        reason=sound.reason,
+    )
+
+
+def replicate_figures(
+    cohort: LabelledCohort, figures: Mapping[str, Figure], blocks: Iterable[WeightArray]
+) -> dict[str, FloatArray]:
+    """The values of figures on every row of weights.
+
+    All figures that are ratios of sums over cases are one matrix product.
+    """
+    sums = {name: sums_of(figure, cohort) for name, figure in figures.items()}
+    ratios = {name: of_case for name, of_case in sums.items() if of_case is not None}
+    values: dict[str, list[FloatArray]] = {name: [] for name in figures}
+    for block in blocks:
+        for name, column in zip(
+            ratios, replicate_ratios(list(ratios.values()), block), strict=True
+        ):
+            values[name].append(column)
+        for name, figure in figures.items():
+            if name not in ratios:
+                values[name].append(figure(cohort, block))
+    return {name: np.concatenate(parts) for name, parts in values.items() if parts}
+
+
+def replicate_ratios(sums: Sequence[CaseSums], case_weight: WeightArray) -> FloatArray:
+    """Many ratios at once: one row per ratio, one column per row of weights."""
+    if not sums:
+        return np.empty((0, len(case_weight)))
+    stacked = CaseSums(
+        np.column_stack([of_case.numerator for of_case in sums]),
+        np.column_stack([of_case.denominator for of_case in sums]),
+    )
+    return weighted_ratio(stacked, case_weight).T
+
+
+def estimate_figures(
+    cohort: LabelledCohort, protocol: TestProtocol, names: Iterable[str]
+) -> dict[str, Estimate | dict[str, Estimate]]:
+    """Figures by name, each with its interval; a figure read at several points gives one each."""
+    chosen = {name: bind_settings(FIGURES[name], protocol) for name in names}
+    everyone = np.ones((1, cohort.case_count), dtype=np.int32)
+    points: dict[str, FloatArray] = {}
+    estimates: dict[str, Estimate | dict[str, Estimate]] = {}
+    for name, figure in chosen.items():
+        try:
+            points[name] = figure(cohort, everyone)[0]
+        except UndefinedError as error:
+            estimates[name] = Estimate(None, reason=reason_of(error))
+    defined = {name: chosen[name] for name in points}
+    interval = protocol.interval
+    replicates = replicate_figures(cohort, defined, bootstrap_blocks(cohort, protocol))
+    jackknife = replicate_figures(cohort, defined, leave_one_out_of(cohort, interval))
+    sound = sound_rows(cohort, protocol, points)
+    for name, point in points.items():
+        found, guarded = (replicates.get(name), jackknife.get(name)), sound.get(name)
+        if not point.ndim:
+            others = _binomial_intervals(cohort, chosen[name], protocol)
+            others |= area_intervals(name, cohort, interval)
+            units = _trial_units(cohort, chosen[name], interval)
+            one = make_estimate(float(point), *found, interval, others, units)
+            estimates[name] = with_sound(one, guarded, interval)
+            continue
+        estimates[name] = {
+            key: with_sound(
+                make_estimate(
+                    float(point[column]),
+                    _column(found[0], column),
+                    _column(found[1], column),
+                    interval,
+                ),
+                guarded and guarded.column(column),
+                interval,
+            )
+            for column, key in enumerate(column_keys(name, protocol, len(point)))
+        }
+    return {name: estimates[name] for name in chosen}
+
+
+def sound_rows(
+    cohort: LabelledCohort, protocol: TestProtocol, names: Iterable[str]
+) -> dict[str, GuardedRows]:
+    """Figures, by name, on every replicate of the guarded bootstrap, if there shall be one."""
+    bootstrap = guarded_bootstrap_of(cohort, protocol)
+    if bootstrap is None:
+        return {}
+    exact = exactly(protocol)
+    figures = {name: bind_settings(FIGURES[name], exact) for name in names}
+    is_read = exact.interpolation == "linear" and "sensitivity_at_fp_rate" in protocol.figures
+    exact_cpm = figures.pop("cpm_exact", None) if is_read else None
+    rows = guarded_rows(GuardedCohort(cohort, bootstrap), figures)
+    readings = sound_readings(cohort, protocol) if exact_cpm else None
+    if readings is not None:  # the same curve at the same points
+        rows["cpm_exact"] = readings.columns(slice(len(protocol.operating_points))).mean
+    return rows
+
+
+@kept
+def sound_readings(cohort: LabelledCohort, protocol: TestProtocol) -> GuardedRows | None:
+    """The FROC at the operating points, then along its band, with the unseen patient.
+
+    There is no band where another method draws one.
+    """
+    bootstrap = guarded_bootstrap_of(cohort, protocol)
+    if bootstrap is None:
+        return None
+    is_alone = protocol.interval.method == "guarded"
+    read = partial(
+        sensitivity_at_fp_rate,
+        operating_points=(*protocol.operating_points, *(BAND_RATES if is_alone else ())),
+        interpolation=exactly(protocol).interpolation,
+    )
+    name = "sensitivity_at_fp_rate"
+    return guarded_rows(GuardedCohort(cohort, bootstrap), {name: read})[name]
+
+
+def points_of(name: str, protocol: TestProtocol) -> Sequence[float | str]:
+    """The points at which a figure is read; nothing if it is one number."""
+    said = facts_of(name).columns
+    points: Sequence[float | str] = (
+        getattr(protocol, said) if isinstance(said, str) and said else said
+    )
+    return points
+
+
+def column_keys(name: str, protocol: TestProtocol, count: int) -> list[str]:
+    """The names of a figure's columns: the points at which it is read, as 0.125 or 8.
+
+    Raises:
+        InputError: if the figure does not say at which points it is read.
+    """
+    points = points_of(name, protocol)
+    if len(points) != count:
+        raise InputError.at(
+            f"figure '{name}'",
+            f"gives {count} values but names {len(points)} points.",
+            "Give it an attribute facts = FigureFacts(..., columns=POINTS): their names, or "
+            "the field of the protocol that lists them.",
+        )
+    return [point if isinstance(point, str) else f"{point:g}" for point in points]
+
+
+def leave_one_out_of(cohort: LabelledCohort, interval: IntervalChoice) -> Iterable[WeightArray]:
+    """The rows of weights that a jackknife needs, where the interval's method uses one."""
+    if interval.method in ("bca", "jackknife"):
+        return leave_one_out(units_of(cohort, interval))
+    return ()
+
+
+def _column(values: FloatArray | None, column: int) -> FloatArray | None:
+    return None if values is None else values[:, column]
+
+
+def _binomial_intervals(
+    cohort: LabelledCohort, figure: Figure, protocol: TestProtocol
+) -> dict[str, tuple[float, float]]:
+    """Further intervals for proportions, as the protocol lists them."""
+    of_case = sums_of(figure, cohort)
+    if of_case is None or not is_proportion(figure):
+        return {}
+    return proportion_intervals(
+        of_case.numerator,
+        of_case.denominator,
+        units_of(cohort, protocol.interval),
+        protocol.interval,
+    )
+
+
+def area_intervals(
+    figure: str, cohort: LabelledCohort, interval: IntervalChoice
+) -> dict[str, tuple[float, float]]:
+    """DeLong's interval of an area under a ROC curve, where it is asked for and there is one."""
+    ratings = belongs_to(figure, RATINGS) if "delong" in interval.others else None
+    if ratings is None:
+        return {}
+    from nodulebench.statistics.delong import auc_estimate
+
+    (negative, positive), unit = ratings(cohort), units_of(cohort, interval)
+    units = {"positive_unit": unit[positive.case], "negative_unit": unit[negative.case]}
+    try:
+        found = auc_estimate(positive.rating, negative.rating, level=interval.level, **units)
+    except UndefinedError:
+        return {}  # too few of one kind for a variance
+    return {} if found.low is None or found.high is None else {"delong": (found.low, found.high)}
+
+
+def _trial_units(cohort: LabelledCohort, figure: Figure, interval: IntervalChoice) -> int:
+    """The units that have a trial of a proportion; 0 if the figure is none."""
+    of_case = sums_of(figure, cohort)
+    if of_case is None or not is_proportion(figure):
+        return 0
+    return count_trial_units(of_case.denominator, units_of(cohort, interval))
+
+
+def is_proportion(figure: Figure) -> bool:
+    """Whether a bound figure counts successes among trials."""
+    return (
+        isinstance(figure, partial) and isinstance(figure.func, Ratio) and figure.func.is_proportion
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """Figures that were estimated together, and the curves that they are read from."""
+
+    figures: dict[str, Estimate | dict[str, Estimate]]
+    curves: tuple[Curve, ...] = ()
+
+
+Estimator = Callable[[LabelledCohort, TestProtocol], Estimated]
+
+
+ESTIMATORS: Registry[Estimator] = Registry(
+    "way to estimate a figure",
+    "estimators",
+    dict.fromkeys(("sensitivity_at_fp_rate", "cpm"), "nodulebench.evaluation.read_froc:read_froc"),
+)
+"""How figures that one curve gives are estimated together; any other figure is estimated alone."""
+
+
+def estimate_all(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
+    """Every figure of a protocol with its interval, those read from a curve first."""
+    ways = {name: belongs_to(name, ESTIMATORS) for name in protocol.figures}
+    together = [way(cohort, protocol) for way in dict.fromkeys(ways.values()) if way is not None]
+    alone = estimate_figures(cohort, protocol, [name for name, way in ways.items() if way is None])
+    figures = {name: one for found in together for name, one in found.figures.items()}
+    for name, one in alone.items():
+        figures[shown_name(name, protocol)] = one
+    return Estimated(figures, tuple(curve for found in together for curve in found.curves))

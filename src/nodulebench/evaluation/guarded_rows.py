@@ -1,0 +1,256 @@
+"""Labelled cohort x figures -> their rows under the guarded bootstrap, and sound intervals."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from nodulebench.core.arrays import BoolArray, FloatArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.notices import Notice
+from nodulebench.core.protocol import IntervalChoice
+from nodulebench.core.results import Sound
+from nodulebench.metrics import Figure, guard_of
+from nodulebench.metrics.facts import Guard
+from nodulebench.metrics.metric import CaseSums, Ratio, sum_by_case
+from nodulebench.metrics.pseudo_patient import (
+    KINDS,
+    SINGLE_ICC,
+    Kind,
+    Unseen,
+    pseudo_size,
+    unseen_patient,
+    with_pseudo_cases,
+    without_cases,
+)
+from nodulebench.statistics.bootstrap import leave_one_out
+from nodulebench.statistics.guarded import (
+    GuardedBootstrap,
+    GuardedRatio,
+    UnitWeights,
+    guarded_interval,
+    proportion_of,
+    ratio_rows,
+)
+
+FEW_UNITS = 10
+"""With fewer units that have a trial the interval rests mainly on the unseen patient."""
+FEWEST_FOR_RATE = 10
+"""A rate without upper limit has no interval on fewer units."""
+FEWEST_FOR_GOOD_RATE = 20
+"""On fewer units a rate is approximate, and a difference of rates has no interval."""
+FEWEST_UNGUARDED = 20
+"""A figure without a worst case has no interval on fewer units."""
+
+ROUNDING = 1e-9
+"""Values this near, relative to their size, differ by rounding only."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedRows:
+    """A figure on every replicate with the worst and with the best unseen patient."""
+
+    worst: FloatArray
+    """One row per replicate; a column for each point of a figure read at several."""
+    best: FloatArray
+    units: int
+    """How many units bear on the figure."""
+    guard: Guard
+
+    def column(self, number: int) -> "GuardedRows":
+        """The rows of one point."""
+        return replace(self, worst=self.worst[:, number], best=self.best[:, number])
+
+    def columns(self, numbers: slice) -> "GuardedRows":
+        """The rows of some points."""
+        return replace(self, worst=self.worst[:, numbers], best=self.best[:, numbers])
+
+    @property
+    def mean(self) -> "GuardedRows":
+        """The rows of the mean over all points."""
+        return replace(self, worst=self.worst.mean(axis=1), best=self.best.mean(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class GuardedCohort:
+    """A cohort, or those of its cases that count, beside its unseen patient."""
+
+    cohort: LabelledCohort
+    bootstrap: GuardedBootstrap
+    is_in: BoolArray | None = None
+    """Which cases count; None: all."""
+    icc: float = SINGLE_ICC
+    falses: int | None = None
+    """False positives of the unseen patient at worst; None: as many as any unit has."""
+
+    @cached_property
+    def nodules_of_unit(self) -> FloatArray:
+        """Nodules to find of each unit, in the cases that count."""
+        return self._per_unit(sum_by_case(self.cohort, self.cohort.nodule_case))
+
+    @cached_property
+    def falses_of_unit(self) -> FloatArray:
+        """False positives of each unit, in the cases that count."""
+        return self._per_unit(sum_by_case(self.cohort, self.cohort.false_case))
+
+    @cached_property
+    def unseen(self) -> Unseen:
+        """How large the unseen patient is."""
+        found = unseen_patient(self.nodules_of_unit, self.falses_of_unit, self.icc)
+        return found if self.falses is None else replace(found, falses=self.falses)
+
+    @cached_property
+    def beside(self) -> tuple[BoolArray, BoolArray]:
+        """The units that the abnormal and the normal unseen case stand beside."""
+        everyone = self._per_unit(np.ones(self.cohort.case_count)) > 0
+        abnormal = self.nodules_of_unit > 0
+        return (abnormal if abnormal.any() else everyone), everyone
+
+    @cached_property
+    def worst(self) -> LabelledCohort:
+        """The cohort and the unseen patient at worst."""
+        return with_pseudo_cases(self.cohort, "worst", self.unseen)
+
+    @cached_property
+    def best(self) -> LabelledCohort:
+        """The cohort and the unseen patient at best."""
+        return with_pseudo_cases(self.cohort, "best", self.unseen)
+
+    def real_weight(self, block: UnitWeights) -> WeightArray:
+        """The weights of the real cases."""
+        weight = block.weight[:, self.bootstrap.unit_of_case]
+        return weight if self.is_in is None else weight * self.is_in
+
+    def case_weight(self, block: UnitWeights) -> WeightArray:
+        """The weights of the real cases and of the two of the unseen patient."""
+        abnormal = block.abnormal(self.beside[0][:, np.newaxis]) * self.unseen.share
+        normal = block.normal(self.beside[1][:, np.newaxis])
+        return np.concatenate([self.real_weight(block), abnormal, normal], axis=1)
+
+    def ratio(self, figure: Figure, of_case: CaseSums, guard: Guard) -> GuardedRatio:
+        """A bound ratio with what the unseen patient adds to it."""
+        above, below = self._per_unit(of_case.numerator), self._per_unit(of_case.denominator)
+        if guard == "trials":
+            return proportion_of(above, below, pseudo_size(below, self.icc))
+        worst, best = (
+            np.zeros((2, 2)) if guard == "none" else self.unseen_sums(figure, kind)
+            for kind in KINDS
+        )
+        return GuardedRatio(above, below, worst, best, self.beside)
+
+    def unseen_sums(self, figure: Figure, kind: Kind) -> FloatArray:
+        """What a ratio divides in the two cases of the unseen patient, by their weights."""
+        alone = with_pseudo_cases(without_cases(self.cohort), kind, self.unseen)
+        sums = sums_of(figure, alone)
+        if sums is None:
+            raise TypeError("only a ratio has sums")
+        weight = np.array([self.unseen.share, 1.0])
+        return np.stack([sums.numerator * weight, sums.denominator * weight])
+
+    def _per_unit(self, of_case: FloatArray) -> FloatArray:
+        return self.bootstrap.per_unit(of_case if self.is_in is None else of_case * self.is_in)
+
+
+def sums_of(figure: Figure, cohort: LabelledCohort) -> CaseSums | None:
+    """The two sums over cases that a bound figure divides; None if it is no ratio."""
+    if isinstance(figure, partial) and isinstance(figure.func, Ratio):
+        return figure.func.sums(cohort, **figure.keywords)
+    return None
+
+
+def guarded_rows(
+    guarded: GuardedCohort, figures: Mapping[str, Figure], kinds: tuple[Kind, ...] = KINDS
+) -> dict[str, GuardedRows]:
+    """Figures, bound to their settings, on every replicate; all ratios are one matrix product.
+
+    Args:
+        guarded: the cohort beside its unseen patient.
+        figures: by the names under which they are registered.
+        kinds: whether at worst, at best or both; the side not asked for repeats the other.
+    """
+    guards = {name: guard_of(name) for name in figures}
+    sums = {name: sums_of(figure, guarded.cohort) for name, figure in figures.items()}
+    ratios = {
+        name: guarded.ratio(figures[name], of_case, guards[name])
+        for name, of_case in sums.items()
+        if of_case is not None
+    }
+    others = [name for name in figures if name not in ratios]
+    rows: dict[Kind, dict[str, list[FloatArray]]] = {
+        kind: {n: [] for n in figures} for kind in KINDS
+    }
+    for block in guarded.bootstrap.blocks():
+        if ratios:
+            for kind, read in zip(KINDS, ratio_rows(list(ratios.values()), block), strict=True):
+                for name, column in zip(ratios, read.T, strict=True):
+                    rows[kind][name].append(column)
+        for name in others:
+            if guards[name] == "none":
+                plain = figures[name](guarded.cohort, guarded.real_weight(block))
+                rows["worst"][name].append(plain)
+        beside = [name for name in others if guards[name] != "none"]
+        weight = guarded.case_weight(block) if beside else None
+        for kind in kinds:
+            for name in beside:
+                rows[kind][name].append(figures[name](getattr(guarded, kind), weight))
+    found = {}
+    for name, figure in figures.items():
+        worst, best = (rows[kind][name] for kind in KINDS)
+        found[name] = GuardedRows(
+            np.concatenate(worst or best),
+            np.concatenate(best or worst),
+            units=units_of_figure(guarded, figure, sums[name], guards[name]),
+            guard=guards[name],
+        )
+    return found
+
+
+def units_of_figure(
+    guarded: GuardedCohort, figure: Figure, of_case: CaseSums | None, guard: Guard
+) -> int:
+    """How many units bear on a figure."""
+    if of_case is not None:
+        counted = (
+            of_case.denominator if guarded.is_in is None else of_case.denominator * guarded.is_in
+        )
+        return int(np.count_nonzero(guarded.bootstrap.per_unit(counted)))
+    if guard != "none":
+        return int(np.count_nonzero(guarded.beside[0]))
+    # without sums to look at: the units without which the figure is another
+    unit_of_case = guarded.bootstrap.unit_of_case
+    whole = figure(guarded.cohort, np.ones((1, len(unit_of_case))))
+    blocks = [figure(guarded.cohort, block) for block in leave_one_out(unit_of_case)]
+    left_out = np.concatenate(blocks).reshape(guarded.bootstrap.units, -1)
+    is_same = np.abs(left_out - whole) <= ROUNDING * np.maximum(1.0, np.abs(whole))
+    return int(np.count_nonzero(~is_same.all(axis=1)))
+
+
+def sound_interval(value: float, rows: GuardedRows, interval: IntervalChoice) -> Sound:
+    """The interval of a value from its rows, or why there is none."""
+    replicates = len(rows.worst)
+    counted = {"units": rows.units, "unit": interval.unit}
+    if rows.guard == "rate" and rows.units < FEWEST_FOR_RATE:
+        return Sound(reason=Notice("too_few_for_rate", {**counted, "needed": FEWEST_FOR_RATE}))
+    if rows.guard == "none" and 0 < rows.units < FEWEST_UNGUARDED:
+        return Sound(reason=Notice("too_few_unguarded", {**counted, "needed": FEWEST_UNGUARDED}))
+    if not (np.isfinite(rows.worst).all() and np.isfinite(rows.best).all()):
+        lost = int(np.count_nonzero(~np.isfinite(rows.worst)))
+        return Sound(reason=Notice("no_interval", {"lost": lost, "replicates": replicates}))
+    low, high = guarded_interval(value, rows.worst, rows.best, interval.level)
+    if not high - low > ROUNDING * max(1.0, abs(value)):
+        return Sound(reason=Notice("no_variation"))
+    reason = None
+    if rows.guard == "rate" and rows.units < FEWEST_FOR_GOOD_RATE:
+        reason = Notice("approximate_rate", counted)
+    elif rows.guard in ("trials", "cases") and rows.units < FEW_UNITS:
+        reason = Notice("few_patients", counted)
+    return Sound(low, high, guarded_method(rows.guard, interval, replicates), reason)
+
+
+def guarded_method(guard: Guard, interval: IntervalChoice, replicates: int) -> Notice:
+    """How a sound interval was made."""
+    values = {"unit": interval.unit, "replicates": replicates}
+    if guard == "none":
+        return Notice("bayesian_bootstrap", values)
+    return Notice("guarded_bootstrap", {**values, "icc": SINGLE_ICC})

@@ -1,0 +1,225 @@
+"""Protocol + test set + acceptance criteria -> a frozen TestPlan, and its file."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nodulebench.core.cohort import labelled_cohort
+from nodulebench.core.config_model import checked, parse_written
+from nodulebench.core.documents.as_json import as_json
+from nodulebench.core.errors import InputError, Problem, did_you_mean, refuse_any
+from nodulebench.core.notices import Notice
+from nodulebench.core.plans import AcceptanceCriteria, Criterion, TestPlan
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.protocols import load_protocol
+from nodulebench.core.results import RuleResult
+from nodulebench.core.tables import MARK_SLICES, MARKS, Reference, Submission
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.plans.attainable import not_assessable
+from nodulebench.evaluation.plans.verdict import estimates_of
+from nodulebench.evaluation.service import with_options
+from nodulebench.i18n.translator import english
+from nodulebench.io.case_lists import read_case_list
+from nodulebench.io.digest import reference_digest, table_digest
+from nodulebench.io.formats import read_reference
+from nodulebench.io.json_files import read_json, write_json
+from nodulebench.matching import label_marks, targets
+
+SCHEMA = "nodulebench/test-plan@1"
+
+
+def freeze_files(
+    criteria: Path,
+    reference: Path,
+    protocol: str,
+    *,
+    out: Path,
+    series: Path | None = None,
+    cases: Path | None = None,
+    nodules: Path | None = None,
+    bootstraps: int | None = None,
+    seed: int | None = None,
+) -> tuple[TestPlan, dict[int, Notice]]:
+    """Read, freeze and write a plan.
+
+    Returns:
+        The plan, and by the number of each criterion, from 0, why not even a perfect result could
+        meet it on this test set.
+
+    Raises:
+        InputError: if anything is wrong with the files, a criterion cannot be decided by this
+            protocol on this test set, or the plan's file is already there.
+    """
+    if out.exists():
+        raise InputError.at(
+            str(out), "is already there; a frozen plan is never overwritten.", "Choose a new name."
+        )
+    truth = read_reference(reference, cases=cases, nodules=nodules)
+    if series is not None:
+        truth = truth.restricted(read_case_list(series), series.name)
+    chosen = with_options(load_protocol(protocol), bootstraps=bootstraps, seed=seed)
+    plan = freeze_plan(read_criteria(criteria), truth, chosen, source=str(criteria))
+    write_plan(plan, out)
+    return plan, unattainable(plan, truth)
+
+
+def unattainable(plan: TestPlan, reference: Reference) -> dict[int, Notice]:
+    """Criteria, by their place in the plan, that no result could meet on this test set, and why."""
+    protocol, silent = plan.protocol, _silent()
+    choices = {choice.name: choice for choice in protocol.rules}
+    found: dict[int, Notice] = {}
+    for number, criterion in enumerate(plan.criteria):
+        labels = label_marks(reference, silent, protocol, choices[criterion.rule])
+        is_target = targets(reference, silent, protocol)
+        cohort = labelled_cohort(reference, silent, labels, is_target)
+        reason = not_assessable(criterion, cohort, protocol)
+        if reason is not None:
+            found[number] = reason
+    return found
+
+
+def _silent() -> Submission:
+    """An algorithm that marks nothing."""
+    return Submission("silent", MARKS.empty(), MARK_SLICES.empty())
+
+
+def freeze_plan(
+    stated: AcceptanceCriteria,
+    reference: Reference,
+    protocol: TestProtocol,
+    *,
+    source: str = "criteria",
+    at: datetime | None = None,
+) -> TestPlan:
+    """Tie criteria to a protocol and a test set.
+
+    Args:
+        stated: the criteria and who states them.
+        reference: the test set; nothing of it but its name and digests goes into the plan.
+        protocol: with its effective values.
+        source: where the criteria came from, for messages.
+        at: the time that is written; None: now.
+
+    Raises:
+        InputError: for each criterion that this protocol cannot decide on this test set.
+    """
+    problems = list(_undecidable(stated, reference, protocol, source))
+    refuse_any(problems)
+    return TestPlan(
+        **dict(stated),
+        frozen_at=(at or datetime.now(UTC)).replace(microsecond=0),
+        test_set=reference.name,
+        cases=reference.cases.height,
+        digests={
+            "protocol": protocol.digest,
+            "cohort": table_digest(reference.cases),
+            "reference": reference_digest(reference),
+        },
+        protocol=protocol,
+    )
+
+
+def read_criteria(path: Path) -> AcceptanceCriteria:
+    """Acceptance criteria from a TOML or JSON file."""
+    if path.suffix == ".json":
+        return checked(AcceptanceCriteria, read_json(path), str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError.at(str(path), f"cannot be read as text: {error}.") from error
+    return parse_written(AcceptanceCriteria, text, str(path))
+
+
+def plan_document(plan: TestPlan) -> dict[str, Any]:
+    """A plan as it stands in its file."""
+    content: dict[str, Any] = as_json(plan.model_dump(mode="json"))
+    return {"schema": SCHEMA, "digest": plan.digest, **content}
+
+
+def write_plan(plan: TestPlan, path: Path) -> None:
+    """Write a plan as JSON."""
+    write_json(plan_document(plan), path)
+
+
+def read_plan(path: Path) -> TestPlan:
+    """A frozen plan from its file.
+
+    Raises:
+        InputError: if it is no plan, or was changed after it was frozen.
+    """
+    content = read_json(path)
+    found = content.pop("schema", None) if isinstance(content, dict) else None
+    if not isinstance(content, dict) or found != SCHEMA:
+        raise InputError.at(
+            str(path),
+            f"has the schema '{found}', not '{SCHEMA}'.",
+            "Give a file that 'nodulebench test-plan freeze' wrote.",
+        )
+    digest = content.pop("digest", None)
+    plan = checked(TestPlan, content, str(path))
+    if plan.digest != digest:
+        raise InputError.at(
+            str(path),
+            f"was changed after it was frozen: it says {digest}, its content gives {plan.digest}.",
+            "Use the plan as it was frozen, or freeze a new one.",
+        )
+    return plan
+
+
+def _undecidable(
+    stated: AcceptanceCriteria, reference: Reference, protocol: TestProtocol, source: str
+) -> Iterator[Problem]:
+    """What stands against each criterion; a silent algorithm shows which figures there will be."""
+    trial = evaluate(reference, [_silent()], with_options(protocol, bootstraps=0))
+    rules = trial.algorithms[0].rules
+    for number, criterion in enumerate(stated.criteria, 1):
+        where = f"{source} criterion {number}"
+        if criterion.rule not in rules:
+            yield Problem(
+                where,
+                f"the protocol '{protocol.name}' has no rule '{criterion.rule}'.",
+                f"Its rules: {', '.join(rules)}.",
+            )
+        elif rules[criterion.rule].undefined:
+            reason = rules[criterion.rule].undefined
+            yield Problem(
+                where, f"'{criterion.rule}' cannot be applied to this test set: {english(reason)}."
+            )
+        else:
+            yield from _no_such_figure(criterion, rules[criterion.rule], where)
+            yield from _no_such_bound(criterion, protocol, where)
+
+
+def _no_such_figure(criterion: Criterion, result: RuleResult, where: str) -> Iterator[Problem]:
+    known = estimates_of(result)
+    if (criterion.stratum, criterion.figure) in known:
+        return
+    strata = list(dict.fromkeys(stratum for stratum, _ in known if stratum))
+    if criterion.stratum and criterion.stratum not in strata:
+        yield Problem(
+            where,
+            f"there is no stratum '{criterion.stratum}' in this test set.",
+            f"Strata: {', '.join(strata) or 'none, the protocol asks for none'}.",
+        )
+        return
+    figures = [figure for stratum, figure in known if stratum == criterion.stratum]
+    place = f" in the stratum '{criterion.stratum}'" if criterion.stratum else ""
+    yield Problem(
+        where,
+        f"there is no figure '{criterion.figure}'{place}.",
+        f"{did_you_mean(criterion.figure, figures)} Figures: {', '.join(figures)}.".lstrip(),
+    )
+
+
+def _no_such_bound(criterion: Criterion, protocol: TestProtocol, where: str) -> Iterator[Problem]:
+    if criterion.bound == "value":
+        return
+    if criterion.figure.startswith("threshold_at_fp_rate@"):
+        yield Problem(where, f"'{criterion.figure}' has no interval.", 'Use bound = "value".')
+    elif protocol.interval.method != "jackknife" and not protocol.interval.bootstraps:
+        yield Problem(
+            where,
+            f"the protocol '{protocol.name}' makes no intervals: it has 0 bootstraps.",
+            'Use bound = "value", or ask for bootstraps.',
+        )

@@ -1,0 +1,172 @@
+"""Frozen plan + evaluation -> what came of it: each criterion met or not, and a verdict.
+
+Verdicts rest on the sound interval, whatever method the protocol names. Where not even a perfect
+result could meet a criterion on these patients it is not assessable: never met, and failed only if
+the whole interval lies on the wrong side of the limit.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.notices import Notice
+from nodulebench.core.plans import Criterion, CriterionOutcome, PlanOutcome, TestPlan
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.results import AlgorithmResult, Estimate, Evaluation, RuleResult
+from nodulebench.evaluation.plans.attainable import not_assessable, refine
+from nodulebench.evaluation.plans.families import by_family
+from nodulebench.matching import label_marks, targets
+from nodulebench.metrics.score_order import at_operating_point
+
+CohortOf = Callable[[str], LabelledCohort]
+"""The cohort of a rule, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What a verdict on a bound is worked out with."""
+
+    protocol: TestProtocol
+    cohort_of: CohortOf
+
+
+def evaluated_under(plan: TestPlan, evaluation: Evaluation) -> Evaluation:
+    """The evaluation with the plan's digest and what came of the plan."""
+    differences = plan_differences(plan, evaluation)
+    outcome = PlanOutcome(
+        plan,
+        differences,
+        tuple(
+            outcome
+            for algorithm in evaluation.algorithms
+            for outcome in by_family(
+                [
+                    judge(
+                        criterion,
+                        algorithm,
+                        is_planned=not differences,
+                        bench=_bench(evaluation, algorithm),
+                    )
+                    for criterion in plan.criteria
+                ],
+                evaluation.protocol.interval.level,
+            )
+        ),
+    )
+    digests = {**evaluation.digests, "plan": plan.digest}
+    return replace(evaluation, digests=digests, plan=outcome)
+
+
+def plan_differences(plan: TestPlan, evaluation: Evaluation) -> tuple[Notice, ...]:
+    """In which of protocol, cases and findings a test is not the planned one."""
+    planned = dict(plan.digests)
+    return tuple(
+        Notice(
+            "other_than_planned",
+            {"part": part, "planned": planned[part], "tested": evaluation.digests[part]},
+        )
+        for part in ("protocol", "cohort", "reference")
+        if planned[part] != evaluation.digests[part]
+    )
+
+
+def judge(
+    criterion: Criterion,
+    algorithm: AlgorithmResult,
+    *,
+    is_planned: bool = True,
+    bench: Bench | None = None,
+) -> CriterionOutcome:
+    """How an algorithm stands to a criterion; undefined is never met and never failed."""
+    result = algorithm.rules.get(criterion.rule)
+    found: Estimate | None = None
+    reason: Notice | None = None
+    if result is None:
+        reason = Notice("rule_not_applied", {"rule": criterion.rule})
+    elif result.undefined:
+        values = {"rule": criterion.rule, "reason": result.undefined}
+        reason = Notice("rule_not_applicable", values)
+    else:
+        found = estimates_of(result).get((criterion.stratum, criterion.figure))
+        reason = None if found is not None else Notice("no_such_figure")
+    shown = (found or Estimate(None)).soundly
+    outcome = CriterionOutcome(
+        algorithm.name, criterion, shown.value, shown.low, shown.high, None, reason
+    )
+    if not is_planned:
+        return replace(outcome, reason=Notice("not_planned"))
+    if reason is None and bench is not None and criterion.bound != "value":
+        return _judge_bound(outcome, shown, bench)
+    compared: float | None = getattr(shown, criterion.bound)
+    if compared is not None:
+        return replace(outcome, is_met=_is_met(criterion, compared))
+    return replace(outcome, reason=reason or _no_bound(shown, criterion))
+
+
+def _judge_bound(outcome: CriterionOutcome, shown: Estimate, bench: Bench) -> CriterionOutcome:
+    """The same where the verdict hangs on a bound: made anew, and against what could be shown."""
+    criterion = outcome.criterion
+    if shown.value is None or shown.low is None:
+        return replace(outcome, reason=_no_bound(shown, criterion))
+    cohort = bench.cohort_of(criterion.rule)
+    refined = refine(criterion, cohort, bench.protocol, shown.value)
+    if refined is not None:
+        outcome = replace(
+            outcome,
+            low=refined.low,
+            high=refined.high,
+            replicates=refined.replicates,
+            p_value=refined.p_value,
+        )
+    ends = {"low": outcome.low, "high": outcome.high}
+    compared, other = ends.pop(criterion.bound), *ends.values()
+    if compared is None or other is None:
+        return replace(outcome, reason=_no_bound(shown, criterion))
+    if _is_met(criterion, compared):
+        return replace(outcome, is_met=True)
+    reason = not_assessable(criterion, cohort, bench.protocol)
+    if reason is not None and _is_met(criterion, other):
+        return replace(outcome, reason=reason)
+    return replace(outcome, is_met=False)
+
+
+def _bench(evaluation: Evaluation, algorithm: AlgorithmResult) -> Bench | None:
+    """Where the tables are at hand, what a verdict on a bound is worked out with."""
+    reference, submission = evaluation.test_set, algorithm.submission
+    protocol = evaluation.protocol
+    if reference is None or submission is None:
+        return None
+
+    def cohort_of(rule: str) -> LabelledCohort:
+        choice = next(one for one in protocol.rules if one.name == rule)
+        labels = label_marks(reference, submission, protocol, choice)
+        is_target = targets(reference, submission, protocol)
+        cohort = labelled_cohort(reference, submission, labels, is_target)
+        return at_operating_point(cohort, protocol)
+
+    return Bench(protocol, cohort_of)
+
+
+def _is_met(criterion: Criterion, compared: float) -> bool:
+    return (
+        compared >= criterion.limit if criterion.comparison == ">=" else compared <= criterion.limit
+    )
+
+
+def _no_bound(shown: Estimate, criterion: Criterion) -> Notice:
+    return shown.reason or Notice("no_bound", {"bound": criterion.bound})
+
+
+def estimates_of(result: RuleResult) -> dict[tuple[str, str], Estimate]:
+    """Every estimate of a rule's result by its stratum and figure, named as criteria name them."""
+    found: dict[tuple[str, str], Estimate] = {}
+    for figure, estimate in result.figures.items():
+        if isinstance(estimate, Estimate):
+            found["", figure] = estimate
+        else:
+            found |= {("", f"{figure}@{point}"): one for point, one in estimate.items()}
+    for division, strata in result.strata.items():
+        for name, stratum in strata.items():
+            estimates = {"miss_rate": stratum.miss_rate, **stratum.figures}
+            found |= {(f"{division}={name}", figure): one for figure, one in estimates.items()}
+    return found

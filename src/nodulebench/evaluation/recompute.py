@@ -1,0 +1,350 @@
+"""Folder of an evaluation -> what its numbers are made of: tables, labels, labelled cohorts.
+
+``evaluate --out DIR`` keeps the tables that it was given in ``DIR/inputs``, so that whoever has the
+folder can recompute every number without the original files.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+import polars as pl
+
+from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.documents.evaluation import Document, evaluation_document, read_evaluation
+from nodulebench.core.documents.records import AlgorithmSummary
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.labels import LABEL_NAMES, NO_NODULE, Labels
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.results import Evaluation
+from nodulebench.core.schema import Column, TableSchema
+from nodulebench.core.tables import (
+    CASES,
+    LABELS,
+    MARK_SLICES,
+    MARKS,
+    NODULE_SLICES,
+    NODULES,
+    RUNS,
+    Reference,
+    Submission,
+)
+from nodulebench.evaluation.result_folder import (
+    EVALUATION,
+    INPUTS,
+    LABEL_FILE,
+    read_document,
+    result_tables,
+)
+from nodulebench.io.digest import reference_digest, table_digest
+from nodulebench.io.manifests import MANIFEST, manifest_problems
+from nodulebench.io.table_files import read_parquet, read_table
+from nodulebench.matching import targets
+from nodulebench.metrics.score_order import at_operating_point
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """An evaluation as it was written: its document, and what the numbers are made of."""
+
+    folder: Path
+    document: Document
+    """evaluation.json."""
+    reference: Reference
+    submissions: dict[str, Submission]
+    """By the algorithm's name: the marks that were judged."""
+    labels: pl.DataFrame
+
+    @property
+    def protocol(self) -> TestProtocol:
+        """The protocol that was applied."""
+        return self.document.protocol
+
+    @cached_property
+    def cohorts(self) -> dict[str, dict[str, LabelledCohort]]:
+        """The labelled cohort of each rule (first key) and algorithm (second key).
+
+        An algorithm to which a rule could not be applied is not there.
+        """
+        found: dict[str, dict[str, LabelledCohort]] = {one.name: {} for one in self.protocol.rules}
+        parts = self.labels.partition_by("rule", "algorithm", as_dict=True, include_key=False)
+        for rule, cohorts in found.items():
+            for one in self.document.algorithms:
+                name = one.name
+                if rule not in one.rules or one.rules[rule].undefined:
+                    continue
+                table = parts.get((rule, name), self.labels.clear())
+                submission = self.submissions[name]
+                labels = labels_of(table, submission, self.reference, self.folder / LABEL_FILE)
+                is_target = targets(self.reference, submission, self.protocol)
+                cohort = labelled_cohort(self.reference, submission, labels, is_target)
+                cohorts[name] = at_operating_point(cohort, self.protocol)
+        return found
+
+    @property
+    def changed_digests(self) -> dict[str, tuple[str | None, str]]:
+        """What is not what the evaluation was made with: the digest written, and the one found."""
+        found = {
+            "protocol": self.protocol.digest,
+            "reference": reference_digest(self.reference),
+            "cohort": table_digest(self.reference.cases),
+        }
+        written = self.document.digests
+        return {
+            name: (written.get(name), digest)
+            for name, digest in found.items()
+            if written.get(name) != digest
+        }
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Where the tables and the protocol are not those that the evaluation was made with."""
+        changed = [
+            Problem(
+                str(self.folder / EVALUATION),
+                f"names the {name} {written}, but it is {digest}.",
+                "It was changed after the evaluation: evaluate anew.",
+            )
+            for name, (written, digest) in self.changed_digests.items()
+        ]
+        kept = (
+            str(self.folder / LABEL_FILE),
+            str(self.folder / INPUTS),
+            str(self.folder / MANIFEST),
+        )
+        return changed + [
+            problem for problem in manifest_problems(self.folder) if problem.where.startswith(kept)
+        ]
+
+
+def evaluated_of(evaluation: Evaluation) -> Evaluated:
+    """An evaluation that was not written, as if it were read back.
+
+    Raises:
+        InputError: if it does not hold its tables.
+    """
+    submissions = {one.name: one.submission for one in evaluation.algorithms}
+    kept = {name: one for name, one in submissions.items() if one is not None}
+    if evaluation.test_set is None or len(kept) < len(submissions):
+        raise InputError.at("evaluation", "does not hold the tables it was made from.")
+    labels = result_tables(evaluation)[LABEL_FILE].with_columns(pl.col("label").cast(pl.String))
+    document = evaluation_document(evaluation)
+    return Evaluated(Path(), document, evaluation.test_set, kept, labels)
+
+
+def load_evaluated(folder: Path) -> Evaluated:
+    """Read back what ``evaluate --out`` wrote.
+
+    Raises:
+        InputError: if files are missing or damaged. Whether they are the ones that the digests
+            name is for ``Evaluated.problems`` to say.
+    """
+    document = read_document(folder)
+    if not (folder / INPUTS).is_dir():
+        raise InputError.at(
+            str(folder / INPUTS),
+            "is not there, so the numbers cannot be recomputed.",
+            "Evaluate again with --out.",
+        )
+    return _evaluated(document, _Files(folder))
+
+
+def evaluated_from(contents: Mapping[str, bytes], where: Path) -> Evaluated:
+    """The same from the contents of the files of a folder, which is nowhere on the disk.
+
+    Args:
+        contents: evaluation.json, labels.parquet and the tables of ``inputs`` by their names.
+        where: what they are called where something is wrong with them.
+
+    Raises:
+        InputError: if something is missing or damaged.
+    """
+    document = read_evaluation(json.loads(contents[EVALUATION]), str(where / EVALUATION))
+    return _evaluated(document, _Files(where, contents))
+
+
+def _evaluated(document: Document, files: "_Files") -> Evaluated:
+    from nodulebench.io.marks.boxes import refuse_unlisted
+
+    reference = Reference(
+        name=document.reference.name,
+        cases=files.read(f"{INPUTS}/cases", CASES),
+        nodules=files.read(f"{INPUTS}/nodules", NODULES),
+        slices=files.read_if_there(f"{INPUTS}/nodule_slices", NODULE_SLICES),
+        rule=document.reference.rule,
+        notices=document.notices,
+    )
+    refuse_unlisted(reference.nodules["case_id"], reference.cases, str(files.folder / INPUTS))
+    return Evaluated(
+        folder=files.folder,
+        document=document,
+        reference=reference,
+        submissions=_read_submissions(document, files),
+        labels=files.read(LABEL_FILE.removesuffix(".parquet"), LABELS),
+    )
+
+
+def load_unchanged(folder: Path) -> Evaluated:
+    """Read back what ``evaluate --out`` wrote, if it is still what was written.
+
+    Raises:
+        InputError: if files are missing, damaged or changed.
+    """
+    evaluated = load_evaluated(folder)
+    refuse_any(evaluated.problems)
+    return evaluated
+
+
+def labels_of(
+    table: pl.DataFrame, submission: Submission, reference: Reference, source: Path
+) -> Labels:
+    """Labels as arrays again, from the rows of labels.parquet of one algorithm and rule.
+
+    Raises:
+        InputError: for rows whose mark or nodule is in no table.
+    """
+    marks = submission.marks.select("case_id", "mark_id").with_row_index("mark")
+    nodules = reference.nodules.select("case_id", "nodule_id").with_row_index("nodule")
+    found = table.join(marks, on=["case_id", "mark_id"], how="left", maintain_order="left").join(
+        nodules, on=["case_id", "nodule_id"], how="left", maintain_order="left"
+    )
+    is_lost = (
+        found["mark"].is_null()
+        | (found["nodule_id"].is_not_null() & found["nodule"].is_null())
+        | ~found["label"].is_in(LABEL_NAMES)
+    )
+    if is_lost.any():
+        raise InputError(
+            Problem(
+                str(source),
+                f"calls mark '{row['mark_id']}' on nodule '{row['nodule_id']}' of case "
+                f"'{row['case_id']}' a '{row['label']}', which the tables in {INPUTS} do not know.",
+                "It was changed after the evaluation: evaluate anew.",
+            )
+            for row in found.filter(is_lost).iter_rows(named=True)
+        )
+    number = {name: index for index, name in enumerate(LABEL_NAMES)}
+    return Labels(
+        mark=found["mark"].cast(pl.Int64).to_numpy(),
+        nodule=found["nodule"].cast(pl.Int64).fill_null(NO_NODULE).to_numpy(),
+        label=found["label"].replace_strict(number, return_dtype=pl.Int64).to_numpy(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The tables that an evaluation was made from."""
+
+    folder: Path
+    contents: Mapping[str, bytes] | None = None
+    """The files, where they are in memory alone."""
+
+    def read(self, name: str, schema: TableSchema) -> pl.DataFrame:
+        path, content = self._file(name)
+        return schema.conform(read_parquet(path, content), path.name)
+
+    def read_if_there(self, name: str, schema: TableSchema) -> pl.DataFrame | None:
+        return self.read(name, schema) if self._has(name) else None
+
+    def read_parts(self, name: str, schema: TableSchema) -> dict[str, pl.DataFrame]:
+        """The rows of each algorithm, as their schema wants them."""
+        if not self._has(name):
+            return {}
+        path, content = self._file(name)
+        parts = read_parquet(path, content).partition_by(
+            "algorithm", as_dict=True, include_key=False, maintain_order=True
+        )
+        return {
+            str(algorithm): schema.conform(part, f"{path.name} of '{algorithm}'")
+            for (algorithm,), part in parts.items()
+        }
+
+    def _has(self, name: str) -> bool:
+        path, content = self._file(name)
+        return path.exists() if self.contents is None else content is not None
+
+    def _file(self, name: str) -> tuple[Path, bytes | None]:
+        name = f"{name}.parquet"
+        return self.folder / name, None if self.contents is None else self.contents.get(name)
+
+
+def declared_threshold(one: AlgorithmSummary) -> float | None:
+    """The threshold that an algorithm declares; None: it declares none."""
+    return float(one.facts["threshold"]) if "threshold" in one.facts else None
+
+
+def _read_submissions(document: Document, files: _Files) -> dict[str, Submission]:
+    marks = files.read_parts(f"{INPUTS}/marks", MARKS)
+    slices = files.read_parts(f"{INPUTS}/mark_slices", MARK_SLICES)
+    runs = files.read_parts(f"{INPUTS}/runs", RUNS)
+    submissions = {}
+    for one in document.algorithms:
+        name, facts = one.name, dict(one.facts)
+        types = facts.pop("intended_types", None)
+        submissions[name] = Submission(
+            name=name,
+            marks=marks.get(name, MARKS.empty()),
+            slices=slices.get(name),
+            runs=runs.get(name),
+            digest=one.digest,
+            intended_types=None if types is None else tuple(types),
+            threshold=declared_threshold(one),
+            facts=facts,
+        )
+    return submissions
+
+
+_READER = (
+    Column("treatment", pl.String, "the way of reading, such as with or without CAD"),
+    Column("reader_id", pl.String, "who read"),
+)
+
+
+READERS = TableSchema(
+    "READERS",
+    "One row per submission of an evaluation: who read it how.",
+    (Column("algorithm", pl.String, "the submission's name"), *_READER),
+    key=("treatment", "reader_id"),
+)
+
+
+Cell: TypeAlias = tuple[str, str]
+"""Treatment and reader."""
+
+
+def cohorts_of_readers(
+    folder: Path, readers: Path | None, rule: str | None
+) -> tuple[TestProtocol, dict[Cell, LabelledCohort]]:
+    """The protocol of an evaluation, and what was judged under a rule by treatment and reader.
+
+    Args:
+        folder: of an evaluation whose submissions are readers.
+        readers: READERS, who read what; None: every algorithm is a treatment of one reader.
+        rule: a rule of the protocol; None: the first.
+
+    Raises:
+        InputError: if the folder was changed, or something named was not judged under the rule.
+    """
+    evaluated = load_evaluated(folder)
+    refuse_any(evaluated.problems)
+    chosen = rule or evaluated.protocol.rules[0].name
+    judged = evaluated.cohorts.get(chosen, {})
+    if readers is None:
+        if not judged:
+            raise InputError.at(str(folder), f"nothing is judged under rule '{chosen}'.")
+        return evaluated.protocol, {(name, "1"): cohort for name, cohort in judged.items()}
+    table = read_table(readers, READERS)
+    named = {(one["treatment"], one["reader_id"]): one["algorithm"] for one in table.to_dicts()}
+    refuse_any(
+        Problem(
+            str(readers),
+            f"names '{name}', which is not judged under rule '{chosen}' in {folder}.",
+            f"Judged are: {', '.join(judged) or 'none'}.",
+        )
+        for name in named.values()
+        if name not in judged
+    )
+    return evaluated.protocol, {cell: judged[name] for cell, name in named.items()}

@@ -1,0 +1,320 @@
+"""Folder of an evaluation -> its report again: another reader, another language, on paper."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.core.errors import InputError, Problem, UnknownNameError, refuse_any
+from nodulebench.evaluation.recompute import load_evaluated
+from nodulebench.evaluation.result_folder import (
+    CURVE_FILE,
+    EVALUATION,
+    FALSE_FILE,
+    FLIP_FILE,
+    MISS_FILE,
+    read_beside,
+    read_document,
+)
+from nodulebench.i18n.translator import Language, LanguageName
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.csv_files import (
+    csv_source,
+    read_header,
+    require_columns,
+    without_marks,
+    write_csv,
+)
+from nodulebench.io.digest import file_digest
+from nodulebench.io.json_files import read_json
+from nodulebench.io.manifests import MANIFEST, files_in, read_manifest, record_files
+from nodulebench.io.table_files import read_parquet
+from nodulebench.report.beside import Beside
+from nodulebench.report.content import Audience
+from nodulebench.report.developer_copy import developers_document, only_algorithm
+from nodulebench.report.excerpts import Excerpt, excerpt
+from nodulebench.report.html import render_html
+from nodulebench.report.sections.issued import Issued
+
+SPREAD_COLUMNS = ("algorithm", "figure", "reference", "nodules", "hit", "value")
+CAUSE_COLUMNS = ("algorithm", "cause")
+_MARK = ["algorithm", "case_id", "mark_id"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportChoice:
+    """Who reads the report, in which language, and what else belongs to it."""
+
+    audience: Audience = "lab"
+    language: LanguageName = "en"
+    is_pdf: bool = False
+    algorithm: str | None = None
+    """The only algorithm that is reported; None: all."""
+    causes: Path | None = None
+    """CSV with what readers say false positives are: algorithm, cause; also case_id, mark_id."""
+    images: Path | None = None
+    """Folder of images, bundle or archive of DICOM, from which a gallery is cut."""
+    combinations: tuple[Path, ...] = ()
+    """CSV tables of ``nodulebench combine --table``."""
+    agreement: Path | None = None
+    """JSON with the readers' agreement: a list of name, value, low, high."""
+    sweeps: tuple[str, ...] = ()
+    """Parameters of rules that are varied: ``RULE.PARAMETER=VALUE,VALUE,...``."""
+    spreads: tuple[Path, ...] = ()
+    """CSV tables of ``nodulebench reference spread --out``."""
+    font: Path | None = None
+    """The font in which print is set."""
+    laboratory: str = ""
+    """Who issues the report; empty: the laboratory of the plan, if it names one."""
+    number: str = ""
+    operator: str = ""
+    date: str = ""
+    """The day of issue, as YYYY-MM-DD."""
+
+    @property
+    def name(self) -> str:
+        """What the report's files are called."""
+        return self._named("report") + ("" if self.language == "en" else f"-{self.language}")
+
+    @property
+    def tables(self) -> str:
+        """The folder of its tables, which are the same in every language."""
+        return self._named("tables")
+
+    def _named(self, first: str) -> str:
+        parts = [first] + ([] if self.audience == "lab" else [self.audience])
+        return "-".join(parts + ([_as_file_name(self.algorithm)] if self.algorithm else []))
+
+
+DEFAULT_CHOICE = ReportChoice()
+
+
+def write_report(
+    folder: Path, choice: ReportChoice = DEFAULT_CHOICE, out: Path | None = None
+) -> list[Path]:
+    """Write the report of a folder that ``evaluate`` wrote, from its tables alone.
+
+    Args:
+        folder: evaluation.json and the tables beside it.
+        choice: for whom, and how.
+        out: where the files go; None: into the folder itself.
+
+    Returns:
+        The files written.
+
+    Raises:
+        InputError: if the folder is not as the evaluation left it.
+        UnknownNameError: if there is no such algorithm.
+    """
+    document = read_document(folder)
+    _require_unchanged(folder)
+    curves, tables = read_parquet(folder / CURVE_FILE), read_beside(folder)
+    if choice.algorithm is not None:
+        document = _only(document, choice.algorithm)
+        curves = curves.filter(pl.col("algorithm") == choice.algorithm)
+        tables = tables.only(choice.algorithm)
+    beside = _beside(folder, document, choice, tables)
+    target = folder if out is None else out
+    with staged_folder(target) as stage:
+        page = render_html(
+            document, curves, audience=choice.audience, language=choice.language, beside=beside
+        )
+        (stage / f"{choice.name}.html").write_text(page, encoding="utf-8")
+        if choice.is_pdf:
+            from nodulebench.report.pdf import render_pdf
+
+            render_pdf(
+                stage / f"{choice.name}.pdf",
+                document,
+                curves,
+                audience=choice.audience,
+                language=choice.language,
+                beside=beside,
+                font=choice.font,
+            )
+        _write_tables(stage / choice.tables, document, beside, choice)
+        names = files_in(stage) if target != folder else record_files(folder, stage)
+    return [target / name for name in names]
+
+
+def read_excerpt(
+    folder: Path, audience: Audience, say: Language, *, name: str, rule: str
+) -> Excerpt:
+    """Curve and errors of the only algorithm of a folder that ``evaluate`` wrote.
+
+    Args:
+        folder: evaluation.json and the tables beside it.
+        audience: who reads.
+        say: the language.
+        name: what the algorithm is called here.
+        rule: under which its errors are told.
+
+    Raises:
+        InputError: if the folder is not as the evaluation left it.
+    """
+    document = read_document(folder)
+    _require_unchanged(folder)
+    curves, beside = read_parquet(folder / CURVE_FILE), read_beside(folder)
+    return excerpt(document, curves, beside, audience=audience, say=say, name=name, rule=rule)
+
+
+def _write_tables(folder: Path, document: Document, beside: Beside, choice: ReportChoice) -> None:
+    """The tables as CSV, the same in every language."""
+    from nodulebench.report.csv_tables import csv_tables
+
+    is_lab = choice.audience == "lab"
+    shown = document if is_lab else developers_document(document)
+    folder.mkdir()
+    for name, table in csv_tables(shown, beside.flips if is_lab else None).items():
+        write_csv(table, folder / f"{name}.csv")
+    if beside.sweeps:
+        write_csv(pl.concat(beside.sweeps), folder / "sweeps.csv")
+
+
+def _require_unchanged(folder: Path) -> None:
+    """Refuse tables that are not those that the evaluation wrote."""
+    if not (folder / MANIFEST).is_file():
+        return
+    listed = read_manifest(folder).files
+    changed = [
+        name
+        for name in (EVALUATION, CURVE_FILE, FLIP_FILE, MISS_FILE, FALSE_FILE)
+        if (folder / name).is_file() and listed.get(name) != file_digest(folder / name)
+    ]
+    if changed:
+        raise InputError(
+            Problem(
+                str(folder / name),
+                "was changed after it was written.",
+                "Evaluate anew; 'nodulebench verify' says what differs.",
+            )
+            for name in changed
+        )
+
+
+def _only(document: Document, algorithm: str) -> Document:
+    names = [one.name for one in document.algorithms]
+    if algorithm not in names:
+        raise UnknownNameError(f"there is no algorithm '{algorithm}'. Known: {', '.join(names)}.")
+    return only_algorithm(document, algorithm)
+
+
+def _beside(folder: Path, document: Document, choice: ReportChoice, tables: Beside) -> Beside:
+    causes = None if choice.causes is None else read_causes(choice.causes)
+    if causes is not None and choice.causes is not None:
+        tables = replace(
+            tables, false_positives=with_causes(tables.false_positives, causes, choice.causes)
+        )
+    return replace(
+        tables,
+        causes=causes,
+        patches=() if choice.images is None else tuple(_patches(folder, document, choice)),
+        combinations=tuple(
+            without_marks(pl.read_csv(path, glob=False)) for path in choice.combinations
+        ),
+        agreement=() if choice.agreement is None else tuple(_agreement(choice.agreement)),
+        sweeps=tuple(_sweeps(folder, document, choice)),
+        spreads=tuple(read_spread(path) for path in choice.spreads),
+        issued=Issued(choice.laboratory, choice.number, choice.operator, choice.date),
+    )
+
+
+def read_causes(path: Path) -> pl.DataFrame:
+    """What readers say false positives are, one row for each: algorithm, cause.
+
+    Where the file names them: case_id and mark_id, too. A worklist that was filled in will do: its
+    misses and what is empty are passed over.
+
+    Raises:
+        InputError: if the columns are not there.
+    """
+    header = read_header(path, CAUSE_COLUMNS)
+    require_columns(path, header, list(CAUSE_COLUMNS))
+    table = without_marks(pl.read_csv(csv_source(path, header), glob=False, infer_schema=False))
+    if "kind" in table.columns:
+        table = table.filter(pl.col("kind") == "false_positive").rename({"name": "mark_id"})
+    is_tied = {"case_id", "mark_id"} <= set(table.columns)
+    kept = [*CAUSE_COLUMNS, *(("case_id", "mark_id") if is_tied else ())]
+    return table.select(pl.col(kept).str.strip_chars()).drop_nulls(CAUSE_COLUMNS)
+
+
+def with_causes(
+    falses: pl.DataFrame | None, causes: pl.DataFrame, source: Path
+) -> pl.DataFrame | None:
+    """FALSE_POSITIVES with the cause that readers give of each mark; without a mark, as they are.
+
+    Raises:
+        InputError: if two causes are told of one mark, or no mark is a false positive listed here.
+    """
+    if falses is None or "mark_id" not in causes.columns:
+        return falses
+    tied = causes.drop_nulls(["case_id", "mark_id"]).unique(maintain_order=True)
+    twice = tied.filter(pl.struct(_MARK).is_duplicated()).unique(_MARK, maintain_order=True)
+    refuse_any(
+        Problem(
+            str(source),
+            f"gives mark '{row['mark_id']}' of '{row['algorithm']}' in case '{row['case_id']}' "
+            "two causes.",
+            "Keep one.",
+        )
+        for row in twice.iter_rows(named=True)
+    )
+    if tied.height and falses.height and not tied.join(falses, on=_MARK, how="semi").height:
+        raise InputError.at(source, f"names no mark of {FALSE_FILE}.", "Is it of another result?")
+    return falses.join(tied, on=_MARK, how="left", maintain_order="left")
+
+
+def read_spread(path: Path) -> pl.DataFrame:
+    """A figure under other references, as ``nodulebench reference spread --out`` wrote it.
+
+    Raises:
+        InputError: if it is another file.
+    """
+    header = read_header(path, SPREAD_COLUMNS)
+    require_columns(path, header, list(SPREAD_COLUMNS))
+    types = {"value": pl.Float64}
+    read = pl.read_csv(csv_source(path, header), glob=False, schema_overrides=types)
+    return without_marks(read)
+
+
+def _patches(folder: Path, document: Document, choice: ReportChoice) -> Iterator[Any]:
+    from nodulebench.evaluation.patches import cut_patches
+    from nodulebench.io.images.case_images import image_reader
+
+    if choice.images is None or choice.audience != "lab":
+        return
+    names = [one.name for one in document.algorithms]
+    evaluated = load_evaluated(folder)
+    read = image_reader(choice.images, wanted=evaluated.reference.cases["case_id"].to_list())
+    yield from cut_patches(evaluated, document.baseline_rule, names, read)
+
+
+def _sweeps(folder: Path, document: Document, choice: ReportChoice) -> Iterator[pl.DataFrame]:
+    """Only for the lab: fine steps of a parameter would tell of single marks."""
+    if choice.audience == "lab":
+        from nodulebench.evaluation.parameter_sweep import sweep_folder
+
+        names = [one.name for one in document.algorithms]
+        yield from (sweep_folder(folder, one, names) for one in choice.sweeps)
+
+
+def _agreement(path: Path) -> Iterator[dict[str, Any]]:
+    rows = read_json(path)
+    is_fit = isinstance(rows, list) and all(
+        isinstance(row, dict) and "name" in row and "value" in row for row in rows
+    )
+    if not is_fit:
+        raise InputError.at(
+            str(path),
+            "is not a list of objects with name and value.",
+            'Write [{"name": "reader 1, reader 2", "value": 0.71, "low": 0.62, "high": 0.8}].',
+        )
+    yield from rows
+
+
+def _as_file_name(name: str) -> str:
+    """A name without what a file name must not have."""
+    return "".join(one if one.isalnum() or one in "._" else "_" for one in name)

@@ -1,0 +1,285 @@
+"""The folder of a result: the names of its files, what they hold, writing and reading them.
+
+``evaluate --out DIR`` writes evaluation.json, the tables beside it, the tables it was given
+(``DIR/inputs``), the report, and a manifest; ``compare`` adds a comparison.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from nodulebench.core.documents.as_json import as_json
+from nodulebench.core.documents.error_tables import FALSE_POSITIVES, MISSES
+from nodulebench.core.documents.evaluation import (
+    SCHEMA,
+    Document,
+    evaluation_document,
+    read_evaluation,
+)
+from nodulebench.core.errors import InputError
+from nodulebench.core.results import Evaluation
+from nodulebench.core.schema import TableSchema
+from nodulebench.core.tables import (
+    CASES,
+    LABELS,
+    MARK_SLICES,
+    MARKS,
+    NODULE_SLICES,
+    NODULES,
+    RUNS,
+    Submission,
+)
+from nodulebench.evaluation.misses import false_positive_table, miss_table
+from nodulebench.io.atomic import complete_move, leave_out, staged_folder
+from nodulebench.io.csv_files import csv_content
+from nodulebench.io.json_files import read_json
+from nodulebench.io.manifests import SIGNATURE, listed_files, record_files, write_manifest
+from nodulebench.io.table_files import read_parquet, read_table, write_parquet
+from nodulebench.report.beside import Beside
+from nodulebench.report.html import render_html
+
+if TYPE_CHECKING:
+    from nodulebench.core.cohort import LabelledCohort
+    from nodulebench.core.documents.comparison import ComparisonDocument
+
+EVALUATION, COMPARISON = "evaluation.json", "comparison.json"
+LABEL_FILE, CURVE_FILE, FLIP_FILE = "labels.parquet", "curves.parquet", "flips.parquet"
+MISS_FILE, FALSE_FILE = "misses.csv", "false_positives.csv"
+ERROR_TABLES = {MISS_FILE: MISSES, FALSE_FILE: FALSE_POSITIVES}
+"""Nodules and marks one by one, for people."""
+INPUTS = "inputs"
+"""The folder of the tables that were judged."""
+PLAN = "plan.json"
+"""The plan of the test beside its results, where there was one."""
+REPORT = "report.html"
+FEEDBACK = "feedback.json"
+"""What is told of a look at a sealed test set."""
+KEPT = (EVALUATION, COMPARISON, FEEDBACK, SIGNATURE)
+"""What is never replaced unasked."""
+
+
+def refuse_other_result(out: Path) -> None:
+    """Refuse a folder that holds what an evaluation would replace.
+
+    Raises:
+        InputError: if it holds a result, a comparison, feedback or a signature.
+    """
+    complete_move(out)
+    held = [name for name in KEPT if (out / name).exists()]
+    if held:
+        raise InputError.at(
+            str(out),
+            f"holds another result ({', '.join(held)}).",
+            "Choose another folder, or replace that result with --force.",
+        )
+
+
+def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
+    """Write evaluation.json, the tables and the report into a folder, all or nothing.
+
+    The manifest names every file with its digest; those of an older run in the same folder are
+    removed.
+    """
+    document = evaluation_document(evaluation)
+    tables = result_tables(evaluation)
+
+    def write_more(stage: Path) -> None:
+        _write_inputs(evaluation, stage)
+        page = render_html(document, tables[CURVE_FILE], beside=_beside(tables))
+        (stage / REPORT).write_text(page, encoding="utf-8")
+        if evaluation.plan is not None:
+            from nodulebench.evaluation.plans.freeze import write_plan
+
+            write_plan(evaluation.plan.plan, stage / PLAN)
+
+    return write_result(document, tables, write_more, out)
+
+
+def write_result(
+    document: Document | None,
+    tables: Mapping[str, pl.DataFrame],
+    write_more: Callable[[Path], None],
+    out: Path,
+) -> list[Path]:
+    """Write a folder of results, all or nothing.
+
+    Args:
+        document: what evaluation.json holds; None: there is none.
+        tables: those beside it, by their files.
+        write_more: writes everything else into the folder it is given.
+        out: the folder; what an older manifest lists and this run did not write is removed.
+    """
+    older = listed_files(out)
+    with staged_folder(out, last=EVALUATION) as stage:
+        for name, table in tables.items():
+            if name.endswith(".csv"):
+                (stage / name).write_text(csv_content(table), encoding="utf-8", newline="\n")
+            else:
+                write_parquet(table, stage / name, "lz4", statistics=False)
+        if document is not None:
+            write_document(document, stage / EVALUATION)
+        write_more(stage)
+        listed = write_manifest(stage).files
+        names = sorted(path.name for path in stage.iterdir())
+        leave_out(stage, {*(older - listed.keys()), SIGNATURE})  # of an older run in the same place
+    return [out / name for name in names]
+
+
+def add_comparison(folder: Path, document: Document, found: "ComparisonDocument") -> list[Path]:
+    """Write a comparison beside its evaluation, whose document and report then have it too."""
+    document = document.with_comparison(found)
+    page = render_html(document, read_parquet(folder / CURVE_FILE), beside=read_beside(folder))
+    with staged_folder(folder, last=EVALUATION) as stage:
+        write_document(found, stage / COMPARISON)
+        write_document(document, stage / EVALUATION)
+        (stage / REPORT).write_text(page, encoding="utf-8")
+        names = record_files(folder, stage)
+    return [folder / name for name in names]
+
+
+def result_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
+    """The tables that an evaluation found, by their files: labels, curves, errors, flips if any."""
+    cohorts = cohorts_of(evaluation)
+    return {
+        **judged_tables(evaluation),
+        MISS_FILE: miss_table(cohorts, evaluation.protocol),
+        FALSE_FILE: false_positive_table(cohorts),
+    }
+
+
+def judged_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
+    """The tables that are found for each algorithm alone: labels, curves, flips if any."""
+    labels = [one.labels for one in evaluation.algorithms if one.labels.width]
+    flips = [one.flips for one in evaluation.algorithms if one.flips is not None]
+    return {
+        LABEL_FILE: pl.concat(labels) if labels else LABELS.empty(),
+        CURVE_FILE: curve_table(evaluation),
+        **({FLIP_FILE: pl.concat(flips)} if flips else {}),
+    }
+
+
+def cohorts_of(evaluation: Evaluation) -> "dict[str, dict[str, LabelledCohort]]":
+    """The labelled cohort of each rule (first key) and algorithm (second key)."""
+    cohorts: dict[str, dict[str, LabelledCohort]] = {}
+    for algorithm in evaluation.algorithms:
+        for rule, result in algorithm.rules.items():
+            if result.cohort is not None:
+                cohorts.setdefault(rule, {})[algorithm.name] = result.cohort
+    return cohorts
+
+
+def curve_table(evaluation: Evaluation) -> pl.DataFrame:
+    """Every point of every curve."""
+    empty = pl.DataFrame(
+        schema={
+            "algorithm": pl.String,
+            "rule": pl.String,
+            "curve": pl.String,
+            "x": pl.Float64,
+            "y": pl.Float64,
+            "threshold": pl.Float64,
+        }
+    )
+    return pl.concat(
+        [
+            empty,
+            *(
+                curve.table(algorithm.name, result.rule)
+                for algorithm in evaluation.algorithms
+                for result in algorithm.rules.values()
+                for curve in result.curves
+            ),
+        ]
+    )
+
+
+def input_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
+    """The tables behind an evaluation by their files; those of all algorithms are one each."""
+    reference = evaluation.test_set
+    if reference is None:
+        return {}
+    submissions = [one.submission for one in evaluation.algorithms if one.submission is not None]
+    return {
+        f"{INPUTS}/{name}.parquet": _without_empty(table, schema)
+        for name, schema, table in (
+            ("cases", CASES, reference.cases),
+            ("nodules", NODULES, reference.nodules),
+            ("nodule_slices", NODULE_SLICES, reference.slices),
+            ("marks", MARKS, _of_all(submissions, "marks")),
+            ("mark_slices", MARK_SLICES, _of_all(submissions, "slices")),
+            ("runs", RUNS, _of_all(submissions, "runs")),
+        )
+        if table is not None
+    }
+
+
+def _write_inputs(evaluation: Evaluation, folder: Path) -> None:
+    tables = input_tables(evaluation)
+    if tables:
+        (folder / INPUTS).mkdir()
+    for name, table in tables.items():
+        # numbers hardly compress, and the time would be felt in every small evaluation
+        write_parquet(table, folder / name, "uncompressed", statistics=False)
+
+
+def write_document(document: "Document | ComparisonDocument", path: Path) -> None:
+    """Write a document as strict JSON."""
+    text = json.dumps(as_json(document), indent=1, ensure_ascii=False, allow_nan=False)
+    path.write_text(text, encoding="utf-8")
+
+
+def _of_all(submissions: list[Submission], name: str) -> pl.DataFrame | None:
+    tables = [
+        table.select(pl.lit(submission.name).alias("algorithm"), pl.all())
+        for submission in submissions
+        if (table := getattr(submission, name)) is not None
+    ]
+    return pl.concat(tables) if tables else None
+
+
+def _without_empty(table: pl.DataFrame, schema: TableSchema) -> pl.DataFrame:
+    """The table without optional columns that say nothing; reading brings them back."""
+    return table.drop(
+        column.name
+        for column in schema.columns
+        if not column.is_required and table[column.name].null_count() == table.height
+    )
+
+
+def read_beside(folder: Path) -> Beside:
+    """The tables beside a document that its report shows, as far as its version wrote them."""
+    flips = folder / FLIP_FILE
+    tables = {FLIP_FILE: read_parquet(flips)} if flips.is_file() else {}
+    for name, schema in ERROR_TABLES.items():
+        if (folder / name).is_file():
+            tables[name] = read_table(folder / name, schema)
+    return _beside(tables)
+
+
+def _beside(tables: Mapping[str, pl.DataFrame]) -> Beside:
+    return Beside(
+        flips=tables.get(FLIP_FILE),
+        misses=tables.get(MISS_FILE),
+        false_positives=tables.get(FALSE_FILE),
+    )
+
+
+def read_document(folder: Path) -> Document:
+    """The evaluation.json of a folder.
+
+    Raises:
+        InputError: if there is none, or it is something else.
+    """
+    complete_move(folder)
+    path = folder / EVALUATION
+    remedy = "Give the folder that 'nodulebench evaluate --out' wrote."
+    if not path.is_file():
+        raise InputError.at(str(path), "is not there.", remedy)
+    content = read_json(path)
+    found = content.get("schema") if isinstance(content, dict) else None
+    if found != SCHEMA:
+        raise InputError.at(str(path), f"has the schema '{found}', not '{SCHEMA}'.", remedy)
+    return read_evaluation(content, str(path))

@@ -1,0 +1,292 @@
+"""Folder of an evaluation -> what differs when every number is recomputed; digests; signature."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from nodulebench.core.documents.as_json import as_json
+from nodulebench.core.documents.comparison import ComparisonDocument
+from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.core.documents.records import AlgorithmSummary
+from nodulebench.core.errors import InputError, NoduleBenchError, Problem, refuse_any
+from nodulebench.core.tables import Reference, Submission
+from nodulebench.evaluation.evaluate import evaluate
+from nodulebench.evaluation.plans.freeze import read_plan
+from nodulebench.evaluation.plans.verdict import evaluated_under
+from nodulebench.evaluation.recompute import Evaluated, declared_threshold, load_evaluated
+from nodulebench.evaluation.result_folder import (
+    COMPARISON,
+    ERROR_TABLES,
+    EVALUATION,
+    PLAN,
+    result_tables,
+)
+from nodulebench.evaluation.service import keep_to_candidates
+from nodulebench.evaluation.verify.differences import (
+    NOTHING,
+    Difference,
+    count_values,
+    document_differences,
+    table_differences,
+)
+from nodulebench.io.case_lists import read_case_list
+from nodulebench.io.formats import read_reference, read_submission
+from nodulebench.io.json_files import read_json
+from nodulebench.io.manifests import MANIFEST, SIGNATURE, listed_files, manifest_problems
+from nodulebench.io.marks.own_columns import parse_columns
+from nodulebench.io.table_files import read_parquet, read_table
+from nodulebench.security.signatures import Signature, check_signature
+
+
+@dataclass(frozen=True, slots=True)
+class Originals:
+    """The files that an evaluation was made from."""
+
+    reference: Path
+    marks: tuple[Path, ...]
+    series: Path | None = None
+    cases: Path | None = None
+    candidates: Path | None = None
+    columns: str | None = None
+    nodules: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """How much was recomputed, and what came out otherwise."""
+
+    values: int = 0
+    """Values of evaluation.json."""
+    rows: int = 0
+    """Rows of the tables beside it."""
+    differences: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was checked in a folder, and everything that is not as it should be."""
+
+    files: int
+    """Files that the manifest lists."""
+    is_signed: bool
+    """Whether there is a signature at all."""
+    signature: Signature | None
+    """The signature if it holds."""
+    problems: tuple[Problem, ...]
+    """Files that are not as listed or cannot be read, and a signature that does not hold."""
+    version: str = ""
+    """Version of NoduleBench that made the evaluation."""
+    from_folder: Recomputed | None = None
+    """Recomputed from the folder alone; None: it could not be."""
+    from_originals: Recomputed | None = None
+    """Recomputed from the original files; None: they were not given or could not be used."""
+
+    @property
+    def differences(self) -> list[Difference]:
+        """What came out otherwise, each place once."""
+        parts = [part for part in (self.from_folder, self.from_originals) if part is not None]
+        found = {str(one): one for part in parts for one in part.differences}
+        return list(found.values())
+
+    @property
+    def is_good(self) -> bool:
+        """Whether everything is as it should be."""
+        return not self.problems and not self.differences
+
+
+def verify_folder(
+    folder: Path,
+    *,
+    public_key: Path | None = None,
+    originals: Originals | None = None,
+    is_recomputed: bool = True,
+) -> Verification:
+    """Check a folder's files and signature, and recompute its numbers where it is an evaluation.
+
+    Args:
+        folder: what ``evaluate --out`` wrote, or any folder with a manifest.
+        public_key: the key of whoever shall have signed.
+        originals: the files that the evaluation was made from; the numbers are then recomputed
+            from them too.
+        is_recomputed: whether the numbers are looked at at all, or the files alone.
+
+    Raises:
+        InputError: if there is no such folder.
+    """
+    if not folder.is_dir():
+        raise InputError.at(str(folder), "is no folder.")
+    problems = manifest_problems(folder)
+    signature: Signature | None = None
+    evaluated: Evaluated | None = None
+    from_folder: Recomputed | None = None
+    from_originals: Recomputed | None = None
+    has_manifest = (folder / MANIFEST).is_file()
+    try:
+        signature = check_signature(folder, public_key) if has_manifest else None
+    except InputError as error:
+        problems.extend(one for one in error.problems if one not in problems)
+    is_wanted = originals is not None or not has_manifest
+    try:
+        if is_recomputed and (is_wanted or (folder / EVALUATION).is_file()):
+            evaluated = load_evaluated(folder)
+            from_folder = _recompute_folder(evaluated)
+            if originals is not None and from_folder.values:
+                from_originals = recompute(evaluated, *_read_originals(originals, evaluated))
+    except InputError as error:
+        problems.extend(error.problems)
+    except NoduleBenchError as error:
+        problems.append(Problem(str(folder / EVALUATION), str(error)))
+    return Verification(
+        files=len(listed_files(folder)),
+        is_signed=(folder / SIGNATURE).exists(),
+        signature=signature,
+        problems=tuple(problems),
+        version="" if evaluated is None else evaluated.document.version,
+        from_folder=from_folder,
+        from_originals=from_originals,
+    )
+
+
+def _recompute_folder(evaluated: Evaluated) -> Recomputed:
+    """Recompute from the tables in the folder, if they are those that the digests name.
+
+    From others nothing is recomputed: the numbers would differ for a reason that is already known,
+    and tables that were tampered with may hold anything.
+    """
+    changed = tuple(
+        Difference(EVALUATION, f"digests.{name}", written, digest)
+        for name, (written, digest) in evaluated.changed_digests.items()
+    )
+    if changed:
+        return Recomputed(differences=changed)
+    comparisons = _recompute_comparisons(evaluated)
+    return recompute(evaluated, evaluated.reference, _kept_submissions(evaluated), comparisons)
+
+
+def recompute(
+    evaluated: Evaluated,
+    reference: Reference,
+    submissions: list[Submission],
+    comparisons: tuple[ComparisonDocument, ...] | None = None,
+) -> Recomputed:
+    """Evaluate again under the written protocol, and compare everything with what is written.
+
+    Args:
+        evaluated: what is written.
+        reference: the test set.
+        submissions: one per algorithm, in the written order.
+        comparisons: the comparisons between algorithms, recomputed; None: they are not compared.
+    """
+    document = evaluated.document
+    evaluation = evaluate(reference, submissions, evaluated.protocol)
+    if document.plan is not None:
+        plan = read_plan(evaluated.folder / PLAN)
+        evaluation = evaluated_under(plan, evaluation)
+    again = evaluation_document(evaluation)
+    again = replace(
+        again,
+        version=document.version,
+        comparisons=document.comparisons if comparisons is None else comparisons,
+    )
+    written = read_json(evaluated.folder / EVALUATION)
+    tables = result_tables(evaluation)
+    return Recomputed(
+        values=count_values(written),
+        rows=sum(table.height for table in tables.values()),
+        differences=(
+            *document_differences(written, again.to_json(), EVALUATION),
+            *tables_differences(evaluated.folder, tables),
+            *comparison_differences(evaluated.folder, again.comparisons),
+        ),
+    )
+
+
+def _recompute_comparisons(evaluated: Evaluated) -> tuple[ComparisonDocument, ...]:
+    """The comparisons between algorithms, as their settings say, from the written labels."""
+    written = evaluated.document.comparisons
+    if not written:
+        return ()
+    from nodulebench.evaluation.comparison.service import recompute_comparisons
+
+    found = recompute_comparisons(evaluated)
+    return tuple(replace(one, version=old.version) for one, old in zip(found, written, strict=True))
+
+
+def comparison_differences(
+    folder: Path, comparisons: tuple[ComparisonDocument, ...]
+) -> Iterator[Difference]:
+    """Where the latest comparison, which has a file of its own, is not as it should be there."""
+    path = folder / COMPARISON
+    if not path.is_file():
+        return
+    written = read_json(path)
+    baseline = written.get("baseline") if isinstance(written, dict) else None
+    same = [as_json(one) for one in comparisons if one.baseline == baseline]
+    yield from document_differences(written, same[0] if same else NOTHING, COMPARISON)
+
+
+def tables_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterator[Difference]:
+    """Where the tables of a folder differ from the recomputed ones."""
+    for name, table in tables.items():
+        written = (
+            read_table(folder / name, ERROR_TABLES[name])
+            if name in ERROR_TABLES
+            else read_parquet(folder / name)
+        )
+        yield from table_differences(written, table, name)
+
+
+def _kept_submissions(evaluated: Evaluated) -> list[Submission]:
+    """The submissions that lie in the folder; what was noticed on reading them is only written."""
+    return [
+        replace(evaluated.submissions[one.name], notices=one.notices)
+        for one in evaluated.document.algorithms
+    ]
+
+
+def _read_originals(
+    originals: Originals, evaluated: Evaluated
+) -> tuple[Reference, list[Submission]]:
+    """The test set and the submissions from their files, under the names that are written."""
+    reference = read_reference(
+        originals.reference, cases=originals.cases, nodules=originals.nodules
+    )
+    if originals.series is not None:
+        reference = reference.restricted(read_case_list(originals.series), originals.series.name)
+    columns = None if originals.columns is None else parse_columns(originals.columns)
+    given = [read_submission(path, reference.cases, columns=columns) for path in originals.marks]
+    if originals.candidates is not None:
+        given = keep_to_candidates(given, originals.candidates, reference)
+    return (
+        replace(reference, name=evaluated.reference.name),
+        _in_written_order(given, evaluated.document.algorithms),
+    )
+
+
+def _in_written_order(
+    given: list[Submission], algorithms: Sequence[AlgorithmSummary]
+) -> list[Submission]:
+    """For each algorithm the submission of the same digest, or else of the same name.
+
+    Raises:
+        InputError: for algorithms without a file and files without an algorithm.
+    """
+    found: list[Submission] = []
+    problems: list[Problem] = []
+    left = list(given)
+    for one in algorithms:
+        same = [other for other in left if other.digest == one.digest]
+        same += [other for other in left if other.name == one.name]
+        if same:
+            left.remove(same[0])
+            found.append(replace(same[0], name=one.name, threshold=declared_threshold(one)))
+        else:
+            where = f"algorithm '{one.name}'"
+            problems.append(Problem(where, "is evaluated, but its marks were not given."))
+    problems.extend(
+        Problem(f"submission '{one.name}'", "is none of the evaluated algorithms.") for one in left
+    )
+    refuse_any(problems)
+    return found

@@ -1,1 +1,0 @@
-"""DICOM reports and segmentations: what they say of nodules, by one road into tables and back."""

@@ -1,0 +1,118 @@
+"""Lungs that were found -> whether they are as lungs are, after the idea of van Rikxoort 2009.
+
+What a segmentation gives is measured and compared with what lungs have; each measure that lies
+outside its range is told. One line adds a measure.
+
+van Rikxoort et al., Automatic lung segmentation from thoracic computed tomography scans using a
+hybrid approach with error detection. Medical Physics 36:2934-2947, 2009.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray
+from nodulebench.core.notices import Notice
+from nodulebench.imaging.lungs.air import LUNG_HU, Air, grown_in_slices
+from nodulebench.imaging.lungs.regions import WALL_MM, near_air
+from nodulebench.imaging.morphology import dilated
+
+SMALLEST_BODY_SHARE = 0.08
+"""Lung has so much of the body's section where it is widest; a bowel has less."""
+
+
+@dataclass(frozen=True, slots=True)
+class LungMeasures:
+    """What was found, in figures."""
+
+    volume_ml: float
+    """Both lungs with their vessels."""
+    height_mm: float
+    """From the lowest slice with lung to the highest."""
+    median_hu: float
+    """Within the border."""
+    body_share: float
+    """Of the body's section, where they are widest."""
+    exposed_share: float
+    """Of their border, what lies nearer to the air around the body than a chest wall is thick."""
+    left_out_share: float
+    """Air in the body as dark as lung that is no part of them, beside their volume."""
+    smaller_share: float
+    """The smaller lung beside the larger."""
+
+
+class Range(NamedTuple):
+    """What lungs have of a measure."""
+
+    measure: str
+    low: float
+    high: float
+
+
+RANGES = (
+    Range("volume_ml", 500.0, 12_000.0),
+    Range("height_mm", 80.0, 450.0),
+    Range("median_hu", -985.0, -500.0),
+    Range("body_share", SMALLEST_BODY_SHARE, 0.85),
+    Range("exposed_share", 0.0, 0.35),
+    Range("left_out_share", 0.0, 0.4),
+)
+SMALLEST_OTHER_SHARE = 0.1
+"""A lung that is smaller beside the other is told."""
+MAY_BE = frozenset({"one_lung"})
+"""What is told but may well be: the other lung was taken out, or has collapsed."""
+
+
+def body_share(lungs: BoolArray, outside: BoolArray) -> float:
+    """The lungs' share of the body's section on the slice that shows most of them."""
+    area = lungs.sum(axis=(1, 2))
+    widest = int(area.argmax())
+    body = int(np.count_nonzero(~outside[widest]))
+    return float(area[widest]) / max(1, body)
+
+
+def measure_lungs(
+    hu: Float32Array, label: npt.NDArray[np.uint8], air: Air, step_mm: FloatArray
+) -> LungMeasures:
+    """Measure what was found.
+
+    Args:
+        hu: the image in voxels of about 3 mm.
+        label: the lungs in these voxels, each with a number of its own; there are some.
+        air: the air of the image.
+        step_mm: the size of the voxels.
+    """
+    lungs = label > 0
+    core = ~grown_in_slices(~lungs)
+    border = lungs & ~core
+    size = np.sort(np.bincount(label.ravel(), minlength=3)[1:])
+    slices = np.flatnonzero(lungs.any(axis=(1, 2)))
+    is_lung_dark = air.within & (hu > LUNG_HU[0]) & (hu < LUNG_HU[1])
+    is_lung_dark &= ~dilated(lungs, WALL_MM, step_mm)
+    values = hu[core] if core.any() else hu[lungs]
+    return LungMeasures(
+        volume_ml=float(size.sum() * np.prod(step_mm) / 1000.0),
+        height_mm=float((slices[-1] - slices[0] + 1) * step_mm[0]),
+        median_hu=float(np.median(values)),
+        body_share=body_share(lungs, air.outside),
+        exposed_share=float(
+            np.count_nonzero(border & near_air(air.around, step_mm)) / np.count_nonzero(border)
+        ),
+        left_out_share=float(np.count_nonzero(is_lung_dark) / size.sum()),
+        smaller_share=float(size[-2] / size[-1]),
+    )
+
+
+def doubts_about(measures: LungMeasures) -> tuple[Notice, ...]:
+    """Every measure that lungs do not have, and whether there is but one."""
+    found = ((getattr(measures, one.measure), one) for one in RANGES)
+    doubts = [
+        Notice("lungs_unlike", {**one._asdict(), "value": value})
+        for value, one in found
+        if not one.low <= value <= one.high
+    ]
+    if measures.smaller_share < SMALLEST_OTHER_SHARE:
+        doubts.append(Notice("one_lung", {"smaller_share": measures.smaller_share}))
+    return tuple(doubts)

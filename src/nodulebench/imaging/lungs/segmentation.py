@@ -1,0 +1,257 @@
+"""Chest CT volume -> the two lungs: air in the body, what of it is lung, sides apart, closing.
+
+Which air is lung is decided on voxels of about 3 mm, its form on voxels of about 1.5 mm; only the
+border is decided on the image's own grid. Wider voxels are counted from the middle of the lungs, so
+that a scan cut elsewhere has the same lungs. Vessels, and nodules up to the closing's width that
+touch the pleura, belong to the lungs.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.lungs.air import AIR_THRESHOLD_HU as AIR_THRESHOLD_HU
+from nodulebench.imaging.lungs.air import Air, Labels, padded, see_air, seen_mean
+from nodulebench.imaging.lungs.airways import find_airways
+from nodulebench.imaging.lungs.quality import MAY_BE, doubts_about, measure_lungs
+from nodulebench.imaging.lungs.regions import SMALLER_LUNG_SHARE, Judged, judge_regions
+from nodulebench.imaging.lungs.sides import part_sides
+from nodulebench.imaging.morphology import (
+    block_mean,
+    boxed,
+    closing,
+    dilated,
+    eroded,
+    grown_into,
+    repeated,
+)
+from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
+
+RIGHT, LEFT = 1, 2
+COARSE_MM = 1.5
+BODY_MM = 3.0
+"""Voxels on which air in the body is told from air around it, and lung from bowel."""
+SMALLEST_LUNG_ML = 50.0
+CLOSING_MM = 10.0
+SLACK_MM = 10.0
+"""LUNA16 dropped candidates that lay further than this outside the lungs."""
+AIRWAY_WALL_MM = 2.0
+
+LabelArray = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Lungs:
+    """Which voxels belong to the right and the left lung, in the patient's axes."""
+
+    label: LabelArray
+    """0 outside, ``RIGHT`` or ``LEFT``; axes slice (from the feet), row, column."""
+    geometry: Geometry
+    doubts: tuple[Notice, ...] = ()
+    """What is not as lungs are, where it was looked at."""
+
+    @property
+    def is_plausible(self) -> bool:
+        """Whether nothing is told of them that lungs cannot have."""
+        return all(doubt.code in MAY_BE for doubt in self.doubts)
+
+    @property
+    def mask(self) -> BoolArray:
+        """Both lungs."""
+        return self.label > 0
+
+    def with_slack(self, slack_mm: float = SLACK_MM) -> BoolArray:
+        """Both lungs and everything at most ``slack_mm`` away from them."""
+        spacing = self.geometry.spacing_mm[::-1]
+        factors = _factors(spacing, COARSE_MM)
+        coarse = block_mean(self.mask, factors) >= 0.5
+        wide = dilated(coarse, slack_mm, spacing * factors)
+        return repeated(wide, factors, self.label.shape) | self.mask
+
+
+def segment_lungs(
+    volume: Volume, where: str = "volume", *, closing_mm: float = CLOSING_MM
+) -> Lungs:
+    """Find the lungs of a chest CT.
+
+    Args:
+        volume: the scan in any axis order; it is turned into the patient's axes first.
+        where: what the volume is, for messages.
+        closing_mm: nodules and vessels in gaps up to twice this wide are taken in.
+
+    Raises:
+        InputError: if the image is too oblique or shows no lung.
+    """
+    upright = to_patient_axes(volume, where)
+    factors = _factors(upright.spacing_mm, COARSE_MM)
+    step = upright.spacing_mm * factors
+    lead = _lead(upright, factors * _factors(step, BODY_MM))
+    ahead = lead % factors
+    coarse = seen_mean(upright.hu, factors, ahead)
+    body = _see_body(coarse, step, lead // factors)
+    lungs, doubts = _lungs_in_body(coarse, step, body, where)
+    airways = find_airways(coarse, step)
+    lungs &= ~dilated(airways, AIRWAY_WALL_MM, step)
+    closed = np.zeros(lungs.shape, dtype=np.uint8)
+    for side, lung in zip((RIGHT, LEFT), part_sides(lungs, step, _middle(coarse)), strict=True):
+        grown = closing(lung, closing_mm, step) & ~airways
+        closed[grown & ((closed == 0) | lung)] = side
+    measures = measure_lungs(body.hu, body.picked(closed), body.air, body.step_mm)
+    label = _refined(upright.hu, closed, _Blocks(factors, ahead), step)
+    label[:, padded(upright.hu)] = 0
+    return Lungs(label, upright.geometry, (*doubts, *doubts_about(measures)))
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Wider voxels: each of so many along an axis, and so many of the first before the image."""
+
+    factors: IntArray
+    lead: IntArray
+
+    def spread(self, mask: BoolArray, shape: tuple[int, ...]) -> BoolArray:
+        """A mask of blocks on the voxels of the image."""
+        return repeated(mask, self.factors, shape, self.lead)
+
+
+@dataclass(frozen=True)
+class _Body:
+    """The image in wider voxels, each of so many coarse ones."""
+
+    hu: Float32Array
+    step_mm: FloatArray
+    blocks: _Blocks
+    air: Air
+
+    def picked(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """One coarse voxel of every wide one."""
+        first = (
+            np.maximum(0, np.arange(count) * factor - before)
+            for count, factor, before in zip(
+                self.hu.shape, self.blocks.factors, self.blocks.lead, strict=True
+            )
+        )
+        return values[np.ix_(*first)]
+
+
+def _see_body(hu: Float32Array, step: FloatArray, lead: IntArray) -> _Body:
+    factors = _factors(step, BODY_MM)
+    wide, wide_step = seen_mean(hu, factors, lead), step * factors
+    return _Body(wide, wide_step, _Blocks(factors, lead), see_air(wide, wide_step))
+
+
+def _lead(upright: Volume, factors: IntArray) -> IntArray:
+    """How many voxels of the first block lie before the image, if blocks meet amid the lungs."""
+    hu, step = seen_mean(upright.hu, factors), upright.spacing_mm * factors
+    nothing = np.zeros(3, dtype=np.int64)
+    body = _Body(hu, step, _Blocks(np.ones(3, dtype=np.int64), nothing), see_air(hu, step))
+    regions = _regions_in_body(hu, step, body)
+    cores = regions.judged.is_lung[regions.cores]
+    if not cores.any():
+        return nothing
+    near = dilated(cores, 2 * float(step.max()), step) & regions.inside
+    # air by weight: what a voxel holds of it changes little where blocks begin elsewhere
+    place, weight = np.argwhere(near), AIR_THRESHOLD_HU - hu[near]
+    middle = factors * (np.average(place, axis=0, weights=weight) + 0.5)
+    return -np.rint(middle).astype(np.int64) % factors
+
+
+def _factors(spacing_mm: FloatArray, wanted_mm: float) -> IntArray:
+    return np.maximum(1, np.rint(wanted_mm / spacing_mm)).astype(np.int64)
+
+
+def _middle(hu: Float32Array) -> float:
+    """The middle column of what is denser than air, so that the field of view does not matter."""
+    columns = (hu > AIR_THRESHOLD_HU).sum(axis=(0, 1))
+    return float(np.average(np.arange(len(columns)), weights=columns))
+
+
+@dataclass(frozen=True)
+class _Regions:
+    """Air in the body, and what is said of its parts."""
+
+    inside: BoolArray
+    cores: Labels
+    """Numbers of what is left where air is parted at thin places."""
+    judged: Judged
+
+
+def _regions_in_body(hu: Float32Array, step: FloatArray, body: _Body) -> _Regions:
+    from scipy import ndimage
+
+    outside, padding = body.air.outside, body.air.padding
+    beside_air = grown_into(outside & ~padding, np.ones_like(outside))
+    inside = hu < AIR_THRESHOLD_HU
+    inside &= ~body.blocks.spread(beside_air | padding, hu.shape)
+    inside[:, padded(hu)] = False  # also where the rest of a wide voxel is seen
+    cores, count = ndimage.label(eroded(inside, float(step.max()), step))
+    judged = judge_regions(body.hu, body.picked(cores), count, body.air.around, body.step_mm)
+    return _Regions(inside, cores, judged)
+
+
+def _lungs_in_body(
+    hu: Float32Array, step: FloatArray, body: _Body, where: str
+) -> tuple[BoolArray, tuple[Notice, ...]]:
+    """The air of the lungs and of airways in them, and whether it is as lungs are.
+
+    Regions of air are parted at thin places, judged, and grown together again without those that
+    are bowel, pockets of clothes or air around the body. Where none is as lungs are, the largest
+    are taken, and that is told.
+    """
+    from scipy import ndimage
+
+    regions = _regions_in_body(hu, step, body)
+    inside, cores, judged = regions.inside, regions.cores, regions.judged
+    if judged.is_lung.any():
+        inside &= ~dilated(judged.is_other[cores], 2 * float(step.max()), step)
+    labels, count = ndimage.label(inside)
+    size_ml = np.bincount(labels.ravel(), minlength=count + 1) * float(np.prod(step)) / 1000.0
+    size_ml[0] = 0.0
+    _refuse_little(float(size_ml.max()), where)
+    is_kept = np.zeros(count + 1, dtype=np.bool_)
+    if judged.is_lung.any():
+        is_kept[labels[judged.is_lung[cores]]] = True
+        is_kept[0] = False
+        return is_kept[labels], ()
+    is_kept[np.argsort(-size_ml, kind="stable")[:2]] = True
+    is_kept &= size_ml >= SMALLER_LUNG_SHARE * size_ml.max()
+    return is_kept[labels], (Notice("lungs_without_tissue"),)
+
+
+def _refuse_little(largest: float, where: str) -> None:
+    if largest < SMALLEST_LUNG_ML:
+        raise InputError.at(
+            where,
+            f"shows no lung: the largest region of air in the body has {largest:.0f} ml "
+            f"(a lung has at least {SMALLEST_LUNG_ML:.0f} ml).",
+            "Is it a chest CT in Hounsfield units that holds the whole thorax?",
+        )
+
+
+def _refined(hu: VoxelArray, closed: LabelArray, blocks: _Blocks, step: FloatArray) -> LabelArray:
+    """Decide the border voxel by voxel: of the rim only what is air belongs to the lung."""
+    reach = float(step.max()) + 1e-6
+    _, box = boxed(closed > 0, np.ceil(reach / step).astype(np.int64) + 1)
+    first = np.array([along.start for along in box]) * blocks.factors - blocks.lead
+    last = np.array([along.stop for along in box]) * blocks.factors - blocks.lead
+    near = tuple(slice(max(0, low), high) for low, high in zip(first, last, strict=True))
+    part_of = _Blocks(blocks.factors, np.maximum(0, -first))
+    fine = np.zeros(hu.shape, dtype=np.uint8)
+    part, coarse = fine[near], closed[box]
+    air = hu[near] < AIR_THRESHOLD_HU
+    for side in (RIGHT, LEFT):
+        lung = coarse == side
+        if not lung.any():
+            continue
+        rim = part_of.spread(
+            dilated(lung, reach, step) & ~(coarse == RIGHT + LEFT - side), part.shape
+        )
+        core = part_of.spread(eroded(lung, reach, step), part.shape)
+        part[core | (rim & air)] = side
+    return fine

@@ -1,0 +1,166 @@
+"""A bundle, the form in which we keep a test set: tables and a manifest of their digests."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.core.errors import InputError, Problems, refuse_any
+from nodulebench.core.tables import CASES, NODULE_SLICES, NODULES, Reference
+from nodulebench.io.atomic import complete_move, leave_out, staged_folder
+from nodulebench.io.bag import DECLARATION, PAYLOAD, is_bag
+from nodulebench.io.cases import joined_cases
+from nodulebench.io.digest import bytes_digest, file_digest
+from nodulebench.io.format import Format
+from nodulebench.io.json_files import parse_json, write_json
+from nodulebench.io.marks.boxes import refuse_unlisted
+from nodulebench.io.sniff import Glimpse
+from nodulebench.io.table_files import read_parquet, write_parquet
+
+SCHEMA = "nodulebench/bundle@1"
+MANIFEST = "manifest.json"
+PROVENANCE = "provenance.json"
+"""Who made the reference standard, how and of what, where it was made by a command."""
+_CASES, _NODULES, _SLICES = "cases.parquet", "nodules.parquet", "nodule_slices.parquet"
+
+
+def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference:
+    """A test set from its bundle; every table has to be as the manifest says.
+
+    What ``cases`` say of its cases besides (geometry, patients, strata) is taken over.
+    """
+    tables = folder / PAYLOAD if is_bag(folder) else folder
+    complete_move(tables)
+    names = (MANIFEST, _CASES, _NODULES, _SLICES)
+    files = {name: (tables / name).read_bytes() for name in names if (tables / name).is_file()}
+    reference = reference_from(files, tables)
+    if cases is None:
+        return reference
+    known, notices = joined_cases(reference.cases, cases, reference.name)
+    return replace(reference, cases=known, notices=notices)
+
+
+def reference_from(files: Mapping[str, bytes], folder: Path) -> Reference:
+    """A test set from the contents of its bundle's files, wherever they came from.
+
+    Args:
+        files: name -> content.
+        folder: the bundle, for messages; nothing is read from it.
+
+    Raises:
+        InputError: if a table is missing, or is not as the manifest says.
+    """
+    manifest = _read_manifest(files, folder)
+    _verify(files, manifest["files"], folder)
+    schemas = {_NODULES: NODULES, _CASES: CASES, _SLICES: NODULE_SLICES}
+    tables = {
+        name: schema.conform(read_parquet(folder / name, files[name]), name)
+        for name, schema in schemas.items()
+        if name in files
+    }
+    cases, nodules = tables[_CASES], tables[_NODULES]
+    refuse_unlisted(nodules["case_id"], cases, folder.name)
+    rule = _stated_rule(manifest)
+    return Reference(manifest["name"], cases, nodules, tables.get(_SLICES), rule=rule)
+
+
+def _stated_rule(manifest: dict[str, Any]) -> str:
+    """How the reference was made, as the manifest says."""
+    found = manifest.get("rule")
+    return found if isinstance(found, str) else ""
+
+
+def write_reference(reference: Reference, folder: Path) -> None:
+    """Write a test set as a bundle; its images are kept beside the tables in ``images/``."""
+    tables = {_CASES: reference.cases, _NODULES: reference.nodules}
+    if reference.slices is not None:
+        tables[_SLICES] = reference.slices
+    with staged_folder(folder, last=MANIFEST) as stage:
+        for name, table in tables.items():
+            write_parquet(table, stage / name)
+        manifest = {
+            "schema": SCHEMA,
+            "name": reference.name,
+            "cases": reference.cases.height,
+            "nodules": reference.nodules.height,
+            "rule": reference.rule,
+            "files": {name: file_digest(stage / name) for name in tables},
+        }
+        write_json(manifest, stage / MANIFEST)
+        if reference.slices is None:  # those of an older bundle in the same place
+            leave_out(stage, [_SLICES])
+
+
+def _read_manifest(files: Mapping[str, bytes], folder: Path) -> dict[str, Any]:
+    file = folder / MANIFEST
+    if MANIFEST not in files:
+        raise InputError.at(file, "is not there.")
+    manifest = parse_json(files[MANIFEST], file)
+    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
+        found = manifest.get("schema") if isinstance(manifest, dict) else None
+        raise InputError.at(
+            file,
+            f"has the schema '{found}', not '{SCHEMA}'.",
+            "Is it a bundle, and is this version of NoduleBench new enough for it?",
+        )
+    if not isinstance(manifest.get("files"), dict) or not isinstance(manifest.get("name"), str):
+        raise InputError.at(file, "has no name and files.")
+    return manifest
+
+
+def _verify(files: Mapping[str, bytes], digests: dict[str, Any], folder: Path) -> None:
+    """Refuse a bundle whose tables are missing, unlisted or not as they were written."""
+    problems = Problems()
+    for name in (_CASES, _NODULES, _SLICES):
+        file = folder / name
+        if name not in digests and (name != _SLICES or name in files):
+            problems.add(file, "is not listed in the manifest.")
+        elif name in digests and name not in files:
+            problems.add(file, "is listed in the manifest, but is not there.")
+        elif name in digests and bytes_digest(files[name]) != digests[name]:
+            problems.add(
+                file,
+                "is not as the manifest says: it was changed after the bundle was written.",
+                "Get the bundle anew from whoever keeps it.",
+            )
+    refuse_any(problems)
+
+
+def _refuse(glimpse: Glimpse) -> str:
+    if glimpse.kind == "folder" and DECLARATION in glimpse.names:
+        has_tables = all((glimpse.path / PAYLOAD / name).is_file() for name in (_CASES, _NODULES))
+        sealed = f"no tables in {PAYLOAD}/; a sealed set needs --key and --developer"
+        return "" if has_tables else sealed
+    return glimpse.is_not("folder") or glimpse.lacks(MANIFEST, _CASES, _NODULES)
+
+
+FORMAT = Format(
+    name="bundle",
+    meaning="our own folder of Parquet tables with a manifest of their digests",
+    suffixes=("/",),
+    example="set/\n  manifest.json  cases.parquet  nodules.parquet  nodule_slices.parquet",
+    refuse_reference=_refuse,
+    read_reference=read_reference,
+    write_reference=write_reference,
+)
+
+
+SEALED_NOTE = "sealed.json"
+
+
+def is_sealed(folder: Path) -> bool:
+    """Whether a folder says that it is a sealed test set."""
+    return (folder / SEALED_NOTE).is_file()
+
+
+def require_local_workers(folder: Path, *, is_ours: bool) -> None:
+    """Let no worker see images of a sealed set that is not a process of this command.
+
+    Raises:
+        InputError: if the set is sealed, and the workers are not ours.
+    """
+    if not is_ours and is_sealed(folder):
+        what = "is sealed: its images go to no workers of others, who would see them."
+        raise InputError.at(folder, what, "Use --engine local or --engine dask.")

@@ -1,0 +1,134 @@
+"""A test set's own tables and one given beside them -> one table, or what contradicts."""
+
+import math
+
+import polars as pl
+
+from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.notices import Notice
+from nodulebench.core.tables import SCAN_FACTS
+
+_MOST_NAMED = 5
+_TOLERANCE = 1e-6
+"""By how much of itself a number may differ: tables round."""
+
+
+def joined_cases(
+    own: pl.DataFrame, given: pl.DataFrame, source: str
+) -> tuple[pl.DataFrame, tuple[Notice, ...]]:
+    """The cases of a test set, in its order, with what a given table says of them besides.
+
+    The test set's own list decides which cases there are: others of the given table are passed
+    over, and told.
+
+    Args:
+        own: CASES of the test set.
+        given: CASES given beside it.
+        source: the name of the test set, for messages.
+
+    Raises:
+        InputError: for each case of which the two say different things.
+    """
+    beside = own.select("case_id").join(given, on="case_id", how="left", maintain_order="left")
+    filled = filled_from(own, beside, ("case_id",), "cases", source)
+    others = given.join(own, on="case_id", how="anti").height
+    notices = (Notice("cases_passed_over", {"count": others, "given": given.height}),)
+    return filled, notices if others else ()
+
+
+def described_by(own: pl.DataFrame, given: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Notice, ...]]:
+    """Cases with the scan as the headers of their images describe it, wherever they do.
+
+    How and with what was scanned decides nothing, and is named in many ways: what is read from the
+    images stands, and it is told which columns said something else before.
+
+    Args:
+        own: CASES.
+        given: CASES as read from the images.
+    """
+    facts = [name for name in SCAN_FACTS if name in given.columns]
+    beside = own.select("case_id").join(given, on="case_id", how="left", maintain_order="left")
+    known = [name for name in facts if name in own.columns]
+    changed = [
+        name
+        for name in known
+        if any(
+            None not in pair and not _is_same(*pair)
+            for pair in zip(own[name], beside[name], strict=True)
+        )
+    ]
+    described = own.with_columns(
+        beside[name] if name not in own.columns else _first_known(beside[name], own[name])
+        for name in facts
+    )
+    return described, (Notice("scans_described_by_images", {"columns": changed}),) * bool(changed)
+
+
+def _first_known(first: pl.Series, second: pl.Series) -> pl.Series:
+    """The first where it says something, in its own kind of values unless that loses some."""
+    is_text = first.dtype == pl.String or second.dtype == pl.String
+    return (
+        first.fill_null(second)
+        if not is_text
+        else first.cast(pl.String).fill_null(second.cast(pl.String))
+    )
+
+
+def filled_from(
+    own: pl.DataFrame, beside: pl.DataFrame, keys: tuple[str, ...], what: str, source: str
+) -> pl.DataFrame:
+    """A table with what another one, row by row, says besides.
+
+    Args:
+        own: the table.
+        beside: the other one, with as many rows; null where it is silent.
+        keys: the columns that name a row.
+        what: "cases" or "nodules", for messages.
+        source: the name of the test set, for messages.
+
+    Raises:
+        InputError: for each value of which the two say different things.
+    """
+    shared = [name for name in own.columns if name in beside.columns and name not in keys]
+    _refuse_conflicts(own, beside, shared, keys, what, source)
+    further = [name for name in beside.columns if name not in own.columns]
+    return own.with_columns(
+        *(own[name].fill_null(beside[name].cast(own[name].dtype, strict=False)) for name in shared),
+        *(beside[name] for name in further),
+    )
+
+
+def _refuse_conflicts(
+    own: pl.DataFrame,
+    beside: pl.DataFrame,
+    shared: list[str],
+    keys: tuple[str, ...],
+    what: str,
+    source: str,
+) -> None:
+    problems = [
+        Problem(
+            f"{what} {' '.join(repr(own[key][row]) for key in keys)}",
+            f"{name} is '{beside[name][row]}', but '{own[name][row]}' in the test set '{source}'.",
+            f"Correct the table of {what}, or leave the column out.",
+        )
+        for name in shared
+        for row in (own[name].cast(pl.String) != beside[name].cast(pl.String)).arg_true().to_list()
+        if not _is_same(own[name][row], beside[name][row])
+    ]
+    if problems:
+        more = len(problems) - _MOST_NAMED
+        told = [Problem(what, f"{more} more values contradict the test set.")] if more > 0 else []
+        raise InputError([*problems[:_MOST_NAMED], *told])
+
+
+def _is_same(own: object, given: object) -> bool:
+    """Whether two values say the same: as numbers, or as texts of numbers (a direction)."""
+    try:
+        pairs = list(zip(str(own).split(), str(given).split(), strict=True))
+        return bool(pairs) and all(
+            math.isclose(float(one), float(other), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+            for one, other in pairs
+        )
+    except ValueError:
+        return own == given

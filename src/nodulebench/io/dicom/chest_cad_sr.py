@@ -1,0 +1,263 @@
+"""Chest CAD reports (TID 4100), as products emit them -> marks of an algorithm."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.core.errors import InputError, Problems, adding_to, made_of_each, refuse_any
+from nodulebench.core.notices import Notice
+from nodulebench.core.tables import RUNS, Submission
+from nodulebench.io.dicom import codes
+from nodulebench.io.dicom.files import lacks_dicom, objects_of
+from nodulebench.io.dicom.findings import (
+    CasesAtHand,
+    Report,
+    ReportedFinding,
+    cases_at_hand,
+    passed_over,
+)
+from nodulebench.io.dicom.reported_tables import submission_of_reports
+from nodulebench.io.dicom.sr_content import Item, content_tree, descendants
+from nodulebench.io.dicom.sr_measurements import (
+    TYPE_OF_CODE,
+    ct_series_of,
+    measured_number,
+    numbers_of,
+    observer_of,
+    said_of,
+    surroundings,
+)
+from nodulebench.io.dicom.sr_regions import Surroundings, region
+from nodulebench.io.dicom.values import item_of, text_of
+from nodulebench.io.format import Format
+
+CHEST_CAD_SR = ("1.2.840.10008.5.1.4.1.1.88.65",)
+_TITLE = "DCM:112000"
+_NO_ALGORITHM_SUCCEEDED, _NOT_ALL = "DCM:111245", ("DCM:111243", "DCM:111244")
+_TYPES = TYPE_OF_CODE | {"DCM:112120": "pure_ground_glass"}
+_SMALL_NODULE = codes.KINDS["small_nodule"].key
+
+
+@dataclass(frozen=True, slots=True)
+class _CadReport:
+    """A report, and what it says beside its findings."""
+
+    report: Report
+    has_failed: bool
+    hidden: int
+    """Findings that are not meant to be presented, whether or not they were kept."""
+    optional: int
+    """Findings that are presented only if the user asks for them, all kept."""
+    operating_points: tuple[float | None, ...]
+    """Of each finding: the point from which on it is presented."""
+
+
+def read_marks(
+    path: Path, cases: pl.DataFrame | None = None, *, includes_hidden: bool = False
+) -> Submission:
+    """A submission: a report, or a folder of them.
+
+    A composite feature is one mark with all images that it was found on, a single image finding
+    outside of any is a mark of one image. Findings whose rendering intent is "Not for
+    Presentation" are left out, as a user never sees them, and counted in a notice. The score is
+    the certainty, in percent / 100; where no finding has one, but all a CAD operating point, it is
+    the operating point with a minus sign. The images must be at hand: beside the reports, or in
+    the folders that the column ``images`` of the cases names. A report in which no algorithm
+    succeeded is a failed run.
+    """
+    held = list(objects_of(path, *CHEST_CAD_SR))
+    if not held:
+        raise InputError.at(path, "holds no Chest CAD report.", "Export one.")
+    at_hand = cases_at_hand(path, cases, ct_series_of(data for _, data in held))
+    found = made_of_each(
+        held, partial(_cad_report, at_hand=at_hand, includes_hidden=includes_hidden)
+    )
+    reports, notices = _scored(found)
+    notices = [*_intent_notices(found, includes_hidden=includes_hidden), *notices]
+    told = [*(notice for one in reports for notice in one.notices), *notices]
+    submission = submission_of_reports(path, reports, at_hand, told)
+    return replace(submission, runs=_runs(found, at_hand))
+
+
+def _cad_report(
+    held: tuple[Path, Any], at_hand: CasesAtHand, *, includes_hidden: bool
+) -> _CadReport:
+    name, data = held[0].name, held[1]
+    tree = content_tree(data, name)
+    if tree.name != _TITLE:
+        raise InputError.at(
+            name,
+            f"is no Chest CAD report (TID 4100): its title is {tree.name or 'missing'}.",
+            "Is it the right file?",
+        )
+    series_uid, around = surroundings(name, data, at_hand)
+    summaries = tree.named(codes.SUMMARY)
+    others: Counter[str] = Counter()
+    findings: list[ReportedFinding] = []
+    points: list[float | None] = []
+    problems = Problems()
+    intents: Counter[str] = Counter()
+    for item in _top_findings(summaries):
+        if not _is_nodule(item):
+            others[item.meaning or item.code] += 1
+            continue
+        intents[_intent(item)] += 1
+        if _intent(item) == "hidden" and not includes_hidden:
+            continue
+        with adding_to(problems):
+            findings.append(_finding(item, around))
+            points.append(_operating_point(item))
+    refuse_any(problems)
+    states = [item.code for item in summaries]
+    notices = passed_over(name, others)
+    if set(states) & set(_NOT_ALL):
+        notices = (*notices, Notice("cad_partly_failed", {"file": name}))
+    report = Report(name, series_uid, _observer(tree, data), tuple(findings), notices)
+    has_failed = _NO_ALGORITHM_SUCCEEDED in states
+    return _CadReport(report, has_failed, intents["hidden"], intents["optional"], tuple(points))
+
+
+def _top_findings(summaries: list[Item]) -> list[Item]:
+    """Findings that a summary names, each once; those within a composite feature are part of it."""
+    named = [
+        item
+        for summary in summaries
+        for item in summary.children
+        if item.name in (codes.COMPOSITE_FEATURE.key, codes.IMAGE_FINDING.key)
+    ]
+    wholes = [item for item in named if item.name == codes.COMPOSITE_FEATURE.key]
+    parts = {id(part) for whole in wholes for part in descendants(whole)}
+    return [item for item in {id(one): one for one in named}.values() if id(item) not in parts]
+
+
+def _is_nodule(item: Item) -> bool:
+    """Whether a finding, or its modifier, is called a nodule."""
+    modifiers = {child.code for child in _modifiers(item)}
+    known = codes.NODULE_KEYS | {_SMALL_NODULE}
+    if item.code in known:
+        return True
+    return item.code in codes.OPACITY_KEYS and (not modifiers or bool(known & modifiers))
+
+
+def _modifiers(item: Item) -> list[Item]:
+    return [*item.named(codes.FINDING_MODIFIER), *item.named(codes.FEATURE_MODIFIER)]
+
+
+def _intent(item: Item) -> str:
+    """Whether a display is to show a finding: required, optional or hidden."""
+    told = (codes.INTENTS.get(one.code) for one in item.named(codes.RENDERING_INTENT))
+    return next(filter(None, told), "required")
+
+
+def _operating_point(item: Item) -> float | None:
+    """The CAD operating point from which on a finding is presented."""
+    holders = [*item.named(codes.RENDERING_INTENT), item]
+    for number in (child for holder in holders for child in holder.named(codes.OPERATING_POINT)):
+        measured = item_of(number.data, "MeasuredValueSequence")
+        if measured is not None:
+            point = measured_number(measured)
+            return point if math.isfinite(point) else None
+    return None
+
+
+def _finding(item: Item, around: Surroundings) -> ReportedFinding:
+    """A finding with all its parts; where both say something, the whole goes before the part."""
+    parts = [item]
+    if item.name == codes.COMPOSITE_FEATURE.key:
+        within = [part for part in descendants(item) if part.name == codes.IMAGE_FINDING.key]
+        parts += [part for part in within if _intent(part) != "hidden"] or within
+    regions = [
+        region(place, place.name, around)
+        for part in parts
+        for place in part.of_kind("SCOORD", "SCOORD3D")
+    ]
+    if not regions:
+        raise InputError.at(
+            item.where,
+            "has no place: neither a centre nor an outline.",
+            "Let the CAD system export the geometry of its findings.",
+        )
+    numbers: dict[str, float] = {}
+    said: dict[str, str | int] = {}
+    for part in reversed(parts):
+        own = numbers_of(part)
+        certain = [one["score"] for one in (numbers, own) if "score" in one]
+        numbers |= own
+        if certain and part is not item:
+            numbers["score"] = max(certain)
+        said |= said_of(part) | _type_said(part)
+    names = [part.text_of(codes.TRACKING_ID) or part.text_of(codes.TRACKING_UID) for part in parts]
+    return ReportedFinding(
+        item.where, next(filter(None, names), ""), tuple(regions), "nodule", numbers, said
+    )
+
+
+def _type_said(item: Item) -> dict[str, str | int]:
+    """The type that the code of a finding or of its modifiers tells."""
+    types = [_TYPES[one.code] for one in (item, *_modifiers(item)) if one.code in _TYPES]
+    return {"type": types[-1]} if types else {}
+
+
+def _observer(tree: Item, data: Any) -> str:
+    """The CAD system: its algorithm's name, else what the report calls its device."""
+    algorithms = [item.text_of(codes.ALGORITHM_NAME) for item in descendants(tree)]
+    made_by = f"{text_of(data, 'Manufacturer')} {text_of(data, 'ManufacturerModelName')}".strip()
+    return next(filter(None, algorithms), "") or observer_of(tree) or made_by
+
+
+def _scored(found: list[_CadReport]) -> tuple[list[Report], list[Notice]]:
+    """The reports; operating points are scores where there is no certainty at all."""
+    reports = [one.report for one in found]
+    findings = [one for report in reports for one in report.findings]
+    points = [point for one in found for point in one.operating_points]
+    if any("score" in one.numbers for one in findings) or not points or None in points:
+        lacking = sum("score" not in one.numbers for one in findings)
+        told = Notice("no_certainty", {"count": lacking, "findings": len(findings)})
+        return reports, [told] if lacking else []
+    scored = [
+        replace(
+            one.report,
+            findings=tuple(
+                replace(finding, numbers=finding.numbers | {"score": -float(point or 0)})
+                for finding, point in zip(one.report.findings, one.operating_points, strict=True)
+            ),
+        )
+        for one in found
+    ]
+    return scored, [Notice("operating_points_as_scores")]
+
+
+def _intent_notices(found: list[_CadReport], *, includes_hidden: bool) -> list[Notice]:
+    """What a display would not show, or only on demand."""
+    hidden, optional = sum(one.hidden for one in found), sum(one.optional for one in found)
+    done = "kept" if includes_hidden else "left_out"
+    notices = [
+        Notice("hidden_findings", {"count": hidden, "done": done}),
+        Notice("optional_findings", {"count": optional}),
+    ]
+    return [one for one in notices if one.values["count"]]
+
+
+def _runs(found: list[_CadReport], at_hand: CasesAtHand) -> pl.DataFrame:
+    """One run per case; a case of which any report says that nothing succeeded has failed."""
+    states: dict[str, str] = {}
+    for one in found:
+        case_id = at_hand.case_id(one.report.series_uid)
+        if one.has_failed or case_id not in states:
+            states[case_id] = "failed" if one.has_failed else "ok"
+    return RUNS.arrange(pl.DataFrame({"case_id": list(states), "state": list(states.values())}))
+
+
+FORMAT = Format(
+    name="chest_cad_sr",
+    meaning="DICOM Chest CAD reports (TID 4100) of products, one or more for each case",
+    suffixes=("/", ".dcm"),
+    example="reports/\n  scan-1.dcm  Chest CAD SR with a single image finding for each nodule",
+    refuse_marks=partial(lacks_dicom, sop_classes=CHEST_CAD_SR, words="Chest CAD report"),
+    read_marks=read_marks,
+)

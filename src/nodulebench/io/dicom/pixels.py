@@ -1,0 +1,239 @@
+"""Slice of a DICOM file -> its stored values, uncompressed or decoded; damage is told, not hidden.
+
+Uncompressed pixels are read from their place in the file. Compressed ones are decoded by pydicom
+with whatever decoder is installed, else by SimpleITK.
+"""
+
+import os
+import struct
+import warnings
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.core.errors import InputError, Problem, first_line
+from nodulebench.core.notices import Notice
+from nodulebench.core.optional_packages import needs
+from nodulebench.io.dicom.memory import bounded_memory
+from nodulebench.io.dicom.slices import PixelPlace, SliceHeader
+
+Stored = npt.NDArray[Any]
+LARGEST_SIDE = 4096
+"""Rows or columns of a CT slice; a larger number is a damaged header."""
+_HEAD_BYTES = 1 << 16
+_JP2 = b"\x00\x00\x00\x0cjP  "
+_JPEG_SYNTAXES = "1.2.840.10008.1.2.4."
+"""JPEG, JPEG-LS and JPEG 2000; in other pixels their markers mean nothing."""
+
+
+class PixelsError(InputError):
+    """Pixels that cannot be used: a sentence for who asked for them, and its code for tables."""
+
+    def __init__(self, header: SliceHeader, notice: Notice, what: str, remedy: str = "") -> None:
+        super().__init__(Problem(header.path, what, remedy))
+        self.notice = notice
+
+
+class TruncatedPixelsError(PixelsError):
+    """A file that ends before its pixels do."""
+
+
+def stored_values(header: SliceHeader) -> Stored:
+    """The stored values of a slice, rows x columns.
+
+    Raises:
+        TruncatedPixelsError: if there are fewer bytes than rows and columns need.
+        PixelsError: if the pixels are not those of a CT slice or cannot be decoded.
+    """
+    pixels = header.pixels
+    _refuse_other_pixels(header, pixels)
+    stored = _plain(header) if pixels.is_plain and pixels.length >= 0 else _decoded(header)
+    return _within_bits(stored, pixels)
+
+
+def _refuse_other_pixels(header: SliceHeader, pixels: PixelPlace) -> None:
+    rows, columns, bits = pixels.rows, pixels.columns, pixels.bits_allocated
+    if not pixels.offset:
+        raise PixelsError(header, Notice("pixels_absent"), "has no pixels.")
+    if not 0 < rows <= LARGEST_SIDE or not 0 < columns <= LARGEST_SIDE:
+        told = Notice("pixels_impossible", {"rows": rows, "columns": columns})
+        raise PixelsError(header, told, f"cannot have {rows} rows and {columns} columns.")
+    if pixels.samples != 1:
+        told = Notice("pixels_coloured", {"samples": pixels.samples})
+        what = f"has {pixels.samples} samples per pixel, which are colours."
+        raise PixelsError(header, told, what)
+    if bits not in (8, 16) or not 0 < pixels.bits_stored <= 16:
+        told = Notice("pixels_of_bits", {"bits": bits})
+        raise PixelsError(header, told, f"has {bits} bits per pixel.")
+
+
+def _plain(header: SliceHeader) -> Stored:
+    pixels = header.pixels
+    have = min(pixels.length, pixels.available)
+    needed = pixels.frame_bytes * pixels.frames
+    if have < needed:
+        size = f"{pixels.rows} x {pixels.columns}"
+        size += f" x {pixels.frames}" if pixels.frames > 1 else ""
+        told = Notice("pixels_too_few", {"bytes": have, "size": size, "needed": needed})
+        what = f"holds {have} bytes of pixels where {size} need {needed}."
+        raise TruncatedPixelsError(header, told, what, "Copy the file anew.")
+    sign = "i" if pixels.is_signed else "u"
+    try:
+        with open(header.path, "rb") as file:  # noqa: PTH123 - a Path costs as much as the reading
+            file.seek(pixels.offset + header.frame * pixels.frame_bytes)
+            content = file.read(pixels.frame_bytes)
+    except OSError as error:
+        told = Notice("pixels_gone", {"error": str(error.strerror)})
+        what = f"cannot be read any more ({error.strerror})."
+        raise PixelsError(header, told, what) from error
+    if len(content) < pixels.frame_bytes:
+        told = Notice("pixels_cut_off")
+        raise TruncatedPixelsError(header, told, "was cut off while it was read.")
+    values = np.frombuffer(content, dtype=f"<{sign}{pixels.bits_allocated // 8}")
+    return values.reshape(pixels.rows, pixels.columns)
+
+
+def _decoded(header: SliceHeader) -> Stored:
+    with needs("images", "DICOM"):
+        from pydicom.pixels.utils import pixel_array
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            state = os.stat(header.path)  # noqa: PTH116
+            with bounded_memory(8 * state.st_size + 64 * header.pixels.frame_bytes):
+                data = _whole_file(header.path, state.st_mtime_ns)
+                _refuse_other_size(header, data)
+                if not _has_decoder(header.pixels.transfer_syntax):
+                    return _decoded_by_simpleitk(header)
+                values = pixel_array(data, index=header.frame, raw=True)
+        except InputError:
+            raise
+        except MemoryError as error:
+            raise _damaged(header, "it asks for more memory than a slice can need") from error
+        except Exception as error:  # damaged streams break decoders in any way
+            raise _damaged(header, first_line(error)) from error
+    return _checked(header, values)
+
+
+@lru_cache(maxsize=1)
+def _whole_file(path: str, time_ns: int) -> Any:  # noqa: ARG001 - a changed file is read anew
+    """A file with its pixels; kept for the next frame, so that many frames are read once."""
+    with needs("images", "DICOM"):
+        import pydicom
+    return pydicom.dcmread(path, force=True)
+
+
+def _has_decoder(syntax: str) -> bool:
+    """Whether pydicom can decode it; SimpleITK is slower, and may hang on damaged streams."""
+    from pydicom.pixels.decoders.base import get_decoder
+
+    try:
+        return bool(get_decoder(syntax).is_available)
+    except NotImplementedError:
+        return False
+
+
+def _decoded_by_simpleitk(header: SliceHeader) -> Stored:
+    """A slice that pydicom has no decoder for; SimpleITK gives HU, so rescaling is undone."""
+    with needs("images", "compressed DICOM"):
+        import SimpleITK
+    SimpleITK.ProcessObject.SetGlobalWarningDisplay(False)  # type: ignore[no-untyped-call]
+    try:
+        values = SimpleITK.GetArrayFromImage(SimpleITK.ReadImage(header.path))
+    except RuntimeError as error:
+        told = str(error).strip().splitlines()[-1][:200]
+        raise _damaged(header, told) from error
+    slope, intercept = header.slope or 1.0, header.intercept or 0.0
+    if values.ndim != 3 or header.frame >= len(values):
+        raise _damaged(header, f"decoded to the shape {values.shape}")
+    unscaled = np.rint((values[header.frame] - intercept) / slope)
+    return _checked(header, unscaled.astype(np.int32))
+
+
+def _checked(header: SliceHeader, values: Stored) -> Stored:
+    expected = (header.pixels.rows, header.pixels.columns)
+    if values.shape != expected:
+        raise _damaged(header, f"decoded to {values.shape}, not to {expected}")
+    return values
+
+
+def _refuse_other_size(header: SliceHeader, data: Any) -> None:
+    """Refuse a stream that says it decodes to another size: a decoder would make room for it."""
+    pixels, content = header.pixels, data.get("PixelData")
+    if content is None:
+        raise PixelsError(header, Notice("pixels_absent"), "has no pixels.")
+    if pixels.frames * pixels.frame_bytes > len(content) * 1000:
+        told = Notice("pixels_hardly_any", {"bytes": len(content)})
+        what = f"holds only {len(content)} bytes of compressed pixels."
+        raise TruncatedPixelsError(header, told, what)
+    is_jpeg = pixels.transfer_syntax.startswith(_JPEG_SYNTAXES)
+    found = stream_size(_frame_head(data, header)) if is_jpeg else None
+    if found is not None and found != (pixels.rows, pixels.columns, 1):
+        stream, said = " x ".join(map(str, found)), f"{pixels.rows} x {pixels.columns} x 1"
+        told = Notice("pixels_of_another_size", {"stream": stream, "said": said})
+        what = f"has compressed pixels of {stream} where its header says {said}."
+        raise PixelsError(header, told, what)
+
+
+def _frame_head(data: Any, header: SliceHeader) -> bytes:
+    """The first bytes of a frame itself, where a decoder begins; offsets before it may say much."""
+    from pydicom.encaps import get_frame
+
+    frames = header.pixels.frames
+    frame = get_frame(data.PixelData, header.frame, number_of_frames=frames)
+    head = _codestream(frame[:_HEAD_BYTES])
+    if not head.startswith((b"\xff\x4f\xff\x51", b"\xff\xd8\xff")):
+        raise _damaged(header, "no stream of JPEG, JPEG-LS or JPEG 2000 begins there")
+    return head
+
+
+def _codestream(head: bytes) -> bytes:
+    """What stands in the boxes of a JP2 file, which some archives send; else the bytes as given."""
+    place = 0
+    while head.startswith(_JP2) and 0 <= place < len(head) - 8:
+        length = int.from_bytes(head[place : place + 4], "big")
+        if head[place + 4 : place + 8] == b"jp2c":
+            return head[place + 8 :]
+        place += max(length, 8)
+    return head
+
+
+def stream_size(content: bytes) -> tuple[int, int, int] | None:
+    """Rows, columns and components that a JPEG 2000, JPEG or JPEG-LS stream says it has.
+
+    None: not found. Decoders make room for them before they read on.
+    """
+    start = content.find(b"\xff\x4f\xff\x51")
+    if start >= 0 and len(content) >= start + 42:
+        right, bottom, left, top = struct.unpack(">IIII", content[start + 8 : start + 24])
+        (components,) = struct.unpack(">H", content[start + 40 : start + 42])
+        return (bottom - top, right - left, components)
+    place = content.find(b"\xff\xd8\xff")
+    place += 2
+    while 2 <= place < len(content) - 10 and content[place] == 0xFF:
+        marker = content[place + 1]
+        # start of frame: baseline to lossless (ITU-T T.81), and JPEG-LS (T.87)
+        if (0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC)) or marker == 0xF7:
+            rows, columns = struct.unpack(">HH", content[place + 5 : place + 9])
+            return (rows, columns, content[place + 9])
+        place += 2 + int.from_bytes(content[place + 2 : place + 4], "big")
+    return None
+
+
+def _damaged(header: SliceHeader, error: str) -> PixelsError:
+    told = Notice("pixels_undecoded", {"error": error})
+    return PixelsError(header, told, f"has pixels that cannot be decoded ({error}).")
+
+
+def _within_bits(stored: Stored, pixels: PixelPlace) -> Stored:
+    """Without what lies in the unused high bits: overlays, or a sign that was not extended."""
+    if pixels.bits_stored >= pixels.bits_allocated:
+        return stored
+    low = -(1 << (pixels.bits_stored - 1)) if pixels.is_signed else 0
+    high = low + (1 << pixels.bits_stored)
+    if stored.min() >= low and stored.max() < high:
+        return stored
+    cut = stored.astype(np.int32) & ((1 << pixels.bits_stored) - 1)
+    return np.where(cut >= high, cut - (1 << pixels.bits_stored), cut)

@@ -1,0 +1,254 @@
+"""Slice headers -> series in geometric order, from the feet to the head where they are axial.
+
+The one place where a CT series is put together, whether it is curated, detected in, listed as a
+case or shown, and whether its slices are files or frames of one file.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.notices import Notice
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.io.dicom.files import files_of, is_dicom, read_image_header
+from nodulebench.io.dicom.slices import (
+    CT_CLASSES,
+    DICOM_SUFFIXES,
+    NoSlices,
+    SliceHeader,
+    read_slices,
+)
+
+LOCALIZER_WORDS = frozenset({"LOCALIZER", "SCOUT", "TOPOGRAM", "SURVIEW", "SCANOGRAM"})
+COPY_SHARE = 0.5
+"""From this share of a series' slices on, repeated files are a second copy of the series."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """The slices that belong together, in order; a second copy of a series is a series too."""
+
+    slices: tuple[SliceHeader, ...]
+    copy: int = 0
+    """0 for the first copy."""
+
+    @property
+    def uid(self) -> str:
+        """What the header calls the series."""
+        return self.slices[0].series_uid
+
+    @property
+    def name(self) -> str:
+        """The series and which copy of it, for messages."""
+        return self.uid if self.copy == 0 else f"{self.uid} (copy {self.copy + 1})"
+
+    @cached_property
+    def files(self) -> tuple[str, ...]:
+        """Its files, each once."""
+        return tuple(dict.fromkeys(one.path for one in self.slices))
+
+    @cached_property
+    def orientation(self) -> FloatArray | None:
+        """The cosines that most slices have; None where none has any."""
+        known = Counter(one.orientation for one in self.slices if one.orientation is not None)
+        return np.array(known.most_common(1)[0][0]) if known else None
+
+    @cached_property
+    def positions_mm(self) -> FloatArray | None:
+        """One row per slice; None where a slice has no position."""
+        if any(one.position_mm is None for one in self.slices):
+            return None
+        return np.array([one.position_mm for one in self.slices], dtype=np.float64)
+
+    @cached_property
+    def places_mm(self) -> FloatArray | None:
+        """Where the slices lie along their normal, rising."""
+        if self.positions_mm is None or self.orientation is None:
+            return None
+        return self.positions_mm @ upward_normal(self.orientation)
+
+    @cached_property
+    def spacing_mm(self) -> float | None:
+        """The usual distance of neighbouring slices; repeated ones do not count."""
+        if self.places_mm is None:
+            return None
+        gaps = np.diff(self.places_mm)
+        gaps = gaps[gaps > 1e-3]
+        return float(np.median(gaps)) if len(gaps) else None
+
+    @cached_property
+    def grid(self) -> Geometry | None:
+        """Where the voxels are, from the first slice on; None where a header does not say.
+
+        The third axis leads from the first slice to the last, so that places on all of them are
+        right even where they are shifted a little.
+        """
+        first, cosines, positions = self.slices[0], self.orientation, self.positions_mm
+        if cosines is None or positions is None or first.pixel_spacing_mm is None:
+            return None
+        along, distance = upward_normal(cosines), first.slice_spacing_mm or first.thickness_mm
+        if len(positions) > 1:
+            way = positions[-1] - positions[0]
+            length = float(np.linalg.norm(way))
+            if length == 0:
+                return None
+            along, distance = way / length, length / (len(positions) - 1)
+        row_step, column_step = first.pixel_spacing_mm
+        return Geometry(
+            spacing_mm=np.array([column_step, row_step, abs(distance or 1.0)]),
+            origin_mm=positions[0],
+            direction=np.column_stack([cosines[:3], cosines[3:], along]),
+            size=np.array([first.pixels.columns, first.pixels.rows, len(positions)]),
+        )
+
+    @property
+    def geometry(self) -> Geometry:
+        """The grid of a series that was found to have one.
+
+        Raises:
+            InputError: if its headers do not say where it lies.
+        """
+        if self.grid is None:
+            raise InputError.at(f"series {self.name}", "cannot be placed in the patient.")
+        return self.grid
+
+    @property
+    def frame_of_reference(self) -> str:
+        """The coordinate system that positions in this series are in."""
+        return self.slices[0].frame_of_reference
+
+    @cached_property
+    def number_of(self) -> dict[tuple[str, int], int]:
+        """SOP Instance UID and frame (from 0) -> place of the slice among the slices."""
+        return {(one.sop_uid, one.frame): k for k, one in enumerate(self.slices)}
+
+    def world_of(self, number: int, pixels: FloatArray) -> FloatArray:
+        """Millimetres of points (column, row) of a report on a slice.
+
+        These count from the corner of the first pixel, whose centre is (0.5, 0.5)
+        (DICOM PS3.3 C.18.6.1.2).
+        """
+        level = np.full(len(pixels), float(number))
+        return self.geometry.to_world(np.column_stack([pixels - 0.5, level]))
+
+    @cached_property
+    def images(self) -> tuple[Any, ...]:
+        """The headers of its files as pydicom datasets, for objects that refer to them."""
+        return tuple(read_image_header(Path(path)) for path in self.files)
+
+
+def upward_normal(orientation: FloatArray) -> FloatArray:
+    """The normal of slices, turned to the head, else to the back, else to the left."""
+    normal = np.cross(orientation[:3], orientation[3:])
+    length = float(np.linalg.norm(normal))
+    if length == 0.0:
+        return np.array([0.0, 0.0, 1.0])
+    main = int(np.argmax(np.abs(normal)))
+    return normal / length * (-1.0 if normal[main] < 0 else 1.0)
+
+
+def group_series(slices: Iterable[SliceHeader]) -> list[Series]:
+    """The series of a folder, by the path of their first file.
+
+    Slices belong together by series UID, kind of object, modality, and whether they are
+    localizers. Files that repeat at least half of a series are a second copy of it; single
+    repeated files stay in the series, where they are duplicate slices.
+    """
+    groups: dict[tuple[object, ...], list[SliceHeader]] = defaultdict(list)
+    for one in sorted(slices, key=lambda one: (PurePath(one.path).parts, one.frame)):
+        groups[one.series_uid, one.sop_class, one.modality, is_localizer(one)].append(one)
+    found = [
+        Series(in_order(part), number)
+        for group in groups.values()
+        for number, part in enumerate(_copies(group))
+    ]
+    return sorted(found, key=lambda series: min(PurePath(one).parts for one in series.files))
+
+
+def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, Series]:
+    """Every CT series in a folder and its subfolders, by Series Instance UID; overviews apart.
+
+    Args:
+        folder: looked through; other files are passed over. One file is looked at alone.
+        wanted: only these series, as far as they are there; files that cannot be read are then
+            passed over, as they may be anything.
+
+    Raises:
+        InputError: if it is no folder, there is no series, one is there twice, or a file is
+            damaged.
+    """
+    if not folder.exists():
+        raise InputError.at(folder, "is not a folder.", "Give the folder of a series.")
+    slices: list[SliceHeader] = []
+    damaged: list[Problem] = []
+    for path in files_of(folder):
+        found = read_slices(path)
+        if not isinstance(found, NoSlices):
+            slices += [one for one in found if _is_scan(one, wanted)]
+        elif found.is_damaged and (is_dicom(path) or path.suffix.lower() in DICOM_SUFFIXES):
+            damaged.append(Problem(found.path, _told(found.notice), "Copy or export it anew."))
+    refuse_any(damaged if wanted is None else ())
+    if not slices and wanted is None:
+        raise InputError.at(folder, "holds no DICOM CT images.", "Give the folder of a CT series.")
+    series = group_series(slices)
+    times = Counter(one.uid for one in series)
+    twice = [one for one in series if times.pop(one.uid, 0) > 1]
+    refuse_any(
+        Problem(str(folder), f"holds series {one.uid} more than once.", "Remove the copies.")
+        for one in twice
+    )
+    return {one.uid: one for one in series}
+
+
+def _told(notice: Notice) -> str:
+    values = ", ".join(str(one) for one in notice.values.values() if one is not None)
+    told = notice.code.replace("_", " ")
+    return f"gives no slices: {told} ({values})." if values else f"gives no slices: {told}."
+
+
+def _is_scan(one: SliceHeader, wanted: Collection[str] | None) -> bool:
+    is_wanted = wanted is None or one.series_uid in wanted
+    return is_wanted and one.sop_class in CT_CLASSES and not is_localizer(one)
+
+
+def is_localizer(one: SliceHeader) -> bool:
+    """Whether a slice is an overview image."""
+    return not LOCALIZER_WORDS.isdisjoint(word.upper() for word in one.image_type)
+
+
+def in_order(slices: Sequence[SliceHeader]) -> tuple[SliceHeader, ...]:
+    """Slices by their place along the normal, or by number where they have no place."""
+    places = Series(tuple(slices)).places_mm
+    if places is None:
+        return tuple(sorted(slices, key=_by_number))
+    return tuple(slices[at] for at in np.argsort(places, kind="stable").tolist())
+
+
+def _by_number(one: SliceHeader) -> tuple[bool, int, str, int]:
+    return one.instance_number is None, one.instance_number or 0, one.path, one.frame
+
+
+def _copies(group: Sequence[SliceHeader]) -> list[list[SliceHeader]]:
+    """The slices of one series apart by how often they were met before."""
+    seen: Counter[tuple[str, int]] = Counter()
+    copies: list[list[SliceHeader]] = []
+    for one in group:
+        key = (one.sop_uid or one.path, one.frame)
+        if seen[key] == len(copies):
+            copies.append([])
+        copies[seen[key]].append(one)
+        seen[key] += 1
+    whole = [copies[0]]
+    for extra in copies[1:]:
+        if len(extra) >= COPY_SHARE * len(copies[0]):
+            whole.append(extra)
+        else:
+            whole[0] = [*whole[0], *extra]
+    return whole

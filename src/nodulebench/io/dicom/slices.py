@@ -1,0 +1,295 @@
+"""Any file -> the CT slices its DICOM header describes, or why it has none; pixels stay unread."""
+
+import re
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from nodulebench.core.errors import first_line
+from nodulebench.core.notices import Notice
+from nodulebench.core.optional_packages import needs
+from nodulebench.io.dicom.header import CT_IMAGE_STORAGE
+from nodulebench.io.dicom.memory import bounded_memory
+from nodulebench.io.dicom.values import (
+    many_of,
+    number_of,
+    numbers_of,
+    shared_item,
+    text_of,
+    whole_of,
+)
+
+DICOMDIR_STORAGE = "1.2.840.10008.1.3.10"
+ENHANCED_CT = ("1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2")
+"""Enhanced CT, and legacy CT converted to it: many frames in one file."""
+CT_CLASSES = frozenset({CT_IMAGE_STORAGE, *ENHANCED_CT})
+IMPLICIT_LITTLE, EXPLICIT_LITTLE = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1"
+DICOM_SUFFIXES = (".dcm", ".dicom", ".ima")
+MOST_FRAMES = 10_000
+UID = re.compile(r"[0-9]+(\.[0-9]+)*")
+"""Names of series become names of cases and folders, so that nothing else is taken for one."""
+_ZIP = b"PK\x03\x04"
+DEFLATED = b"1.2.840.10008.1.2.1.99"
+_PREAMBLE = 128
+_PIXEL_TAG = b"\xe0\x7f\x10\x00"
+
+FACTS = {
+    "manufacturer": "Manufacturer",
+    "model": "ManufacturerModelName",
+    "institution": "InstitutionName",
+    "kernel": "ConvolutionKernel",
+    "kvp": "KVP",
+    "tube_current_ma": "XRayTubeCurrent",
+    "exposure_mas": "Exposure",
+    "contrast_agent": "ContrastBolusAgent",
+    "body_part": "BodyPartExamined",
+    "sex": "PatientSex",
+    "age": "PatientAge",
+    "study_date": "StudyDate",
+    "description": "SeriesDescription",
+    "study_description": "StudyDescription",
+    "ctdi_vol_mgy": "CTDIvol",
+    "irradiation_events": "IrradiationEventUID",
+}
+"""What is kept of a header beside its geometry -> the DICOM keyword."""
+FRAME_FACTS = {
+    "kernel": ("CTReconstructionSequence", "ConvolutionKernel"),
+    "kvp": ("CTXRayDetailsSequence", "KVP"),
+    "tube_current_ma": ("CTExposureSequence", "XRayTubeCurrentInmA"),
+    "exposure_mas": ("CTExposureSequence", "ExposureInmAs"),
+    "ctdi_vol_mgy": ("CTExposureSequence", "CTDIvol"),
+    "irradiation_events": ("IrradiationEventIdentificationSequence", "IrradiationEventUID"),
+}
+"""The same of a frame -> its group of attributes, and the keyword there (PS3.3, C.8.15.3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PixelPlace:
+    """Where the pixels of a file are, and how they are written."""
+
+    transfer_syntax: str
+    rows: int
+    columns: int
+    frames: int
+    samples: int
+    bits_allocated: int
+    bits_stored: int
+    is_signed: bool
+    photometric: str
+    offset: int
+    """First byte of the pixels in the file; 0: there are none."""
+    length: int
+    """Bytes that the header promises; -1: compressed, of undefined length."""
+    available: int
+    """Bytes from the first pixel to the end of the file."""
+
+    @property
+    def frame_bytes(self) -> int:
+        """What one uncompressed frame takes."""
+        return self.rows * self.columns * self.samples * (self.bits_allocated // 8)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether frames can be read byte by byte."""
+        return self.transfer_syntax in (IMPLICIT_LITTLE, EXPLICIT_LITTLE)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceHeader:
+    """One slice: a file, or a frame of a file, as its header describes it. None: not said."""
+
+    path: str
+    frame: int
+    size_bytes: int
+    series_uid: str
+    sop_uid: str
+    sop_class: str
+    modality: str
+    study_uid: str
+    patient_id: str
+    image_type: tuple[str, ...]
+    pixels: PixelPlace
+    frame_of_reference: str = ""
+    """The coordinate system that its position is in."""
+    instance_number: int | None = None
+    position_mm: tuple[float, ...] | None = None
+    orientation: tuple[float, ...] | None = None
+    pixel_spacing_mm: tuple[float, ...] | None = None
+    """Between rows, between columns."""
+    thickness_mm: float | None = None
+    slice_spacing_mm: float | None = None
+    """As the header says, where it does; positions decide."""
+    field_of_view_mm: float | None = None
+    tilt_degrees: float | None = None
+    slope: float | None = None
+    intercept: float | None = None
+    has_conversion_type: bool = False
+    facts: dict[str, str] = field(default_factory=dict)
+    """The entries of ``FACTS`` that are filled."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoSlices:
+    """A file that gives no slices."""
+
+    path: str
+    notice: Notice
+    is_damaged: bool
+    """Whether it is a DICOM file that cannot be read, not just another kind of file."""
+
+
+def read_slices(path: Path) -> list[SliceHeader] | NoSlices:
+    """The slices of a file, whatever it may be; nothing that it holds raises an error."""
+    with needs("images", "DICOM"):
+        import pydicom
+    try:
+        with path.open("rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd in a header shows in what is read
+            kind = _kind(file, path)
+            if kind is not None:
+                return kind
+            with bounded_memory(8 * path.stat().st_size) if _is_packed(file) else nullcontext():
+                data = pydicom.dcmread(file, stop_before_pixels=True, force=True)
+            return _slices(data, path, file)
+    except MemoryError:
+        return NoSlices(str(path), Notice("header_too_large"), is_damaged=True)
+    except Exception as error:
+        told = Notice("header_unreadable", {"error": first_line(error)})
+        return NoSlices(str(path), told, is_damaged=True)
+
+
+def _is_packed(file: BinaryIO) -> bool:
+    """Whether the whole dataset is deflated: it is unpacked before anything is known of it."""
+    head = file.read(1 << 10)
+    file.seek(0)
+    return DEFLATED in head
+
+
+def _kind(file: BinaryIO, path: Path) -> NoSlices | None:
+    """What a file is where it is not DICOM; None: it may be."""
+    head = file.read(_PREAMBLE + 4)
+    file.seek(0)
+    if head[_PREAMBLE:] == b"DICM":
+        return None
+    if head[:2] in (b"\x02\x00", b"\x08\x00") and head[3:4] == b"\x00":
+        return None  # a dataset without preamble, as old archives write them
+    if path.suffix.lower() in DICOM_SUFFIXES:
+        told = Notice("file_empty" if not head else "not_dicom_despite_its_name")
+        return NoSlices(str(path), told, is_damaged=True)
+    told = Notice("zip_archive" if head[:4] == _ZIP else "not_dicom")
+    return NoSlices(str(path), told, is_damaged=False)
+
+
+def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlices:
+    sop_class = text_of(data, "SOPClassUID")
+    meta_class = str(data.file_meta.get("MediaStorageSOPClassUID", ""))
+    if DICOMDIR_STORAGE in (sop_class, meta_class):
+        return NoSlices(str(path), Notice("is_dicomdir"), is_damaged=False)
+    series = text_of(data, "SeriesInstanceUID")
+    if not UID.fullmatch(series):
+        told = Notice("series_unnamed", {"name": series[:64] or None})
+        return NoSlices(str(path), told, is_damaged=True)
+    pixels = _pixel_place(data, path, file)
+    common = _common(data, path, sop_class, pixels)
+    if "PerFrameFunctionalGroupsSequence" in data:
+        frames = list(data.PerFrameFunctionalGroupsSequence)
+        if len(frames) != pixels.frames:
+            told = Notice("frames_undescribed", {"count": len(frames), "of": pixels.frames})
+            return NoSlices(str(path), told, is_damaged=True)
+        shared = next(iter(data.get("SharedFunctionalGroupsSequence") or []), None)
+        groups = [partial(shared_item, one, shared) for one in frames]
+        facts = common.pop("facts")
+        return [
+            SliceHeader(**common, frame=number, facts=facts | _frame_facts(group), **_plane(group))
+            for number, group in enumerate(groups)
+        ]
+    return [SliceHeader(**common, frame=0, **_plane(lambda _: data))]
+
+
+def _common(data: Any, path: Path, sop_class: str, pixels: PixelPlace) -> dict[str, Any]:
+    facts = {name: text_of(data, keyword) for name, keyword in FACTS.items()}
+    return {
+        "path": str(path),
+        "size_bytes": path.stat().st_size,
+        "series_uid": text_of(data, "SeriesInstanceUID"),
+        "sop_uid": text_of(data, "SOPInstanceUID"),
+        "sop_class": sop_class,
+        "modality": text_of(data, "Modality"),
+        "study_uid": text_of(data, "StudyInstanceUID"),
+        "patient_id": text_of(data, "PatientID"),
+        "image_type": tuple(str(one) for one in many_of(data, "ImageType")),
+        "pixels": pixels,
+        "frame_of_reference": text_of(data, "FrameOfReferenceUID"),
+        "instance_number": whole_of(data, "InstanceNumber"),
+        "field_of_view_mm": number_of(data, "ReconstructionDiameter"),
+        "has_conversion_type": "ConversionType" in data,
+        "facts": {name: told for name, told in facts.items() if told},
+    }
+
+
+def _frame_facts(group: Callable[[str], Any]) -> dict[str, str]:
+    """What the groups of attributes of a frame say of how it was made."""
+    told = {name: text_of(group(part), keyword) for name, (part, keyword) in FRAME_FACTS.items()}
+    return {name: text for name, text in told.items() if text}
+
+
+def _plane(group: Callable[[str], Any]) -> dict[str, Any]:
+    """Geometry and rescaling of a slice, from the groups of attributes that a frame has of them."""
+    measures, values = group("PixelMeasuresSequence"), group("PixelValueTransformationSequence")
+    return {
+        "position_mm": numbers_of(group("PlanePositionSequence"), "ImagePositionPatient", 3),
+        "orientation": numbers_of(group("PlaneOrientationSequence"), "ImageOrientationPatient", 6),
+        "pixel_spacing_mm": numbers_of(measures, "PixelSpacing", 2),
+        "thickness_mm": number_of(measures, "SliceThickness"),
+        "slice_spacing_mm": number_of(measures, "SpacingBetweenSlices"),
+        "tilt_degrees": number_of(group("CTAcquisitionDetailsSequence"), "GantryDetectorTilt"),
+        "slope": number_of(values, "RescaleSlope"),
+        "intercept": number_of(values, "RescaleIntercept"),
+    }
+
+
+def _pixel_place(data: Any, path: Path, file: BinaryIO) -> PixelPlace:
+    syntax = str(data.file_meta.get("TransferSyntaxUID", "")) or _guessed_syntax(data)
+    offset, length = 0, 0
+    if syntax in (IMPLICIT_LITTLE, EXPLICIT_LITTLE):
+        offset, length = _pixel_element(file, is_explicit=syntax == EXPLICIT_LITTLE)
+    elif whole_of(data, "Rows"):
+        offset, length = 1, -1
+    size = path.stat().st_size
+    frames = whole_of(data, "NumberOfFrames")
+    if frames is not None and not 0 < frames <= MOST_FRAMES:
+        raise ValueError(f"{frames} frames")
+    bits = whole_of(data, "BitsAllocated") or 0
+    return PixelPlace(
+        transfer_syntax=syntax,
+        rows=whole_of(data, "Rows") or 0,
+        columns=whole_of(data, "Columns") or 0,
+        frames=frames or 1,
+        samples=whole_of(data, "SamplesPerPixel") or 1,
+        bits_allocated=bits,
+        bits_stored=whole_of(data, "BitsStored") or bits,
+        is_signed=whole_of(data, "PixelRepresentation") == 1,
+        photometric=text_of(data, "PhotometricInterpretation"),
+        offset=offset,
+        length=length,
+        available=max(0, size - offset) if offset else 0,
+    )
+
+
+def _pixel_element(file: BinaryIO, *, is_explicit: bool) -> tuple[int, int]:
+    """First byte and length of the pixels; the parser has stopped just before their element."""
+    place = file.tell()
+    head = file.read(12)
+    if head[:4] != _PIXEL_TAG:
+        return 0, 0
+    start, size = (12, head[8:12]) if is_explicit else (8, head[4:8])
+    length = int.from_bytes(size, "little")
+    return (place + start, -1 if length == 0xFFFFFFFF else length)
+
+
+def _guessed_syntax(data: Any) -> str:
+    return IMPLICIT_LITTLE if data.is_implicit_VR else EXPLICIT_LITTLE

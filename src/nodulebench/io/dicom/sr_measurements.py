@@ -1,0 +1,100 @@
+"""Items of a report -> what they say: numbers in our units, coded values, observer and series."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from nodulebench.core.errors import InputError
+from nodulebench.io.dicom import codes
+from nodulebench.io.dicom.findings import CasesAtHand
+from nodulebench.io.dicom.slices import CT_CLASSES
+from nodulebench.io.dicom.sr_content import Item, referenced_series
+from nodulebench.io.dicom.sr_regions import Surroundings
+from nodulebench.io.dicom.values import floats_of, item_of, text_of
+
+TYPE_OF_CODE = {concept.key: name for name, concept in codes.TYPES.items()}
+
+
+def ct_series_of(reports: Iterable[Any]) -> set[str]:
+    """The CT series that reports list as their evidence."""
+    return {
+        uid
+        for report in reports
+        for uid, images in referenced_series(report).items()
+        if not CT_CLASSES.isdisjoint(images.values())
+    }
+
+
+def surroundings(name: str, data: Any, at_hand: CasesAtHand) -> tuple[str, Surroundings]:
+    """The series that a report is about, and what is known of its images.
+
+    Raises:
+        InputError: if it names no CT series; one of several is found by the images drawn on.
+    """
+    evidence = referenced_series(data)
+    about = [uid for uid, images in evidence.items() if not CT_CLASSES.isdisjoint(images.values())]
+    if not about:
+        raise InputError.at(
+            name,
+            "refers to no CT series: its evidence lists no CT image.",
+            "Without it nobody knows which case it is about; export the report anew.",
+        )
+    of_image = {image: uid for uid, images in evidence.items() for image in images}
+    return about[0], Surroundings(name, of_image, at_hand.images)
+
+
+def observer_of(tree: Item) -> str:
+    """Who reports: a person's name, else a device's."""
+    return (
+        tree.text_of(codes.PERSON_NAME).rstrip("^ ")
+        or tree.text_of(codes.DEVICE_NAME)
+        or tree.text_of(codes.DEVICE_UID)
+    )
+
+
+def numbers_of(item: Item) -> dict[str, float]:
+    """The numbers that an item has, in our columns and units.
+
+    Raises:
+        InputError: if a unit is not known, or a number is none.
+    """
+    found = {}
+    for child in item.of_kind("NUM"):
+        column = codes.NUMBERS.get(child.name)
+        measured = item_of(child.data, "MeasuredValueSequence")
+        if column is None or measured is None:
+            continue
+        unit = text_of(item_of(measured, "MeasurementUnitsCodeSequence"), "CodeValue")
+        factors = codes.UNIT_FACTORS[
+            "mm3" if column.endswith("mm3") else "mm" if column.endswith("mm") else ""
+        ]
+        number = measured_number(measured)
+        if unit not in factors or not abs(number) < float("inf"):
+            raise InputError.at(
+                child.where,
+                f"{column} is {number:g} {unit}, which is not understood.",
+                f"Known units: {', '.join(filter(None, factors))}.",
+            )
+        found[column] = number * factors[unit]
+    return found
+
+
+def measured_number(measured: Any) -> float:
+    """The number of a measured value, the more exact one where there are two; NaN: none."""
+    exact = floats_of(measured, "FloatingPointValue")
+    told = exact or floats_of(measured, "NumericValue")
+    return told[0] if told else float("nan")
+
+
+def said_of(item: Item) -> dict[str, str | int]:
+    """What an item says by codes: type, density, category, characteristics."""
+    found: dict[str, str | int] = {}
+    for child in item.of_kind("CODE"):
+        if child.name == codes.CATEGORY.key:
+            found["category"] = child.meaning
+        elif child.name == codes.FINDING.key and child.code in TYPE_OF_CODE:
+            found["type"] = TYPE_OF_CODE[child.code]
+        elif child.name in codes.SAID:
+            column, values = codes.SAID[child.name]
+            if child.code in values:
+                found[column] = values[child.code]
+    return found

@@ -1,0 +1,161 @@
+"""A folder of DICOM CT images, one file per slice or many in one <-> Volume."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.core.errors import InputError, Problem, Problems, refuse_any
+from nodulebench.core.optional_packages import needs
+from nodulebench.imaging.geometry import is_orthonormal
+from nodulebench.imaging.volume import Volume, make_volume
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.dicom.header import (
+    CT_IMAGE_STORAGE,
+    IMPLEMENTATION_UID,
+    SeriesHeader,
+    base_dataset,
+    uid_from,
+)
+from nodulebench.io.dicom.pixels import stored_values
+from nodulebench.io.dicom.series import Series, ct_series
+from nodulebench.io.dicom.slices import SliceHeader
+from nodulebench.io.dicom.stack import stack_problems
+
+
+def read_series(folder: Path, series_uid: str | None = None) -> Series:
+    """One CT series, as its headers describe it.
+
+    Args:
+        folder: looked through with its subfolders; other files and other modalities are passed
+            over.
+        series_uid: which series, where there are several.
+
+    Raises:
+        InputError: if there is none, or there are several.
+    """
+    held = ct_series(folder)
+    if series_uid is None and len(held) > 1:
+        some = sorted(held.values(), key=lambda one: -len(one.slices))[:5]
+        listed = "; ".join(f"{one.uid} ({len(one.slices)} slices)" for one in some)
+        raise InputError.at(folder, f"holds {len(held)} series: {listed}.", "Name the one to read.")
+    if series_uid is not None and series_uid not in held:
+        raise InputError.at(folder, f"does not hold the series {series_uid}.")
+    return held[series_uid] if series_uid else next(iter(held.values()))
+
+
+def read_volume(folder: Path, series_uid: str | None = None) -> Volume:
+    """The voxels of one CT series in a folder, as ``read_series`` and ``series_volume`` do."""
+    return series_volume(read_series(folder, series_uid), str(folder))
+
+
+def series_volume(series: Series, where: str, *, allows_tilt: bool = False) -> Volume:
+    """The voxels of a series.
+
+    Args:
+        series: its slices.
+        where: what it is called in messages.
+        allows_tilt: whether slices may shift sideways, as those of a tilted gantry do; the third
+            axis of the volume then leans, and only what works with any grid may use it.
+
+    Raises:
+        InputError: with everything that keeps the slices from being one volume: missing or
+            repeated slices, slices of different size or orientation, a tilted gantry, 8-bit
+            voxels, no rescaling to HU, damaged pixels.
+    """
+    wrong = stack_problems(series, where, allows_tilt=allows_tilt)
+    refuse_any([*wrong, *_value_problems(series, where)])
+    grid = series.geometry
+    hu = np.stack([_hounsfield(one) for one in series.slices])
+    if allows_tilt and not is_orthonormal(grid.direction):
+        return replace(make_volume(hu, spacing_mm=grid.spacing_mm, where=where), geometry=grid)
+    return make_volume(
+        hu,
+        spacing_mm=grid.spacing_mm,
+        origin_mm=grid.origin_mm,
+        direction=grid.direction,
+        where=where,
+    )
+
+
+def write_volume(volume: Volume, folder: Path, header: SeriesHeader) -> None:
+    """Write one file per slice, ``0001.dcm`` being the first.
+
+    Raises:
+        InputError: if the voxels do not fit into the bits that the header asks for.
+    """
+    with needs("images", "DICOM"):
+        import pydicom
+    stored = _stored_values(volume, folder, header)
+    geometry = volume.geometry
+    slice_count, rows, columns = stored.shape
+    data = base_dataset(header, (rows, columns))
+    data.ImageOrientationPatient = [_decimal(cosine) for cosine in geometry.direction[:, :2].T.flat]
+    data.PixelSpacing = [_decimal(geometry.spacing_mm[1]), _decimal(geometry.spacing_mm[0])]
+    data.SpacingBetweenSlices = _decimal(geometry.spacing_mm[2])
+    corner = np.zeros((slice_count, 3))
+    corner[:, 2] = np.arange(slice_count)
+    positions = geometry.to_world(corner)
+    meta = pydicom.dataset.FileMetaDataset()
+    meta.MediaStorageSOPClassUID = pydicom.uid.UID(CT_IMAGE_STORAGE)
+    meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
+    meta.ImplementationClassUID = pydicom.uid.UID(IMPLEMENTATION_UID)
+    meta.ImplementationVersionName = "NODULEBENCH"
+    data.file_meta = meta
+    with staged_folder(folder) as stage:
+        for number, position in enumerate(positions, start=1):
+            data.SOPInstanceUID = meta.MediaStorageSOPInstanceUID = pydicom.uid.UID(
+                uid_from(header.series_uid, number)
+            )
+            data.InstanceNumber = number
+            data.ImagePositionPatient = [_decimal(coordinate) for coordinate in position]
+            data.SliceLocation = _decimal(position @ geometry.direction[:, 2])
+            data.PixelData = stored[number - 1].tobytes()
+            data.save_as(stage / f"{number:04d}.dcm", enforce_file_format=True)
+
+
+def _stored_values(volume: Volume, folder: Path, header: SeriesHeader) -> npt.NDArray[np.generic]:
+    stored = np.rint(volume.hu).astype(np.int32) - header.rescale_intercept
+    low, high = (-(1 << 15), (1 << 15) - 1) if header.is_signed else (0, (1 << 12) - 1)
+    if stored.min() < low or stored.max() > high:
+        raise InputError.at(
+            folder,
+            f"the voxels ({volume.hu.min():.0f} to {volume.hu.max():.0f} HU) do not fit into "
+            f"the stored range {low + header.rescale_intercept} to "
+            f"{high + header.rescale_intercept} HU.",
+            "Clip them, or store signed values.",
+        )
+    return stored.astype("<i2" if header.is_signed else "<u2")
+
+
+def _decimal(value: float) -> str:
+    """A number as a DICOM decimal string: the most digits that fit into sixteen characters."""
+    for digits in range(16, 0, -1):
+        text = f"{value + 0.0:.{digits}g}"
+        if len(text) <= 16:
+            return text
+    raise AssertionError(value)
+
+
+def _value_problems(series: Series, where: str) -> list[Problem]:
+    problems = Problems()
+    bits = series.slices[0].pixels.bits_allocated
+    if bits != 16:
+        problems.add(
+            where,
+            f"its voxels have {bits} bits, which cannot hold Hounsfield units.",
+            "Export the CT with 16 bits per voxel, without a display window.",
+        )
+    if any(not one.slope or one.intercept is None for one in series.slices):
+        problems.add(where, "has no RescaleSlope and RescaleIntercept: HU are unknown.")
+    return problems
+
+
+def _hounsfield(one: SliceHeader) -> npt.NDArray[np.generic]:
+    """The voxels of a slice in HU: whole numbers where the rescaling keeps them whole."""
+    stored = stored_values(one)
+    slope, intercept = one.slope or 1.0, one.intercept or 0.0
+    if slope.is_integer() and intercept.is_integer():
+        return stored.astype(np.int32) * np.int32(slope) + np.int32(intercept)
+    return (stored * slope + intercept).astype(np.float32)

@@ -1,0 +1,166 @@
+"""What every DICOM object that we write says of itself: when, by what, about which series."""
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.optional_packages import needs
+from nodulebench.io.atomic import staged_file, staged_folder
+from nodulebench.io.case_names import file_of_case
+from nodulebench.io.dicom.codes import Concept
+from nodulebench.io.dicom.header import IMPLEMENTATION_UID
+from nodulebench.io.dicom.images import images_of_cases
+from nodulebench.io.dicom.series import Series
+
+MAKER = "NoduleBench"
+MOST_NAMED = 5
+LONGEST_NAME = 64
+_REPEATED = {
+    "Modality": "CT",
+    "PatientID": "",
+    "PatientName": "",
+    "PatientBirthDate": "",
+    "PatientSex": "",
+    "StudyInstanceUID": "",
+    "StudyDate": "",
+    "StudyTime": "",
+    "StudyID": "",
+    "AccessionNumber": "",
+    "ReferringPhysicianName": "",
+}
+"""What an object repeats of the images that it is about."""
+
+
+def moment() -> datetime:
+    """When an object is written."""
+    return datetime.now().astimezone().replace(microsecond=0, tzinfo=None)
+
+
+def coded(concept: Concept) -> Any:
+    """A concept as highdicom takes it."""
+    with needs("dicom", "writing DICOM objects"):
+        from highdicom import sr
+    return sr.CodedConcept(concept.value, concept.scheme, concept.meaning)
+
+
+def person_name(name: str) -> str:
+    """A name as DICOM writes it: one of a single part ends with a caret.
+
+    Raises:
+        InputError: if it has signs that divide names, or is too long.
+    """
+    if set(name) & set("\\=") or not 0 < len(name) < LONGEST_NAME:
+        raise InputError.at(
+            f"reader '{name[:LONGEST_NAME]}'",
+            "cannot be a person's name in DICOM.",
+            f"Leave out '\\' and '='; at most {LONGEST_NAME - 1} signs.",
+        )
+    return name if "^" in name else f"{name}^"
+
+
+def made(maker: Callable[..., Any], **parts: Any) -> Any:
+    """What highdicom makes of parts.
+
+    It warns of what images say that it repeats, such as a patient's name of a single part, which
+    nobody here can change.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return maker(**parts)
+
+
+def settle(data: Any, written: datetime) -> None:
+    """Give an object one time of writing, UTF-8, and our name as that of its writer.
+
+    Images are often written in Latin letters alone; names of readers and algorithms need not be.
+    """
+    data.SpecificCharacterSet = "ISO_IR 192"
+    date, time = f"{written:%Y%m%d}", f"{written:%H%M%S}"
+    for part in ("Content", "Series", "InstanceCreation"):
+        if f"{part}Date" in data:
+            setattr(data, f"{part}Date", date)
+        if f"{part}Time" in data:
+            setattr(data, f"{part}Time", time)
+    for one in data.get("ContributingEquipmentSequence") or ():
+        if "ContributionDateTime" in one:
+            one.ContributionDateTime = date + time
+    data.file_meta.ImplementationClassUID = IMPLEMENTATION_UID
+    data.file_meta.ImplementationVersionName = "NODULEBENCH"
+
+
+def series_of_cases(
+    cases: pl.DataFrame | None, case_ids: Sequence[str], what: str
+) -> dict[str, Series]:
+    """The image series of every case to be written about.
+
+    Raises:
+        InputError: for each case whose images are not known.
+    """
+    found = {
+        case_id: _described(series) for case_id, series in images_of_cases(cases, case_ids).items()
+    }
+    missing = [case_id for case_id in case_ids if case_id not in found]
+    refuse_any(
+        Problem(
+            f"case '{case_id}'",
+            f"has no images, and {what} refers to those it was made from.",
+            "Give the folder of the DICOM series as cases, or a table of cases whose column "
+            "'images' names the folder of each.",
+        )
+        for case_id in missing[:MOST_NAMED]
+    )
+    return found
+
+
+def _described(series: Series) -> Series:
+    """The series with all that objects about it must repeat; what is unknown is left blank.
+
+    Slices whose thickness is unknown count as thick as they are apart.
+
+    Raises:
+        InputError: if its coordinates have no name of their own.
+    """
+    if not series.frame_of_reference:
+        raise InputError.at(
+            f"{Path(series.files[0]).parent} series {series.uid}",
+            "has no FrameOfReferenceUID, so places in it cannot be told.",
+            "Export the series with it.",
+        )
+    if len(series.files) < len(series.slices):
+        raise InputError.at(
+            f"{Path(series.files[0]).parent} series {series.uid}",
+            "has many frames in one file; objects are written about one file per slice.",
+            "Convert it to CT Image Storage, or write another format.",
+        )
+    for image in series.images:
+        for keyword, value in _REPEATED.items():
+            if keyword not in image:
+                setattr(image, keyword, value)
+        if not image.get("SliceThickness"):
+            image.SliceThickness = f"{series.geometry.spacing_mm[2]:.6g}"
+    return series
+
+
+def save_objects(path: Path, objects: Iterable[tuple[str, Any]]) -> None:
+    """Write DICOM objects into a folder by the names given, or one into a file.
+
+    Raises:
+        InputError: if several objects should go into one file.
+    """
+    held = list(objects)
+    if path.suffix.lower() != ".dcm":
+        with staged_folder(path, is_new=True) as stage:
+            for name, data in held:
+                data.save_as(stage / file_of_case(name, ".dcm"), enforce_file_format=True)
+        return
+    if len(held) != 1:
+        raise InputError.at(
+            path, f"is one file, and there are {len(held)} objects to write.", "Give a folder."
+        )
+    with staged_file(path) as stage:
+        held[0][1].save_as(stage, enforce_file_format=True)

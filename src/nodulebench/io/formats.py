@@ -1,0 +1,208 @@
+"""Outside formats, one file each: what they hold becomes our tables, and back."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.notices import Notice
+from nodulebench.core.registry import Registry
+from nodulebench.core.tables import Reference, Submission
+from nodulebench.core.text import in_a_line, shown
+from nodulebench.io.case_lists import case_table_of
+from nodulebench.io.csv_dialect import spelt
+from nodulebench.io.csv_files import read_dialect, read_header
+from nodulebench.io.format import Format
+from nodulebench.io.marks.luna16 import read_own_columns
+from nodulebench.io.marks.own_columns import guessed_columns
+from nodulebench.io.nodules import joined_nodules
+from nodulebench.io.plausibility import place_notices
+from nodulebench.io.sniff import Glimpse, distance_of, glimpse
+from nodulebench.io.table_files import read_cases as read_cases_table
+
+__all__ = ["FORMATS", "Format", "fitting", "read_cases", "read_reference", "read_submission"]
+
+FORMATS: Registry[Format] = Registry(
+    "format",
+    "formats",
+    {
+        "luna16_csv": "nodulebench.io.marks.luna16:FORMAT",
+        "nifdc_csv": "nodulebench.io.marks.nifdc:FORMAT",
+        "bundle": "nodulebench.io.bundle:FORMAT",
+        "submission_folder": "nodulebench.io.marks.submission_folder:FORMAT",
+        "grand_challenge_json": "nodulebench.io.marks.grand_challenge:FORMAT",
+        "monai_json": "nodulebench.io.marks.monai:FORMAT",
+        "coco3d_json": "nodulebench.io.marks.coco3d:FORMAT",
+        "nndetection": "nodulebench.io.marks.nndetection:FORMAT",
+        "jafroc_xlsx": "nodulebench.io.marks.jafroc:FORMAT",
+        "slicer_markups": "nodulebench.io.viewers.slicer_markups:FORMAT",
+        "worklist_csv": "nodulebench.io.marks.worklist:FORMAT",
+        "dicom_sr": "nodulebench.io.dicom.sr:FORMAT",
+        "chest_cad_sr": "nodulebench.io.dicom.chest_cad_sr:FORMAT",
+        "dicom_seg": "nodulebench.io.dicom.seg:FORMAT",
+        "lidc_xml": "nodulebench.io.lidc.xml_format:FORMAT",
+        "nifti_labels": "nodulebench.io.viewers.nifti_labels:FORMAT",
+        "seg_nrrd": "nodulebench.io.viewers.seg_nrrd:FORMAT",
+    },
+)
+"""The formats in the order in which a file is tried; the module of each has a FORMAT."""
+_WORDS = {"marks": "marks", "reference": "a reference"}
+
+
+def read_cases(path: Path) -> pl.DataFrame:
+    """CASES from a table, with any further columns as strata, or from a folder of CT series.
+
+    A folder that holds a table of cases, as ``curate`` and ``bundle`` write it, is that table. The
+    cases of another folder are named by their Series Instance UIDs; the column ``images`` says
+    where the images of each are.
+
+    Raises:
+        InputError: with every problem of the table, or of the images.
+    """
+    table = case_table_of(path)
+    if table is None and path.is_dir():
+        from nodulebench.io.dicom.images import cases_of_images
+
+        return cases_of_images(path)
+    return read_cases_table(table or path)
+
+
+def read_submission(
+    path: Path,
+    cases: pl.DataFrame | None = None,
+    format_name: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Submission:
+    """What one algorithm said, from a file or folder of any format that holds marks.
+
+    Args:
+        path: the file or folder.
+        cases: CASES of the test set; formats in voxels need the geometry in it.
+        format_name: the format; None: it is recognised from the content.
+        columns: for a CSV file with columns of its own: case, x, y, z, score and diameter -> their
+            names in the file, places in LPS millimetres.
+
+    Raises:
+        InputError: if no format fits, or with every problem of the file.
+    """
+    if shown(str(path)) != str(path):
+        raise InputError.at(shown(str(path)), "has a name that is not UTF-8.", "Rename it.")
+    if columns is not None:
+        submission, form = read_own_columns(path, cases, columns), None
+    else:
+        form = FORMATS[format_name] if format_name else fitting(path, "marks")
+        if form.read_marks is None:
+            raise _unable(form, "marks")
+        submission = form.read_marks(path, cases)
+    notices = (*how_read(path, form), *_unread(path, form), *place_notices(submission.marks, cases))
+    name = in_a_line(submission.name)  # it stands in lines and headings
+    return replace(submission, name=name, notices=(*submission.notices, *notices))
+
+
+def read_reference(
+    path: Path,
+    cases: pl.DataFrame | Path | None = None,
+    format_name: str | None = None,
+    nodules: Path | None = None,
+) -> Reference:
+    """A test set and its reference standard, from a file or folder of any format that holds one.
+
+    Args:
+        path: the file or folder.
+        cases: CASES, or a CSV or Parquet file or a folder of CT series: patients, geometry,
+            strata, and cases that the reference itself does not name.
+        format_name: the format; None: it is recognised from the content.
+        nodules: a CSV or Parquet file of what else is known of its nodules.
+
+    Raises:
+        InputError: if no format fits, or with every problem of the file.
+    """
+    known = read_cases(cases) if isinstance(cases, Path) else cases
+    form = FORMATS[format_name] if format_name else fitting(path, "reference")
+    if form.read_reference is None:
+        raise _unable(form, "reference")
+    reference = form.read_reference(path, known)
+    notices = (*how_read(path, form), *place_notices(reference.nodules, reference.cases))
+    whole = replace(reference, notices=(*reference.notices, *notices))
+    return whole if nodules is None else joined_nodules(whole, nodules)
+
+
+def how_read(path: Path, form: Format | None) -> tuple[Notice, ...]:
+    """What was done to read a CSV file that is not written as its format has it."""
+    if path.is_dir() or (form is not None and not form.columns):
+        return ()
+    dialect, header = read_dialect(path), read_header(path)
+    notices = []
+    if not dialect.is_plain:
+        values = {"file": path.name, "separator": dialect.word, "decimal": "comma"}
+        if not dialect.has_decimal_comma:
+            del values["decimal"]
+        notices.append(Notice("columns_separated", values))
+    if form is not None and (named := spelt(header, form.columns)) != header:
+        pairs = [
+            f"{theirs}={ours}" for theirs, ours in zip(header, named, strict=True) if theirs != ours
+        ]
+        notices.append(Notice("columns_respelt", {"file": path.name, "columns": pairs}))
+    return tuple(notices)
+
+
+def _unread(path: Path, form: Format | None) -> tuple[Notice, ...]:
+    """That a CSV file of marks has columns of which nothing is read."""
+    if form is None or not form.columns or path.is_dir():
+        return ()
+    unread = [name for name in read_header(path, form.columns) if name not in form.columns]
+    return (Notice("columns_unread", {"file": path.name, "columns": unread}),) * bool(unread)
+
+
+def fitting(path: Path, what: str) -> Format:
+    """The first format that a path looks like, as "marks" or as "reference".
+
+    Raises:
+        InputError: if none fits, with the reason that each gave.
+        UnknownNameError: if a format of another package cannot be loaded.
+    """
+    seen = glimpse(path)
+    refusals = []
+    for form in FORMATS.values():
+        refuse = form.refuse_marks if what == "marks" else form.refuse_reference
+        if refuse is None:
+            continue
+        reason = refuse(seen)
+        if not reason:
+            return form
+        refusals.append((form.name, reason))
+    raise seen.error or _no_format(seen, what, refusals)
+
+
+def _no_format(seen: Glimpse, what: str, refusals: list[tuple[str, str]]) -> InputError:
+    """That nothing fits: the nearest format with its reason first, then the others."""
+    (name, reason), *others = sorted(refusals, key=lambda one: distance_of(one[1]))
+    remedy = "See: nodulebench formats."
+    if name == "luna16_csv" and seen.kind == "csv":
+        header = read_header(seen.path)
+        remedy = (
+            f"Found: {', '.join(header[:12])}. If these are columns of its own, in mm and LPS, "
+            f"name them: --columns {guessed_columns(header)}. {remedy}"
+        )
+    listed = "; ".join(f"{one}: {why}" for one, why in others)
+    return InputError(
+        [
+            Problem(
+                str(seen.path),
+                f"is no format of {_WORDS[what]} that is known; the nearest is {name}: {reason}.",
+                remedy,
+            ),
+            Problem(str(seen.path), f"nor any other ({listed})."),
+        ]
+    )
+
+
+def _unable(form: Format, what: str) -> InputError:
+    able = [one.name for one in FORMATS.values() if getattr(one, f"read_{what}") is not None]
+    return InputError.at(
+        f"format '{form.name}'",
+        f"cannot be read as {_WORDS[what]}.",
+        f"These can: {', '.join(able)}.",
+    )

@@ -1,0 +1,174 @@
+"""The CT image of a case -> Volume, whatever it is kept in; the one way that images are read.
+
+An image is a MetaImage or NIfTI file, a DICOM file of many frames, a folder of DICOM files, or a
+zip archive of one.
+"""
+
+import zipfile
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from nodulebench.core.errors import InputError, NoduleBenchError
+from nodulebench.imaging.volume import Volume
+from nodulebench.io.case_names import case_of_image
+from nodulebench.io.folders import files_below
+
+if TYPE_CHECKING:
+    from nodulebench.io.dicom.series import Series
+
+SUFFIXES = (".mhd", ".mha", ".nii", ".nii.gz", ".dcm", ".zip")
+LARGEST_UNPACKED_BYTES = 8 << 30
+"""A zip that says it holds more is refused before anything is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseImage:
+    """An image and the name that it has by itself."""
+
+    volume: Volume
+    name: str
+    """Of the file, or the series UID of DICOM."""
+
+
+def read_case(path: Path, *, allows_tilt: bool = False) -> Volume:
+    """The CT volume of a case in any form, as ``read_case_image`` does."""
+    return read_case_image(path, allows_tilt=allows_tilt).volume
+
+
+def read_case_image(path: Path, *, allows_tilt: bool = False) -> CaseImage:
+    """The image of a case in any form.
+
+    Args:
+        path: a file, or a folder of DICOM.
+        allows_tilt: whether slices of a tilted gantry are taken, on the grid that they lie on.
+
+    Raises:
+        InputError: if it is no image that is known, or with everything that is wrong with it.
+    """
+    from nodulebench.io.images import metaimage, nifti
+
+    if path.is_dir() or (path.is_file() and path.suffix == ".dcm"):
+        return _dicom(path, allows_tilt=allows_tilt)
+    if not path.is_file():
+        raise InputError.at(path, "is not there.", "Give an image or a DICOM folder.")
+    if path.suffix == ".zip":
+        return _zipped(path, allows_tilt=allows_tilt)
+    if path.name.endswith((".nii", ".nii.gz")):
+        return CaseImage(nifti.read_volume(path), case_of_image(path.name))
+    if path.suffix in (".mhd", ".mha"):
+        return CaseImage(metaimage.read_volume(path), case_of_image(path.name))
+    raise InputError.at(
+        path,
+        "is no image that is known.",
+        "Give a .mhd, .mha, .nii, .nii.gz or .dcm file, or a folder or zip of DICOM files.",
+    )
+
+
+class NoImageError(InputError):
+    """A folder has no image of a case."""
+
+
+def image_reader(folder: Path, wanted: Collection[str] | None = None) -> Callable[[str], Volume]:
+    """What reads the image of a case from a folder, as ``image_finder`` finds it.
+
+    Raises:
+        NoImageError: by what is returned, where there is none.
+    """
+    find = image_finder(folder, wanted)
+    return lambda case_id: find(case_id)()
+
+
+def image_finder(
+    folder: Path, wanted: Collection[str] | None = None
+) -> Callable[[str], Callable[[], Volume]]:
+    """What finds the image of a case in a folder: of images, a test set, or any archive.
+
+    What it gives reads the image, when it is called.
+
+    The image of a case is a file ``<case_id>`` with one of ``SUFFIXES`` or a folder ``<case_id>``
+    of DICOM files: in the folder, in ``images/`` of a bundle, or anywhere below. Where no name
+    fits, the DICOM series of that Series Instance UID is looked for.
+
+    Args:
+        folder: where images are.
+        wanted: the cases that will be asked for; damaged files of others are then passed over.
+
+    Raises:
+        NoImageError: by what is returned, where there is none.
+    """
+    named = cache(lambda: _images_by_name(folder))
+    series = cache(lambda: _series_by_uid(folder, wanted))
+
+    def find(case_id: str) -> Callable[[], Volume]:
+        places = (folder, folder / "images", folder / "data" / "images")
+        paths = (place / f"{case_id}{suffix}" for place in places for suffix in (*SUFFIXES, ""))
+        found = next((path for path in paths if path.exists()), None) or named().get(case_id)
+        if found is not None:
+            return partial(read_case, found)
+        if case_id in series():
+            from nodulebench.io.dicom.volumes import series_volume
+
+            return partial(series_volume, series()[case_id], f"{folder} series {case_id}")
+        raise NoImageError.at(
+            folder,
+            f"has no image of case '{case_id}'.",
+            f"Put {case_id}.mhd, .mha, .nii or .nii.gz there, or a folder {case_id} of DICOM.",
+        )
+
+    return find
+
+
+def _images_by_name(folder: Path) -> dict[str, Path]:
+    """Every image file below a folder by its name without ending, every folder by its own."""
+    found: dict[str, Path] = {}
+    for path in map(Path, files_below(folder, lambda _: None)):
+        found.setdefault(path.parent.name, path.parent)
+        if path.name.endswith(SUFFIXES):
+            ending = next(one for one in SUFFIXES if path.name.endswith(one))
+            found.setdefault(path.name.removesuffix(ending), path)
+    return found
+
+
+def _series_by_uid(folder: Path, wanted: Collection[str] | None) -> dict[str, "Series"]:
+    from nodulebench.io.dicom.series import ct_series
+
+    try:
+        return ct_series(folder, wanted)
+    except NoduleBenchError:  # no DICOM there, or nothing that could read it
+        return {}
+
+
+def _dicom(path: Path, *, allows_tilt: bool) -> CaseImage:
+    from nodulebench.io.dicom.volumes import read_series, series_volume
+
+    series = read_series(path)
+    return CaseImage(series_volume(series, str(path), allows_tilt=allows_tilt), series.uid)
+
+
+def _zipped(path: Path, *, allows_tilt: bool) -> CaseImage:
+    """A zipped DICOM series."""
+    with TemporaryDirectory() as folder:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                size = sum(part.file_size for part in archive.infolist())
+                if size > LARGEST_UNPACKED_BYTES:
+                    raise InputError.at(
+                        path,
+                        f"would unpack to {size / 2**30:.1f} GiB; no CT series is so large.",
+                        "Unpack it yourself and give the folder of one series.",
+                    )
+                archive.extractall(folder)
+        except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+            raise InputError.at(path, f"cannot be unpacked ({error}).", "Copy it anew.") from error
+        try:
+            return _dicom(Path(folder), allows_tilt=allows_tilt)
+        except InputError as error:
+            named = [
+                replace(problem, where=problem.where.replace(folder, str(path)))
+                for problem in error.problems
+            ]
+            raise InputError(named) from error

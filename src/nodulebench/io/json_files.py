@@ -1,0 +1,132 @@
+"""JSON text -> Python values of the expected shape, with a clear word when they are not."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nodulebench.core.errors import InputError, Problems
+from nodulebench.imaging.geometry import FARTHEST_MM
+from nodulebench.io.atomic import staged_file
+from nodulebench.io.csv_files import open_bytes
+
+_MOST_BYTES = 1 << 30
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+class _ConstantError(ValueError):
+    """NaN or Infinity, which JSON does not have."""
+
+
+def read_json(path: Path) -> Any:
+    """The value that a JSON file holds (also gzipped).
+
+    Raises:
+        InputError: if it is no JSON, holds NaN, Infinity or half of a character, is nested too
+            deeply or too large.
+    """
+    with open_bytes(path) as file:
+        content = file.read(_MOST_BYTES + 1)
+    return parse_json(content, path)
+
+
+def parse_json(content: bytes, path: Path) -> Any:
+    """The value that the bytes of a JSON file hold; see ``read_json``."""
+    if len(content) > _MOST_BYTES:
+        raise InputError.at(
+            path, f"is larger than {_MOST_BYTES >> 30} GB.", "Write a file per case."
+        )
+    if not content.strip():
+        raise InputError.at(path, "is empty.")
+    try:
+        value = json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        if _SURROGATE.search(content):
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(error.object[error.start]):04x}"
+        raise InputError.at(
+            path, f"holds {half}, which is half of a character.", "Write whole characters."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError.at(path, "is not UTF-8 text.") from error
+    except RecursionError as error:
+        raise InputError.at(path, "is nested too deeply to be read.") from error
+    except json.JSONDecodeError as error:
+        raise InputError.at(
+            f"{path.name} line {error.lineno} column {error.colno}",
+            f"is not valid JSON: {error.msg}.",
+        ) from error
+    except ValueError as error:
+        raise InputError.at(path, f"is not valid JSON: {error}.") from error
+
+
+def write_json(value: Any, path: Path) -> None:
+    """Write a value as JSON text, whole or not at all."""
+    with staged_file(path) as stage:
+        stage.write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def entries(value: Any, where: str, problems: Problems) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a JSON list with their places; what is none becomes a problem."""
+    if not isinstance(value, list):
+        problems.add(where, f"is {kind_of(value)}, not a list.")
+        return
+    for number, item in enumerate(value):
+        place = f"{where}[{number}]"
+        if isinstance(item, dict):
+            yield place, item
+        else:
+            problems.add(place, f"is {kind_of(item)}, not an object.")
+
+
+def numbers(value: Any, count: int, where: str, problems: Problems) -> list[float] | None:
+    """A JSON list of so many finite numbers; anything else becomes a problem."""
+    if not isinstance(value, list) or len(value) != count:
+        found = f"has {len(value)} values" if isinstance(value, list) else f"is {kind_of(value)}"
+        problems.add(where, f"{found}; expected a list of {count} numbers.")
+        return None
+    found_numbers = [
+        number(item, f"{where}[{place}]", problems) for place, item in enumerate(value)
+    ]
+    kept = [item for item in found_numbers if item is not None]
+    return kept if len(kept) == count else None
+
+
+def place_numbers(value: Any, count: int, where: str, problems: Problems) -> list[float] | None:
+    """A JSON list of so many numbers that can be places or sizes in a patient."""
+    found = numbers(value, count, where, problems)
+    if found is not None and max(map(abs, found)) > FARTHEST_MM:
+        farthest = max(found, key=abs)
+        problems.add(where, f"{farthest:g} is too large for a place in a patient.")
+        return None
+    return found
+
+
+def number(value: Any, where: str, problems: Problems) -> float | None:
+    """A finite JSON number; anything else becomes a problem."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        problems.add(where, f"is {kind_of(value)}, not a number.")
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        problems.add(where, "is not a finite number.")
+        return None
+    return found
+
+
+def kind_of(value: Any) -> str:
+    """What a JSON value is, in JSON's own words."""
+    if isinstance(value, str):
+        return f"the text '{value[:40]}'"
+    kinds = {dict: "an object", list: "a list", bool: "true or false", type(None): "null"}
+    return kinds.get(type(value), "a number")
+
+
+def _refuse_constant(name: str) -> Any:
+    raise _ConstantError(f"{name} is not a JSON number")

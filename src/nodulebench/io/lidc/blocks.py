@@ -1,0 +1,138 @@
+"""Blocks of CT around nodules (blocks.csv, foldN.npz.xz) -> volumes, and the findings inside.
+
+A block's voxels are bytes, HU = 16 x value - 1024; its axes are the patient's.
+"""
+
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nodulebench.core.arrays import IntArray
+from nodulebench.core.errors import InputError
+from nodulebench.core.tables import NODULES, PLACE, Reference
+from nodulebench.imaging.geometry import GEOMETRY_COLUMNS, ORIGIN_MM, SIZE, SPACING_MM
+from nodulebench.imaging.volume import Volume, make_volume
+from nodulebench.io.csv_files import read_columns
+from nodulebench.io.table_files import LARGEST_ARRAY_BYTES, read_arrays
+
+HU_PER_STEP = 16
+LOWEST_HU = -1024
+FOLDS = tuple(range(10))
+MOST_TRIMMED_MM = 20.0
+"""A nodule lies in the middle of its block; each face moves in by up to this much, so that the
+middle tells nothing."""
+MARGIN_MM = 6.0
+"""How near to a nodule's edge a face may come: what a filter needs to see around it."""
+
+_TABLE = "blocks.csv"
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A part of a scan around a nodule."""
+
+    block_id: str
+    series: str
+    """The scan it was cut from."""
+    fold: int
+    volume: Volume
+
+
+def read_blocks(folder: Path, folds: Iterable[int] = FOLDS) -> Iterator[Block]:
+    """The blocks of some folds, fold by fold, in the order of the table.
+
+    Raises:
+        InputError: if a file is missing or damaged, or holds other blocks than the table says.
+    """
+    rows = read_columns(
+        folder / _TABLE,
+        text=("block_id", "seriesuid"),
+        numbers=("fold", *GEOMETRY_COLUMNS, *SIZE),
+    )
+    for fold in folds:
+        path = folder / f"fold{fold}.npz.xz"
+        voxels = _read_voxels(path)
+        for row in rows.filter(pl.col("fold") == fold).iter_rows(named=True):
+            yield _block(row, voxels, path)
+
+
+def findings_inside(block: Block, reference: Reference) -> pl.DataFrame:
+    """The nodules and ignored findings of a reference whose centres lie in a block.
+
+    The block's id is their case; everything else is as in the reference.
+    """
+    of_scan = reference.nodules.filter(pl.col("case_id") == block.series)
+    is_inside = block.volume.geometry.contains(of_scan.select(PLACE).to_numpy())
+    inside = of_scan.filter(pl.Series(is_inside, dtype=pl.Boolean))
+    return NODULES.arrange(inside.with_columns(case_id=pl.lit(block.block_id)))
+
+
+def trimmed(block: Block, inside: pl.DataFrame, seed: int) -> Block:
+    """The block with its six faces moved in at random, but not into a nodule's surroundings."""
+    first, last = kept_part(block, inside, seed)
+    box = tuple(slice(*bounds) for bounds in zip(first, last + 1, strict=True))
+    part = block.volume.part(box)
+    return replace(block, volume=replace(part, hu=np.ascontiguousarray(part.hu)))
+
+
+def kept_part(block: Block, inside: pl.DataFrame, seed: int) -> tuple[IntArray, IntArray]:
+    """The first and last slice, row and column of a block whose faces moved in at random."""
+    volume = block.volume
+    size = volume.geometry.size
+    if size is None:
+        raise ValueError("a block has a size")
+    nodules = inside.filter(~pl.col("is_ignored"))
+    center = volume.geometry.to_index(nodules.select(PLACE).to_numpy())
+    reach_mm = nodules["diameter_mm"].fill_null(0.0).to_numpy()[:, None] / 2 + MARGIN_MM
+    reach = reach_mm / volume.geometry.spacing_mm
+    sides = (center - reach, size - 1 - center - reach)
+    free = np.concatenate([side.min(axis=0, initial=np.inf) for side in sides])
+    most = np.tile(MOST_TRIMMED_MM / volume.geometry.spacing_mm, 2)
+    room = np.floor(np.clip(free, 0, most)).astype(np.int64)
+    low, high = np.split(
+        np.random.default_rng([seed, zlib.crc32(block.block_id.encode())]).integers(0, room + 1), 2
+    )
+    return low[::-1], (size - high)[::-1] - 1
+
+
+def _read_voxels(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with lzma.open(path) as file:
+            content = file.read(LARGEST_ARRAY_BYTES + 1)
+        if len(content) > LARGEST_ARRAY_BYTES:
+            raise ValueError(f"it unpacks to more than {LARGEST_ARRAY_BYTES >> 30} GiB")
+        return read_arrays(io.BytesIO(content))
+    except OSError as error:
+        raise InputError.at(path, f"cannot be read: {error.strerror}.") from error
+    except (lzma.LZMAError, EOFError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError.at(
+            path, f"is no xz-packed numpy archive ({error}).", "Fetch it anew."
+        ) from error
+
+
+def _block(row: dict[str, Any], voxels: dict[str, np.ndarray], path: Path) -> Block:
+    name = str(row["block_id"])
+    if name not in voxels:
+        raise InputError.at(path, f"lacks the block '{name}' of {_TABLE}.")
+    values = voxels[name]
+    expected = tuple(int(row[axis]) for axis in reversed(SIZE))
+    if values.shape != expected or values.dtype != np.uint8:
+        raise InputError.at(
+            f"{path.name}, block '{name}'",
+            f"has {values.shape} voxels of type {values.dtype}, not {expected} bytes.",
+        )
+    volume = make_volume(
+        values.astype(np.int16) * HU_PER_STEP + LOWEST_HU,
+        spacing_mm=[row[axis] for axis in SPACING_MM],
+        origin_mm=[row[axis] for axis in ORIGIN_MM],
+        where=f"{path.name}, block '{name}'",
+    )
+    return Block(name, str(row["seriesuid"]), int(row["fold"]), volume)

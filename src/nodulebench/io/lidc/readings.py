@@ -1,0 +1,276 @@
+"""Sessions in pixels + CASES with their geometry -> Readings in millimetres."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.errors import Problem, Problems, refuse_any
+from nodulebench.core.notices import Notice
+from nodulebench.core.readings import CHARACTERISTICS, FINDING_SLICES, FINDINGS, SESSIONS, Readings
+from nodulebench.imaging.geometry import Geometry, geometries
+from nodulebench.imaging.outlines import outline_texts
+from nodulebench.io.lidc.xml_reader import PixelMark, PixelReading
+
+_MICROMETRE = 3
+_DECIMALS_MM = 6
+MOST_CASES_NAMED = 5
+
+
+def pixel_readings(
+    name: str,
+    readings: Sequence[PixelReading],
+    cases: pl.DataFrame,
+    notices: Iterable[Notice] = (),
+    reader_names: Sequence[Sequence[str]] | None = None,
+) -> Readings:
+    """Place what was marked in pixels in the patient.
+
+    Args:
+        name: of the set.
+        readings: one per series.
+        cases: CASES; every series needs its voxel size. Where the origin is not given, positions
+            are measured from the first voxel, which a notice says.
+        notices: what is known already about how the files were read.
+        reader_names: for each reading the names of its sessions; None: 1, 2, 3, ...
+
+    Raises:
+        InputError: for each series without geometry, and each point outside its image.
+    """
+    places, without_origin = _places([one.series for one in readings], cases)
+    names = reader_names or [
+        [str(number) for number in range(1, len(one.sessions) + 1)] for one in readings
+    ]
+    flat = _Flat.of(readings)
+    slice_index = _slice_numbers(flat, places)
+    xy_mm = _in_millimetres(flat, places)
+    findings = _findings(readings, names, flat, xy_mm)
+    notices = [*notices, *_outside(flat, readings, places, slice_index)]
+    if without_origin:
+        notices.append(Notice("no_origin", {"count": without_origin}))
+    listed = pl.DataFrame({"case_id": [one.series for one in readings]})
+    return Readings(
+        name=name,
+        cases=cases.join(listed, on="case_id", how="semi", maintain_order="left"),
+        sessions=_sessions(readings, names),
+        findings=findings,
+        slices=_slices(findings, flat, slice_index, xy_mm),
+        notices=tuple(notices),
+    )
+
+
+def _places(series: list[str], cases: pl.DataFrame) -> tuple[list[Geometry], int]:
+    """The geometry of each series, and how many have no origin of their own."""
+    axes = ("x", "y", "z")
+    known = cases.join(pl.DataFrame({"case_id": series}), on="case_id", how="semi")
+    spacing, origin = ([f"{what}_{axis}_mm" for axis in axes] for what in ("spacing", "origin"))
+    has_origin = pl.all_horizontal(pl.col(origin).is_not_null())
+    without = known.filter(~has_origin & pl.all_horizontal(pl.col(spacing).is_not_null())).height
+    found = geometries(known.with_columns(pl.col(origin).fill_null(0.0)))
+    missing = [one for one in series if one not in found]
+    tilted = [one for one in series if one in found and not found[one].is_axial]
+    problems = Problems()
+    for one in missing[:MOST_CASES_NAMED]:
+        problems.add(
+            f"series '{one}'",
+            "has no voxel size, which its pixels need to become millimetres.",
+            "Give a table of cases that lists it with spacing and origin.",
+        )
+    for one in tilted[:MOST_CASES_NAMED]:
+        problems.add(f"series '{one}'", "has slices that are tilted against the z axis.")
+    more = len(missing) + len(tilted) - len(problems)
+    if more:
+        problems.add("cases", f"{more} more series have no usable geometry.")
+    refuse_any(problems)
+    return [found[one] for one in series], without
+
+
+@dataclass(frozen=True, slots=True)
+class _Flat:
+    """All sessions as arrays: marks, their outlines, and the outlines' points."""
+
+    mark_reading: IntArray
+    mark_session: IntArray
+    marks: list[PixelMark]
+    outline_mark: IntArray
+    outline_z_mm: FloatArray
+    is_hole: list[bool]
+    point_outline: IntArray
+    point_x: IntArray
+    point_y: IntArray
+
+    @classmethod
+    def of(cls, readings: Sequence[PixelReading]) -> "_Flat":
+        keys = [
+            (number, session, mark)
+            for number, one in enumerate(readings)
+            for session, marks in enumerate(one.sessions)
+            for mark in marks
+        ]
+        outlines = [(row, line) for row, (_, _, mark) in enumerate(keys) for line in mark.outlines]
+        counts = np.array([len(line.x) for _, line in outlines], dtype=np.int64)
+        points = {
+            axis: np.concatenate(
+                [np.empty(0, dtype=np.int64)]
+                + [np.frombuffer(getattr(line, axis), dtype=np.intc) for _, line in outlines]
+            ).astype(np.int64)
+            for axis in ("x", "y")
+        }
+        return cls(
+            mark_reading=np.array([key[0] for key in keys], dtype=np.int64),
+            mark_session=np.array([key[1] for key in keys], dtype=np.int64),
+            marks=[key[2] for key in keys],
+            outline_mark=np.array([row for row, _ in outlines], dtype=np.int64),
+            outline_z_mm=np.array([line.z_mm for _, line in outlines], dtype=np.float64),
+            is_hole=[line.is_hole for _, line in outlines],
+            point_outline=np.repeat(np.arange(len(outlines)), counts),
+            point_x=points["x"],
+            point_y=points["y"],
+        )
+
+    @property
+    def outline_reading(self) -> IntArray:
+        return self.mark_reading[self.outline_mark]
+
+
+def _slice_numbers(flat: _Flat, places: list[Geometry]) -> IntArray:
+    """The slice of each outline, counted from the feet.
+
+    Slices of a few scans are not evenly spaced. Two of their positions that round to one number
+    get numbers that follow each other.
+    """
+    heights = np.round(flat.outline_z_mm, _MICROMETRE)
+    reading = flat.outline_reading
+    numbers = np.zeros(len(heights), dtype=np.int64)
+    order = np.argsort(reading, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(reading[order])) + 1):
+        if not len(rows):
+            continue
+        place = places[reading[rows[0]]]
+        levels, level_of = np.unique(heights[rows], return_inverse=True)
+        at = np.column_stack([np.tile(place.origin_mm[:2], (len(levels), 1)), levels])
+        nearest = np.round(place.slice_of(at)).astype(np.int64)
+        steps = np.arange(len(levels))
+        numbers[rows] = (np.maximum.accumulate(nearest - steps) + steps)[level_of]
+    return numbers
+
+
+def _in_millimetres(flat: _Flat, places: list[Geometry]) -> FloatArray:
+    """x, y of every point. Slices are axial, so they do not depend on the slice."""
+    step = np.array([(place.direction * place.spacing_mm)[:2, :2] for place in places])
+    origin = np.array([place.origin_mm[:2] for place in places])
+    reading = flat.outline_reading[flat.point_outline]
+    pixels = np.column_stack([flat.point_x, flat.point_y]).astype(np.float64)
+    moved: FloatArray = np.einsum("nij,nj->ni", step.reshape(-1, 2, 2)[reading], pixels)
+    moved += origin.reshape(-1, 2)[reading]
+    return moved
+
+
+def _outside(
+    flat: _Flat, readings: Sequence[PixelReading], places: list[Geometry], slice_index: IntArray
+) -> list[Notice]:
+    """Refuse outlines that leave the image; tell of single points and slices beyond it.
+
+    The published LIDC files hold a few of those (LIDC-IDRI-0566 has eight sessions, four of them
+    reach above its last slice; LIDC-IDRI-0893 has a non-nodule at x = 534 of 512), and LUNA16
+    counted them.
+    """
+    unknown = np.full(3, np.iinfo(np.int64).max)
+    size = np.array([unknown if place.size is None else place.size for place in places])
+    limit = size.reshape(-1, 3)[flat.outline_reading]
+    is_beside = slice_index < 0
+    for axis, values in enumerate((flat.point_x, flat.point_y)):
+        outside = (values < 0) | (values >= limit[flat.point_outline, axis])
+        is_beside[flat.point_outline[outside]] = True
+    is_outlined = np.array([mark.kind == "nodule" for mark in flat.marks], dtype=np.bool_)
+    wrong = np.unique(flat.outline_mark[is_beside & is_outlined[flat.outline_mark]])
+    refuse_any(
+        Problem(
+            f"{readings[flat.mark_reading[row]].source} session {flat.mark_session[row] + 1} "
+            f"nodule '{flat.marks[row].source_id}'",
+            f"has an outline outside the image of series "
+            f"'{readings[flat.mark_reading[row]].series}'.",
+            "Is it the reading of another series?",
+        )
+        for row in wrong
+    )
+    beyond = np.unique(flat.outline_mark[is_beside | (slice_index >= limit[:, 2])])
+    sources = dict.fromkeys(readings[number].source for number in flat.mark_reading[beyond])
+    if not sources:
+        return []
+    return [Notice("findings_outside", {"count": len(beyond), "files": list(sources)})]
+
+
+def _sessions(readings: Sequence[PixelReading], names: Sequence[Sequence[str]]) -> pl.DataFrame:
+    rows = [
+        (one.series, reader, one.source)
+        for one, readers in zip(readings, names, strict=True)
+        for reader in readers
+    ]
+    return pl.DataFrame(
+        rows, schema={column.name: column.dtype for column in SESSIONS.columns}, orient="row"
+    )
+
+
+def _findings(
+    readings: Sequence[PixelReading], names: Sequence[Sequence[str]], flat: _Flat, xy_mm: FloatArray
+) -> pl.DataFrame:
+    point = np.full((len(flat.marks), 3), np.nan)
+    mark_of_point = flat.outline_mark[flat.point_outline]
+    is_point = np.bincount(mark_of_point, minlength=len(flat.marks))[mark_of_point] == 1
+    point[mark_of_point[is_point], :2] = xy_mm[is_point]
+    point[mark_of_point[is_point], 2] = flat.outline_z_mm[flat.point_outline[is_point]]
+    unrated = (None,) * len(CHARACTERISTICS)
+    ratings = pl.DataFrame(
+        [mark.characteristics or unrated for mark in flat.marks],
+        schema=dict.fromkeys(CHARACTERISTICS, pl.Int64),
+        orient="row",
+    )
+    table = pl.DataFrame(
+        {
+            "case_id": [readings[row].series for row in flat.mark_reading],
+            "reader_id": [
+                names[row][session]
+                for row, session in zip(flat.mark_reading, flat.mark_session, strict=True)
+            ],
+            "kind": [mark.kind for mark in flat.marks],
+            "x_mm": point[:, 0],
+            "y_mm": point[:, 1],
+            "z_mm": point[:, 2],
+            "source_id": [mark.source_id for mark in flat.marks],
+        },
+        schema_overrides=dict.fromkeys(("case_id", "reader_id", "kind", "source_id"), pl.String),
+    ).with_columns(
+        pl.col("x_mm", "y_mm", "z_mm").fill_nan(None),
+        finding_id=pl.format(
+            "{}-{}", "reader_id", pl.int_range(1, pl.len() + 1).over("case_id", "reader_id")
+        ),
+    )
+    return FINDINGS.arrange(pl.concat([table, ratings], how="horizontal"))
+
+
+def _slices(
+    findings: pl.DataFrame, flat: _Flat, slice_index: IntArray, xy_mm: FloatArray
+) -> pl.DataFrame:
+    """FINDING_SLICES of the marks that were outlined; points have none."""
+    contours = outline_texts(flat.point_outline, *xy_mm.T, decimals=_DECIMALS_MM)
+    owner = findings.select("case_id", "finding_id", "kind")[flat.outline_mark]
+    outlines = pl.DataFrame(
+        {
+            "outline": pl.Series(range(len(flat.is_hole)), dtype=pl.Int64),
+            "slice_index": slice_index,
+            "z_mm": flat.outline_z_mm,
+            "is_hole": pl.Series(flat.is_hole, dtype=pl.Boolean),
+        }
+    )
+    return FINDING_SLICES.arrange(
+        pl.concat([owner, outlines], how="horizontal")
+        .filter(pl.col("kind") == "nodule")
+        .join(contours, on="outline", maintain_order="left")
+        .with_columns(
+            outline_index=pl.int_range(pl.len()).over("case_id", "finding_id", "slice_index"),
+            convention=pl.lit("outside_pixels"),
+        )
+    )

@@ -1,0 +1,271 @@
+"""LUNA16 files: annotations.csv, annotations_excluded.csv, seriesuids.csv and a submission."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
+from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.case_names import algorithm_name
+from nodulebench.io.csv_files import (
+    read_columns,
+    read_head,
+    refuse_flood,
+    without_marks,
+    write_csv,
+)
+from nodulebench.io.digest import file_digest
+from nodulebench.io.format import Format
+from nodulebench.io.marks.own_columns import OWN_NAMES
+from nodulebench.io.nodules import unread_columns
+from nodulebench.io.sniff import Glimpse
+
+_COORDINATES = {"coordX": "x_mm", "coordY": "y_mm", "coordZ": "z_mm"}
+_PLACE = {theirs: pl.col(ours) for theirs, ours in _COORDINATES.items()}
+COLUMNS = {"seriesuid": "case_id", **_COORDINATES, "probability": "score"}
+"""How these files call columns of ours."""
+_MARKS = tuple(COLUMNS)
+_MANY_ROWS = 200_000
+_NOT_MEASURED = -1.0
+"""What these files say for a diameter that nobody measured; the model says null."""
+_FINDING = ("seriesuid", *_COORDINATES, "diameter_mm")
+_SAID = tuple(
+    column.name
+    for column in (*NODULES.columns, *NODULES.further)
+    if not column.is_required and column.name not in _FINDING
+)
+"""What may stand beside a finding: the further columns of NODULES."""
+_SERIES, _INCLUDED, _EXCLUDED = "seriesuids.csv", "annotations.csv", "annotations_excluded.csv"
+
+
+def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
+    """A submission: one row per mark, ``seriesuid,coordX,coordY,coordZ,probability``.
+
+    A column ``diameter_mm`` is read where there is one (the official program does not use it).
+    Rows of series that are not in ``cases`` may be anything, as for the official program. The id
+    of a mark is its line.
+    """
+    return read_own_columns(path, cases)
+
+
+def read_own_columns(
+    path: Path, cases: pl.DataFrame | None = None, columns: Mapping[str, str] | None = None
+) -> Submission:
+    """The same from a file with other column names.
+
+    Args:
+        path: the file.
+        cases: CASES of the test set.
+        columns: for each of our names (``OWN_NAMES``) the one in the file; None: LUNA16's. Marks
+            have no score where it is not named.
+    """
+    given = None if columns is None else {OWN_NAMES[ours]: one for ours, one in columns.items()}
+    scores = ("probability",) if given is None or "probability" in given else ()
+    rows = read_columns(
+        path,
+        text=("seriesuid",),
+        numbers=(*_COORDINATES, *scores),
+        optional_numbers=("diameter_mm",),
+        known_cases=None if cases is None else cases["case_id"],
+        given=given,
+    )
+    diameter = pl.col("diameter_mm") if "diameter_mm" in rows.columns else pl.lit(None)
+    names = rows["seriesuid"]
+    names = names.fill_null("") if names.null_count() else names
+    marks = rows.select(
+        case_id=_sparing(names, None if cases is None else cases["case_id"]),
+        mark_id=pl.col("line").cast(pl.String),
+        **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
+        score=pl.col("probability") if scores else pl.lit(None),
+        diameter_mm=_measured(diameter),
+    )
+    return Submission(
+        name=algorithm_name(path), marks=MARKS.arrange(marks), digest=file_digest(path)
+    )
+
+
+def read_series(path: Path) -> pl.Series:
+    """A list of series: no header, one series a line, first column."""
+    first = read_head(path).split(",")[0]
+    if first.strip('"') in ("seriesuid", "case_id"):
+        raise InputError.at(
+            f"{path.name} line 1",
+            f"'{first}' is a header, but a series list has none.",
+            "Remove the line (the official program would count it as one more scan).",
+        )
+    refuse_flood(path)
+    try:
+        table = pl.read_csv(
+            path, glob=False, has_header=False, infer_schema=False, truncate_ragged_lines=True
+        )
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError.at(path, "is not a list of series, one a line.") from error
+    listed = without_marks(table).to_series(0).rename("case_id")
+    return listed.filter(listed.is_not_null())
+
+
+def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference:
+    """A LUNA16 folder: annotations, excluded findings and the list of series, each also .gz.
+
+    With ``cases``, what they say of a series (patient, geometry, strata) is taken over. Further
+    columns of NODULES (type, malignancy, truth ...) are read where annotations have them.
+    """
+    series_file = _needed(folder, _SERIES)
+    series = read_series(series_file)
+    included_file = _needed(folder, _INCLUDED)
+    excluded_file = _present(folder, _EXCLUDED)
+    notices = unread_columns(included_file, (*_FINDING, *_SAID))
+    parts = [_read_findings(included_file, series, is_ignored=False)]
+    if excluded_file is None:
+        notices += (Notice("no_excluded_findings", {"folder": str(folder)}),)
+    else:
+        notices += unread_columns(excluded_file, (*_FINDING, *_SAID))
+        parts.append(_read_findings(excluded_file, series, is_ignored=True))
+    findings = pl.concat(parts, how="diagonal")
+    listed = series.unique(maintain_order=True).to_frame()
+    known = (
+        listed
+        if cases is None
+        else listed.join(cases, on="case_id", how="left", maintain_order="left")
+    )
+    reference = Reference(
+        name=folder.resolve().name,
+        cases=CASES.arrange(known),
+        nodules=NODULES.arrange(
+            findings.filter(findings["case_id"].is_in(series.implode()).fill_null(False))
+        ),
+        notices=notices,
+        rule="luna16",
+    )
+    # a series listed twice is refused there, in the same words as in a fold
+    return (
+        reference
+        if len(series) == listed.height
+        else reference.restricted(series, series_file.name)
+    )
+
+
+def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:  # noqa: ARG001
+    """Write a submission as the official program reads it.
+
+    Raises:
+        InputError: if a mark has no score; the format has no marks without.
+    """
+    marks = submission.marks
+    if marks["score"].null_count():
+        raise InputError.at(
+            f"submission '{submission.name}'",
+            f"has {marks['score'].null_count()} marks without a score.",
+            "LUNA16 files need a probability for every mark.",
+        )
+    table = marks.select(seriesuid="case_id", **_PLACE, probability="score")
+    if marks["diameter_mm"].null_count() < marks.height:
+        table = table.with_columns(marks["diameter_mm"])
+    write_csv(table, path)
+
+
+def write_reference(reference: Reference, folder: Path) -> None:
+    """Write a LUNA16 folder: annotations, excluded findings and the list of series."""
+    findings = reference.nodules.select(
+        "is_ignored",
+        seriesuid="case_id",
+        **_PLACE,
+        diameter_mm=pl.col("diameter_mm").fill_null(_NOT_MEASURED),
+    )
+    with staged_folder(folder) as stage:
+        for name, is_ignored in ((_INCLUDED, False), (_EXCLUDED, True)):
+            part = findings.filter(pl.col("is_ignored") == is_ignored).drop("is_ignored")
+            write_csv(part, stage / name)
+        write_csv(reference.cases.select("case_id"), stage / _SERIES, has_header=False)
+
+
+def null_unmeasured(table: pl.DataFrame) -> pl.DataFrame:
+    """A table of LUNA16's rows under our names; a diameter that nobody measured is null."""
+    if "diameter_mm" not in table.columns:
+        return table
+    diameter = pl.col("diameter_mm")
+    is_absent = (diameter.cast(pl.Float64, strict=False) < 0).fill_null(False)
+    return table.with_columns(diameter_mm=pl.when(~is_absent).then(diameter))
+
+
+def _measured(diameter: pl.Expr) -> pl.Expr:
+    """A diameter as it is; null where the file says with a negative one that nobody measured."""
+    return pl.when(diameter >= 0).then(diameter)
+
+
+def _sparing(names: pl.Series, known: pl.Series | None) -> pl.Series:
+    """The same names; in a long table each known one is held once, not once per row."""
+    if known is None or len(names) < _MANY_ROWS:
+        return names
+    listed = known.unique(maintain_order=True).rename("name").to_frame().with_row_index("row")
+    row = names.rename("name").to_frame().join(listed, on="name", how="left", maintain_order="left")
+    if row["row"].null_count():
+        return names
+    return listed["name"].gather(row["row"])
+
+
+def _present(folder: Path, name: str) -> Path | None:
+    """A file of a folder, plain or gzipped, if it is there."""
+    candidates = (folder / name, folder / f"{name}.gz")
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _needed(folder: Path, name: str) -> Path:
+    found = _present(folder, name)
+    if found is None:
+        raise InputError.at(
+            folder, f"holds neither {name} nor {name}.gz.", "Is it a LUNA16 folder?"
+        )
+    return found
+
+
+def _read_findings(path: Path, series: pl.Series, *, is_ignored: bool) -> pl.DataFrame:
+    rows = read_columns(
+        path,
+        text=("seriesuid",),
+        numbers=(*_COORDINATES, "diameter_mm"),
+        optional_text=_SAID,
+        known_cases=series,
+    )
+    said = [name for name in rows.columns if name in _SAID]
+    found = rows.select(
+        case_id=_sparing(rows["seriesuid"], series),
+        nodule_id=pl.lit("excluded-" if is_ignored else "nodule-") + pl.col("line").cast(pl.String),
+        **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
+        diameter_mm=_measured(pl.col("diameter_mm")),
+        is_ignored=pl.lit(is_ignored),
+        **{name: pl.col(name) for name in said},
+    )
+    if not said:
+        return found
+    is_listed = found["case_id"].is_in(series.implode()).fill_null(False)
+    return NODULES.conform(found.filter(is_listed), path.name, rows["line"].filter(is_listed))
+
+
+def _refuse_reference(glimpse: Glimpse) -> str:
+    if glimpse.kind != "folder":
+        return glimpse.is_not("folder")
+    needed = (_SERIES, _INCLUDED)
+    return glimpse.lacks(*(name for name in needed if f"{name}.gz" not in glimpse.names))
+
+
+FORMAT = Format(
+    name="luna16_csv",
+    meaning="LUNA16: a CSV file of marks, or a folder with annotations and the list of series",
+    suffixes=(".csv", ".csv.gz", "/"),
+    columns=tuple(OWN_NAMES.values()),
+    example=(
+        "seriesuid,coordX,coordY,coordZ,probability\n"
+        "scan-1,-61.2,48.7,-240.5,0.93\n"
+        "scan-2,75.0,12.1,-118.0,0.41"
+    ),
+    refuse_marks=lambda glimpse: glimpse.is_not("csv") or glimpse.lacks(*_MARKS),
+    refuse_reference=_refuse_reference,
+    read_marks=read_marks,
+    read_reference=read_reference,
+    write_marks=write_marks,
+    write_reference=write_reference,
+)

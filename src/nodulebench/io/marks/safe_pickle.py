@@ -1,0 +1,153 @@
+"""A pickle file of nothing but numbers, text, containers and numpy arrays -> its value.
+
+A pickle is a program: reading one as Python does lets the file run anything. This reader makes
+arrays by itself from what the file says of them, and refuses a file that asks for anything else.
+"""
+
+import pickle
+import pickletools
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.core.errors import InputError
+from nodulebench.io.csv_files import open_bytes
+
+_MOST_BYTES = 1 << 28
+_MOST_STEPS = 2_000_000
+"""Steps of the program that a pickle is; each may make an object."""
+_NUMBER_TYPE = re.compile(r"[<>|=]?[biuf]\d{1,2}")
+_DAMAGED = (
+    pickle.UnpicklingError,
+    EOFError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+class _RefusedError(Exception):
+    """The file wants something made that is no data."""
+
+
+def read_pickle(path: Path) -> Any:
+    """The value in a pickle file, if it is nothing but data; arrays answer to ``np.asarray``.
+
+    Raises:
+        InputError: if the file is damaged, too large, or would make anything but numbers, text,
+            containers and numpy arrays of numbers.
+    """
+    with open_bytes(path) as file:
+        content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise InputError.at(path, f"is larger than {_MOST_BYTES >> 20} MB.")
+        try:
+            _refuse_greed(content)
+            return _Reader(BytesIO(content)).load()
+        except _RefusedError as error:
+            raise InputError.at(
+                path,
+                f"holds '{error}', which is refused: a pickle can run code, so only numbers, "
+                "text, containers and numpy arrays of numbers are read.",
+                "Save boxes and scores as numpy arrays.",
+            ) from error
+        except _DAMAGED as error:
+            reason = str(error) or type(error).__name__
+            raise InputError.at(path, f"is a damaged pickle file ({reason}).") from error
+
+
+def _refuse_greed(content: bytes) -> None:
+    """Refuse a pickle that asks for more room than it has bytes, before any of it is run.
+
+    Lengths are compared with what is left of the file; the memo grows to the largest number that
+    is asked for, so that no number may be larger than that of the steps before.
+
+    Raises:
+        ValueError: if it does.
+    """
+    for step, (code, value, _) in enumerate(pickletools.genops(content)):
+        number = value if isinstance(value, int) else 0
+        if step > _MOST_STEPS:
+            raise ValueError(f"it has more than {_MOST_STEPS:,} steps")
+        if code.name in ("PUT", "BINPUT", "LONG_BINPUT") and not 0 <= number <= step:
+            raise ValueError(f"it asks for {number:,} places at its step {step:,}")
+        if code.name == "FRAME" and number > len(content):
+            raise ValueError(f"it asks for {number:,} bytes, and has {len(content):,}")
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        """What stands in for a class or function that the file names."""
+        stands_in = _STANDS_IN.get((module.replace("numpy._core", "numpy.core"), name))
+        if stands_in is None:
+            raise _RefusedError(f"{module}.{name}")
+        return stands_in
+
+
+class _NumberType:
+    """Stands in for numpy.dtype."""
+
+    def __init__(self, text: Any, *_: Any) -> None:
+        if not isinstance(text, str) or not _NUMBER_TYPE.fullmatch(text):
+            raise _RefusedError(f"an array of {text}")
+        self.text = text.lstrip("<>|=")
+        self.order = "="
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.order = state[1] if state[1] in ("<", ">", "|") else "="
+
+    def array(self, data: Any, shape: Any, order: Any = "C") -> npt.NDArray[Any]:
+        """The array that these bytes are."""
+        raw = data.encode("latin1") if isinstance(data, str) else bytes(data)
+        flat = np.frombuffer(raw, dtype=np.dtype(self.order.replace("|", "=") + self.text))
+        return flat.reshape(shape, order="F" if order == "F" else "C")
+
+
+class _Array:
+    """Stands in for numpy.ndarray."""
+
+    def __init__(self, *_: Any) -> None:
+        self.values: npt.NDArray[Any] = np.empty(0)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _, shape, number_type, is_fortran, data = state
+        self.values = number_type.array(data, shape, "F" if is_fortran else "C")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy is not False)
+
+
+def _array_of_buffer(data: Any, number_type: Any, shape: Any, order: Any, *_: Any) -> Any:
+    return number_type.array(data, shape, order)
+
+
+def _latin_bytes(text: str, encoding: str) -> bytes:
+    """Old pickles write bytes as Latin-1 text."""
+    if encoding != "latin1":
+        raise _RefusedError(f"text in {encoding}")
+    return text.encode("latin1")
+
+
+_STANDS_IN: dict[tuple[str, str], Callable[..., Any]] = {
+    ("numpy", "dtype"): _NumberType,
+    ("numpy", "ndarray"): _Array,
+    ("numpy.core.multiarray", "_reconstruct"): _Array,
+    ("numpy.core.multiarray", "scalar"): lambda number_type, data: number_type.array(
+        data, ()
+    ).item(),
+    ("numpy.core.numeric", "_frombuffer"): _array_of_buffer,
+    ("collections", "OrderedDict"): OrderedDict,
+    ("_codecs", "encode"): _latin_bytes,
+    # old pickles write the bytes of an empty array as a call without arguments
+    ("__builtin__", "bytes"): lambda: b"",
+}

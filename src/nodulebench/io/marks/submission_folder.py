@@ -1,0 +1,171 @@
+"""A submission as a folder: marks.*, mark_slices.*, runs.* and algorithm.toml <-> Submission."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.tables import MARK_SLICES, MARKS, RUNS, Submission
+from nodulebench.imaging.geometry import geometries
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.case_names import algorithm_name
+from nodulebench.io.csv_files import read_header, write_csv
+from nodulebench.io.digest import file_digest
+from nodulebench.io.format import Format
+from nodulebench.io.marks.slice_places import refuse_contradictions
+from nodulebench.io.sniff import Glimpse
+from nodulebench.io.table_files import TABLE_SUFFIXES, read_table
+
+if TYPE_CHECKING:
+    from nodulebench.core.algorithm import AlgorithmManifest
+
+
+MANIFEST = "algorithm.toml"
+_MARK_FILES = tuple(f"marks{suffix}" for suffix in (*TABLE_SUFFIXES, ".json"))
+_MOST_NAMED = 5
+
+
+def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
+    """A submission folder; all but ``marks.*`` may be left out.
+
+    ``marks.*`` is our table MARKS as Parquet or CSV, or marks in any other format of one file.
+    ``algorithm.toml`` names the algorithm, else the folder does. From participants of a portal and
+    from algorithms under test Parquet is refused: they use CSV with the same columns.
+    """
+    submission = _read_mark_file(_one(path, _MARK_FILES), cases)
+    slices_file = _one_of_table(path, "mark_slices")
+    if slices_file is not None:
+        slices = read_table(slices_file, MARK_SLICES)
+        _refuse_orphans(slices, submission.marks, slices_file.name)
+        refuse_contradictions(slices, geometries(cases), slices_file.name)
+        submission = replace(submission, slices=slices)
+    runs_file = _one_of_table(path, "runs")
+    if runs_file is not None:
+        submission = replace(submission, runs=read_table(runs_file, RUNS))
+    submission = replace(submission, name=algorithm_name(path), digest=file_digest(path))
+    manifest = path / MANIFEST
+    return _declared(submission, manifest) if manifest.is_file() else submission
+
+
+def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:  # noqa: ARG001
+    """Write a submission folder with CSV tables; nothing is lost.
+
+    Portals and sandboxes refuse Parquet, so what is written here can be submitted as it is.
+    """
+    from nodulebench.core.algorithm import AlgorithmManifest
+
+    fields = set(AlgorithmManifest.model_fields) & set(submission.facts)
+    manifest = AlgorithmManifest.model_validate(
+        {field: submission.facts[field] for field in fields}
+        | {"name": submission.name, "intended_types": submission.intended_types or ()}
+    )
+    tables = {"marks": submission.marks, "mark_slices": submission.slices, "runs": submission.runs}
+    with staged_folder(path) as stage:
+        for name, table in tables.items():
+            if table is not None:
+                write_csv(table, stage / f"{name}.csv")
+        (stage / MANIFEST).write_text(manifest.to_toml(), encoding="utf-8")
+        written = {file.name for file in stage.iterdir()}
+    for name in tables:  # those of an older submission in the same place
+        for suffix in (*TABLE_SUFFIXES, ".json"):
+            if f"{name}{suffix}" not in written:
+                (path / f"{name}{suffix}").unlink(missing_ok=True)
+
+
+def _read_mark_file(file: Path, cases: pl.DataFrame | None) -> Submission:
+    is_own_table = file.suffix == ".parquet" or (
+        file.suffix != ".json"
+        and {"mark_id", "x_mm"} <= set(read_header(file, ("mark_id", "x_mm")))
+    )
+    if is_own_table:
+        return Submission(name="", marks=read_table(file, MARKS))
+    from nodulebench.io.formats import read_submission
+
+    return read_submission(file, cases)
+
+
+def read_declaration(file: Path, source: str) -> "AlgorithmManifest":
+    """What an ``algorithm.toml`` declares.
+
+    Args:
+        file: the manifest.
+        source: how messages call it.
+
+    Raises:
+        InputError: if it cannot be read, with one problem per wrong field.
+    """
+    from nodulebench.core.algorithm import parse_manifest
+
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError.at(file, f"cannot be read as text: {error}.") from error
+    return parse_manifest(text, source)
+
+
+def _declared(submission: Submission, manifest_file: Path) -> Submission:
+    manifest = read_declaration(manifest_file, manifest_file.name)
+    return replace(
+        submission,
+        name=manifest.name,
+        intended_types=manifest.intended_types or None,
+        threshold=manifest.threshold,
+        facts=manifest.facts,
+    )
+
+
+def _one_of_table(folder: Path, table: str) -> Path | None:
+    names = tuple(f"{table}{suffix}" for suffix in TABLE_SUFFIXES)
+    return _one(folder, names) if any((folder / name).is_file() for name in names) else None
+
+
+def _one(folder: Path, names: tuple[str, ...]) -> Path:
+    """The one file of these names that a folder has."""
+    found = [folder / name for name in names if (folder / name).is_file()]
+    if len(found) != 1:
+        held = " and ".join(file.name for file in found) or f"none of {', '.join(names)}"
+        raise InputError.at(folder, f"holds {held}.", "Leave exactly one of them.")
+    return found[0]
+
+
+def _refuse_orphans(slices: pl.DataFrame, marks: pl.DataFrame, name: str) -> None:
+    orphans = slices.join(marks, on=["case_id", "mark_id"], how="anti", maintain_order="left")
+    refuse_any(
+        Problem(
+            name,
+            f"has slices of mark '{mark_id}' in case '{case_id}', which has no such mark.",
+            "Give every slice the mark it belongs to.",
+        )
+        for case_id, mark_id in orphans.select("case_id", "mark_id")
+        .unique(maintain_order=True)
+        .head(_MOST_NAMED)
+        .iter_rows()
+    )
+
+
+def _refuse(glimpse: Glimpse) -> str:
+    if glimpse.kind != "folder":
+        return glimpse.is_not("folder")
+    return "" if glimpse.names & set(_MARK_FILES) else "no file marks.*"
+
+
+FORMAT = Format(
+    name="submission_folder",
+    meaning="a folder with marks.*, and where wanted mark_slices.*, runs.* and algorithm.toml",
+    suffixes=("/",),
+    example=(
+        "my_algorithm/\n"
+        "  marks.csv        case_id,mark_id,x_mm,y_mm,z_mm,score (or any file of marks)\n"
+        "  mark_slices.csv  case_id,mark_id,slice_index,z_mm,center_x_mm,center_y_mm,...\n"
+        "  runs.csv         case_id,state,seconds\n"
+        '  algorithm.toml   name = "Example 2", threshold = 0.5'
+    ),
+    refuse_marks=_refuse,
+    read_marks=read_marks,
+    write_marks=write_marks,
+)
+
+
+RUN_RECORD = "run.json"

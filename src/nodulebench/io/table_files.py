@@ -1,0 +1,167 @@
+"""One of our own tables in a Parquet or CSV file -> the table, checked against its schema."""
+
+import math
+from io import SEEK_END, BytesIO
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.schema import TableSchema
+from nodulebench.core.tables import CASES
+from nodulebench.io.atomic import staged_file
+from nodulebench.io.csv_files import (
+    read_header,
+    read_strings,
+    refuse_flood,
+    require_columns,
+    write_csv,
+)
+
+TABLE_SUFFIXES = (".parquet", ".csv", ".csv.gz")
+_PARQUET_MARKS = {b"PAR1", b"PARE"}
+LARGEST_ARRAY_BYTES = 1 << 30
+"""Of one array in an archive; more is made to fill the memory."""
+
+
+def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
+    """A table as its schema wants it.
+
+    Raises:
+        InputError: if the file is damaged, or with every problem of its content.
+    """
+    if path.suffix == ".parquet":
+        return schema.conform(read_parquet(path), path.name)
+    header = read_header(path, [column.name for column in (*schema.columns, *schema.further)])
+    require_columns(path, header, [one.name for one in schema.columns if one.is_required])
+    refuse_flood(path)
+    raw = read_strings(path, header)
+    rows = raw.with_row_index("_line", offset=2).filter(
+        ~pl.all_horizontal(pl.col(raw.columns).is_null())
+    )
+    listed = {column.name for column in (*schema.columns, *schema.further)}
+    further = [name for name in raw.columns if name not in listed]
+    table = rows.drop("_line").with_columns(_as_number(rows[name]) for name in further)
+    return schema.conform(table, path.name, rows["_line"])
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a table as Parquet or CSV, as the name says, whole or not at all."""
+    if path.suffix != ".parquet":
+        write_csv(table, path)
+        return
+    with staged_file(path) as stage:
+        write_parquet(table, stage)
+
+
+def write_parquet(
+    table: pl.DataFrame,
+    path: Path,
+    compression: Literal["lz4", "zstd", "uncompressed"] = "zstd",
+    *,
+    statistics: bool = True,
+) -> None:
+    """Write a Parquet file in its place; for one that appears whole, stage it.
+
+    Raises:
+        OSError: if the disk does not take it.
+    """
+    buffer = BytesIO()  # of a full disk polars would tell that the file is out of specification
+    table.write_parquet(buffer, compression=compression, statistics=statistics)
+    path.write_bytes(buffer.getbuffer())
+
+
+def read_arrays(source: Path | BytesIO) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a numpy archive; one that asks for more than its bytes is refused.
+
+    Raises:
+        ValueError: if one is no array of numbers or text, or says another size than it has; or the
+            source is a pipe or a device, which may never end.
+    """
+    import zipfile  # takes 5 ms, which every evaluation would feel
+
+    if isinstance(source, Path) and source.exists() and not source.is_file():
+        raise ValueError("it is no plain file")
+    found = {}
+    with zipfile.ZipFile(source) as archive:
+        for part in archive.infolist():
+            if part.file_size > LARGEST_ARRAY_BYTES:
+                raise ValueError(f"{part.filename} would unpack to {part.file_size:,} bytes")
+            with archive.open(part) as file:
+                version = np.lib.format.read_magic(file)
+                header = {
+                    (1, 0): np.lib.format.read_array_header_1_0,
+                    (2, 0): np.lib.format.read_array_header_2_0,
+                }.get(version)
+                if header is None:
+                    raise ValueError(f"{part.filename} is of version {version}")
+                shape, _, kind = header(file)
+                if math.prod(shape) * kind.itemsize != part.file_size - file.tell():
+                    raise ValueError(f"{part.filename} says {shape}, which its bytes are not")
+            with archive.open(part) as file:
+                found[part.filename.removesuffix(".npy")] = np.lib.format.read_array(
+                    file, allow_pickle=False
+                )
+    return found
+
+
+def read_cases(path: Path) -> pl.DataFrame:
+    """CASES from a Parquet or CSV file, with any further columns as strata."""
+    return read_table(path, CASES)
+
+
+def read_parquet(path: Path, content: bytes | None = None) -> pl.DataFrame:
+    """A Parquet file as it is, whatever its columns.
+
+    Args:
+        path: the file.
+        content: its bytes, where they are already in memory; nothing is then read.
+
+    Raises:
+        InputError: if it is damaged or not there.
+    """
+    try:
+        return pl.read_parquet(path if content is None else BytesIO(content), glob=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError.at(
+            path, f"is not a readable Parquet file: {reason}.", "Write it anew."
+        ) from error
+
+
+def require_no_parquet(path: Path) -> None:
+    """Refuse a file that is Parquet, or a folder that holds one, by name or content.
+
+    polars reads Parquet in native code, where a damaged file of 2 kB ends the process. Call this
+    before reading files of strangers: of participants, and of algorithms under test.
+
+    Raises:
+        InputError: with every such file, by its name within the folder.
+    """
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    refuse_any(
+        Problem(
+            file.name if file == path else file.relative_to(path).as_posix(),
+            "is a Parquet file, which is not accepted here.",
+            f"Use CSV with the same columns ({file.stem}.csv), or JSON, XLSX or DICOM.",
+        )
+        for file in files
+        if file.is_file() and _is_parquet(file)
+    )
+
+
+def _is_parquet(path: Path) -> bool:
+    """Whether a file is Parquet by its name, its start or its end; polars looks at the end."""
+    with path.open("rb") as file:
+        start = file.read(4)
+        file.seek(max(0, file.seek(0, SEEK_END) - 4))
+        return path.suffix.lower() == ".parquet" or bool({start, file.read(4)} & _PARQUET_MARKS)
+
+
+def _as_number(values: pl.Series) -> pl.Series:
+    """A column of text as numbers, if all of it are."""
+    numbers = values.str.strip_chars().cast(pl.Float64, strict=False)
+    return values if numbers.null_count() > values.null_count() else numbers

@@ -1,0 +1,110 @@
+"""What a program left in ``/output`` -> copies of its plain files, or why they are not taken.
+
+Whoever wrote them may be hostile and may still be writing: nothing is followed, nothing is waited
+for, and no more is read than was agreed.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+from nodulebench.core.notices import Notice
+
+MOST_FILES = 2_000
+DEEPEST = 4
+LONGEST_NAME = 200
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+class OutputRefusedError(Exception):
+    """What was written is not taken, and why."""
+
+    def __init__(self, why: Notice) -> None:
+        super().__init__(why.code)
+        self.why = why
+
+
+def collect(output: Path, taken: Path, most_bytes: int) -> int:
+    """Copy the files of an output folder; how many there were.
+
+    Args:
+        output: what the program wrote.
+        taken: an empty folder for the copies.
+        most_bytes: what they may have together.
+
+    Raises:
+        OutputRefusedError: if anything but plain files and folders is there, or too much.
+    """
+    collector = _Collector(most_bytes)
+    top = os.open(output, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        collector.take(top, taken, 1)
+    finally:
+        os.close(top)
+    return collector.files
+
+
+class _Collector:
+    def __init__(self, most_bytes: int) -> None:
+        self.files = 0
+        self.room = most_bytes
+
+    def take(self, folder: int, taken: Path, depth: int) -> None:
+        """Copy what is in an open folder."""
+        with os.scandir(folder) as entries:
+            names = []
+            for entry in entries:
+                names.append(entry.name)
+                if len(names) + self.files > MOST_FILES:
+                    raise OutputRefusedError(Notice("output_many_files", {"most": MOST_FILES}))
+        for name in sorted(names):
+            if len(os.fsencode(name)) > LONGEST_NAME or not name.isprintable():
+                raise OutputRefusedError(Notice("output_odd_name"))
+            try:
+                mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+                self._take_one(folder, name, mode, taken, depth)
+            except OSError as error:
+                why = {"problem": error.strerror or type(error).__name__}
+                raise OutputRefusedError(Notice("output_unread", why)) from error
+
+    def _take_one(self, folder: int, name: str, mode: int, taken: Path, depth: int) -> None:
+        if stat.S_ISDIR(mode):
+            if depth == DEEPEST:
+                raise OutputRefusedError(Notice("output_deep", {"most": DEEPEST}))
+            below = os.open(name, _FLAGS | os.O_DIRECTORY, dir_fd=folder)
+            try:
+                (taken / name).mkdir()
+                self.take(below, taken / name, depth + 1)
+            finally:
+                os.close(below)
+            return
+        kind = next((words for is_kind, words in _KINDS if is_kind(mode)), None)
+        if kind is not None:
+            raise OutputRefusedError(Notice("output_no_file", {"kind": kind}))
+        file = os.open(name, _FLAGS, dir_fd=folder)
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):  # it was one a moment ago
+                raise OutputRefusedError(Notice("output_no_file", {"kind": "device"}))
+            self._copy(file, taken / name)
+        finally:
+            os.close(file)
+        self.files += 1
+
+    def _copy(self, file: int, target: Path) -> None:
+        if os.fstat(file).st_size > self.room:
+            raise OutputRefusedError(Notice("output_large"))
+        with target.open("wb") as copy:
+            while part := os.read(file, 1 << 20):
+                self.room -= len(part)
+                if self.room < 0:
+                    raise OutputRefusedError(Notice("output_large"))
+                copy.write(part)
+
+
+_KINDS = (
+    (stat.S_ISLNK, "link"),
+    (stat.S_ISFIFO, "pipe"),
+    (stat.S_ISSOCK, "socket"),
+    (stat.S_ISCHR, "device"),
+    (stat.S_ISBLK, "device"),
+)

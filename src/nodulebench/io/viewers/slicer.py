@@ -1,0 +1,186 @@
+"""Readings <-> 3D Slicer's markups: a closed curve for each outline, points for the rest."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nodulebench.core.errors import InputError, made_of_each
+from nodulebench.core.readings import FINDING_KINDS, Readings
+from nodulebench.core.tables import PLACE
+from nodulebench.imaging.geometry import FARTHEST_MM
+from nodulebench.imaging.rasters import DrawnOutline
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.case_names import file_of_case
+from nodulebench.io.dicom.codes import BOX, CENTER, OUTLINES
+from nodulebench.io.dicom.findings import Report, ReportedFinding, passed_over
+from nodulebench.io.dicom.sr_regions import Region
+from nodulebench.io.json_files import read_json
+from nodulebench.io.viewers.markups_json import SUFFIX, Point, markups, markups_text
+from nodulebench.io.viewers.sessions import (
+    Session,
+    case_and_reader,
+    facts_of,
+    files_ending,
+    readings_from,
+    reported,
+    said,
+    sessions_of,
+)
+
+COLOURS = {
+    "nodule": (1.0, 0.82, 0.4),
+    "small_nodule": (0.35, 0.82, 0.75),
+    "non_nodule": (0.6, 0.64, 0.68),
+}
+POINTS = ("Fiducial", "PointList")
+CURVE = "ClosedCurve"
+_TURNED = {"LPS": (1, 1, 1), "1": (1, 1, 1), "RAS": (-1, -1, 1), "0": (-1, -1, 1)}
+_SLICE = re.compile(r"\s+\d+$")
+_PURPOSES = {**{said_of: one.key for said_of, one in OUTLINES.items()}, ("box", False): BOX.key}
+
+
+def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = None) -> None:
+    """Write ``<reader>/<case>.mrk.json``: a closed curve for each outline, points for the rest.
+
+    A curve is named by its finding and slice. Slicer 5 reads all of a file; it draws curves
+    smooth, so that an outline looks rounder there than it is.
+    """
+    with staged_folder(path) as stage:
+        for one in sessions_of(readings, cases):
+            folder = stage / file_of_case(one.reader_id, "")
+            folder.mkdir(exist_ok=True)
+            file = folder / file_of_case(one.case_id, SUFFIX)
+            file.write_text(markups_text(list(_markups(one))), encoding="utf-8")
+
+
+def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
+    """Readings: the case is the file's name, the reader that of its folder.
+
+    Closed curves are outlines, their control points the corners; those whose names differ in a last
+    number alone are one finding. Points of lists are findings by themselves. Lines, planes and
+    whatever else are passed over. Outlines need the geometry of their cases.
+    """
+    files = files_ending(path, (SUFFIX,))
+    reports = made_of_each([(file, path) for file in files], _report)
+    notices = [told for report in reports for told in report.notices]
+    return readings_from(path, reports, cases, {}, notices)
+
+
+def _markups(one: Session) -> Iterator[dict[str, Any]]:
+    for name, outlines in one.outlines.items():
+        row = one.rows[name]
+        for outline in outlines:
+            yield _curve(one, name, row, outline)
+    placed = {name: row for name, row in one.rows.items() if row[PLACE[0]] is not None}
+    for kind in FINDING_KINDS:
+        points = [
+            Point(tuple(row[axis] for axis in PLACE), name, _text(facts_of(row)))
+            for name, row in placed.items()
+            if row["kind"] == kind
+        ]
+        if points or (kind == FINDING_KINDS[0] and not one.rows):
+            yield markups("Fiducial", kind, points, COLOURS[kind])
+
+
+def _curve(one: Session, name: str, row: dict[str, Any], outline: DrawnOutline) -> dict[str, Any]:
+    how = {"convention": outline.convention, "is_hole": outline.is_hole}
+    first = _text({**facts_of(row), **how})
+    points = [
+        Point(tuple(corner), "", "" if at else first)
+        for at, corner in enumerate(outline.corners_mm(one.grid).round(4).tolist())
+    ]
+    return markups(CURVE, f"{name} {outline.slice_index}", points, COLOURS[row["kind"]])
+
+
+def _text(facts: dict[str, Any]) -> str:
+    return json.dumps(facts, ensure_ascii=False)
+
+
+def _report(given: tuple[Path, Path]) -> Report:
+    file, path = given
+    case_id, reader = case_and_reader(file, path, (SUFFIX,))
+    content = read_json(file)
+    lists = content.get("markups") if isinstance(content, dict) else None
+    if not isinstance(lists, list) or not all(isinstance(one, dict) for one in lists):
+        raise InputError.at(file, "is no file of 3D Slicer's markups.")
+    regions: dict[str, list[Region]] = {}
+    facts: dict[str, dict[str, Any]] = {}
+    others: dict[str, int] = {}
+    for one in lists:
+        kind, name = str(one.get("type")), str(one.get("name") or "")
+        if kind == CURVE:
+            places, told = _places(one, file)
+            if len(places) < 3:
+                continue
+            named = _SLICE.sub("", name)
+            how = (told[0].get("convention", "boundary"), bool(told[0].get("is_hole", False)))
+            purpose = _PURPOSES.get(how, OUTLINES["boundary", False].key)
+            region = Region(f"{file.name} '{name}'", purpose, places, is_outline=True)
+            regions.setdefault(named, []).append(region)
+            facts.setdefault(named, told[0])
+        elif kind in POINTS:
+            _take_points(one, name, file, regions, facts)
+        else:
+            others[kind] = others.get(kind, 0) + 1
+    findings = tuple(_finding(file.name, name, own, facts[name]) for name, own in regions.items())
+    return Report(file.name, case_id, reader, findings, passed_over(file.name, others))
+
+
+def _take_points(
+    one: dict[str, Any],
+    name: str,
+    file: Path,
+    regions: dict[str, list[Region]],
+    facts: dict[str, dict[str, Any]],
+) -> None:
+    places, told = _places(one, file)
+    labels = [str(point.get("label") or "") for point in _defined(one)]
+    for place, own, label in zip(places, told, labels, strict=True):
+        named = label or f"{name} {len(regions) + 1}"
+        region = Region(f"{file.name} '{named}'", CENTER.key, place[None], is_outline=False)
+        regions.setdefault(named, []).append(region)
+        of_list = {"kind": name} if name in FINDING_KINDS else {}
+        facts.setdefault(named, {**of_list, **own})
+
+
+def _finding(file: str, name: str, regions: list[Region], facts: dict[str, Any]) -> ReportedFinding:
+    told = said(facts)
+    if told.get("kind") not in FINDING_KINDS:
+        told["kind"] = FINDING_KINDS[0]
+    return reported(f"{file} '{name}'", name, regions, told)
+
+
+def _defined(one: dict[str, Any]) -> list[dict[str, Any]]:
+    points = one.get("controlPoints") or []
+    return [
+        point
+        for point in points
+        if isinstance(point, dict) and point.get("positionStatus", "defined") == "defined"
+    ]
+
+
+def _places(one: dict[str, Any], file: Path) -> tuple[Any, list[dict[str, Any]]]:
+    """Positions in LPS millimetres, and what stands in their descriptions."""
+    turned = _TURNED.get(str(one.get("coordinateSystem", "LPS")))
+    points = _defined(one)
+    try:
+        places = np.array([point["position"] for point in points], dtype=np.float64).reshape(-1, 3)
+    except (KeyError, TypeError, ValueError):
+        places = np.full((1, 3), np.inf)
+    if turned is None or not np.all(np.abs(places) < FARTHEST_MM):
+        where = f"{file.name} '{one.get('name')}'"
+        raise InputError.at(where, "has points that are nowhere.", "Save it in Slicer anew.")
+    return places * turned, [_described(point) for point in points]
+
+
+def _described(point: dict[str, Any]) -> dict[str, Any]:
+    try:
+        found = json.loads(point.get("description") or "{}")
+    except (TypeError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

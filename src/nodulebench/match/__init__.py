@@ -1,5 +1,0 @@
-"""MARKS x NODULES -> LABELS: what each rule of a protocol says of every mark."""
-
-from nodulebench.match.label import label_marks, targets
-
-__all__ = ["label_marks", "targets"]

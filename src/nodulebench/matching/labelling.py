@@ -1,0 +1,137 @@
+"""label_marks: scope, threshold and cap first, the same for all rules; then the rule itself."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nodulebench.core.arrays import BoolArray, IntArray
+from nodulebench.core.errors import InputError
+from nodulebench.core.labels import NO_NODULE, OVER_CAP, UNCOUNTED, Labels
+from nodulebench.core.parameters import checked_parameters, parameters_of
+from nodulebench.core.protocol import RuleChoice, TestProtocol
+from nodulebench.core.tables import Reference, Submission
+from nodulebench.matching.rules import RULES
+from nodulebench.matching.scene import scene
+from nodulebench.matching.size_tolerance import is_large, limit_sizes, measured_sizes_mm
+
+
+def targets(reference: Reference, submission: Submission, protocol: TestProtocol) -> BoolArray:
+    """Which rows of NODULES have to be found: not ignored, within the intended use and size."""
+    is_target = _in_scope(reference, submission, protocol)
+    if protocol.size_limit is not None:
+        is_target &= is_large(measured_sizes_mm(reference, is_target), protocol.size_limit)
+    return is_target
+
+
+def _in_scope(reference: Reference, submission: Submission, protocol: TestProtocol) -> BoolArray:
+    """Which rows of NODULES are not ignored and within the intended use, whatever their size."""
+    is_target = ~reference.nodules["is_ignored"].to_numpy()
+    for types in _scopes(submission, protocol):
+        in_scope = reference.nodules["type"].is_in(types).fill_null(True).to_numpy()
+        is_target = is_target & in_scope
+    return is_target
+
+
+def label_marks(
+    reference: Reference, submission: Submission, protocol: TestProtocol, rule: RuleChoice
+) -> Labels:
+    """What one rule says of every mark of a submission.
+
+    Marks below the protocol's score threshold are ``uncounted`` and marks beyond its cap are
+    ``over_cap``; neither takes part in matching. Under a size limit nodules of every size are
+    matched first, and what sizes change is applied after.
+    """
+    labels = match_marks(reference, submission, protocol, rule)
+    if protocol.size_limit is None:
+        return labels
+    return limit_sizes(labels, reference, submission, protocol.size_limit)
+
+
+def match_marks(
+    reference: Reference, submission: Submission, protocol: TestProtocol, rule: RuleChoice
+) -> Labels:
+    """What one rule says of every mark before any limit on sizes."""
+    mark_case = submission.rows_in(reference)
+    is_counted = _is_over_threshold(submission, protocol)
+    is_kept = is_counted & _is_under_cap(submission, mark_case, is_counted, protocol)
+    seen = scene(
+        reference,
+        submission,
+        mark_case=mark_case,
+        is_judged=is_kept,
+        is_target=_in_scope(reference, submission, protocol),
+    )
+    judged = RULES[rule.name](seen, **rule_parameters(RULES[rule.name], rule, protocol))
+    left_out = np.flatnonzero(~is_kept)
+    return replace(
+        judged,
+        mark=np.concatenate([seen.mark_row[judged.mark], left_out]),
+        nodule=np.concatenate([judged.nodule, np.full(len(left_out), NO_NODULE, dtype=np.int64)]),
+        label=np.concatenate([judged.label, np.where(is_counted[left_out], OVER_CAP, UNCOUNTED)]),
+    )
+
+
+def rule_parameters(
+    rule: Callable[..., Labels], choice: RuleChoice, protocol: TestProtocol
+) -> dict[str, Any]:
+    """The keyword arguments of a rule: its own parameters over the protocol's common ones.
+
+    Raises:
+        InputError: for each parameter that the rule does not have, or whose value it cannot take.
+    """
+    common = {"duplicates": protocol.duplicates, "assignment": protocol.assignment}
+    known = parameters_of(rule)
+    shared = {
+        name: value for name, value in common.items() if name in known and value != "published"
+    }
+    where = f"protocol '{protocol.name}' rule '{choice.name}'"
+    return checked_parameters(rule, shared | choice.parameters, where)
+
+
+def _scopes(submission: Submission, protocol: TestProtocol) -> list[tuple[str, ...]]:
+    scopes = [protocol.scope.types] if protocol.scope.types else []
+    if protocol.scope.uses_declaration and submission.intended_types is not None:
+        scopes.append(submission.intended_types)
+    return scopes
+
+
+def _is_over_threshold(submission: Submission, protocol: TestProtocol) -> BoolArray:
+    scores = submission.marks["score"]
+    if protocol.score_threshold is None:
+        return np.ones(len(scores), dtype=np.bool_)
+    return (scores >= protocol.score_threshold).fill_null(True).to_numpy()
+
+
+def _is_under_cap(
+    submission: Submission, mark_case: IntArray, is_counted: BoolArray, protocol: TestProtocol
+) -> BoolArray:
+    """Which marks are among the best ``mark_cap`` of their case, by the protocol's tie policy."""
+    cap = protocol.mark_cap
+    is_kept = np.ones(len(mark_case), dtype=np.bool_)
+    crowded = np.flatnonzero(np.bincount(mark_case[is_counted], minlength=1) > (cap or np.inf))
+    if cap is None or not len(crowded):
+        return is_kept
+    scores = submission.marks["score"]
+    if scores.null_count():
+        raise InputError.at(
+            f"submission '{submission.name}'",
+            f"has a case with more than {cap} marks, and marks without a score.",
+            f"Give every mark a score, so that the best {cap} are known.",
+        )
+    score = scores.to_numpy()
+    rows = np.flatnonzero(is_counted & np.isin(mark_case, crowded))
+    rows = rows[np.lexsort((-score[rows], mark_case[rows]))]  # by case, best first, file order
+    starts = np.searchsorted(mark_case[rows], crowded)
+    place = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
+    last_kept = np.repeat(score[rows[starts + cap - 1]], np.diff(np.append(starts, len(rows))))
+    first_dropped = np.repeat(score[rows[starts + cap]], np.diff(np.append(starts, len(rows))))
+    match protocol.ties:
+        case "drop":
+            is_kept[rows] = score[rows] > first_dropped
+        case "keep":
+            is_kept[rows] = score[rows] >= last_kept
+        case "file_order":
+            is_kept[rows] = place < cap
+    return is_kept

@@ -1,0 +1,123 @@
+"""Which marks lie near which nodules, without testing every mark on every nodule."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, unroll
+
+_FARTHEST_MM = 1e5
+_PART = 500_000  # marks and nodules that are sorted together at a time
+
+
+def pairs_within(
+    mark_case: IntArray,
+    mark_xyz: FloatArray,
+    nodule_case: IntArray,
+    nodule_xyz: FloatArray,
+    radius_mm: FloatArray,
+) -> tuple[IntArray, IntArray]:
+    """Marks strictly inside a sphere around nodules of the same case.
+
+    Marks are sorted by case and x once; for each nodule only the marks whose x lies within its
+    radius are tested, so the cost is n log n plus the number of near pairs.
+
+    Returns:
+        Two arrays of equal length (mark, nodule), ordered by nodule, then mark.
+    """
+    found = [np.empty((2, 0), dtype=np.int64)]
+    for marks, nodules in _parts(mark_case, nodule_case):
+        mark, nodule = _near_pairs(
+            mark_case[marks],
+            mark_xyz[marks],
+            nodule_case[nodules],
+            nodule_xyz[nodules],
+            radius_mm[nodules],
+        )
+        found.append(np.stack([marks[mark], nodules[nodule]]))
+    mark, nodule = np.concatenate(found, axis=1)
+    by_nodule = np.lexsort((mark, nodule))
+    return mark[by_nodule], nodule[by_nodule]
+
+
+def _parts(mark_case: IntArray, nodule_case: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Marks and nodules by runs of cases, so that large sets need no large arrays."""
+    cases = int(max(mark_case.max(initial=-1), nodule_case.max(initial=-1))) + 1
+    load = np.cumsum(
+        np.bincount(mark_case, minlength=cases) + 2 * np.bincount(nodule_case, minlength=cases)
+    )
+    part_of_case = (load - 1) // _PART
+    for part in np.unique(part_of_case):
+        first, last = np.searchsorted(part_of_case, [part, part + 1])
+        yield (
+            np.flatnonzero((mark_case >= first) & (mark_case < last)),
+            np.flatnonzero((nodule_case >= first) & (nodule_case < last)),
+        )
+
+
+def _near_pairs(
+    mark_case: IntArray,
+    mark_xyz: FloatArray,
+    nodule_case: IntArray,
+    nodule_xyz: FloatArray,
+    radius_mm: FloatArray,
+) -> tuple[IntArray, IntArray]:
+    """Sort marks along (case, x), look up each nodule's reach among them, then test exactly."""
+    mark_key = _key(mark_case, mark_xyz[:, 0])
+    order = np.argsort(mark_key)
+    sorted_key = mark_key[order]
+    slack = 4 * np.spacing(mark_key.max(initial=1.0))
+    low = _key(nodule_case, nodule_xyz[:, 0] - radius_mm) - slack
+    high = _key(nodule_case, nodule_xyz[:, 0] + radius_mm) + slack
+    first, stop = np.searchsorted(sorted_key, low), np.searchsorted(sorted_key, high, "right")
+    nodule, position = unroll(first, np.maximum(stop - first, 0))
+    mark = order[position]
+    difference = mark_xyz[mark] - nodule_xyz[nodule]
+    squares = difference * difference
+    # summed left to right, as the official LUNA16 program does: the last bit decides at the rim
+    distance_squared = squares[:, 0] + squares[:, 1] + squares[:, 2]
+    is_inside = distance_squared < (radius_mm * radius_mm)[nodule]
+    is_inside &= mark_case[mark] == nodule_case[nodule]
+    return mark[is_inside], nodule[is_inside]
+
+
+def _key(case: IntArray, x: FloatArray) -> FloatArray:
+    """A number that orders by case, then by x; what lies beyond all patients counts as there."""
+    return case * np.float64(4 * _FARTHEST_MM) + np.clip(x, -_FARTHEST_MM, _FARTHEST_MM)
+
+
+def nearest_in_case(
+    case: IntArray, xyz: FloatArray, other_case: IntArray, other_xyz: FloatArray
+) -> tuple[pl.Series, FloatArray]:
+    """For each place the nearest of others in the same case, the first of equals.
+
+    Returns:
+        Its row, null where the case has none, and its distance, NaN there.
+    """
+    is_small = int(other_case.max(initial=0)) < 1 << 16  # such numbers are sorted at once
+    by_case = np.argsort(other_case.astype(np.uint16) if is_small else other_case, kind="stable")
+    sorted_case = other_case[by_case]
+    first = np.searchsorted(sorted_case, case)
+    length = np.searchsorted(sorted_case, case, "right") - first
+    place, position = unroll(first, length)
+    other = by_case[position]
+    with np.errstate(over="ignore"):  # what lies beyond all patients is as far as can be
+        squared = np.square(other_xyz[other] - xyz[place]).sum(axis=1)
+    start = (np.cumsum(length) - length)[length > 0]
+    least = np.full(len(case), np.nan)
+    least[length > 0] = np.minimum.reduceat(squared, start) if len(start) else []
+    is_least = np.flatnonzero(squared == least[place])
+    is_least = is_least[first_of_each(place[is_least])]
+    nearest = np.full(len(case), -1, dtype=np.int64)
+    nearest[place[is_least]] = other[is_least]
+    return pl.Series(nearest).replace(-1, None), np.sqrt(least)
+
+
+def first_of_each(*keys: IntArray) -> BoolArray:
+    """Which entries of sorted arrays begin a new combination of values."""
+    is_first = np.ones(len(keys[0]), dtype=np.bool_)
+    is_first[1:] = False
+    for key in keys:
+        is_first[1:] |= key[1:] != key[:-1]
+    return is_first

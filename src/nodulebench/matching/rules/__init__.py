@@ -1,0 +1,12 @@
+"""The mark rules, one file each. Reading this list is reading what a mark can be judged by."""
+
+from collections.abc import Callable
+
+from nodulebench.core.labels import Labels
+from nodulebench.core.registry import Registry
+
+NAMES = ("luna16", "luna16_clean", "center_hit", "center_distance", "area_overlap")
+
+RULES: Registry[Callable[..., Labels]] = Registry(
+    "mark rule", "mark_rules", {name: f"{__name__}.{name}" for name in NAMES}
+)

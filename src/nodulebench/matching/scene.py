@@ -1,0 +1,136 @@
+"""Scene: the marks and nodules that a rule judges, as arrays sorted out once for all rules."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.cache import kept
+from nodulebench.core.tables import Reference, Submission
+
+NEGLIGIBLE_MM = 1e-6
+"""Lengths that differ by less are equal. Files give decimals, whose differences are not exact."""
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Boxes of nodules or marks, one entry per slice."""
+
+    owner: IntArray
+    """Which nodule or mark of the scene the box belongs to."""
+    case: IntArray
+    slice_index: IntArray
+    center_mm: FloatArray
+    """Centre x, y, z; z is NaN where the file does not say."""
+    length_mm: FloatArray
+    width_mm: FloatArray
+    radius_mm: FloatArray
+    """A quarter of long + short diameter; of the box where the diameters are not given."""
+    contour: pl.Series
+    """Outline 'x y;x y;...' in mm, or null."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a rule sees. Marks are numbered 0..n-1 here; ``mark_row`` leads back to MARKS."""
+
+    mark_row: IntArray
+    mark_case: IntArray
+    mark_xyz: FloatArray
+    mark_score: FloatArray | None
+    nodule_case: IntArray
+    nodule_xyz: FloatArray
+    nodule_diameter_mm: FloatArray
+    """NaN where it was not measured."""
+    is_target: BoolArray
+    """False: an ignored finding, or one out of scope."""
+    reference: Reference
+    submission: Submission
+
+    @property
+    def mark_count(self) -> int:
+        """How many marks there are to judge."""
+        return len(self.mark_row)
+
+    @property
+    def nodule_count(self) -> int:
+        """How many findings there are, ignored ones included."""
+        return len(self.nodule_case)
+
+    @cached_property
+    def best_first(self) -> IntArray:
+        """The marks from the highest score down; equal scores in file order."""
+        if self.mark_score is None:
+            return np.arange(self.mark_count)
+        return np.argsort(-self.mark_score, kind="stable")
+
+    @cached_property
+    def nodule_boxes(self) -> Boxes | None:
+        """The nodules' boxes per slice, or None where the reference has none."""
+        return _nodule_boxes(self.reference)
+
+    @cached_property
+    def mark_boxes(self) -> Boxes | None:
+        """The marks' boxes per slice, or None where the submission has none."""
+        judged = self.submission.marks[self.mark_row]
+        return _boxes(self.submission.slices, judged, "mark_id", self.mark_case)
+
+
+def scene(
+    reference: Reference,
+    submission: Submission,
+    *,
+    mark_case: IntArray,
+    is_judged: BoolArray,
+    is_target: BoolArray,
+) -> Scene:
+    """The scene of one submission; only marks with ``is_judged`` take part."""
+    mark_row = np.flatnonzero(is_judged)
+    scores = submission.marks["score"]
+    return Scene(
+        mark_row=mark_row,
+        mark_case=mark_case[mark_row],
+        mark_xyz=submission.marks.select("x_mm", "y_mm", "z_mm").to_numpy()[mark_row],
+        mark_score=None if scores.null_count() else scores.to_numpy()[mark_row],
+        nodule_case=reference.nodule_case,
+        nodule_xyz=reference.nodules.select("x_mm", "y_mm", "z_mm").to_numpy(),
+        nodule_diameter_mm=reference.nodules["diameter_mm"].to_numpy(),
+        is_target=is_target,
+        reference=reference,
+        submission=submission,
+    )
+
+
+@kept
+def _nodule_boxes(reference: Reference) -> Boxes | None:
+    """The same for every submission and rule, so they are made once."""
+    return _boxes(reference.slices, reference.nodules, "nodule_id", reference.nodule_case)
+
+
+def _boxes(
+    slices: pl.DataFrame | None, owners: pl.DataFrame, key: str, owner_case: IntArray
+) -> Boxes | None:
+    if slices is None:
+        return None
+    joined = slices.join(
+        owners.select("case_id", key).with_row_index("owner"),
+        on=["case_id", key],
+        how="inner",
+        maintain_order="left",
+    )
+    owner = joined["owner"].cast(pl.Int64).to_numpy()
+    quarter = pl.coalesce(
+        (pl.col("long_mm") + pl.col("short_mm")) / 4, (pl.col("length_mm") + pl.col("width_mm")) / 4
+    )
+    return Boxes(
+        owner=owner,
+        case=owner_case[owner],
+        slice_index=joined["slice_index"].to_numpy(),
+        center_mm=joined.select("center_x_mm", "center_y_mm", "z_mm").to_numpy(),
+        length_mm=joined["length_mm"].to_numpy(),
+        width_mm=joined["width_mm"].to_numpy(),
+        radius_mm=joined.select(quarter).to_series().to_numpy(),
+        contour=joined["contour"],
+    )

@@ -1,0 +1,134 @@
+"""Size and density -> Lung-RADS category of a nodule at baseline, as far as the data tell.
+
+Long and short axis to 0.1 mm, and their mean to 0.1 mm (Lung-RADS 2022, American College of
+Radiology; 1.1 has the same cuts):
+
+=============  ==========================================================  ========
+density        mean diameter                                               category
+=============  ==========================================================  ========
+calcified      any (taken as benign calcification)                         1
+solid          < 6, [6, 8), [8, 15), >= 15 mm                              2, 3, 4A, 4B
+part-solid     < 6 mm                                                      2
+part-solid     >= 6 mm with solid part < 6, [6, 8), >= 8 mm                3, 4A, 4B
+ground glass   < 30, >= 30 mm                                              2, 3
+=============  ==========================================================  ========
+
+Limits. A part-solid nodule of 6 mm or more has no category unless the size of its solid part is
+known (column ``solid_part_mm`` of NODULES or MARKS). Growth, new nodules, juxtapleural shape,
+airway nodules, cysts and the features that raise 3 or 4 to 4X are not in the data: pleural nodules
+get the cuts of their density, and 4X appears only where a file states it. A stated category is
+always used as it is.
+"""
+
+import numpy as np
+import polars as pl
+
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.tables import DENSITIES
+from nodulebench.metrics.classes import SILENT, ClassPairs, density_pairs
+
+LUNG_RADS = ("1", "2", "3", "4A", "4B", "4X")
+"""The categories of a nodule, from benign up."""
+
+SOLID_CUTS_MM = (6.0, 8.0, 15.0)
+SOLID_PART_CUTS_MM = (6.0, 8.0)
+PART_SOLID_CUT_MM = 6.0
+GROUND_GLASS_CUT_MM = 30.0
+
+_SOLID, _PART_SOLID, _GROUND_GLASS, _CALCIFIED = (
+    DENSITIES.index(name) for name in ("solid", "part_solid", "ground_glass", "calcified")
+)
+
+
+def mean_diameter_mm(
+    long_mm: FloatArray, short_mm: FloatArray, diameter_mm: FloatArray
+) -> FloatArray:
+    """Mean of both axes; the diameter where an axis is not given; NaN where nothing is measured."""
+    axes = (long_mm + short_mm) / 2
+    return np.where(axes > 0, axes, np.where(diameter_mm > 0, diameter_mm, np.nan))
+
+
+def lung_rads_class(
+    mean_mm: FloatArray, density: IntArray, solid_part_mm: FloatArray | None = None
+) -> IntArray:
+    """The number in LUNG_RADS of each nodule at baseline, -1 where the data do not suffice.
+
+    Args:
+        mean_mm: mean diameter, NaN where not measured.
+        density: number in DENSITIES, -1 where unknown.
+        solid_part_mm: mean diameter of the solid part of part-solid nodules, NaN where unknown.
+    """
+    mean = _to_tenth(mean_mm)
+    part = np.full(len(mean), np.nan) if solid_part_mm is None else _to_tenth(solid_part_mm)
+    of_solid = 1 + np.searchsorted(SOLID_CUTS_MM, mean, "right")
+    of_part = np.where(
+        np.isnan(part), SILENT, 2 + np.searchsorted(SOLID_PART_CUTS_MM, part, "right")
+    )
+    of_glass = np.where(mean < GROUND_GLASS_CUT_MM, 1, 2)
+    found = np.select(
+        [density == _SOLID, density == _PART_SOLID, density == _GROUND_GLASS],
+        [of_solid, np.where(mean < PART_SOLID_CUT_MM, 1, of_part), of_glass],
+        SILENT,
+    )
+    found = np.where(np.isnan(mean), SILENT, found)
+    return np.where(density == _CALCIFIED, 0, found).astype(np.int64)
+
+
+def category_pairs(cohort: LabelledCohort) -> ClassPairs:
+    """Lung-RADS category of each nodule and of its hit: as stated, else derived.
+
+    Raises:
+        InputError: where a table states a category that Lung-RADS does not have.
+    """
+    _check_categories(cohort.reference.nodules["category"], "NODULES")
+    _check_categories(cohort.submission.marks["category"], "MARKS")
+    density = density_pairs(cohort)
+    marks = cohort.submission.marks
+    said_part = cohort.said(_PART) if _PART in marks.columns else None
+    said_size = _measured(*(cohort.said(name) for name in SIZES))
+    truth = cohort.truth_class("category", LUNG_RADS)
+    said = cohort.said_class("category", LUNG_RADS)
+    return ClassPairs(
+        LUNG_RADS,
+        np.where(truth == SILENT, lung_rads_strata(cohort), truth),
+        np.where(said == SILENT, lung_rads_class(said_size, density.said, said_part), said),
+    )
+
+
+def lung_rads_strata(cohort: LabelledCohort) -> IntArray:
+    """The category of each nodule of a cohort as its size and density give it."""
+    has_part = _PART in cohort.reference.nodules.columns
+    return lung_rads_class(
+        _measured(*(cohort.truth(name) for name in SIZES)),
+        density_pairs(cohort).truth,
+        cohort.truth(_PART) if has_part else None,
+    )
+
+
+SIZES = ("long_mm", "short_mm", "diameter_mm")
+_PART = "solid_part_mm"
+
+
+def _measured(long_mm: FloatArray, short_mm: FloatArray, diameter_mm: FloatArray) -> FloatArray:
+    """The mean diameter of axes that were measured to 0.1 mm, as Lung-RADS asks."""
+    return mean_diameter_mm(_to_tenth(long_mm), _to_tenth(short_mm), diameter_mm)
+
+
+def _check_categories(stated: pl.Series, table: str) -> None:
+    unknown = stated.filter(stated.is_not_null() & ~stated.is_in(LUNG_RADS))
+    refuse_any(
+        Problem(
+            table,
+            f"category '{name}' is not one of Lung-RADS.",
+            f"Use {', '.join(LUNG_RADS)}, or leave it empty to have it derived from size "
+            "and density.",
+        )
+        for name in unknown.unique(maintain_order=True)
+    )
+
+
+def _to_tenth(size_mm: FloatArray) -> FloatArray:
+    """Rounded to 0.1 mm, halves up (5.95 mm is 6.0 mm); 1e-9 undoes binary fractions."""
+    return np.floor(size_mm * 10 + 0.5 + 1e-9) / 10

@@ -1,1 +1,0 @@
-"""What clinics see beside healthy people: diseased lung, bulging surfaces, motion, streaks."""

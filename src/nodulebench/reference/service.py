@@ -1,0 +1,114 @@
+"""Readers' files -> a reference standard as a bundle: what ``nodulebench reference build`` does."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench import __version__
+from nodulebench.core.readings import FINDING_KINDS
+from nodulebench.core.tables import Reference, without_images
+from nodulebench.io.bundle import PROVENANCE, write_reference
+from nodulebench.io.case_lists import read_case_list
+from nodulebench.io.digest import file_digest
+from nodulebench.io.findings_tables import write_findings
+from nodulebench.io.json_files import write_json
+from nodulebench.io.readings import read_readings
+from nodulebench.reference.agreement import agreement_levels
+from nodulebench.reference.build import build_reference, rule_parameters
+from nodulebench.reference.panel import measure_findings
+from nodulebench.reference.rules import RULES
+from nodulebench.reference.size_error import SizeError, size_error
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltReference:
+    """A reference and how it came about."""
+
+    reference: Reference
+    levels: pl.DataFrame
+    """How many nodules have at least 1, 2, 3, ... findings and readers."""
+    finding_counts: dict[str, int]
+    size_error: SizeError | None
+    """How far readers differ in size; None where no nodule has two readers."""
+    provenance: dict[str, Any]
+
+
+def build_reference_files(
+    source: Path,
+    out: Path | None = None,
+    *,
+    rule: str = "luna16",
+    parameters: Mapping[str, Any] | None = None,
+    size: str = "volume_equivalent",
+    series: Path | None = None,
+    cases: Path | None = None,
+    findings: Path | None = None,
+    skips_bad_files: bool = False,
+    applies_corrections: bool = False,
+) -> BuiltReference:
+    """Read, merge and, with ``out``, write; nothing is written if anything is wrong.
+
+    Args:
+        source: whatever ``read_readings`` takes.
+        out: folder for the bundle, with the rule and its parameters in ``provenance.json``.
+        rule: the reference rule.
+        parameters: those of its parameters that differ from their defaults.
+        size: the definition of a finding's diameter.
+        series: list of cases; restricts and orders them.
+        cases: table of cases or LIDC scans with their geometry.
+        findings: folder for the findings themselves, as tables.
+        skips_bad_files: whether files that cannot be read are passed over with a notice.
+        applies_corrections: whether LIDC-IDRI's later corrections replace what they correct.
+    """
+    chosen = rule_parameters(RULES[rule], rule, parameters or {})
+    listed = None if series is None else read_case_list(series)
+    readings = read_readings(
+        source,
+        cases=cases,
+        series=listed,
+        skips_bad_files=skips_bad_files,
+        applies_corrections=applies_corrections,
+    )
+    readings = replace(readings, cases=without_images(readings.cases))
+    panel = measure_findings(readings, size=size)
+    reference = build_reference(panel, rule, chosen)
+    merging = {
+        name: chosen.get(name, default)
+        for name, default in _defaults(rule).items()
+        if name in ("grouping", "same_reader")
+    }
+    levels = agreement_levels(panel, **merging)
+    spread = size_error(panel, **merging)
+    kinds = dict(readings.findings["kind"].value_counts().iter_rows())
+    built = BuiltReference(
+        reference=reference,
+        levels=levels,
+        finding_counts={kind: kinds.get(kind, 0) for kind in FINDING_KINDS},
+        size_error=spread,
+        provenance={
+            "schema": "nodulebench/reference@1",
+            "version": __version__,
+            "source": source.name,
+            "digest": file_digest(source),
+            "rule": rule,
+            "parameters": {**_defaults(rule), **chosen},
+            "size_definition": size,
+            "agreement": levels.to_dicts(),
+            "size_error": None if spread is None else asdict(spread),
+            "notices": [one.to_json() for one in readings.notices],
+        },
+    )
+    if out is not None:
+        write_reference(reference, out)
+        write_json(built.provenance, out / PROVENANCE)
+    if findings is not None:
+        write_findings(readings, findings)
+    return built
+
+
+def _defaults(rule: str) -> dict[str, Any]:
+    """The parameters of a rule that have a default."""
+    return dict(RULES[rule].__kwdefaults__ or {})

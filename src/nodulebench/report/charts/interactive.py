@@ -1,0 +1,143 @@
+"""Series of points -> a chart: the plot, its legend, and the data to read values off it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from markupsafe import Markup
+
+from nodulebench.core.arrays import FloatArray
+from nodulebench.i18n.translator import Language
+from nodulebench.report.blocks import Switch
+from nodulebench.report.charts.axes import Axis
+from nodulebench.report.charts.styles import Fill, Style
+from nodulebench.report.charts.svg import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Line,
+    corners,
+    plot,
+)
+from nodulebench.report.pages.svg import drawing, label, placed
+from nodulebench.report.pages.templates import Block
+
+MOST_BANDS = 4
+"""Beyond so many series bands would hide each other."""
+TITLE, ROW = 24, 22
+"""Height of the title and of each line of a legend, where a chart stands alone."""
+PRECISION = 100_000
+"""Readings in the page are whole numbers of 1/100,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A named curve with the score threshold of each point."""
+
+    name: str
+    line: Line
+    threshold: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Chart(Block):
+    """A plot as the page shows it."""
+
+    macro: ClassVar[str] = "chart"
+    title: str
+    picture: Markup
+    legend: tuple[tuple[str, Style | Fill], ...] = ()
+    remarks: tuple[str, ...] = ()
+    readings: dict[str, Any] | None = None
+    """What the page's script needs to read values off the plot; None: a small, still plot."""
+    say: Language | None = None
+    """The words of what the page shows to read and zoom with."""
+    is_narrow: bool = False
+    """Whether three of them fit side by side."""
+
+
+def readable_chart(
+    title: str,
+    x_axis: Axis,
+    y_axis: Axis,
+    series: Sequence[Series],
+    remarks: tuple[str, ...],
+    say: Language,
+) -> Chart:
+    """A chart whose values can be read off on the page; y runs from 0 to 1."""
+    return Chart(
+        title=title,
+        picture=plot(x_axis, y_axis, [one.line for one in series], title),
+        legend=tuple((one.name, one.line.style) for one in series),
+        readings={
+            "frame": [LEFT, TOP, WIDTH, HEIGHT],
+            "x": {"low": x_axis.low, "high": x_axis.high, "log": x_axis.is_log},
+            "at": say("chart.at", x="{x}", name=x_axis.reading or x_axis.title),
+            "score": say("chart.score"),
+            "unit": PRECISION,
+            "series": [_readings(one, x_axis) for one in series],
+        },
+        remarks=remarks,
+        say=say,
+    )
+
+
+def still_chart(title: str, description: str, x_axis: Axis, y_axis: Axis, line: Line) -> Chart:
+    """A small chart of one line, to look at."""
+    return Chart(title, plot(x_axis, y_axis, [line], description))
+
+
+def with_legend(chart: Chart) -> Markup:
+    """A chart as one picture: its title above the plot, what is what below it."""
+    width, below = LEFT + WIDTH + RIGHT, TITLE + TOP + HEIGHT + BOTTOM
+    parts = [label(6, 16, chart.title, "axis first"), placed(chart.picture, 0, TITLE)]
+    for row, (name, style) in enumerate(chart.legend):
+        down = below + row * ROW
+        parts += [placed(style.sample, LEFT, down), label(LEFT + 50, down + 10, name, "first")]
+    return drawing("plot", width, below + len(chart.legend) * ROW, parts, description=chart.title)
+
+
+def switched(charts: Sequence[Chart]) -> Chart | Switch | None:
+    """One chart as it is; of several the page shows one at a time."""
+    if len(charts) > 1:
+        return Switch([(one.title, one) for one in charts])
+    return charts[0] if charts else None
+
+
+def _readings(series: Series, x_axis: Axis) -> dict[str, Any]:
+    """A curve as whole numbers: every corner as a step from the one before, and its threshold."""
+    x, y = series.line.x, series.line.y
+    kept = corners(x, y)
+    first = max(0, int(np.searchsorted(x[kept], x_axis.low, "left")) - 1)
+    last = int(np.searchsorted(x[kept], x_axis.high, "right")) + 1
+    kept = kept[first:last]
+    scores = first_digits(series.threshold[kept])
+    shown: dict[str, Any] = {
+        "x": _steps(x[kept]),
+        "y": _steps(y[kept]),
+        "threshold": [None if score != score else score for score in scores],
+    }
+    if series.line.band is not None:
+        shown["band"] = [_steps(part) for part in series.line.band]
+    return shown
+
+
+def first_digits(scores: FloatArray) -> list[float]:
+    """Scores by their first four digits; NaN where there is none."""
+    size = np.where(np.isfinite(scores) & (scores != 0), np.abs(scores), 1.0)
+    places = 3 - np.floor(np.log10(size))
+    scale = 10.0 ** np.abs(places)
+    whole = np.rint(np.where(places >= 0, scores * scale, scores / scale))
+    rounded = np.where(places >= 0, whole / scale, whole * scale)
+    short: list[float] = np.where(np.isfinite(scores), rounded, np.nan).tolist()
+    return short
+
+
+def _steps(values: FloatArray) -> list[int]:
+    fine = np.rint(values * PRECISION).astype(np.int64)
+    steps: list[int] = np.diff(fine, prepend=0).tolist()
+    return steps

@@ -1,0 +1,223 @@
+"""Numbers -> small pictures as inline SVG. Nothing here knows of algorithms or rules.
+
+A plot has a frame with its axes and, inside, a nested drawing in tenths of a pixel, so that paths
+are short integers and the page can zoom by changing the nested view alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log2
+
+import numpy as np
+from markupsafe import Markup
+
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.report.charts.axes import Axis
+from nodulebench.report.charts.styles import Style
+from nodulebench.report.pages.svg import drawing, label
+
+WIDTH, HEIGHT = 640, 400
+"""The inside of a plot, in pixels at its natural size."""
+LEFT, RIGHT, TOP, BOTTOM = 56, 16, 34, 58
+EDGE = 20
+FINE = 10
+"""Drawing units per pixel."""
+POINTS = 24
+"""How many points of each doubling are drawn on a log axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A series in a plot."""
+
+    x: FloatArray
+    y: FloatArray
+    style: Style
+    band: tuple[FloatArray, FloatArray, FloatArray] | None = None
+    """x, low and high of the interval band."""
+    points: tuple[tuple[float, float, str], ...] = ()
+    """Marked points: x, y and a label, which may be empty."""
+
+
+def plot(x_axis: Axis, y_axis: Axis, lines: Sequence[Line], description: str) -> Markup:
+    """A plot of lines with their bands and marked points."""
+    inside = [_band(line, number, x_axis, y_axis) for number, line in enumerate(lines)]
+    inside += [_curve(line, number, x_axis, y_axis) for number, line in enumerate(lines)]
+    points = [_points(line, number, x_axis, y_axis) for number, line in enumerate(lines)]
+    parts = [
+        _frame(x_axis, y_axis),
+        f'<svg class="inside" x="{LEFT}" y="{TOP}" width="{WIDTH}" height="{HEIGHT}"'
+        f' viewBox="0 0 {WIDTH * FINE} {HEIGHT * FINE}" preserveAspectRatio="none">',
+        *inside,
+        '</svg><g class="points">',
+        *points,
+        "</g>",
+    ]
+    size = LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM
+    return drawing("plot", *size, parts, description=description)
+
+
+def _frame(x_axis: Axis, y_axis: Axis) -> str:
+    bottom = TOP + HEIGHT
+    parts = ['<g class="ticks">']
+    for value, text in x_axis.ticks:
+        x = LEFT + WIDTH * x_axis.place(value)
+        parts.append(f'<path d="M{x:.1f} {TOP}v{HEIGHT}"/>{label(x, bottom + 21, text)}')
+    for value, text in y_axis.ticks:
+        y = bottom - HEIGHT * y_axis.place(value)
+        parts.append(f'<path d="M{LEFT} {y:.1f}h{WIDTH}"/>{label(LEFT - 8, y + 4.5, text, "y")}')
+    parts += [
+        f'</g><rect class="frame" x="{LEFT}" y="{TOP}" width="{WIDTH}" height="{HEIGHT}"/>',
+        label(LEFT + WIDTH // 2, bottom + 47, x_axis.title, "axis"),
+        label(6, 18, y_axis.title, "axis first"),
+    ]
+    return "".join(parts)
+
+
+def _band(line: Line, number: int, x_axis: Axis, y_axis: Axis) -> str:
+    if line.band is None:
+        return ""
+    x, low, high = line.band
+    there = path(*_units(*bent(x, high, x_axis), x_axis, y_axis))
+    right, lower = bent(x, low, x_axis)
+    back = path(*_units(right[::-1], lower[::-1], x_axis, y_axis))
+    return (
+        f'<path class="band c{line.style.colour}" data-series="{number}" d="{there}L{back[1:]}z"/>'
+    )
+
+
+def _curve(line: Line, number: int, x_axis: Axis, y_axis: Axis) -> str:
+    x, y, end = clip(line.x, line.y, x_axis.low, x_axis.high)
+    if not len(x):
+        return ""
+    x, y = bent(x, y, x_axis)
+    kind = f'c{line.style.colour}" data-series="{number}"'
+    dash = f' stroke-dasharray="{line.style.dash}"' if line.style.dash else ""
+    drawn = f'<path class="curve {kind}{dash} d="{path(*_units(x, y, x_axis, y_axis))}"/>'
+    if end >= x_axis.high:
+        return drawn
+    beyond = np.array([max(end, x_axis.low), x_axis.high])
+    rest = path(*_units(beyond, y[[-1, -1]], x_axis, y_axis))
+    return f'{drawn}<path class="beyond {kind} d="{rest}"/>'
+
+
+def _points(line: Line, number: int, x_axis: Axis, y_axis: Axis) -> str:
+    parts = []
+    for x, y, text in line.points:
+        across, down = WIDTH * x_axis.place(x), HEIGHT * (1 - y_axis.place(y))
+        told = _point_label(text, across) if text else ""
+        parts.append(
+            f'<g class="point c{line.style.colour}" data-series="{number}"'
+            f' data-at="{across:.2f} {down:.2f}"'
+            f' transform="translate({LEFT + across:.1f} {TOP + down:.1f})">'
+            f'<path d="{line.style.shape}"/>{told}</g>'
+        )
+    return "".join(parts)
+
+
+def _point_label(text: str, across: float) -> str:
+    """A label below its point, moved inwards at the sides of the plot."""
+    if across < EDGE:
+        return label(6, 18, text, "first")
+    if across > WIDTH - EDGE:
+        return label(-6, 18, text, "last")
+    return label(0, 18, text)
+
+
+def clip(
+    x: FloatArray, y: FloatArray, low: float, high: float
+) -> tuple[FloatArray, FloatArray, float]:
+    """The part of a curve between two values of x, and where the curve ends.
+
+    Beyond its end a curve keeps its last value; that part is not drawn as curve. Left of its first
+    point nothing is known of it, and nothing is drawn.
+    """
+    end = float(x[-1])
+    stop = min(high, max(end, low))
+    is_inside = (x >= low) & (x <= high)
+    inside_x, inside_y = x[is_inside], y[is_inside]
+    if x[0] < low and (not len(inside_x) or inside_x[0] > low):
+        inside_x = np.append(low, inside_x)
+        inside_y = np.append(np.interp(low, x, y), inside_y)
+    if len(inside_x) and inside_x[-1] < stop:
+        inside_x, inside_y = np.append(inside_x, stop), np.append(inside_y, np.interp(stop, x, y))
+    return inside_x, inside_y, end
+
+
+def bent(x: FloatArray, y: FloatArray, x_axis: Axis) -> tuple[FloatArray, FloatArray]:
+    """The line with more points, so that it is drawn as it is read.
+
+    Values are read along a straight line between two points; on a log axis that line is curved.
+    """
+    if not x_axis.is_log:
+        return x, y
+    octaves = log2(x_axis.high / x_axis.low)
+    between = x_axis.low * 2.0 ** np.linspace(0.0, octaves, round(octaves * POINTS) + 1)
+    between = between[(between > x[0]) & (between < x[-1])]
+    places = np.searchsorted(x, between, "right")
+    return np.insert(x, places, between), np.insert(y, places, np.interp(between, x, y))
+
+
+def corners(x: FloatArray | IntArray, y: FloatArray | IntArray) -> IntArray:
+    """The points of a step curve that matter: those where its direction changes."""
+    if len(x) <= 2:
+        return np.arange(len(x))
+    flat = np.diff(y) == 0
+    steep = np.diff(x) == 0
+    is_straight = (flat[:-1] & flat[1:]) | (steep[:-1] & steep[1:])
+    return np.concatenate([[0], 1 + np.flatnonzero(~is_straight), [len(x) - 1]])
+
+
+def path(across: IntArray, down: IntArray) -> str:
+    """The shortest path through points on the drawing grid: M, then h, v and l steps."""
+    is_new = np.append(True, (np.diff(across) != 0) | (np.diff(down) != 0))
+    across, down = across[is_new], down[is_new]
+    kept = corners(across, down)
+    across, down = across[kept], down[kept]
+    steps = [f"M{across[0]} {down[0]}"]
+    for right, below in zip(np.diff(across).tolist(), np.diff(down).tolist(), strict=True):
+        if not below:
+            steps.append(f"h{right}")
+        elif not right:
+            steps.append(f"v{below}")
+        else:
+            steps.append(f"l{right} {below}")
+    return "".join(steps)
+
+
+def _units(x: FloatArray, y: FloatArray, x_axis: Axis, y_axis: Axis) -> tuple[IntArray, IntArray]:
+    across = np.rint(WIDTH * FINE * x_axis.places(x)).astype(np.int64)
+    down = np.rint(HEIGHT * FINE * (1 - y_axis.places(y))).astype(np.int64)
+    return across, down
+
+
+def rate_bar(
+    value: float, low: float | None = None, high: float | None = None, end: float = 1.0
+) -> Markup:
+    """A rate from 0 to ``end`` as a bar, with its interval as a whisker."""
+    whisker = ""
+    if low is not None and high is not None:
+        left, right = 100 * _within(low / end), 100 * _within(high / end)
+        whisker = f'<path d="M{left:.1f} 5H{right:.1f}M{left:.1f} 2v6M{right:.1f} 2v6"/>'
+    return _bar(
+        '<rect class="track" width="100" height="10"/>'
+        f'<rect class="share" width="{100 * _within(value / end):.1f}" height="10"/>{whisker}'
+    )
+
+
+def signed_bar(value: float, largest: float) -> Markup:
+    """A difference as a bar to the left or right of a middle line."""
+    length = 50 * _within(abs(value) / largest if largest else 0.0)
+    kind, start = ("less", 50 - length) if value < 0 else ("share", 50.0)
+    return _bar(
+        f'<rect class="{kind}" x="{start:.1f}" width="{length:.1f}" y="1" height="8"/>'
+        '<path d="M50 0v10"/>'
+    )
+
+
+def _bar(content: str) -> Markup:
+    return drawing("bar", 100, 10, [content], attributes=' preserveAspectRatio="none"')
+
+
+def _within(share: float) -> float:
+    return min(1.0, max(0.0, share))

@@ -1,1 +1,0 @@
-"""Numbers -> small still pictures as inline SVG: columns, rows, boxes, heat map."""

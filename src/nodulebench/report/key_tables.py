@@ -1,0 +1,201 @@
+"""Document -> the tables of results: key figures, readings, counts, every figure."""
+
+from dataclasses import replace
+
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.core.documents.records import AlgorithmSummary
+from nodulebench.core.results import Estimate
+from nodulebench.i18n.numbers import decimals, rate, significant, whole
+from nodulebench.i18n.translator import FP_RATE, Language
+from nodulebench.report.cells import (
+    Cell,
+    Notes,
+    count,
+    estimate,
+    head,
+    short,
+    undefined,
+    words,
+)
+from nodulebench.report.tables import Table
+
+SCORED_FIGURES = ("cpm", "sensitivity_at_fp_rate/1", "recall", "precision", "fp_per_case")
+PLAIN_FIGURES = ("recall", "precision", "f1", "fp_per_case")
+"""The figures that lead a report, with and without a FROC."""
+MOST_LEADING = 12
+"""With more results those under the baseline rule lead the report."""
+ALWAYS_COUNTED = ("hit", "missed", "false_positive")
+
+
+def key_names(document: Document) -> list[str]:
+    """The figures that lead the report, of those that the protocol asks for."""
+    results = [result for _, _, result in document.results]
+    has_curve = any(one.value("cpm") is not None for one in results)
+    beta = f"f{document.protocol.beta:g}"
+    usual = SCORED_FIGURES if has_curve else PLAIN_FIGURES
+    wanted = [beta if name == "f1" else name for name in usual]
+    chosen = [name for name in wanted if any(one.figure(name) for one in results)]
+    single = [name for one in results for name in one.single_figures]
+    return chosen or list(dict.fromkeys(single))[: len(PLAIN_FIGURES)]
+
+
+def leading_rules(document: Document) -> Document:
+    """The document under its baseline rule alone, where all its results are too many to lead."""
+    base = document.baseline_rule
+    if len(list(document.results)) <= MOST_LEADING or base not in document.rules:
+        return document
+    return replace(
+        document,
+        algorithms=tuple(
+            replace(one, rules={rule: found for rule, found in one.rules.items() if rule == base})
+            for one in document.algorithms
+        ),
+    )
+
+
+def key_table(document: Document, say: Language) -> Table:
+    """The leading figures of every algorithm under every rule."""
+    names, notes = key_names(document), Notes(say)
+    rows = []
+    for algorithm, rule, result in document.results:
+        lead = lead_cells(document, algorithm, rule, say)
+        if result.undefined:
+            rows.append([*lead, undefined(result.undefined, notes, columns=len(names) + 1)])
+            continue
+        counts = result.counts
+        rows.append(
+            [
+                *lead,
+                Cell(f"{whole(counts['hit'])} / {whole(counts['nodules'])}"),
+                *(estimate(result.figure(name), notes) for name in names),
+            ]
+        )
+    titles = [say.figure(name) for name in names]
+    heads = [
+        *lead_heads(document, say),
+        Cell(say.count("hit")[0]),
+        *(Cell(title.title, hint=title.meaning) for title in titles),
+    ]
+    point = document.protocol.operating_point
+    remark = say("key.remark_declared" if document.has_declared_points else "key.remark")
+    if point is not None:
+        remark = say("key.remark_at", rate=rate(point))
+    caption = say("key.caption_one" if len(document.rules) == 1 else "key.caption")
+    return Table(caption, heads, rows, notes.all(), remark)
+
+
+def readings_table(document: Document, figure: str, say: Language) -> Table | None:
+    """A figure read at several points, one column each; None where no result has it."""
+    notes = Notes(say)
+    rows, keys = [], []
+    for algorithm, rule, result in document.results:
+        readings = result.readings(figure)
+        if not readings:
+            continue
+        keys = list(readings)
+        show = _threshold if figure == "threshold_at_fp_rate" else estimate
+        cells = [show(readings[key], notes) for key in keys]
+        rows.append([*lead_cells(document, algorithm, rule, say, spans=False), *cells])
+    if not rows:
+        return None
+    title = say.figure(figure)
+    by = "rate" if figure.endswith(FP_RATE) else "fraction" if figure.endswith("fpf") else "point"
+    heads = [
+        *lead_heads(document, say),
+        *(Cell(say.point(figure, key)) for key in keys),
+    ]
+    meaning = title.meaning[:1].upper() + title.meaning[1:]
+    return Table(
+        say(f"readings.by_{by}", figure=title.title),
+        heads,
+        rows,
+        notes.all(),
+        say("readings.remark", meaning=meaning) if meaning else "",
+        is_tight=True,
+    )
+
+
+def _threshold(value: Estimate, notes: Notes) -> Cell:
+    """A score as the algorithm gives it, whatever its scale."""
+    if value.value is None:
+        return undefined(value.reason, notes)
+    return Cell(significant(value.value, keeps_zeros=True))
+
+
+def lead_heads(document: Document, say: Language) -> list[Cell]:
+    """The heads above algorithm and rule; one algorithm is named by the page's title."""
+    heads = [words(say("head.algorithm")), words(say("head.rule"))]
+    return heads[len(document.algorithms) == 1 :]
+
+
+def lead_cells(
+    document: Document, algorithm: AlgorithmSummary, rule: str, say: Language, *, spans: bool = True
+) -> list[Cell]:
+    """The cells that name algorithm and rule; with ``spans`` an algorithm's name stands once."""
+    if len(document.algorithms) == 1:
+        return [head(say.word(rule))]
+    is_first = rule == next(iter(algorithm.rules))
+    named = head(algorithm.name, rows=len(algorithm.rules) if spans else 1)
+    return [named, short(say.word(rule))] if is_first or not spans else [short(say.word(rule))]
+
+
+def counts_table(document: Document, say: Language) -> Table:
+    """What became of nodules and marks."""
+    notes = Notes(say)
+    results = [result for _, _, result in document.results if not result.undefined]
+    shown = [
+        name
+        for name in say.counts
+        if name in ALWAYS_COUNTED or any(result.counts.get(name) for result in results)
+    ]
+    rows = []
+    for algorithm, rule, result in document.results:
+        cells = (
+            [undefined(result.undefined, notes, columns=len(shown))]
+            if result.undefined
+            else [count(result.counts.get(name)) for name in shown]
+        )
+        rows.append([*lead_cells(document, algorithm, rule, say), *cells])
+    heads = [
+        *lead_heads(document, say),
+        *(Cell(say.count(name)[0], hint=say.count(name)[1]) for name in shown),
+    ]
+    return Table(say("counts.caption"), heads, rows, notes.all())
+
+
+def figures_table(algorithm: AlgorithmSummary, say: Language) -> Table | None:
+    """Every single figure of an algorithm, rules side by side, with all its intervals."""
+    notes = Notes(say)
+    results = {rule: one for rule, one in algorithm.rules.items() if not one.undefined}
+    names = list(dict.fromkeys(name for one in results.values() for name in one.single_figures))
+    if not names:
+        return None
+    rows = []
+    for name in names:
+        title = say.figure(name)
+        cells = [head(title.title), words(title.meaning)]
+        for one in results.values():
+            figure = one.figure(name)
+            cells += [estimate(figure, notes), words(_other_intervals(figure, say))]
+        rows.append(cells)
+    heads = [words(say("figures.figure")), words(say("figures.meaning"))]
+    heads += [
+        cell
+        for _ in results
+        for cell in (Cell(say("figures.value")), words(say("figures.further")))
+    ]
+    groups = [("", 2), *((say.word(rule), 2) for rule in results)] if len(results) > 1 else []
+    return Table("", heads, rows, notes.all(), groups=groups)
+
+
+def _other_intervals(figure: Estimate | None, say: Language) -> str:
+    """Bounds by other methods, and the mean of the replicates."""
+    if figure is None or figure.value is None:
+        return ""
+    shown = [
+        f"{say.word(method)} {decimals(low)}–{decimals(high)}"
+        for method, (low, high) in figure.others.items()
+    ]
+    if figure.mean is not None:
+        shown.append(say("figures.bootstrap_mean", mean=decimals(figure.mean)))
+    return "; ".join(shown)

@@ -1,0 +1,68 @@
+"""Parts of a picture -> SVG, in a page or as a file of its own; texts are escaped here alone."""
+
+import re
+from collections.abc import Iterable
+
+from markupsafe import Markup, escape
+
+from nodulebench.report.pages.colours import Medium, palette, with_colours
+from nodulebench.report.pages.templates import asset, printable
+
+
+def drawing(
+    kind: str,
+    width: float,
+    height: float,
+    parts: Iterable[str],
+    *,
+    description: str = "",
+    attributes: str = "",
+) -> Markup:
+    """Parts as one picture.
+
+    Args:
+        kind: its class in the style sheet: plot, picture, bar, key.
+        width: of the picture, in its own units.
+        height: likewise.
+        parts: shapes, and texts made by ``label``.
+        description: what it shows, for those who cannot see it; empty: a mere ornament.
+        attributes: further attributes of the element, of numbers and fixed words.
+    """
+    told = f'role="img" aria-label="{escape(description)}"' if description else 'aria-hidden="true"'
+    return Markup(  # noqa: S704 - texts come through label, the rest are numbers
+        f'<svg class="{kind}" viewBox="0 0 {width:.0f} {height:.0f}"{attributes} {told}>'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def label(x: float, y: float, text: str, kind: str = "") -> str:
+    """A text centred at x, or beginning (``first``) or ending (``last``) there."""
+    named = f' class="{kind}"' if kind else ""
+    return f'<text{named} x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+
+
+def told_there(shapes: str, text: str) -> str:
+    """Shapes that tell a text where one points at them."""
+    return f"<g><title>{escape(text)}</title>{shapes}</g>"
+
+
+def placed(picture: str, x: int, y: int) -> str:
+    """A picture at its natural size in another."""
+    found = re.search(r'viewBox="0 0 (\d+) (\d+)"', picture)
+    size = f' width="{found[1]}" height="{found[2]}"' if found else ""
+    return str(picture).replace("<svg", f'<svg x="{x}" y="{y}"{size}', 1)
+
+
+def stand_alone(picture: str, *, medium: Medium = "light", style: str = "") -> str:
+    """A picture as a file of its own, with the style that it needs; ``style`` comes after it."""
+    head, _, rest = str(picture).partition(">")
+    head = head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+    filled = with_colours(asset("pictures.css") + style, medium)
+    return printable(f"{head}><style>{filled}</style>{rest}\n")
+
+
+def on_paper(picture: str) -> str:
+    """A picture as a file of its own on white ground, in the letters of the reader's system."""
+    drawn = stand_alone(picture, style="text { font-family: system-ui, sans-serif; }")
+    ground = f'<rect width="100%" height="100%" fill="{palette("light")["paper"]}"/>'
+    return drawn.replace("</style>", f"</style>{ground}", 1)

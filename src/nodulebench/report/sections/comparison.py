@@ -1,0 +1,305 @@
+"""Comparisons in a document -> what tells algorithms apart: differences, ranks, nodules found."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nodulebench.core.documents.comparison import ComparisonDocument, DifferenceSummary
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.core.documents.named import MissedNodule
+from nodulebench.i18n.numbers import (
+    PERCENT,
+    decimals,
+    interval,
+    p_value,
+    percent,
+    signed,
+    signed_bounds,
+    signed_interval,
+    whole,
+)
+from nodulebench.i18n.translator import Language
+from nodulebench.report.blocks import Fold, Paragraphs, Side
+from nodulebench.report.cells import (
+    Cell,
+    Notes,
+    case,
+    code,
+    count,
+    head,
+    short,
+    undefined,
+    words,
+)
+from nodulebench.report.sections.comparison_charts import (
+    difference_chart,
+    rank_chart,
+    ranking_of,
+)
+from nodulebench.report.sections.summary import (
+    differences_of,
+    is_clear,
+    leading_figure,
+    leading_rule,
+)
+from nodulebench.report.tables import Table, closed_if_long
+
+MOST_ALONE = 20
+"""How many nodules are shown that one of two algorithms missed."""
+MARGIN_ANSWERS = (
+    ("is_superior", "superior"),
+    ("is_equivalent", "equivalent"),
+    ("is_non_inferior", "non_inferior"),
+)
+
+
+def comparison_blocks(document: Document, say: Language) -> list[Any]:
+    """Every comparison of the document, one after another."""
+    blocks: list[Any] = []
+    for found in document.comparisons:
+        rule = leading_rule(document, found)
+        figure = leading_figure(found, rule)
+        blocks.append(Paragraphs(_introduction(found, say) + told(document, found, say)))
+        charts = [difference_chart(found, rule, figure, say), rank_chart(found, rule, figure, say)]
+        shown = [chart for chart in charts if chart is not None]
+        blocks += [Side(shown)] if shown else []
+        leading = [one for one in found.differences if one.name == figure]
+        title = say("compared.leading", figure=say.figure(figure).title)
+        blocks.append(closed_if_long(_difference_table(title, leading, found, say)))
+        title = say("compared.all", baseline=found.baseline)
+        every = _difference_table(title, found.differences, found, say)
+        blocks.append(closed_if_long(every, most_rows=0, file="tables/differences.csv"))
+        blocks.append(closed_if_long(_detection_table(found, say)))
+        blocks += _alone_blocks(found, rule, say)
+        blocks += _ranking_tables(found, rule, figure, say)
+    return blocks
+
+
+def told(document: Document, found: ComparisonDocument, say: Language) -> list[str]:
+    """What a comparison says in its leading figure, under the leading rule."""
+    rule = leading_rule(document, found)
+    figure = leading_figure(found, rule)
+    defined = differences_of(found, rule, figure)
+    title = say.figure(figure).title
+    if 0 < len(defined) <= 3:
+        return [_one_difference(one, found, title, say) for one in defined]
+    clear = {one.algorithm: one.difference.value for one in defined if is_clear(one, found)}
+    higher = [name for name, value in clear.items() if value and value > 0]
+    lower = [name for name, value in clear.items() if value and value < 0]
+    if not defined:
+        return []
+    return [
+        say(
+            "compared.told_many",
+            all=len(defined),
+            figure=title,
+            baseline=found.baseline,
+            rule=say.word(rule),
+            higher=say.listed(higher) or say.word("none"),
+            lower=say.listed(lower) or say.word("none"),
+            alpha=percent(round(1 - found.level, 6)),
+        )
+    ]
+
+
+def _one_difference(
+    one: DifferenceSummary, found: ComparisonDocument, title: str, say: Language
+) -> str:
+    sentence = say(
+        "compared.told_one",
+        algorithm=one.algorithm,
+        baseline=found.baseline,
+        figure=title,
+        rule=say.word(one.rule),
+        difference=signed_interval(one.difference),
+        p=p_value(one.p_value),
+        adjusted=p_value(one.holm),
+    )
+    answer = margin_answer(one, say)
+    return sentence + (
+        say("compared.told_margin", margin=f"{found.margin:g}", answer=answer) if answer else ""
+    )
+
+
+def margin_answer(one: DifferenceSummary, say: Language) -> str:
+    """What a test against a margin shows; nothing where there was none."""
+    test = one.margin
+    if not test:
+        return ""
+    if test.reason:
+        return say("compared.not_assessable")
+    shown = next((name for key, name in MARGIN_ANSWERS if getattr(test, key)), "not_shown")
+    return say(f"compared.{shown}")
+
+
+def _introduction(found: ComparisonDocument, say: Language) -> list[str]:
+    told = say(
+        "compared.how",
+        baseline=found.baseline,
+        level=percent(found.level),
+        count=whole(found.bootstraps),
+        unit=say.word(found.unit),
+    )
+    return [told, *(say.message(text) for text in found.notices)]
+
+
+def _difference_table(
+    title: str, differences: Sequence[DifferenceSummary], found: ComparisonDocument, say: Language
+) -> Table:
+    notes = Notes(say)
+    has_margin = any(one.margin for one in differences)
+    further = {
+        key: [getattr(one, key) for one in differences]
+        for key in ("permutation", "delong")
+        if any(getattr(one, key) for one in differences)
+    }
+    rows = []
+    for number, one in enumerate(differences):
+        lead = [head(one.algorithm), short(say.word(one.rule)), short(_figure_title(one, say))]
+        if one.difference.value is None:
+            rows.append([*lead, Cell("–"), Cell("–"), undefined(one.difference.reason, notes)])
+            rows[-1] += [Cell("–")] * (2 + len(further) + has_margin)
+            continue
+        rows.append(
+            [
+                *lead,
+                Cell(decimals(one.value)),
+                Cell(decimals(one.baseline_value)),
+                Cell(
+                    signed(one.difference.value),
+                    bounds=signed_bounds(one.difference),
+                    note=notes.letter(one.difference.reason) if one.difference.reason else "",
+                ),
+                Cell(p_value(one.p_value)),
+                Cell(p_value(one.holm)),
+                *(
+                    Cell("–" if tests[number] is None else p_value(tests[number].p_value))
+                    for tests in further.values()
+                ),
+                *([_margin_cell(one, notes)] if has_margin else []),
+            ]
+        )
+    heads = [
+        *(words(say(key)) for key in ("head.algorithm", "head.rule", "figures.figure")),
+        Cell(say("figures.value")),
+        Cell(found.baseline),
+        Cell(say("compared.difference")),
+        Cell("P"),
+        Cell(say("compared.p_adjusted"), hint=say("compared.p_adjusted_hint")),
+        *(Cell(say(f"compared.p_{key}")) for key in further),
+        *([words(say("compared.margin_of", margin=f"{found.margin:g}"))] if has_margin else []),
+    ]
+    return Table(title, heads, rows, notes.all())
+
+
+def _margin_cell(one: DifferenceSummary, notes: Notes) -> Cell:
+    """What a test against a margin shows, with the reason where it shows nothing."""
+    answer, reason = margin_answer(one, notes.say), one.margin.reason if one.margin else None
+    return Cell(answer or "–", kind="words", note=notes.letter(reason) if reason else "")
+
+
+def _figure_title(one: DifferenceSummary, say: Language) -> str:
+    title = say.figure(one.figure).title
+    return (
+        say("figure.reading", title=title, point=say.point(one.figure, one.point))
+        if one.point
+        else title
+    )
+
+
+def _detection_table(found: ComparisonDocument, say: Language) -> Table | None:
+    """Which nodules one algorithm finds and the other does not, with McNemar's tests."""
+    if not found.detection:
+        return None
+    notes, rows = Notes(say), []
+    sides = ("both", "algorithm_only", "baseline_only", "neither")
+    for one in found.detection:
+        lead = [head(one.algorithm), short(say.word(one.rule))]
+        if not one.tests:
+            rows.append([*lead, undefined(one.difference.reason, notes, columns=8)])
+            continue
+        nodules, tests = one.nodules, one.tests
+        rows.append(
+            [
+                *lead,
+                *(count(getattr(nodules, key)) for key in sides),
+                Cell(signed(one.difference.value), bounds=signed_bounds(one.difference)),
+                Cell(p_value(tests["obuchowski"].p_value)),
+                Cell(p_value(one.adjusted_p_value["holm"])),
+                Cell(p_value(tests["exact"].p_value)),
+            ]
+        )
+    keys = ("both", "it_alone", "baseline_alone", "neither", "difference")
+    heads = [
+        words(say("head.algorithm")),
+        words(say("head.rule")),
+        *(Cell(say(f"mcnemar.{key}")) for key in keys),
+        Cell(say("mcnemar.p_clustered"), hint=say("mcnemar.p_clustered_hint")),
+        Cell(say("compared.p_adjusted"), hint=say("compared.p_adjusted_hint")),
+        Cell(say("mcnemar.p_exact"), hint=say("mcnemar.p_exact_hint")),
+    ]
+    title = say("mcnemar.caption", baseline=found.baseline)
+    return Table(title, heads, rows, notes.all())
+
+
+def _alone_blocks(found: ComparisonDocument, rule: str, say: Language) -> list[Any]:
+    """For each algorithm the nodules that it missed and the baseline found, and the reverse."""
+    blocks: list[Any] = []
+    for one in found.detection:
+        if one.missed_alone is None or one.rule != rule:
+            continue
+        tables = [
+            _alone_table(say("alone.caption", missed=who, found=other), missed, say)
+            for who, other, missed in (
+                (one.algorithm, found.baseline, one.missed_alone.algorithm),
+                (found.baseline, one.algorithm, one.missed_alone.baseline),
+            )
+            if missed
+        ]
+        if tables:
+            title = say("alone.fold", algorithm=one.algorithm, baseline=found.baseline)
+            blocks.append(Fold(title, [Side(tables)], is_open=False, file="comparison.json"))
+    return blocks
+
+
+def _alone_table(caption: str, missed: Sequence[MissedNodule], say: Language) -> Table:
+    shown = missed[:MOST_ALONE]
+    rows = [
+        [case(one.case_id), code(one.nodule_id), Cell(decimals(one.diameter_mm, 1))]
+        for one in shown
+    ]
+    heads = [
+        words(say("head.case")),
+        words(say("head.nodule")),
+        Cell(say("head.diameter_mm")),
+    ]
+    left = len(missed) - len(shown)
+    remark = say("misses.more", count=left, file="comparison.json") if left else ""
+    return Table(caption, heads, rows, remark=remark)
+
+
+def _ranking_tables(found: ComparisonDocument, rule: str, figure: str, say: Language) -> list[Any]:
+    ranking = ranking_of(found, rule, figure)
+    if ranking is None or len(ranking.lines) < 3:
+        return []
+    rows = [
+        [
+            count(line.rank),
+            head(line.name),
+            Cell(decimals(line.value)),
+            Cell(f"{line.best_rank}–{line.worst_rank}"),
+            Cell(decimals(100 * line.share_first, 1) + PERCENT),
+            count(line.group),
+        ]
+        for line in ranking.lines
+    ]
+    heads = [
+        Cell(say("rank.rank")),
+        words(say("head.algorithm")),
+        *(Cell(say(f"rank.{key}")) for key in ("value", "interval", "first", "group")),
+    ]
+    tau = ranking.kendall_tau
+    remark = say("rank.ties")
+    if tau.value is not None:
+        remark += say("rank.tau", tau=decimals(tau.value), bounds=interval(tau))
+    title = say("rank.caption", figure=say.figure(figure).title, rule=say.word(rule))
+    return [Table(title, heads, rows, remark=remark)]

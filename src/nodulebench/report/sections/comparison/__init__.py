@@ -1,1 +1,0 @@
-"""Algorithms and rules beside each other."""

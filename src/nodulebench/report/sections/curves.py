@@ -1,0 +1,178 @@
+"""Document and curves table -> charts: FROC with its operating points, and every other curve."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil, floor, log2
+from typing import Any
+
+import polars as pl
+
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.i18n.numbers import decimals, percent, rate
+from nodulebench.i18n.translator import Language
+from nodulebench.report.charts.axes import Axis
+from nodulebench.report.charts.interactive import MOST_BANDS, Chart, Series, readable_chart
+from nodulebench.report.charts.styles import Style
+from nodulebench.report.charts.svg import WIDTH, Line
+
+LEAST_LABEL_GAP = 46
+FIFTHS = tuple((n / 5, f"{n / 5:.1f}") for n in range(6))
+OTHER_CURVES = ("precision_recall", "afroc", "wafroc", "case_roc", "lroc", "malignancy_roc")
+"""Curves drawn on two linear axes from 0 to 1."""
+TOLERANCE = "froc_tolerance_"
+TOLERANCES_SHOWN = ("0", "0.5", "inf")
+"""The tolerances for size error whose FROC curves are drawn, as in Fotin 2008."""
+
+Curves = dict[tuple[str, str, str], pl.DataFrame]
+
+
+def by_curve(curves: pl.DataFrame) -> Curves:
+    """The curves table taken apart by algorithm, rule and curve."""
+    parts = curves.partition_by(["algorithm", "rule", "curve"], as_dict=True)
+    return {(str(key[0]), str(key[1]), str(key[2])): part for key, part in parts.items()}
+
+
+def froc_charts(document: Document, curves: Curves, say: Language) -> list[Chart]:
+    """The FROC: one chart of all rules for one algorithm, otherwise one chart for each rule."""
+    x_axis = rate_axis(document.protocol.operating_points, say)
+    y_axis = Axis(say("axis.sensitivity"), 0.0, 1.0, FIFTHS)
+    charts = []
+    for title, members in _groups(document, say):
+        found = _found(curves, members, "froc")
+        if not found:
+            continue
+        series = [
+            replace(one, line=replace(one.line, points=_operating_points(document, *key)))
+            for key, one in found.items()
+        ]
+        if len(series) == 1:
+            line = series[0].line
+            labelled = replace(line, points=_with_labels(line.points, x_axis))
+            series = [replace(series[0], line=labelled)]
+        remarks = [*_band_remarks(document, series, say), say("curve.markers")]
+        if any(one.line.x[-1] < x_axis.high for one in series):
+            remarks.append(say("curve.dotted"))
+        remarks += _left_out(members, found, say)
+        heading = say("curve.title", curve="FROC", of=title)
+        charts.append(readable_chart(heading, x_axis, y_axis, series, tuple(remarks), say))
+    return charts
+
+
+def other_charts(document: Document, curves: Curves, say: Language) -> list[Chart]:
+    """The curves other than FROC that the evaluation holds."""
+    charts = []
+    for curve in OTHER_CURVES:
+        for title, members in _groups(document, say):
+            found = _found(curves, members, curve)
+            if found:
+                x_axis, y_axis = (
+                    Axis(say(f"curve.{curve}.{one}"), 0.0, 1.0, FIFTHS) for one in "xy"
+                )
+                series = list(found.values())
+                remarks = (*_band_remarks(document, series, say), *_left_out(members, found, say))
+                heading = say("curve.title", curve=say(f"curve.{curve}"), of=title)
+                charts.append(readable_chart(heading, x_axis, y_axis, series, remarks, say))
+    return charts
+
+
+def tolerance_chart(
+    document: Document, curves: Curves, algorithm: str, rule: str, say: Language
+) -> list[Chart]:
+    """The FROC of one result under some tolerances for size error."""
+    series = [
+        _series(say("curve.tolerance", mm="∞" if mm == "inf" else mm), table, Style(number))
+        for number, mm in enumerate(TOLERANCES_SHOWN)
+        if (table := curves.get((algorithm, rule, f"{TOLERANCE}{mm}"))) is not None
+    ]
+    if not series:
+        return []
+    x_axis = rate_axis(document.protocol.operating_points, say)
+    y_axis = Axis(say("axis.sensitivity"), 0.0, 1.0, FIFTHS)
+    return [readable_chart(say("curve.by_tolerance"), x_axis, y_axis, series, (), say)]
+
+
+def rate_axis(operating_points: Sequence[float], say: Language) -> Axis:
+    """Rates of false positives on a log2 axis, 1/8 to 8 and as far as the operating points go."""
+    low = min(-3, floor(log2(min(operating_points, default=1))))
+    high = max(3, ceil(log2(max(operating_points, default=1))))
+    ticks = tuple((2.0**power, rate(2.0**power)) for power in range(low, high + 1))
+    title, reading = say("axis.fp_per_case_log"), say("axis.fp_per_case")
+    return Axis(title, 2.0**low, 2.0**high, ticks, is_log=True, reading=reading)
+
+
+Member = tuple[str, tuple[str, str]]
+
+
+def _groups(document: Document, say: Language) -> list[tuple[str, list[Member]]]:
+    """The charts to draw: title, and for each series its name, algorithm and rule."""
+    algorithms = [one.name for one in document.algorithms]
+    rules = document.rules
+    if len(algorithms) == 1:
+        return [(algorithms[0], [(say.word(rule), (algorithms[0], rule)) for rule in rules])]
+    return [(say.word(rule), [(name, (name, rule)) for name in algorithms]) for rule in rules]
+
+
+def _found(curves: Curves, members: list[Member], curve: str) -> dict[tuple[str, str], Series]:
+    """The series that have such a curve; a member keeps its style in every chart."""
+    found = {
+        key: _series(name, curves[*key, curve], Style(number))
+        for number, (name, key) in enumerate(members)
+        if (*key, curve) in curves
+    }
+    if len(found) > MOST_BANDS:
+        return found
+    return {
+        key: replace(one, line=replace(one.line, band=_band(curves, key, curve)))
+        for key, one in found.items()
+    }
+
+
+def _series(name: str, table: pl.DataFrame, style: Style) -> Series:
+    x, y, threshold = (table[column].to_numpy() for column in ("x", "y", "threshold"))
+    return Series(name, Line(x, y, style), threshold)
+
+
+def _band(curves: Curves, key: tuple[str, str], curve: str) -> Any:
+    low, high = curves.get((*key, f"{curve}_low")), curves.get((*key, f"{curve}_high"))
+    if low is None or high is None:
+        return None
+    return low["x"].to_numpy(), low["y"].to_numpy(), high["y"].to_numpy()
+
+
+def _operating_points(
+    document: Document, algorithm: str, rule: str
+) -> tuple[tuple[float, float, str], ...]:
+    """The readings that stand in the document: rate, sensitivity, no label."""
+    results = next(one for one in document.algorithms if one.name == algorithm).rules
+    readings = results[rule].readings("sensitivity_at_fp_rate")
+    return tuple(
+        (float(key), reading.value, "")
+        for key, reading in readings.items()
+        if reading.value is not None
+    )
+
+
+def _with_labels(
+    points: tuple[tuple[float, float, str], ...], x_axis: Axis
+) -> tuple[tuple[float, float, str], ...]:
+    """Points labelled with their sensitivity where there is room for it."""
+    across = [WIDTH * x_axis.place(x) for x, _, _ in points]
+    if any(right - left < LEAST_LABEL_GAP for left, right in pairwise(across)):
+        return points
+    return tuple((x, y, decimals(y)) for x, y, _ in points)
+
+
+def _band_remarks(document: Document, series: list[Series], say: Language) -> Iterator[str]:
+    if any(one.line.band is not None for one in series):
+        is_official = document.protocol.interval.method == "luna16"
+        key = "curve.official_band" if is_official else "curve.band"
+        yield say(key, level=percent(document.protocol.interval.level))
+
+
+def _left_out(
+    members: list[Member], found: dict[tuple[str, str], Series], say: Language
+) -> Iterator[str]:
+    names = [name for name, key in members if key not in found]
+    if names:
+        yield say("curve.without", names=say.listed(names))

@@ -1,0 +1,103 @@
+"""Published detectors -> a table that our results stand beside (LUNA16, table 4)."""
+
+from dataclasses import dataclass
+
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.core.documents.records import RuleSummary
+from nodulebench.i18n.numbers import UNDEFINED, decimals
+from nodulebench.i18n.translator import Language
+from nodulebench.report.cells import Cell, count, head, words
+from nodulebench.report.tables import Table
+
+RATES = ("1", "4")
+"""Rates of false positives at which our results are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A detector as the LUNA16 paper (Setio et al. 2017) lists it."""
+
+    system: str
+    """Its first author."""
+    year: int
+    scans: int
+    nodules: int | None
+    readings: tuple[tuple[float, float], ...]
+    """Sensitivity in percent and false positives per scan."""
+    agreement: str = ""
+    """How many of four readers had to agree on a nodule."""
+    size_mm: str = ""
+    thickness_mm: str = ""
+
+
+PUBLISHED = (
+    Published("LUNA16, combined", 2017, 888, 1186, ((98.2, 4), (96.9, 1)), "≥ 3", "≥ 3", "≤ 2.5"),
+    Published("Dou", 2016, 888, 1186, ((90.7, 4), (84.8, 1)), "≥ 3", "≥ 3", "≤ 2.5"),
+    Published("Setio", 2016, 888, 1186, ((90.1, 4), (85.4, 1)), "≥ 3", "≥ 3", "≤ 2.5"),
+    Published("Bergtholdt", 2016, 243, 690, ((85.9, 2.5),), "≥ 1", "≥ 3"),
+    Published("Torres", 2015, 949, 1749, ((80, 8),), "≥ 2", "≥ 3"),
+    Published("van Ginneken", 2015, 865, 1147, ((76, 4), (73, 1)), "≥ 3", "≥ 3", "≤ 2.5"),
+    Published("Brown", 2014, 108, 68, ((75, 2),), "≥ 3", "≥ 4", "0.5–3"),
+    Published("Choi", 2013, 58, 151, ((95.3, 2.3),), "≥ 1", "3–30", "0.5–3"),
+    Published("Tan", 2013, 360, None, ((83, 4),), "4", "≥ 3"),
+    Published("Teramoto", 2013, 84, 103, ((80, 4.2),), "≥ 1", "5–20", "0.5–3"),
+    Published("Cascio", 2012, 84, 148, ((97, 6.1), (88, 2.5)), "≥ 1", "≥ 3", "1.25–3"),
+    Published("Guo", 2012, 85, 111, ((80, 7.4), (75, 2.8)), "≥ 3", "≥ 3", "1.25–3"),
+    Published("Camarlinghi", 2011, 69, 114, ((80, 3),), "≥ 2", "> 3", "0.5–2"),
+    Published("Riccardi", 2011, 154, 117, ((71, 6.5), (60, 2.5)), "4", "≥ 3", "0.5–3"),
+    Published("Tan", 2011, 125, 80, ((87.5, 4),), "4", "≥ 3", "0.75–3"),
+    Published("Messay", 2010, 84, 143, ((82.7, 3),), "≥ 1", "≥ 3", "1.3–3"),
+)
+
+
+def literature_table(document: Document, say: Language) -> Table | None:
+    """Our algorithms first, then the published ones; only for tests on LUNA16's terms."""
+    if document.protocol.name != "luna16":
+        return None
+    rows = [
+        row
+        for algorithm in document.algorithms
+        if (result := algorithm.rules.get("luna16")) is not None
+        and (row := _ours(algorithm.name, result, say)) is not None
+    ]
+    if not rows:
+        return None
+    rows += [_theirs(one) for one in PUBLISHED]
+    heads = [
+        words(say("literature.system")),
+        *(Cell(say(f"literature.{key}")) for key in ("year", "scans", "nodules")),
+        *(words(say(f"literature.{key}")) for key in ("thickness", "size", "agreement")),
+        Cell(say("literature.readings")),
+    ]
+    return Table(say("literature.caption"), heads, rows, remark=say("literature.remark"))
+
+
+def _ours(name: str, result: RuleSummary, say: Language) -> list[Cell] | None:
+    readings = {
+        rate: value
+        for rate in reversed(RATES)
+        if (value := result.value(f"sensitivity_at_fp_rate/{rate}")) is not None
+    }
+    if not readings:
+        return None
+    counts = result.counts
+    told = "; ".join(f"{decimals(100 * value, 1)} / {rate}" for rate, value in readings.items())
+    return [
+        head(say("literature.this", name=name)),
+        Cell(UNDEFINED),
+        count(counts["cases"]),
+        count(counts["nodules"]),
+        *(words(UNDEFINED) for _ in range(3)),
+        Cell(told),
+    ]
+
+
+def _theirs(one: Published) -> list[Cell]:
+    return [
+        words(one.system),
+        Cell(str(one.year)),
+        count(one.scans),
+        count(one.nodules),
+        *(words(text or UNDEFINED) for text in (one.thickness_mm, one.size_mm, one.agreement)),
+        Cell("; ".join(f"{sensitivity:g} / {rate:g}" for sensitivity, rate in one.readings)),
+    ]

@@ -1,0 +1,155 @@
+"""Document -> how the test was done: everything that another lab needs to get the same numbers."""
+
+from math import isinf
+from typing import Any
+
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.core.documents.records import ReferenceSummary
+from nodulebench.core.protocol import IntervalChoice, SizeLimit, TestProtocol
+from nodulebench.i18n.numbers import percent, rate, significant, whole
+from nodulebench.i18n.translator import Language
+from nodulebench.report.cells import Cell, code, head, words
+from nodulebench.report.tables import Table
+
+
+def rules_table(document: Document, say: Language) -> Table:
+    """The rules in words, with the parameters that differ from the published ones."""
+    rows = [
+        [
+            head(say.word(rule.name)),
+            words(say.rule(rule.name)),
+            words(
+                say.listed(f"{say.word(name)} = {value}" for name, value in rule.parameters.items())
+                or say("rules.as_published")
+            ),
+        ]
+        for rule in document.protocol.rules
+    ]
+    heads = [words(say(key)) for key in ("head.rule", "rules.hit", "rules.parameters")]
+    return Table(say("rules.caption"), heads, rows)
+
+
+def reference_rule(reference: ReferenceSummary, say: Language) -> str:
+    """How the reference standard was made, by what it says itself."""
+    return say.word(reference.rule) if reference.rule else say("protocol.rule_not_stated")
+
+
+def protocol_table(document: Document, say: Language) -> Table:
+    """The protocol's effective values."""
+    protocol, reference = document.protocol, document.reference
+    points = say.listed(rate(point) for point in protocol.operating_points)
+    threshold, point = protocol.score_threshold, protocol.operating_point
+    bins = ", ".join(f"{cut:g}" for cut in protocol.size_bins_mm)
+    facts = [
+        ("name", protocol.name + (f": {protocol.title}" if protocol.title else "")),
+        ("source", protocol.citation),
+        ("test_set", _reference(reference, say)),
+        ("reference_rule", reference_rule(reference, say)),
+        ("intended_use", _scope(protocol, say)),
+        ("size_limit", _size_limit(protocol.size_limit, say)),
+        ("assignment", say.word(protocol.assignment)),
+        ("duplicates", say.word(protocol.duplicates)),
+        ("marks_judged", _cap(protocol, say)),
+        ("score_threshold", say.word("none") if threshold is None else significant(threshold)),
+        ("operating_point", "" if point is None else say("protocol.point", rate=rate(point))),
+        ("operating_points", say("protocol.points", points=points)),
+        ("reading", say(f"interpolation.{protocol.interpolation}")),
+        ("size_bins", say("protocol.half_open", bins=bins)),
+        ("smallest_stratum", say("protocol.nodules", count=protocol.minimum_stratum)),
+        ("intervals", interval_words(protocol.interval, say)),
+        ("seed", str(protocol.seed)),
+    ]  # fmt: skip
+    rows = [[head(say(f"protocol.{name}")), words(fact)] for name, fact in facts if fact]
+    return Table(say("protocol.caption"), [], rows)
+
+
+def identity_table(document: Document, say: Language) -> Table:
+    """Version and digests that tie the numbers to their inputs."""
+    rows = [[head("NoduleBench"), code(document.version)]]
+    rows += [[head(say.heading(name)), code(digest)] for name, digest in document.digests.items()]
+    no_file = say("identity.no_file")
+    rows += [
+        [head(say("identity.submission", name=one.name)), code(one.digest or no_file)]
+        for one in document.algorithms
+    ]
+    return Table(say("identity.caption"), [], rows)
+
+
+def terms_table(document: Document, say: Language) -> Table | None:
+    """The figures of this report that have a term in IEEE 2802."""
+    names = dict.fromkeys(name for _, _, one in document.results for name in one.figures)
+    rows = [
+        [head(found.title), words(found.term), words(found.meaning)]
+        for name in names
+        if (found := say.figure(name)).term
+    ]
+    if not rows:
+        return None
+    heads = [words(say(key)) for key in ("terms.here", "terms.term", "figures.meaning")]
+    return Table(say("terms.caption"), heads, rows)
+
+
+def facts_table(document: Document, say: Language) -> Table | None:
+    """What is known of the algorithms beyond their marks."""
+    rows: list[list[Cell]] = [
+        [head(algorithm.name), words(say.word(name)), words(_listed(fact, say))]
+        for algorithm in document.algorithms
+        for name, fact in algorithm.facts.items()
+    ]
+    if not rows:
+        return None
+    return Table(say("facts.caption"), [], rows)
+
+
+def interval_words(choice: IntervalChoice, say: Language) -> str:
+    """How intervals were made."""
+    method, unit = say(f"interval.{choice.method}"), say.word(choice.unit)
+    told = say("interval.over", level=percent(choice.level), method=method, unit=unit)
+    if choice.method != "jackknife":
+        if not choice.bootstraps:
+            return say("interval.none")
+        told += say("interval.replicates", count=whole(choice.bootstraps))
+    others = say.listed(say.word(one) for one in choice.others)
+    told += say("interval.further", others=others) if others else ""
+    if choice.method == "guarded":
+        return told
+    return told + say("interval.official" if choice.method == "luna16" else "interval.sound")
+
+
+def _listed(fact: Any, say: Language) -> str:
+    return (
+        say.listed(say.word(str(item)) for item in fact)
+        if isinstance(fact, list | tuple)
+        else str(fact)
+    )
+
+
+def _reference(reference: ReferenceSummary, say: Language) -> str:
+    counted = say.listed(
+        f"{whole(value)} {say.word(name)}"
+        for name in ("cases", "patients", "findings", "ignored_findings")
+        if (value := getattr(reference, name)) is not None
+    )
+    return f"{reference.name}: {counted}"
+
+
+def _scope(protocol: TestProtocol, say: Language) -> str:
+    types, narrows = protocol.scope.types, protocol.scope.uses_declaration
+    told = say("scope.types", types=_listed(types, say)) if types else say("scope.every_type")
+    if narrows:
+        told += say("scope.narrowed")
+    return told + say("scope.others_ignored") if types or narrows else told
+
+
+def _size_limit(limit: SizeLimit | None, say: Language) -> str:
+    if limit is None:
+        return ""
+    tolerance = "∞" if isinf(limit.tolerance_mm) else f"{limit.tolerance_mm:g}"
+    minimum, reading = f"{limit.minimum_mm:g}", say.word(limit.reading)
+    return say("protocol.limit", minimum=minimum, tolerance=tolerance, reading=reading)
+
+
+def _cap(protocol: TestProtocol, say: Language) -> str:
+    if protocol.mark_cap is None:
+        return say("cap.all")
+    return say("cap.best", count=protocol.mark_cap, ties=say(f"ties.{protocol.ties}"))

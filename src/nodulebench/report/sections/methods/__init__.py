@@ -1,1 +1,0 @@
-"""How it was done: matching, uncertainty, checklist, literature."""

@@ -1,1 +1,0 @@
-"""What was found: figures, curves, strata, errors, pictures of them."""

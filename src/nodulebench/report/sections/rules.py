@@ -1,0 +1,125 @@
+"""Document and flips -> what the choice of the rule does: differences, and whose label changes."""
+
+from typing import Any
+
+import polars as pl
+
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.i18n.numbers import UNDEFINED, decimals, signed_percent, significant, whole
+from nodulebench.i18n.translator import Language
+from nodulebench.report.cells import Cell, Notes, code, count, head, short, undefined, words
+from nodulebench.report.charts.svg import signed_bar
+from nodulebench.report.tables import Table
+
+FLIPS_SHOWN = 20
+LEAST_BAR_END = 0.1
+"""Bars of relative differences end here or further out, so that small ones look small."""
+
+
+def difference_table(document: Document, say: Language) -> Table | None:
+    """How many hits a rule gives relative to another, the baseline rule first."""
+    notes, base = Notes(say), document.baseline_rule
+    is_single = len(document.algorithms) == 1
+    found = [
+        (algorithm.name, difference)
+        for algorithm in document.algorithms
+        for difference in algorithm.rule_differences
+    ]
+    if not found:
+        return None
+    found.sort(key=lambda item: item[1].base_rule != base)
+    relatives = [abs(item.relative_difference or 0.0) for _, item in found]
+    largest = max(*relatives, LEAST_BAR_END)
+    rows = []
+    for algorithm, item in found:
+        relative = item.relative_difference
+        rows.append(
+            [
+                *([] if is_single else [head(algorithm)]),
+                short(f"{say.word(item.base_rule)} → {say.word(item.rule)}"),
+                Cell(f"{whole(item.base_hit)} → {whole(item.hit)}"),
+                count(item.gained),
+                count(item.lost),
+                undefined(item.reason, notes)
+                if relative is None
+                else Cell(signed_percent(relative), picture=signed_bar(relative, largest)),
+                Cell(f"{whole(item.base_false_positive)} → {whole(item.false_positive)}"),
+                count(item.marks_changed),
+            ]
+        )
+    heads = [
+        *([] if is_single else [words(say("head.algorithm"))]),
+        words(say("difference.rules")),
+        Cell(say.count("hit")[0]),
+        Cell(say("difference.gained"), hint=say("difference.gained_hint")),
+        Cell(say("difference.lost"), hint=say("difference.lost_hint")),
+        Cell(say("difference.relative"), hint=say("difference.relative_hint")),
+        Cell(say.count("false_positive")[0]),
+        Cell(say("difference.relabelled")),
+    ]
+    return Table(say("difference.caption"), heads, rows, notes.all())
+
+
+def uses_table(document: Document, say: Language) -> Table | None:
+    """Which rule suits which intended use, where the report has several."""
+    named = [rule.name for rule in document.protocol.rules]
+    rows = [[head(say.word(rule)), words(use)] for rule, use in say.uses if rule in named]
+    if len(rows) < 2:
+        return None
+    heads = [words(say("head.rule")), words(say("uses.suits"))]
+    return Table(say("uses.caption"), heads, rows, remark=say("uses.remark"))
+
+
+def flip_table(flips: pl.DataFrame | None, say: Language) -> Table | None:
+    """The first nodules and marks whose label depends on the rule; the rest are counted."""
+    if flips is None or not flips.height:
+        return None
+    is_single = flips["algorithm"].n_unique() == 1
+    rows = []
+    for row in _chosen(flips).iter_rows(named=True):
+        score = row.get("score")
+        rows.append(
+            [
+                *([] if is_single else [head(row["algorithm"])]),
+                short(f"{say.word(row['base_rule'])} → {say.word(row['rule'])}"),
+                short(say.word(row["kind"])),
+                code(row["case_id"]),
+                code(_text(row.get("nodule_id"))),
+                code(_text(row.get("mark_id"))),
+                Cell(UNDEFINED if score is None else significant(score)),
+                short(f"{say.word(row['base_label'])} → {say.word(row['label'])}"),
+                short(say.word(_text(row.get("type")))),
+                *(Cell(_text(row.get(key))) for key in ("diameter_mm", "distance_mm", "overlap")),
+            ]
+        )
+    hidden = flips.height - len(rows)
+    texts = ("flips.rules", "flips.what", "head.case", "head.nodule", "head.mark")
+    heads = [
+        *([] if is_single else [words(say("head.algorithm"))]),
+        *(words(say(key)) for key in texts),
+        Cell(say("head.score")),
+        words(say("flips.change")),
+        words(say("head.type")),
+        Cell(say("head.diameter_mm")),
+        Cell(say("flips.distance"), hint=say("flips.distance_hint")),
+        Cell(say("flips.overlap"), hint=say("flips.overlap_hint")),
+    ]
+    remark = say("flips.more", count=whole(hidden)) if hidden else ""
+    return Table(say("flips.caption"), heads, rows, remark=remark)
+
+
+def _chosen(flips: pl.DataFrame) -> pl.DataFrame:
+    """As many of each algorithm and pair of rules, until there are enough."""
+    return (
+        flips.with_row_index("row")
+        .with_columns(turn=pl.int_range(pl.len()).over("algorithm", "base_rule", "rule"))
+        .sort("turn", "row")
+        .head(FLIPS_SHOWN)
+        .sort("row")
+    )
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return UNDEFINED
+    return decimals(value, 2) if isinstance(value, float) else str(value)

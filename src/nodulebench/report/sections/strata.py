@@ -1,0 +1,134 @@
+"""Results by stratum -> tables of misses, with bars, and "too few" where a rate would mislead."""
+
+from nodulebench.core.documents.records import AlgorithmSummary
+from nodulebench.core.results import Stratum
+from nodulebench.i18n.translator import Language
+from nodulebench.report.cells import Cell, Notes, count, estimate, head, words
+from nodulebench.report.tables import Table
+
+BAR_ENDS = (0.1, 0.2, 0.5, 1.0)
+
+
+def strata_tables(algorithm: AlgorithmSummary, minimum: int, say: Language) -> list[Table]:
+    """Misses by stratum: rules side by side for nodules, one table a rule for whole cases."""
+    results = {rule: one for rule, one in algorithm.rules.items() if one.strata}
+    tables = []
+    for name in dict.fromkeys(name for one in results.values() for name in one.strata):
+        having = {rule: one.strata[name] for rule, one in results.items() if name in one.strata}
+        first = next(iter(having.values()))
+        if any(stratum.cases is not None for stratum in first.values()):
+            tables += [
+                _case_strata(name, rule, strata, Notes(say), minimum)
+                for rule, strata in having.items()
+            ]
+        else:
+            tables.append(_nodule_strata(name, having, Notes(say), minimum))
+            tables += [
+                _nodule_figures(name, rule, strata, Notes(say), minimum)
+                for rule, strata in having.items()
+                if any(one.figures for one in strata.values())
+            ]
+    return tables
+
+
+def _nodule_strata(
+    name: str, by_rule: dict[str, dict[str, Stratum]], notes: Notes, minimum: int
+) -> Table:
+    say = notes.say
+    scale = _bar_scale([one for strata in by_rule.values() for one in strata.values()])
+    rows = []
+    for stratum, first in next(iter(by_rule.values())).items():
+        cells = [head(say.word(stratum)), count(first.nodules)]
+        for strata in by_rule.values():
+            one = strata[stratum]
+            cells += [count(one.missed), _miss_rate(one, notes, minimum, scale)]
+        rows.append(cells)
+    heads = [words(""), Cell(say("strata.nodules"))]
+    heads += [
+        cell
+        for _ in by_rule
+        for cell in (Cell(say("strata.missed")), Cell(say("strata.miss_rate")))
+    ]
+    groups = [("", 2), *((say.word(rule), 2) for rule in by_rule)] if len(by_rule) > 1 else []
+    remark = say("strata.bars", end=f"{scale:g}")
+    return Table(say.stratum(name), heads, rows, notes.all(), groups=groups, remark=remark)
+
+
+def _nodule_figures(
+    name: str, rule: str, strata: dict[str, Stratum], notes: Notes, minimum: int
+) -> Table:
+    """Figures of the nodules of each stratum, with the false positives of all cases."""
+    say = notes.say
+    keys = list(dict.fromkeys(key for one in strata.values() for key in one.figures))
+    rows = [
+        [
+            head(say.word(stratum)),
+            count(one.nodules),
+            *(
+                _too_few(notes, minimum)
+                if one.is_too_few
+                else estimate(one.figures.get(key), notes)
+                for key in keys
+            ),
+        ]
+        for stratum, one in strata.items()
+        if one.nodules
+    ]
+    titles = [say.figure(key.replace("@", "/")) for key in keys]
+    heads = [
+        words(""),
+        Cell(say("strata.nodules")),
+        *(Cell(one.title, hint=one.meaning) for one in titles),
+    ]
+    title = say("strata.under_rule", division=say.stratum(name), rule=say.word(rule))
+    return Table(title, heads, rows, notes.all(), remark=say("strata.of_nodules"))
+
+
+def _case_strata(
+    name: str, rule: str, strata: dict[str, Stratum], notes: Notes, minimum: int
+) -> Table:
+    say, scale = notes.say, _bar_scale(list(strata.values()))
+    figures = list(dict.fromkeys(key for one in strata.values() for key in one.figures))
+    rows = []
+    for stratum, one in strata.items():
+        shown = (
+            [_too_few(notes, minimum) for _ in figures]
+            if one.is_too_few
+            else [estimate(one.figures.get(key), notes) for key in figures]
+        )
+        rows.append(
+            [
+                head(say.word(stratum)),
+                count(one.cases),
+                count(one.nodules),
+                count(one.missed),
+                _miss_rate(one, notes, minimum, scale),
+                *shown,
+            ]
+        )
+    heads = [
+        words(""),
+        *(Cell(say(f"strata.{key}")) for key in ("cases", "nodules", "missed", "miss_rate")),
+        *(Cell(say.figure(key).title, hint=say.figure(key).meaning) for key in figures),
+    ]
+    title = say("strata.under_rule", division=say.stratum(name), rule=say.word(rule))
+    return Table(title, heads, rows, notes.all(), remark=say("strata.bars", end=f"{scale:g}"))
+
+
+def _bar_scale(strata: list[Stratum]) -> float:
+    """Where bars end: the smallest round number that holds every rate and its interval."""
+    shown = [one.miss_rate for one in strata if not one.is_too_few]
+    largest = max((one.high or one.value or 0.0 for one in shown), default=0.0)
+    return next((end for end in BAR_ENDS if largest <= end), BAR_ENDS[-1])
+
+
+def _miss_rate(stratum: Stratum, notes: Notes, minimum: int, scale: float) -> Cell:
+    """The miss rate with a bar; no rate where the stratum has too few nodules for one."""
+    if stratum.is_too_few and stratum.nodules:
+        return _too_few(notes, minimum)
+    return estimate(stratum.miss_rate, notes, bar_scale=scale)
+
+
+def _too_few(notes: Notes, minimum: int) -> Cell:
+    reason = notes.say("strata.too_few_reason", minimum=minimum)
+    return Cell(notes.say("strata.too_few"), note=notes.letter(reason))

@@ -1,0 +1,125 @@
+"""Document -> measurement uncertainty and traceability, as ISO/IEC 17025 asks of a laboratory."""
+
+from nodulebench.core.documents.evaluation import Document
+from nodulebench.i18n.numbers import decimals, percent, whole
+from nodulebench.i18n.translator import Language
+from nodulebench.report.cells import Cell, code, head, words
+from nodulebench.report.key_tables import key_names
+from nodulebench.report.sections.methods import interval_words, reference_rule
+from nodulebench.report.tables import Table
+
+
+def uncertainty_table(document: Document, say: Language) -> Table | None:
+    """Half-widths of the intervals of the leading figures: the expanded uncertainty of sampling."""
+    rows = []
+    for algorithm, rule, result in document.results:
+        for name in key_names(document):
+            figure = result.figure(name)
+            if figure is None or None in (figure.value, figure.low, figure.high):
+                continue
+            value, low, high = figure.value or 0.0, figure.low or 0.0, figure.high or 0.0
+            rows.append(
+                [
+                    head(algorithm.name),
+                    words(say.word(rule)),
+                    words(say.figure(name).title),
+                    Cell(decimals(value)),
+                    Cell(f"± {decimals((high - low) / 2)}"),
+                    Cell(f"−{_side(value - low)} / +{_side(high - value)}"),
+                ]
+            )
+    if not rows:
+        return None
+    level = percent(document.protocol.interval.level)
+    keys = ("head.algorithm", "head.rule", "figures.figure")
+    heads = [
+        *(words(say(key)) for key in keys),
+        *(Cell(say(f"uncertainty.{key}")) for key in ("value", "half_width", "sides")),
+    ]
+    remark = say("uncertainty.remark", level=level)
+    return Table(say("uncertainty.caption"), heads, rows, remark=remark)
+
+
+def _side(width: float) -> str:
+    return decimals(max(0.0, width))
+
+
+def sources_table(document: Document, say: Language) -> Table:
+    """Where uncertainty comes from, and whether the intervals hold it."""
+    protocol = document.protocol
+    choice = protocol.interval
+    replicates = whole(choice.bootstraps)
+    known = {
+        "sampling": say("source.sampling_told", how=interval_words(choice, say)),
+        "rule": _rule_spread(document, say),
+        "order": _order_spread(document, say),
+        "reference": say("source.reference_told", rule=reference_rule(document.reference, say)),
+        "size": say("source.size_swept" if _has_sweep(document) else "source.size_told"),
+        "replicates": say("source.replicates_told", count=replicates, seed=protocol.seed),
+        "algorithm": say("source.algorithm_told"),
+        "computing": say("source.computing_told"),
+    }
+    rows = [
+        [head(say(f"source.{name}")), words(told), words(say(f"source.{name}_in"))]
+        for name, told in known.items()
+        if told
+    ]
+    heads = [words(say(f"sources.{key}")) for key in ("source", "treated", "in_interval")]
+    return Table(say("sources.caption"), heads, rows)
+
+
+def _rule_spread(document: Document, say: Language) -> str:
+    """How far recall moves with the rule, over all algorithms."""
+    spreads = []
+    for algorithm in document.algorithms:
+        recall = [
+            value
+            for result in algorithm.rules.values()
+            if (value := result.value("recall")) is not None
+        ]
+        if len(recall) > 1:
+            spreads.append(max(recall) - min(recall))
+    if not spreads:
+        return say("source.rule_single")
+    return say("source.rule_told", largest=decimals(max(spreads)))
+
+
+def _order_spread(document: Document, say: Language) -> str:
+    """How many hits depend on the order of assignment, over all results."""
+    found = [
+        max(order.values()) - min(order.values())
+        for _, _, result in document.results
+        if (order := result.extras.get("order_sensitivity"))
+    ]
+    return say("source.order_told", largest=whole(max(found))) if found else ""
+
+
+def _has_sweep(document: Document) -> bool:
+    return any(result.extras.get("size_tolerance") for _, _, result in document.results)
+
+
+def traceability_table(document: Document, say: Language) -> Table:
+    """What each number goes back to, step by step, with the digest of each step."""
+    digests = document.digests
+    withheld, no_file = say("trace.withheld"), say("identity.no_file")
+    steps = [
+        ("report", "evaluation.json"),
+        ("figures", f"NoduleBench {document.version}"),
+        ("protocol", digests["protocol"]),
+        ("labels", "labels.parquet"),
+        *((("marks", one.name), one.digest or no_file) for one in document.algorithms),
+        ("reference", digests.get("reference", withheld)),
+        ("cohort", digests.get("cohort", withheld)),
+        *([("plan", digests["plan"])] if "plan" in digests else []),
+    ]
+    rows = [
+        [
+            head(say(f"trace.{step}"))
+            if isinstance(step, str)
+            else head(say(f"trace.{step[0]}", name=step[1])),
+            code(identity),
+        ]
+        for step, identity in steps
+    ]
+    heads = [words(say("trace.step")), words(say("trace.identity"))]
+    return Table(say("trace.caption"), heads, rows, remark=say("trace.remark"))

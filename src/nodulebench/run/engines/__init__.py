@@ -1,1 +1,0 @@
-"""Where tasks are done: processes of this machine, or those of a cluster; one interface."""

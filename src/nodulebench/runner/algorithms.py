@@ -1,0 +1,166 @@
+"""What a user calls an algorithm -> what is run: a folder, an archive, or detectors of ours."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import nodulebench
+from nodulebench.core.algorithm import RunProfile
+from nodulebench.core.errors import InputError, UnknownNameError
+from nodulebench.detection.given import WeightFile, given_weights
+from nodulebench.detection.systems import System, read_system, system_names
+from nodulebench.detection.trained_classifiers import takes
+from nodulebench.io.digest import file_digest
+from nodulebench.runner.contract.algorithm import (
+    Algorithm,
+    check_files,
+    command_algorithm,
+    read_algorithm,
+    read_archive,
+    refuse_unreadable,
+)
+from nodulebench.runner.isolation.sandbox import Mount
+
+PROGRAM = "nodulebench.runner.builtin_program"
+WEIGHTS = "/opt/weights"
+"""Where a program finds the weights that it was given, by their number."""
+_SAME_NUMBERS = (
+    "MKL_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_CORETYPE",
+    "OPENBLAS_NUM_THREADS",
+)
+"""Variables that change the last digits of scores: without them ``detect`` would give others."""
+
+
+def named_algorithm(
+    given: str, profile: RunProfile | None = None, weights: Sequence[Path] = ()
+) -> Algorithm:
+    """The algorithm of a folder, an image archive, or built-in detectors (``a`` or ``a+b``).
+
+    Args:
+        given: where it lies, or what it is called.
+        profile: the layout that an image archive knows; all others say it themselves.
+        weights: of built-in detectors and networks: files, and folders of them.
+
+    Raises:
+        InputError: if it is none of these, or its manifest cannot be used.
+    """
+    folder = Path(given)
+    if weights and folder.exists():
+        raise InputError.at(
+            "--weights",
+            f"are of networks and classifiers of this package; '{given}' has its own.",
+            "Name their folder in its algorithm.toml, as run.model.",
+        )
+    if folder.is_file() and profile is not None:
+        return read_archive(folder, profile)
+    if profile is not None:
+        raise InputError.at("--profile", "is for an image archive that is given by itself.")
+    if folder.is_dir():
+        return read_algorithm(folder)
+    if folder.is_file():
+        remedy = "Say which with --profile, or put it into a folder with an algorithm.toml."
+        raise InputError.at(given, "is a file: of an image archive its layout is needed.", remedy)
+    if "{" in given:
+        raise InputError.at(
+            f"'{given}'",
+            "is a command, which `run` keeps apart from this machine.",
+            "Put the program into a folder with an algorithm.toml: nodulebench algorithm new",
+        )
+    _check_weights(weights)
+    try:
+        system = read_system(given, weights)
+    except UnknownNameError as error:
+        raise InputError.at(
+            given, f"is no folder with an algorithm.toml, and no detector: {error}"
+        ) from error
+    return built_in(given, system, weights)
+
+
+def named_algorithms(given: Sequence[str], weights: Sequence[Path] = ()) -> list[Algorithm]:
+    """Several algorithms; of the weights each takes those of its own parts.
+
+    Args:
+        given: where they lie, or what they are called.
+        weights: of built-in detectors and networks: files, and folders of them.
+
+    Raises:
+        InputError: if one is no algorithm, or a file of weights is of none of them.
+    """
+    _check_weights(weights)
+    files = given_weights(weights)
+    own = {one: [] if Path(one).exists() else _own_weights(one, files) for one in given}
+    taken = {file for some in own.values() for file in some}
+    for file in files:
+        if file not in taken:
+            raise InputError.at(
+                file.path,
+                f"is of {file.part}, which no algorithm names.",
+                "Leave it out, or name it: a+b.",
+            )
+    return [named_algorithm(one, None, [file.path for file in own[one]]) for one in given]
+
+
+def _check_weights(weights: Sequence[Path]) -> None:
+    for path in weights:
+        if os.path.lexists(path):  # a missing file is reported when it is read
+            check_files(path)
+
+
+def _own_weights(name: str, files: Sequence[WeightFile]) -> list[WeightFile]:
+    return [file for file in files if takes(system_names(name), file)]
+
+
+def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algorithm:
+    """Detectors and networks of ours as a program that is run like any other.
+
+    Args:
+        names: what the user calls them.
+        system: what that is.
+        weights: that the user gave: files, and folders of them.
+
+    Raises:
+        InputError: if the program could not read the weights.
+    """
+    python = Path(sys.executable)
+    folders = [Path(sys.prefix), Path(sys.base_prefix), Path(nodulebench.__file__).parent]
+    seen = dict.fromkeys(one for one in (*folders, python.resolve().parent.parent))
+    outside = [one for one in seen if not one.is_relative_to("/usr")]
+    needed = [one for one in outside if not any(other in one.parents for other in outside)]
+    mounts = [
+        Mount(
+            path.resolve(),
+            f"{WEIGHTS}/{number}" + ("" if path.is_dir() else f"/{path.name}"),
+            below=path.parent.resolve(),
+        )
+        for number, path in enumerate(weights)
+    ]
+    for mount in mounts:
+        refuse_unreadable(mount.source)
+    words = (str(python), "-m", PROGRAM, names, *(mount.target for mount in mounts))
+    environment = {
+        "PYTHONPATH": str(Path(nodulebench.__file__).parent.parent),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **{name: os.environ[name] for name in _SAME_NUMBERS if name in os.environ},
+    }
+    return command_algorithm(
+        system.name,
+        nodulebench.__version__,
+        words,
+        tuple(needed),
+        environment,
+        tuple(mounts),
+        tuple((_told(path, file.path), file_digest(file.path)) for path, file in _files(weights)),
+    )
+
+
+def _files(weights: Sequence[Path]) -> list[tuple[Path, WeightFile]]:
+    """What was given, and each file of it."""
+    return [(path, file) for path in weights for file in given_weights([path])]
+
+
+def _told(given: Path, file: Path) -> str:
+    """A file of weights as a record tells it: without where its folder lies."""
+    return f"{given.absolute().name}/{file.name}" if given.is_dir() else file.name

@@ -1,0 +1,42 @@
+"""Detectors as a program that is run like any other: NAMES WEIGHTS /input /output.
+
+``python -m nodulebench.runner.builtin_program isicad /input /output``
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from nodulebench.core.errors import NoduleBenchError
+from nodulebench.detection.detect import (
+    DetectionTask,
+    detect_case,
+    system_named,
+    warnings_of,
+    write_detections,
+)
+from nodulebench.i18n.translator import english
+
+
+def main(names: str, *places: str) -> None:
+    """Read the case of an input folder, and write its marks.
+
+    Args:
+        names: of detectors and networks.
+        places: weights, as many as were given; the input folder, the folder of the marks.
+    """
+    *weights, given, out = places
+    case = json.loads((Path(given) / "case.json").read_text(encoding="utf-8"))
+    system = system_named(names, [Path(one) for one in weights])
+    task = DetectionTask(system, Path(given) / case["image"], case["case_id"])
+    detection = detect_case(task)
+    write_detections(system, [detection], Path(out))
+    for name, warning in warnings_of([detection]):
+        print(f"warning: {name}: {english(warning)}", file=sys.stderr)  # noqa: T201
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except NoduleBenchError as error:
+        sys.exit(str(error))

@@ -1,0 +1,88 @@
+"""An algorithm and a few phantoms -> whether it keeps to the contract, before the test."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from nodulebench.core.notices import Notice
+from nodulebench.core.progress import Progress, untold
+from nodulebench.phantom.test_set import ScanPlan, make_cases
+from nodulebench.runner.contract.algorithm import Algorithm
+from nodulebench.runner.desk import open_desk
+from nodulebench.runner.slot import CaseRun, Slot
+
+SEED, MATRIX, THICKNESS_MM = 1, 160, 3.0
+"""Small chests: an algorithm is tried, not measured."""
+NEAR = 0.8
+"""Shares of a limit from which it is told."""
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedCase:
+    """How an algorithm read one phantom."""
+
+    case_id: str
+    run: CaseRun
+    near: Mapping[str, float] = field(default_factory=dict)
+    """Limit -> the share of it that was used, where that is much."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlgorithmCheck:
+    """What trying an algorithm told."""
+
+    isolation: str
+    cases: tuple[CheckedCase, ...]
+    is_repeatable: bool | None
+    """Whether the first case gave the same marks twice; None: it gave none."""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it ran on every case."""
+        return all(one.run.state == "ok" for one in self.cases)
+
+
+def check_algorithm(
+    algorithm: Algorithm, isolation: str, cases: int, progress: Progress = untold
+) -> AlgorithmCheck:
+    """Let an algorithm read phantoms, the first of them twice.
+
+    Args:
+        algorithm: what is tried.
+        isolation: as for a run.
+        cases: how many phantoms.
+        progress: told each of them.
+
+    Raises:
+        InputError: if the isolation cannot be used.
+    """
+    with open_desk(algorithm, isolation) as desk:
+        found, is_same = [], None
+        made = make_cases(cases, SEED, matrix=MATRIX, scan_plan=ScanPlan(THICKNESS_MM, None, None))
+        for number, case in enumerate(made):
+            progress(case.case_id, number, cases)
+            read = partial(Slot.read, volume=case.scan.volume, name=case.case_id)
+            run = desk.do(read)
+            found.append(CheckedCase(case.case_id, run, dict(_near(algorithm, run))))
+            if number == 0 and run.state == "ok":
+                is_same = desk.do(read).marks.equals(run.marks)
+    return AlgorithmCheck(desk.slot.isolation.name, tuple(found), is_same)
+
+
+def _near(algorithm: Algorithm, run: CaseRun) -> Iterator[tuple[str, float]]:
+    """The limits that a run came near."""
+    resources, measured = algorithm.run.resources, run.measured
+    used: dict[str, tuple[Any, float]] = {
+        "timeout_s": (measured.get("seconds"), resources.timeout_s),
+        "memory_gb": (measured.get("peak_anonymous_mb"), resources.memory_gb * 1024),
+        "startup_timeout_s": (measured.get("startup_seconds"), resources.startup_timeout_s),
+    }
+    for name, (value, most) in used.items():
+        if value is not None and value >= NEAR * most:
+            yield name, value / most
+
+
+def told(run: CaseRun) -> list[Notice]:
+    """What is to be said of a run beside its state."""
+    return [*([] if run.why is None else [run.why]), *run.notices]

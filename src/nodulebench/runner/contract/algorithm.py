@@ -1,0 +1,255 @@
+"""A folder with ``algorithm.toml`` -> an algorithm that can be run, with its digest."""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from nodulebench.core.algorithm import (
+    AlgorithmManifest,
+    RunContract,
+    RunInput,
+    RunProfile,
+)
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.text import in_a_line
+from nodulebench.io.digest import bytes_digest, file_digest, folder_digest, paths_in
+from nodulebench.io.marks.submission_folder import MANIFEST, read_declaration
+from nodulebench.runner.contract.image_archive import unpack_image
+from nodulebench.runner.isolation.sandbox import Mount
+
+PLACE = "/opt/algorithm"
+"""Where a program finds its own folder."""
+MODEL = "/opt/ml/model"
+_CHEST_CT = {"slug": "chest-ct", "path": "images/chest-ct"}
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """What is run."""
+
+    manifest: AlgorithmManifest
+    run: RunContract
+    digest: str
+    """Of all its files."""
+    mounts: tuple[Mount, ...] = ()
+    command: tuple[str, ...] = ()
+    """What is started; of an image it is known once that is unpacked."""
+    folder: str = PLACE
+    """Where its command is started, inside."""
+    environment: tuple[tuple[str, str], ...] = ()
+    archive: Path | None = None
+    """The image that it is, where it is one."""
+    root: Path | None = None
+    """The unpacked image."""
+    image_digest: str = ""
+    weights: tuple[tuple[str, str], ...] = ()
+    """Files of weights that were given to it, and their digests, which are part of its own."""
+
+    @property
+    def name(self) -> str:
+        """As its manifest says."""
+        return self.manifest.name
+
+
+def read_algorithm(folder: Path) -> Algorithm:
+    """The algorithm of a folder.
+
+    Raises:
+        InputError: if there is no manifest, it says nothing of how to run it, or names what is not
+            there; if anything in the folder is a link out of it, or not a file.
+    """
+    file = folder / MANIFEST
+    if not os.path.lexists(file):
+        raise InputError.at(
+            folder, f"has no {MANIFEST}.", "Make a template with: nodulebench algorithm new"
+        )
+    check_files(folder)
+    manifest = read_declaration(_path_in(folder, MANIFEST, str(file)), str(file))
+    run = manifest.run
+    if run is None:
+        raise InputError.at(
+            file,
+            "has no table [run], which says what is started.",
+            "A template has one: nodulebench algorithm new",
+        )
+    root = folder.resolve()
+    archive, mounts = None, []
+    if run.image:
+        archive = _path_in(root, run.image, where := f"{file} field 'run.image'")
+        if not archive.is_file():
+            raise InputError.at(where, f"'{run.image}' is not there.")
+    else:
+        _refuse_missing_program(folder, run, file)
+        refuse_unreadable(folder)
+        mounts.append(Mount(root, PLACE, below=root.parent))
+    if run.model:
+        model = _path_in(root, run.model, where := f"{file} field 'run.model'")
+        if not model.is_dir():
+            what = f"'{run.model}' is not a folder of the algorithm."
+            raise InputError.at(where, what, "Name the folder with its model, or leave it out.")
+        mounts.append(Mount(model, MODEL, below=root.parent))
+    digest = folder_digest(folder)
+    return Algorithm(manifest, run, digest, tuple(mounts), run.command, archive=archive)
+
+
+def read_archive(archive: Path, profile: RunProfile) -> Algorithm:
+    """An image archive by itself, with the usual limits; whatever ``/output`` holds are its marks.
+
+    Args:
+        archive: docker save or an OCI layout.
+        profile: the layout that it knows; on grand-challenge its input is a chest CT.
+
+    Raises:
+        InputError: if it is a link.
+    """
+    check_files(archive)
+    inputs = (RunInput.model_validate(_CHEST_CT),) if profile == "grand-challenge" else ()
+    run = RunContract(image=archive.name, profile=profile, inputs=inputs)
+    name = archive.name.partition(".")[0] or archive.name
+    manifest = AlgorithmManifest(name=name, run=run)
+    return Algorithm(manifest, run, file_digest(archive), archive=archive.resolve())
+
+
+def unpacked(algorithm: Algorithm, folder: Path) -> Algorithm:
+    """The algorithm as it is started: an image is unpacked into the folder, anything else is ready.
+
+    Raises:
+        InputError: if the archive is no image, or not the one that was declared.
+    """
+    if algorithm.archive is None:
+        return algorithm
+    root = folder / "root"
+    image = unpack_image(algorithm.archive, root, algorithm.run.digest)
+    return replace(
+        algorithm,
+        command=image.command,
+        folder=image.folder,
+        environment=tuple(image.environment.items()),
+        root=root,
+        image_digest=image.digest,
+    )
+
+
+def _refuse_missing_program(folder: Path, run: RunContract, file: Path) -> None:
+    program = run.command[0]
+    where = f"{file} field 'run.command'"
+    if any("\0" in word for word in run.command):
+        raise InputError.at(where, "holds a null character.", "Remove it.")
+    if ".." in PurePosixPath(program).parts:
+        raise InputError.at(where, f"'{program}' must not have '..'.", "Write its plain path.")
+    if "/" not in program:
+        if shutil.which(program, path="/usr/local/bin:/usr/bin:/bin") is None:
+            what = f"'{program}' is no program of this machine."
+            raise InputError.at(where, what, f"For one of the folder write './{program}'.")
+        return
+    if program.startswith("/") and not program.startswith("/usr/"):
+        remedy = "Put it into the algorithm's folder, and name it from there."
+        raise InputError.at(where, f"'{program}' would not be seen in the sandbox.", remedy)
+    place = Path(program) if program.startswith("/") else _path_in(folder, program, where)
+    if not place.is_file():
+        raise InputError.at(where, f"'{program}' is not there.")
+    if not os.access(place, os.X_OK):
+        raise InputError.at(where, f"'{program}' may not be executed.", f"chmod +x {place}")
+
+
+def check_files(given: Path) -> None:
+    """Refuse an algorithm or weights that bring in what lies elsewhere, or what is not a file.
+
+    Links that stay in the folder are accepted: programs follow them in the sandbox, we never do.
+
+    Raises:
+        InputError: with every such problem.
+    """
+    if given.is_symlink():
+        raise InputError.at(given, "is a link.", "Name what it leads to.")
+    try:
+        paths = [given, *(paths_in(given) if given.is_dir() else ())]
+        refuse_any(problem for path in paths for problem in _problems_of(path, given))
+    except OSError as error:
+        raise InputError.at(given, f"cannot be read: {error}.", "Check its permissions.") from error
+
+
+def _problems_of(path: Path, folder: Path) -> Iterator[Problem]:
+    where, mode = in_a_line(str(path)), path.lstat().st_mode
+    if path != folder and "\n" in path.name:  # the digest has a line for each name
+        yield Problem(where, "has a line end in its name.", "Rename it.")
+    if stat.S_ISLNK(mode):
+        target = os.readlink(path)  # noqa: PTH115 - as it stands
+        way = os.path.normpath(path.parent.relative_to(folder) / target)
+        is_inside = Path(os.path.realpath(path)).is_relative_to(folder.resolve())
+        if target.startswith("/") or way.split("/")[0] == ".." or not is_inside:
+            what = f"is a link to '{in_a_line(target)}', which leaves the folder."
+            yield Problem(where, what, "Put a copy of what it leads to in its place.")
+    elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        pipes = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
+        kind = pipes.get(stat.S_IFMT(mode), "device")
+        yield Problem(where, f"is a {kind}, not a file or folder.", "Remove it.")
+
+
+def _path_in(folder: Path, name: str, where: str) -> Path:
+    """The path of a file or folder that a manifest names; whether it exists is not checked.
+
+    Raises:
+        InputError: if it is a link or lies behind one.
+    """
+    path = folder
+    for part in PurePosixPath(name).parts:
+        path /= part
+        if path.is_symlink():
+            what = f"'{name}' is a link or lies behind one."
+            raise InputError.at(where, what, "Put the file or folder itself there.")
+    return path
+
+
+def refuse_unreadable(folder: Path) -> None:
+    """Where root runs it, the program is somebody else, who has to be able to read its files.
+
+    Raises:
+        InputError: if a file or folder may not be read by others.
+    """
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return
+    for path in (folder, *(paths_in(folder) if folder.is_dir() else ())):
+        wanted = 0o005 if path.is_dir() else 0o004
+        if not path.is_symlink() and path.stat().st_mode & wanted != wanted:
+            what = "may not be read by others, as whom the algorithm runs."
+            raise InputError.at(path, what, f"chmod -R o+rX {folder}")
+
+
+def command_algorithm(
+    name: str,
+    version: str,
+    command: tuple[str, ...],
+    folders: tuple[Path, ...],
+    environment: dict[str, str],
+    given: tuple[Mount, ...] = (),
+    weights: tuple[tuple[str, str], ...] = (),
+) -> Algorithm:
+    """An algorithm that is a program of this installation.
+
+    Args:
+        name: of the algorithm.
+        version: of the installation.
+        command: what is started.
+        folders: of the installation, which the program needs.
+        environment: of the program.
+        given: what the user gave to it: files and folders with weights.
+        weights: the files among these, and their digests.
+    """
+    run = RunContract(command=command)
+    manifest = AlgorithmManifest(name=name, version=version, developer="NoduleBench", run=run)
+    told = [f"{name} of NoduleBench {version}", *(digest for _, digest in weights)]
+    mounts = (*(Mount(folder, str(folder)) for folder in folders), *given)
+    return Algorithm(
+        manifest,
+        run,
+        bytes_digest("\n".join(told).encode()),
+        mounts,
+        command,
+        "/tmp",  # noqa: S108
+        tuple(environment.items()),
+        weights=weights,
+    )

@@ -1,0 +1,145 @@
+"""Files that an algorithm wrote for one case -> MARKS and MARK_SLICES under the case's own name.
+
+Places, sizes and scores are taken, whether the algorithm found lungs, and nothing else: names of
+marks are given anew and free words are dropped, so that no picture leaves in them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from polars.exceptions import PanicException
+
+from nodulebench.core.algorithm import MarkAdapter, RunContract
+from nodulebench.core.errors import InputError, NoduleBenchError, first_line
+from nodulebench.core.notices import Notice
+from nodulebench.core.tables import CASES, IMAGES, MARK_SLICES, MARKS, PLACE, Submission
+from nodulebench.imaging.geometry import geometry_columns
+from nodulebench.imaging.volume import Volume
+from nodulebench.io.format import Format
+from nodulebench.io.formats import FORMATS, fitting
+from nodulebench.io.table_files import require_no_parquet
+from nodulebench.io.untrusted_files import OutputRefusedError
+
+MOST_MARKS = 5_000
+"""Per case; of more, those with the highest scores count."""
+_ADAPTERS: dict[MarkAdapter, Format | None] = {
+    "any": None,
+    "gc-points": FORMATS["grand_challenge_json"],
+    "gc-2d-boxes": FORMATS["grand_challenge_json"],
+}
+"""How a file is read -> the format it is read as; None: as its content says."""
+_NO_SLICES = MARK_SLICES.empty()
+_CASE_TYPES = CASES.empty().schema
+DOUBTFUL = "lungs_implausible"
+"""The only state that an algorithm may give its own run, in ``runs.*``; all others are seen."""
+CATEGORY = r"^[0-9][ABXSabxs]{0,2}$"
+
+
+@dataclass(frozen=True, eq=False)
+class TakenMarks:
+    """The marks of a case, and what is to be told of them."""
+
+    marks: pl.DataFrame
+    slices: pl.DataFrame
+    notices: tuple[Notice, ...] = ()
+    is_doubtful: bool = False
+    """Whether the algorithm itself says that what it looked into is not as lungs are."""
+
+
+def read_output(
+    taken: Path, volume: Volume, name: str, images: Path | None, run: RunContract
+) -> TakenMarks:
+    """The marks that the files of an output folder hold.
+
+    Args:
+        taken: copies of the files.
+        volume: the image that they are about.
+        name: what the case was called for the algorithm.
+        images: the DICOM images that it was given; None: it got others.
+        run: which files hold marks.
+
+    Raises:
+        OutputRefusedError: if a file cannot be read as marks of one case.
+    """
+    wanted: list[tuple[Path, Format | None]] = [
+        (taken / one.path, _ADAPTERS[one.adapter]) for one in run.outputs
+    ] or [_alone(taken)]
+    marks, slices, is_doubtful = [], [], False
+    for number, (path, form) in enumerate(wanted, 1):
+        if not path.exists():
+            raise OutputRefusedError(Notice("output_lacks", {"file": path.name}))
+        # a document of one case may have no name for it but that of its file
+        names = dict.fromkeys((name, path.name.partition(".")[0]))
+        submission = _read(path, _cases(names, volume, images), form)
+        found, parts = submission.marks, submission.slices
+        parts = _NO_SLICES.clone() if parts is None else parts
+        if len(wanted) > 1:  # names of marks may be the same in two files
+            prefix = pl.lit(f"{number}-")
+            found, parts = (one.with_columns(prefix + pl.col("mark_id")) for one in (found, parts))
+        marks.append(found)
+        slices.append(parts)
+        is_doubtful |= submission.runs is not None and DOUBTFUL in submission.runs["state"]
+    taken_marks = _plain(pl.concat(marks), pl.concat(slices), volume, name)
+    return replace(taken_marks, is_doubtful=is_doubtful)
+
+
+def _cases(names: Iterable[str], volume: Volume, images: Path | None) -> pl.DataFrame:
+    """The case under every name that it may have in its marks."""
+    columns = geometry_columns(volume.geometry)
+    cases = pl.DataFrame([{"case_id": name, **columns} for name in names], schema=_CASE_TYPES)
+    return cases if images is None else cases.with_columns(pl.lit(str(images)).alias(IMAGES))
+
+
+def _alone(taken: Path) -> tuple[Path, Format | None]:
+    """The file that a folder holds, if it is but one: then its own format counts."""
+    inside = list(taken.iterdir())
+    if len(inside) != 1 or not inside[0].is_file():
+        return taken, None
+    try:
+        return inside[0], fitting(inside[0], "marks")
+    except InputError:  # it may be a table of ours, which is known by its name in a folder
+        return taken, None
+
+
+def _read(path: Path, cases: pl.DataFrame, form: Format | None) -> Submission:
+    try:
+        require_no_parquet(path)
+        form = form or fitting(path, "marks")
+        if form.read_marks is None:
+            raise InputError.at(path, f"is {form.name}, which holds no marks.")
+        submission = form.read_marks(path, cases)
+    except NoduleBenchError as error:
+        problem = first_line(error).replace(f"{path.parent}/", "")
+        raise OutputRefusedError(Notice("output_no_marks", {"problem": problem})) from error
+    except (Exception, PanicException) as error:  # a reader that a hostile file brought down
+        why = {"problem": type(error).__name__}
+        raise OutputRefusedError(Notice("output_no_marks", why)) from error
+    if submission.marks["case_id"].n_unique() > 1:
+        raise OutputRefusedError(Notice("output_several_cases"))
+    return submission
+
+
+def _plain(marks: pl.DataFrame, slices: pl.DataFrame, volume: Volume, name: str) -> TakenMarks:
+    """The marks under names of ours, with what is to be told of them."""
+    notices = []
+    if marks.height > MOST_MARKS:
+        notices.append(Notice("run_marks_over", {"marks": marks.height, "most": MOST_MARKS}))
+        by_score = marks.with_columns(pl.col("score").fill_null(float("inf")))
+        first = by_score.with_row_index("row").sort("score", "row", descending=[True, False])
+        marks = marks[first["row"].head(MOST_MARKS).sort()]
+    place = np.column_stack([marks[one].to_numpy().astype(np.float64) for one in PLACE])
+    outside = int((~volume.geometry.contains(place)).sum()) if len(place) else 0
+    if outside:
+        notices.append(Notice("run_marks_outside", {"outside": outside, "marks": marks.height}))
+    named = pl.lit(name).alias("case_id")
+    numbers = pl.Series("mark_id", [str(number) for number in range(1, marks.height + 1)])
+    if slices.height:
+        new = pl.DataFrame({"mark_id": marks["mark_id"], "new": numbers})
+        kept = slices.join(new, on="mark_id", how="inner", maintain_order="left_right")
+        slices = MARK_SLICES.arrange(kept.with_columns(named, pl.col("new").alias("mark_id")))
+    is_known = pl.col("category").str.contains(CATEGORY)
+    plain = marks.with_columns(named, numbers, pl.when(is_known).then(pl.col("category")))
+    return TakenMarks(MARKS.arrange(plain), slices, tuple(notices))

@@ -1,0 +1,221 @@
+"""A test set -> encrypted cases on a disk for a developer's own machine, and the marks back.
+
+For algorithms that cannot come to us: what goes out are images under names that say nothing; what
+comes back are marks, taken only if they are of these very cases.
+"""
+
+import io
+import secrets
+import shutil
+import tarfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.core.algorithm import InputFormat, RunContract
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.progress import Progress, untold
+from nodulebench.core.tables import CASES, MARKS
+from nodulebench.custody.sealed_set import refuse_inside
+from nodulebench.imaging.geometry import geometry_columns
+from nodulebench.imaging.volume import Volume
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.bundle import is_sealed
+from nodulebench.io.formats import read_submission
+from nodulebench.io.json_files import read_json, write_json
+from nodulebench.io.marks.submission_folder import write_marks
+from nodulebench.io.process_folder import process_folder
+from nodulebench.runner.cases import OpaqueCase, opaque_cases
+from nodulebench.runner.contract.input import write_case
+from nodulebench.runner.contract.output import CATEGORY
+from nodulebench.runner.test_set import open_run_set
+from nodulebench.security.age_file import encrypted_for
+from nodulebench.security.keys import PublicKey, read_public_key
+from nodulebench.security.vault import Secret
+
+SCHEMA = "nodulebench/exchange@1"
+CASES_FOLDER, NOTE, HELP = "cases", "exchange.json", "README.txt"
+_HELP = """Each file of cases/ is one CT case, a tar archive encrypted for your key by age:
+
+    age -d -i YOUR_KEY cases/NAME.tar.age | tar -x
+
+gives a folder NAME with case.json (what the case is called here, and where its voxels lie) and the
+scan. Send back the marks of all cases, under these names, in one file or folder of any format that
+`nodulebench formats` lists; places in LPS millimetres. A case without a mark has none found.
+"""
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What went out."""
+
+    identity: str
+    cases: int
+    files: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """What came back."""
+
+    marks: int
+    cases: int
+    without_marks: int
+
+
+def pack(
+    test_set: Path,
+    out: Path,
+    record: Path,
+    recipient: PublicKey,
+    *,
+    image_format: InputFormat = "metaimage",
+    secret: Secret | None = None,
+    person: str = "",
+    progress: Progress = untold,
+) -> Packed:
+    """Write the images of a test set for one recipient, and what brings marks back to its cases.
+
+    Args:
+        test_set: with images; a sealed one is opened for a run, which its log tells.
+        out: a new folder, for the disk.
+        record: a file that stays here: which case is called what.
+        recipient: who alone can read the images.
+        image_format: of the scans.
+        secret: opens a sealed set.
+        person: who acts on a sealed set.
+        progress: told each case.
+
+    Raises:
+        InputError: if the set cannot be used, or the folder or the record is there already.
+    """
+    if record.exists():
+        _remove_unended(record, out)
+    if record.resolve().is_relative_to(out.resolve()):
+        raise InputError.at(record, "would go out with the cases.", "Keep it somewhere else.")
+    if is_sealed(test_set):
+        for path in (out, record):
+            refuse_inside(path, test_set)
+    identity = secrets.token_hex(16)
+    with open_run_set(test_set, secret, person) as cases, staged_folder(out, is_new=True) as stage:
+        shuffled = opaque_cases(cases.case_ids, secrets.token_bytes(32))
+        facts = {"exchange": identity, "recipient": recipient.fingerprint}
+        cases.record(facts, [one.case_id for one in shuffled])
+        (stage / CASES_FOLDER).mkdir()
+        rows = []
+        for number, case in enumerate(shuffled, 1):
+            with cases.image(case.case_id) as volume:
+                content = _archive(volume, case.name, image_format)
+                rows.append(_row(case, volume))
+            (stage / CASES_FOLDER / f"{case.name}.tar.age").write_bytes(
+                encrypted_for(content, recipient)
+            )
+            progress(case.name, number, len(shuffled))
+        note = {
+            "schema": SCHEMA,
+            "exchange": identity,
+            "cases": sorted(row["name"] for row in rows),
+        }
+        write_json(note, stage / NOTE)
+        (stage / HELP).write_text(_HELP, encoding="utf-8")
+        kept = {**note, "test_set": cases.name, "test_set_digest": cases.digest, "cases": rows}
+        kept["recipient"] = recipient.line
+        write_json({**kept, "has_ended": False}, record)
+    write_json({**kept, "has_ended": True}, record)
+    return Packed(identity, len(shuffled), (out, record))
+
+
+def _remove_unended(record: Path, out: Path) -> None:
+    """Remove what a stopped ``pack`` left; its note goes last, so that this may be stopped, too.
+
+    Raises:
+        InputError: if the record is of an exchange that may have gone out.
+    """
+    begun = read_json(record)
+    if not isinstance(begun, dict) or begun.get("has_ended", True):
+        what = "is there already: it brings back the marks of another exchange."
+        raise InputError.at(record, what, "Choose another name.")
+    note = out / NOTE
+    if note.exists() and read_json(note).get("exchange") == begun["exchange"]:
+        shutil.rmtree(out / CASES_FOLDER, ignore_errors=True)
+        (out / HELP).unlink(missing_ok=True)
+        note.unlink()
+
+
+def unpack(marks: Path, record: Path, out: Path) -> Unpacked:
+    """Take marks that came back, if they are of the cases that went out, as a submission.
+
+    Raises:
+        InputError: if the record or the marks cannot be read, or they are of other cases.
+    """
+    kept = _read_record(record)
+    own = {row["name"]: row["case_id"] for row in kept}
+    named = [{**row, "case_id": row["name"]} for row in kept]
+    cases = CASES.conform(pl.DataFrame(named).drop("name"), str(record))
+    submission = read_submission(marks, cases)
+    tables = [submission.marks, submission.slices, submission.runs]
+    given = {name for table in tables if table is not None for name in table["case_id"]}
+    refuse_any(
+        Problem(str(marks), f"has marks of '{name}', which is no case of this exchange.")
+        for name in sorted(given - set(own))[:_MOST_NAMED]
+    )
+    wordless = submission.marks.with_columns(
+        new=pl.int_range(1, pl.len() + 1).over("case_id").cast(pl.String),
+        category=pl.when(pl.col("category").str.contains(CATEGORY)).then(pl.col("category")),
+    )
+    slices = submission.slices
+    if slices is not None:
+        numbers = wordless.select("case_id", "mark_id", "new")
+        joined = slices.join(numbers, on=["case_id", "mark_id"], maintain_order="left")
+        slices = joined.with_columns(mark_id=pl.col("new")).select(slices.columns)
+    plain = MARKS.arrange(wordless.with_columns(mark_id=pl.col("new")))
+
+    def named_back(table: pl.DataFrame) -> pl.DataFrame:
+        return table.with_columns(pl.col("case_id").replace_strict(own, return_dtype=pl.String))
+
+    back = [None if one is None else named_back(one) for one in (slices, submission.runs)]
+    write_marks(replace(submission, marks=named_back(plain), slices=back[0], runs=back[1]), out)
+    return Unpacked(plain.height, len(own), len(own) - plain["case_id"].n_unique())
+
+
+def read_recipient(path: Path) -> PublicKey:
+    """The public key of who shall read what goes out.
+
+    Raises:
+        InputError: if it is none.
+    """
+    return read_public_key(path)
+
+
+def _archive(volume: Volume, name: str, image_format: InputFormat) -> bytes:
+    """The folder of a case as a tar archive, without owners and times."""
+    content = io.BytesIO()
+    with process_folder() as place:
+        folder = place / name
+        folder.mkdir()
+        write_case(volume, name, folder, RunContract(command=("read",), input=image_format))
+        with tarfile.open(fileobj=content, mode="w") as tar:
+            tar.add(folder, name, filter=_plain_member)
+    return content.getvalue()
+
+
+def _plain_member(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = member.mtime = 0
+    member.uname = member.gname = ""
+    return member
+
+
+def _row(case: OpaqueCase, volume: Volume) -> dict[str, Any]:
+    return {"name": case.name, "case_id": case.case_id, **geometry_columns(volume.geometry)}
+
+
+def _read_record(path: Path) -> list[dict[str, Any]]:
+    content = read_json(path)
+    rows = content.get("cases") if isinstance(content, dict) else None
+    is_known = isinstance(content, dict) and content.get("schema") == SCHEMA
+    if not is_known or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError.at(path, "is no record of an exchange.", "Give the one that `pack` wrote.")
+    return rows

@@ -1,0 +1,304 @@
+"""Limits on all processes of a program together, and what they used: Linux control groups.
+
+Both forms of the kernel are known: version 2 with one tree, version 1 with a tree per controller.
+A group lies below the one we are in, so that limits from outside hold too.
+"""
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from nodulebench.io.process_folder import is_alive, owner
+from nodulebench.runner.isolation.sandbox import Limits, Usage
+
+TREE = Path("/sys/fs/cgroup")
+CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
+_OLD = re.compile(r"nodulebench-(\d+-\d+)-\d+")
+_PERIOD_US = 100_000
+_NUMBERS = count(1)
+_ENDING_S = 10.0
+"""How long a killed process may take until it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A control group: in version 1 a folder per controller, in version 2 one."""
+
+    folders: tuple[Path, ...]
+    is_second: bool
+
+    @property
+    def entrances(self) -> tuple[str, ...]:
+        """The files that a process writes 0 to in order to enter."""
+        return tuple(str(folder / "cgroup.procs") for folder in self.folders)
+
+    def usage(self) -> Usage:
+        """What all processes have used so far."""
+        if self.is_second:
+            (folder,) = self.folders
+            events, forks = _fields(folder / "memory.events"), _fields(folder / "pids.events")
+            micro = _fields(folder / "cpu.stat").get("usage_usec")
+            return Usage(
+                cpu_seconds=None if micro is None else micro / 1e6,
+                peak_bytes=_number(folder / "memory.peak"),
+                anonymous_bytes=_fields(folder / "memory.stat").get("anon"),
+                memory_kills=events.get("oom_kill", 0),
+                refused_forks=forks.get("max", 0),
+            )
+        memory, pids, _, cpuacct = self.folders
+        nano = _number(cpuacct / "cpuacct.usage")
+        return Usage(
+            cpu_seconds=None if nano is None else nano / 1e9,
+            peak_bytes=_number(memory / "memory.max_usage_in_bytes"),
+            anonymous_bytes=_fields(memory / "memory.stat").get("total_rss"),
+            memory_kills=_fields(memory / "memory.oom_control").get("oom_kill", 0),
+            refused_forks=_fields(pids / "pids.events").get("max", 0),
+        )
+
+    def most_processes(self) -> int:
+        """How many processes were there at most, with those of groups below; 0: nobody tells."""
+        return _number(self.folders[0 if self.is_second else 1] / "pids.peak") or 0
+
+    @property
+    def place(self) -> str:
+        """The name of the group for others who make groups in it."""
+        tree = TREE if self.is_second else TREE / CONTROLLERS[0]
+        return f"/{self.folders[0].relative_to(tree)}"
+
+    def inner(self) -> "dict[str, Group]":
+        """The groups that others made in it, by their names."""
+        with suppress(OSError):
+            names = [one.name for one in self.folders[0].iterdir() if one.is_dir()]
+            return {
+                name: Group(tuple(one / name for one in self.folders), self.is_second)
+                for name in names
+            }
+        return {}
+
+    def kill(self) -> None:
+        """End every process of the group, and wait until none is left."""
+        deadline = time.monotonic() + _ENDING_S
+        while pids := self.pids():
+            for folder in self.folders:
+                with suppress(OSError):
+                    if (folder / "cgroup.kill").exists():
+                        (folder / "cgroup.kill").write_text("1")
+            for pid in pids:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            if time.monotonic() > deadline:
+                raise OSError(f"processes {pids} do not end")
+            time.sleep(0.001)
+
+    def remove(self) -> None:
+        """Take the group away; it must be empty."""
+        for folder in self.folders:
+            deadline = time.monotonic() + _ENDING_S
+            while folder.is_dir():
+                try:
+                    folder.rmdir()
+                except OSError:  # its last process is still being cleared away
+                    if time.monotonic() > deadline:
+                        return
+                    time.sleep(0.001)
+
+    def pids(self) -> set[int]:
+        """The numbers of all its processes."""
+        found: set[int] = set()
+        for folder in self.folders:
+            with suppress(OSError):
+                found |= {int(one) for one in (folder / "cgroup.procs").read_text().split()}
+        return found
+
+
+def make_group(limits: Limits) -> Group:
+    """A new group with these limits; groups that killed runs left behind go.
+
+    Raises:
+        OSError: if this machine lets us make none, or does not take a limit.
+    """
+    parents, is_second = _parents()
+    for parent in parents:
+        _sweep(parent)
+    return _made(parents, limits, is_second)
+
+
+def _made(parents: tuple[Path, ...], limits: Limits, is_second: bool) -> Group:
+    name = f"nodulebench-{owner()}-{next(_NUMBERS)}"
+    group = Group(tuple(parent / name for parent in parents), is_second)
+    try:
+        for folder in group.folders:
+            folder.mkdir(parents=True)
+        _limit(group, limits)
+    except OSError:
+        group.remove()
+        raise
+    return group
+
+
+def make_outer_group(limits: Limits) -> Group:
+    """A new group, at one place in every tree, for an engine to make its own groups in.
+
+    Raises:
+        OSError: if this machine lets us make none, or does not take a limit.
+    """
+    parents, is_second = _parents()
+    if not is_second:  # limits on memory are what somebody outside may have set
+        place = parents[0].relative_to(TREE / CONTROLLERS[0])
+        parents = tuple(TREE / one.relative_to(TREE).parts[0] / place for one in parents)
+    for tree in _trees(parents[0], is_second):
+        _sweep(tree)
+    return _made(parents, limits, is_second)
+
+
+@contextmanager
+def told_of_kills(group: Group) -> Iterator[Callable[[], int]]:
+    """How often memory ran out in a group or below it, even if what lay below is gone.
+
+    In version 2 a group counts that itself; in version 1 it counts its own processes alone, and
+    tells whoever asked before.
+
+    Raises:
+        OSError: if the system does not let us ask.
+    """
+    if group.is_second:
+        yield lambda: group.usage().memory_kills
+        return
+    memory, heard, total = group.folders[0], os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC), 0
+
+    def count() -> int:
+        nonlocal total
+        with suppress(BlockingIOError):
+            total += os.eventfd_read(heard)
+        return total
+
+    try:
+        with (memory / "memory.oom_control").open("rb") as asked:
+            (memory / "cgroup.event_control").write_text(f"{heard} {asked.fileno()}")
+        yield count
+    finally:
+        os.close(heard)
+
+
+def remove_outer_group(group: Group) -> None:
+    """End what is left in a group and those below it, and take all of them away, in every tree."""
+    for tree in _trees(group.folders[0], group.is_second):
+        _end(tree)
+        for above in tree.parents:
+            if above.parent in (TREE, TREE.parent) or not _is_removed(above):
+                break
+
+
+def _trees(place: Path, is_second: bool) -> list[Path]:
+    """The same place in all trees of the system: engines make groups in every one."""
+    if is_second:
+        return [place]
+    below = Path(*place.relative_to(TREE).parts[1:])
+    return [one / below for one in TREE.iterdir() if one.is_dir() and not one.is_symlink()]
+
+
+def _limit(group: Group, limits: Limits) -> None:
+    quota = str(max(1000, int(limits.cpus * _PERIOD_US)))
+    first = group.folders[0]
+    if group.is_second:
+        (first / "memory.max").write_text(str(limits.memory_bytes))
+        if (first / "memory.swap.max").exists():
+            (first / "memory.swap.max").write_text("0")
+        (first / "memory.oom.group").write_text("1")
+        (first / "pids.max").write_text(str(limits.pids))
+        (first / "cpu.max").write_text(f"{quota} {_PERIOD_US}")
+        return
+    _, pids, cpu, _ = group.folders
+    (first / "memory.limit_in_bytes").write_text(str(limits.memory_bytes))
+    with_swap = first / "memory.memsw.limit_in_bytes"
+    if with_swap.exists():
+        with_swap.write_text(str(limits.memory_bytes))
+    (pids / "pids.max").write_text(str(limits.pids))
+    (cpu / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
+    (cpu / "cpu.cfs_quota_us").write_text(quota)
+
+
+def _parents() -> tuple[tuple[Path, ...], bool]:
+    """The folders that groups are made in, and whether they are of version 2."""
+    own: dict[str, str] = {}
+    for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+        _, controllers, place = line.split(":", 2)
+        own |= dict.fromkeys(controllers.split(","), place.lstrip("/"))
+    if (TREE / "cgroup.controllers").exists():
+        return (_second_parent(TREE / own.get("", "")),), True
+    places = [TREE / name / own.get(name, "") for name in CONTROLLERS]
+    # in a container the place may be named as it is seen from outside
+    return tuple(
+        one if one.is_dir() else TREE / one.relative_to(TREE).parts[0] for one in places
+    ), False
+
+
+def _second_parent(own: Path) -> Path:
+    """Our own group, made to hand its controllers on.
+
+    A group that hands controllers on may hold no process, so ours move into one below it.
+    """
+    if own.name == "nodulebench-runner":
+        own = own.parent
+    handed = own / "cgroup.subtree_control"
+    wanted = {"memory", "pids", "cpu"}
+    if not wanted <= set(handed.read_text(encoding="utf-8").split()):
+        runner = own / "nodulebench-runner"
+        runner.mkdir(exist_ok=True)
+        for pid in (own / "cgroup.procs").read_text(encoding="utf-8").split():
+            with suppress(OSError):
+                (runner / "cgroup.procs").write_text(pid)
+        handed.write_text("+memory +pids +cpu")
+    return own
+
+
+def _sweep(parent: Path) -> None:
+    """Remove the groups of runs that were killed, with what is left in them."""
+    for folder in parent.glob("nodulebench-*-*-*"):
+        known = _OLD.fullmatch(folder.name)
+        if known and not is_alive(known[1]):
+            with suppress(OSError):
+                _end(folder)
+
+
+def _end(folder: Path) -> None:
+    """End all processes of a group and of those below it, and remove them."""
+    if not folder.is_dir():
+        return
+    for below in [one for one in folder.iterdir() if one.is_dir()]:
+        _end(below)
+    group = Group((folder,), is_second=False)
+    group.kill()
+    group.remove()
+
+
+def _is_removed(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except OSError:  # others use it
+        return False
+    return True
+
+
+def _number(file: Path) -> int | None:
+    try:
+        return int(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _fields(file: Path) -> dict[str, int]:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return {}
+    pairs = (line.split() for line in lines)
+    return {
+        name: int(value) for name, value in (p for p in pairs if len(p) == 2) if value.isdigit()
+    }

@@ -1,0 +1,334 @@
+"""Programs in containers made by podman or docker, below a control group of our own.
+
+Neither pulls nor keeps an image: podman runs an unpacked one as it lies on the disk, docker gets
+its parts as mounts. All is read-only but ``/output`` and ``/tmp``.
+"""
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from nodulebench.core.errors import InputError
+from nodulebench.io.process_folder import owner
+from nodulebench.runner.isolation.cgroups import (
+    Group,
+    make_outer_group,
+    remove_outer_group,
+    told_of_kills,
+)
+from nodulebench.runner.isolation.inside import cards_of, environment_of
+from nodulebench.runner.isolation.sandbox import MIB, SERVICE_ID, Job, Limits, Usage, close_streams
+
+LABEL = "nodulebench"
+_MORE_MEMORY, _MORE_PROCESSES = 64 * MIB, 16
+"""The container's own limits lie above ours, which are met first: its group is gone with it, and
+whatever that counted."""
+_WITH_US = ("setpriv", "--pdeathsig=KILL", "--")
+"""The client ends when we do; the container, when the next run sweeps."""
+_STARTS_S, _ENDS_S, _ANSWERS_S, _LOOKS_S = 300.0, 30.0, 120.0, 0.003
+_CANNOT_MAKE, _CANNOT_EXECUTE = 125, (126, 127)
+_PERIOD_US = 100_000
+_CLIENT_VARIABLES = (
+    "PATH",
+    "HOME",
+    "XDG_RUNTIME_DIR",
+    "DOCKER_HOST",
+    "DOCKER_CONFIG",
+    "DOCKER_CONTEXT",
+    "DOCKER_TLS_VERIFY",
+    "DOCKER_CERT_PATH",
+)
+"""What an engine's client needs to find its programs, its settings and its service."""
+_RUNTIMES = (b"runc", b"crun", b"exe\n")
+
+
+@dataclass
+class Container:
+    """A program in a container, and the client that speaks to it."""
+
+    process: "subprocess.Popen[bytes]"
+    words: list[str]
+    """What the engine is called by."""
+    environment: dict[str, str]
+    name: str
+    group: Group
+    """With the limits, and the container's own group below it."""
+    kills: Callable[[], int]
+    """How often memory ran out."""
+    pids: int
+    child: int = 0
+    """The first process inside, by its number outside."""
+    _refused_forks: int = 0
+    _state: dict[str, Any] | None = None
+    _problem: str = ""
+
+    def usage(self) -> Usage:
+        """What the container has used."""
+        whole = self.group.usage()
+        for one in self._inside():  # kernels that do not tell the most count what is refused there
+            self._refused_forks = max(self._refused_forks, one.usage().refused_forks)
+        over = int(self.group.most_processes() > self.pids)
+        return replace(
+            whole,
+            memory_kills=self.kills(),
+            refused_forks=max(whole.refused_forks, self._refused_forks, over),
+            seconds=None if self._state is None else _seconds(self._state),
+        )
+
+    def kill(self) -> None:
+        """End the container, ask how it ended, and remove it.
+
+        Raises:
+            OSError: if the engine did not start it, or does not let go of it.
+        """
+        if self._state is not None:
+            return
+        self.usage()
+        for one in self._inside():
+            one.kill()
+        try:
+            self.process.wait(_ENDS_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._state = self._inspected()
+        _call([*self.words, "rm", "--force", self.name], self.environment)
+        is_own = self.process.returncode in _CANNOT_EXECUTE
+        if _moment(self._state, "StartedAt") is None and not is_own:
+            problem = self._problem or self._state.get("Error") or "did not start it"
+            raise OSError(f"{self.words[0]}: {problem}")
+
+    def network_of(self) -> tuple[str, ...]:
+        """Words that run a command in the network of the container."""
+        return ("nsenter", f"--target={self.child}", "--net", "--")
+
+    def wait_until_started(self) -> None:
+        """Wait until the program has begun, or the client has ended.
+
+        Raises:
+            OSError: if the engine could not start it.
+        """
+        deadline = time.monotonic() + _STARTS_S
+        while (ended := _ended(self.process.pid)) is None:
+            pids = {pid for one in self._inside() for pid in one.pids() if _is_program(pid)}
+            if pids:
+                self.child = min(pids)
+                return
+            if time.monotonic() > deadline:
+                if any(one.pids() for one in self._inside()):
+                    return  # whatever it calls itself
+                self._problem = "the container does not start"
+                break
+            time.sleep(_LOOKS_S)
+        else:
+            if ended != _CANNOT_MAKE:
+                return  # it was quick
+            said = b"" if self.process.stderr is None else self.process.stderr.read(2000) or b""
+            self._problem = said.decode(errors="replace").strip()
+        self.kill()
+        raise OSError(f"{self.words[0]}: {self._problem}")
+
+    def _inside(self) -> list[Group]:
+        return list(self.group.inner().values())
+
+    def _inspected(self) -> dict[str, Any]:
+        asked = [*self.words, "inspect", "--format", "{{json .State}}", self.name]
+        told = _call(asked, self.environment)
+        try:
+            state = json.loads(told.stdout) if told.returncode == 0 else {}
+        except ValueError:
+            state = {}
+        return state if isinstance(state, dict) else {}
+
+
+class Engine(ABC):
+    """What podman and docker have in common."""
+
+    name: str
+    package: str
+    asks_version: tuple[str, ...]
+    """What it is called with to tell its version, which is the last word it says."""
+    sees_our_mounts: bool
+
+    def version(self) -> str:
+        """Of the engine.
+
+        Raises:
+            InputError: if it is not installed, or does not answer.
+        """
+        if shutil.which(self.name) is None:
+            raise InputError.at(self.name, "is not installed.", f"Install {self.package}.")
+        told = _call([self.name, *self.asks_version], client_environment())
+        words = told.stdout.decode(errors="replace").split()
+        if told.returncode or not words:
+            raise InputError.at(self.name, f"does not answer: {_last(told)}")
+        return f"{self.name} {words[-1]}"
+
+    def fault(self, exit_code: int | None, said: str) -> str:  # noqa: ARG002
+        """An engine that fails is told by the container's own state."""
+        return ""
+
+    @abstractmethod
+    def prepared(self, job: Job) -> "Prepared":
+        """What the engine needs to be called for a job."""
+
+    @contextmanager
+    def start(self, job: Job) -> Iterator[Container]:
+        """Start a program in a container."""
+        ready, name = self.prepared(job), f"{LABEL}-{owner()}-{secrets.token_hex(4)}"
+        limits = job.limits
+        # one process more, so that it is seen who had more than they may
+        outer = make_outer_group(replace(limits, pids=limits.pids + 1, cpus=limits.cpus + 1))
+        with ExitStack() as ending:
+            ending.callback(remove_outer_group, outer)
+            kills = ending.enter_context(told_of_kills(outer))
+            words = [*_WITH_US, *ready.words, "run", "--name", name]
+            words += run_words(job, outer.place)
+            process = subprocess.Popen(  # noqa: S603 - in the container
+                [*words, *ready.root, *job.command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=ready.environment,
+                cwd=job.space,  # conmon leaves a file where it is when memory runs out
+                start_new_session=True,
+                bufsize=0,
+            )
+            running = Container(
+                process, ready.words, ready.environment, name, outer, kills, limits.pids
+            )
+            try:
+                running.wait_until_started()
+                yield running
+            finally:
+                running.kill()
+                close_streams(process)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """How an engine is called for a job."""
+
+    words: list[str]
+    environment: dict[str, str]
+    root: list[str]
+    """Words that name the root file system, and mounts that belong to it."""
+
+
+def client_environment() -> dict[str, str]:
+    """The variables of ours that an engine is given: it hands some of all others on."""
+    return {name: os.environ[name] for name in _CLIENT_VARIABLES if name in os.environ}
+
+
+def run_words(job: Job, group: str) -> list[str]:
+    """The walls and limits of a container, as both engines take them."""
+    limits = job.limits
+    words = ["--interactive", "--pull=never", "--network=none", "--read-only", "--ipc=none"]
+    words += ["--log-driver=none", "--hostname=case", f"--label={LABEL}={owner()}"]
+    words += ["--cap-drop=all", "--security-opt=no-new-privileges", f"--user={_user()}"]
+    words += [*_limits(limits), f"--cgroup-parent={group}", f"--workdir={job.folder}"]
+    for place in ("/tmp", "/dev/shm"):  # noqa: S108 - those of the container
+        words += ["--tmpfs", f"{place}:rw,exec,nosuid,nodev,mode=1777,size={limits.tmp_bytes}"]
+    for name, value in environment_of(job).items():
+        words += ["--env", f"{name}={value}"]
+    for card in cards_of(limits.gpus):
+        words.append(f"--device={card}")
+    for mount in job.mounts:
+        words += mounted(mount.source, mount.target, is_writable=mount.is_writable)
+    return words
+
+
+def mounted(source: Path | str, target: str, *, is_writable: bool = False) -> list[str]:
+    """Words that mount a folder or file.
+
+    Raises:
+        InputError: if its path has a letter that parts words for an engine.
+    """
+    if any(letter in f"{source}{target}" for letter in ',"\n'):
+        what = "has a comma or a quotation mark in its path, which engines cannot mount."
+        raise InputError.at(source, what, "Put it elsewhere, or use --isolation bubblewrap.")
+    kind = "" if is_writable else ",readonly"
+    return ["--mount", f"type=bind,source={source},target={target}{kind}"]
+
+
+def _limits(limits: Limits) -> list[str]:
+    memory, quota = limits.memory_bytes + _MORE_MEMORY, max(1000, int(limits.cpus * _PERIOD_US))
+    words = [f"--memory={memory}", f"--memory-swap={memory}"]
+    words += [f"--pids-limit={limits.pids + _MORE_PROCESSES}"]
+    words += [f"--cpu-period={_PERIOD_US}", f"--cpu-quota={quota}"]
+    return [*words, "--ulimit=nofile=16384:16384", "--ulimit=core=0:0"]
+
+
+def _user() -> str:
+    """Root's containers are nobody's outside too; whoever else starts one stays who they are."""
+    if os.geteuid() == 0:
+        return f"{SERVICE_ID}:{SERVICE_ID}"
+    return f"{os.geteuid()}:{os.getegid()}"
+
+
+def _ended(pid: int) -> int | None:
+    """The exit code of a child that has ended, and stays to be waited for; None: it runs."""
+    told = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    return None if told is None else told.si_status
+
+
+def _is_program(pid: int) -> bool:
+    """Whether a process is the first inside, and no longer what makes the container."""
+    place = Path(f"/proc/{pid}")
+    try:
+        name, told = ((place / file).read_bytes() for file in ("comm", "status"))
+    except OSError:
+        return False
+    numbers = next((line for line in told.splitlines() if line.startswith(b"NSpid:")), b"")
+    return numbers.endswith(b"\t1") and not name.startswith(_RUNTIMES)
+
+
+def _call(words: list[str], environment: dict[str, str]) -> "subprocess.CompletedProcess[bytes]":
+    """Ask an engine something short.
+
+    Raises:
+        OSError: if it does not answer.
+    """
+    try:
+        return subprocess.run(  # noqa: S603
+            words,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=environment,
+            check=False,
+            timeout=_ANSWERS_S,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise OSError(f"{words[0]} does not answer within {_ANSWERS_S:g} s") from error
+
+
+def _last(told: "subprocess.CompletedProcess[bytes]") -> str:
+    lines = told.stderr.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else f"it ended with {told.returncode}"
+
+
+def _seconds(state: dict[str, Any]) -> float | None:
+    """How long a container ran; None: it did not, or does still."""
+    began, ended = _moment(state, "StartedAt"), _moment(state, "FinishedAt")
+    if began is None or ended is None:
+        return None
+    return max(0.0, (ended - began).total_seconds())
+
+
+def _moment(state: dict[str, Any], name: str) -> datetime | None:
+    """A time that an engine tells; the first year stands for one that never was."""
+    try:
+        moment = datetime.fromisoformat(state[name])
+    except (KeyError, ValueError, TypeError):
+        return None
+    return moment if moment.year > 1 else None

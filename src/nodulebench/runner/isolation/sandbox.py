@@ -1,0 +1,141 @@
+"""What a sandbox is given and what it gives back, whichever program makes it."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from nodulebench.core.algorithm import RunResources
+
+if TYPE_CHECKING:
+    import subprocess
+
+MIB = 1 << 20
+SERVICE_ID = 1_987_654_321
+"""Who the program is for the machine where root starts it: nobody that exists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A folder or file of this machine, and where the program finds it."""
+
+    source: Path
+    target: str
+    is_writable: bool = False
+    below: Path | None = None
+    """A folder above the source; from there on no part of its path may be a link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that all processes of a program may use together."""
+
+    cpus: float
+    memory_bytes: int
+    pids: int
+    output_bytes: int
+    gpus: tuple[int, ...] = ()
+    """The graphics cards that it may use, by their numbers."""
+
+    @property
+    def tmp_bytes(self) -> int:
+        """What ``/tmp`` holds: it is memory."""
+        return max(self.memory_bytes // 2, MIB)
+
+
+def limits_of(resources: RunResources, gpus: tuple[int, ...] = ()) -> Limits:
+    """The limits that a manifest asks for."""
+    return Limits(
+        cpus=resources.cpus,
+        memory_bytes=int(resources.memory_gb * (1 << 30)),
+        pids=resources.pids,
+        output_bytes=resources.output_mb * MIB,
+        gpus=gpus,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is started in a sandbox."""
+
+    command: tuple[str, ...]
+    mounts: tuple[Mount, ...]
+    limits: Limits
+    folder: str = "/tmp"  # noqa: S108 - the sandbox's own
+    """Where it is started, inside."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    root: Path | None = None
+    """An unpacked image; None: the programs of this machine (``/usr``)."""
+    space: Path | None = None
+    """A folder where whoever makes the sandbox may keep what it needs; it goes with the slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a program and all that it started have used so far; None: it was not measured."""
+
+    cpu_seconds: float | None = None
+    peak_bytes: int | None = None
+    """With the files that it read, as the system keeps them in memory."""
+    anonymous_bytes: int | None = None
+    """Now, without files."""
+    memory_kills: int = 0
+    """Processes that were ended for want of memory, whatever the program said of it."""
+    refused_forks: int = 0
+    seconds: float | None = None
+    """How long it ran, where whoever made the sandbox says so."""
+
+
+class Running(Protocol):
+    """A program in its sandbox."""
+
+    process: "subprocess.Popen[bytes]"
+
+    def usage(self) -> Usage:
+        """What it has used so far."""
+        ...
+
+    def kill(self) -> None:
+        """End it with all that it started, and wait until nothing of it is left."""
+        ...
+
+    def network_of(self) -> tuple[str, ...]:
+        """The words before a command that is to run in the network of the sandbox."""
+        ...
+
+
+class Isolation(Protocol):
+    """One way to keep a program apart."""
+
+    name: str
+    sees_our_mounts: bool
+    """Whether file systems that this thread mounts for itself are seen by what makes sandboxes."""
+
+    def version(self) -> str:
+        """What makes the sandbox, as it calls itself.
+
+        Raises:
+            InputError: if it is not there.
+        """
+        ...
+
+    def fault(self, exit_code: int | None, said: str) -> str:
+        """Why the sandbox itself failed, by how it ended; nothing: it was the program's own end."""
+        ...
+
+    def start(self, job: Job) -> AbstractContextManager[Running]:
+        """Start a program; when the context is left, nothing of it runs any more.
+
+        Raises:
+            OSError: if the sandbox cannot be made; the program is not to blame.
+        """
+        ...
+
+
+def close_streams(process: "subprocess.Popen[bytes]") -> None:
+    """Give back what a program was spoken to by, broken or not."""
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()

@@ -1,0 +1,136 @@
+"""What was run so far, one line per case: a run that was killed goes on where it was.
+
+The first line says which run it is; of several lines of a case the last one counts.
+"""
+
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import polars as pl
+
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice, read_notice
+from nodulebench.core.schema import TableSchema
+from nodulebench.core.tables import MARK_SLICES, MARKS
+from nodulebench.io.lock import locked
+from nodulebench.runner.slot import CaseRun
+
+JOURNAL = "journal.jsonl"
+
+
+@dataclass
+class RunJournal:
+    """The runs of a folder, and a file to add to."""
+
+    secret: bytes
+    """What names and order of the cases come from; the same for all starts of a run."""
+    known: dict[str, CaseRun]
+    _file: TextIO
+
+    def add(self, case_id: str, run: CaseRun) -> None:
+        """Write down what came of a case, at once."""
+        self.known[case_id] = run
+        self._file.write(json.dumps(_line(case_id, run), allow_nan=False) + "\n")
+        self._file.flush()
+
+
+@contextmanager
+def open_journal(folder: Path, identity: Mapping[str, Any]) -> Iterator[RunJournal]:
+    """The journal of a run; a line that a killed process left unfinished is dropped.
+
+    Args:
+        folder: of the run.
+        identity: which algorithm, which limits, which test set: what must not change meanwhile.
+
+    Raises:
+        InputError: if the folder is that of another run, or another process writes to it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / JOURNAL
+    with locked(folder / ".run.lock", folder):
+        head, known, whole = _read(path)
+        if head is not None:
+            _refuse_other(head["identity"], identity, folder)
+        with path.open("a", encoding="utf-8") as file:
+            file.truncate(whole)
+            if head is None:
+                head = {"identity": dict(identity), "secret": secrets.token_hex(32)}
+                file.write(json.dumps(head) + "\n")
+                file.flush()
+            yield RunJournal(bytes.fromhex(head["secret"]), known, file)
+
+
+def _refuse_other(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
+    other = [name for name in now if before.get(name) != json.loads(json.dumps(now[name]))]
+    if other:
+        raise InputError.at(
+            folder,
+            f"holds a run that differs in: {', '.join(other)}.",
+            "Choose another folder with --out.",
+        )
+
+
+def _read(path: Path) -> tuple[dict[str, Any] | None, dict[str, CaseRun], int]:
+    """The first line, the runs, and how many bytes are whole lines."""
+    head: dict[str, Any] | None = None
+    known: dict[str, CaseRun] = {}
+    whole = 0
+    if not path.is_file():
+        return head, known, whole
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                content = json.loads(line)
+                if head is None:
+                    head = {"identity": content["identity"], "secret": content["secret"]}
+                else:
+                    known[content["case_id"]] = _run(content)
+            except (ValueError, TypeError, KeyError) as error:
+                what = f"line {number} cannot be read."
+                remedy = "Choose another folder with --out, and run anew."
+                raise InputError.at(path, what, remedy) from error
+            whole += len(line)
+    return head, known, whole
+
+
+def _line(case_id: str, run: CaseRun) -> dict[str, Any]:
+    return {
+        "case_id": case_id,
+        "state": run.state,
+        "why": None if run.why is None else run.why.to_json(),
+        "measured": run.measured,
+        "notices": [one.to_json() for one in run.notices],
+        "marks": _rows(run.marks),
+        "slices": _rows(run.slices),
+    }
+
+
+def _rows(table: pl.DataFrame) -> list[tuple[Any, ...]]:
+    columns = (column.to_list() for column in table if column.name != "case_id")
+    return list(zip(*columns, strict=True))
+
+
+def _run(content: Mapping[str, Any]) -> CaseRun:
+    case_id = content["case_id"]
+    why: Notice | None = None if content["why"] is None else read_notice(content["why"])
+    return CaseRun(
+        content["state"],
+        why,
+        dict(content["measured"]),
+        _table(MARKS, case_id, content["marks"]),
+        _table(MARK_SLICES, case_id, content["slices"]),
+        tuple(read_notice(one) for one in content["notices"]),
+    )
+
+
+def _table(schema: TableSchema, case_id: str, rows: list[list[Any]]) -> pl.DataFrame:
+    types = {one.name: one.dtype for one in schema.columns if one.name != "case_id"}
+    table = pl.DataFrame(rows, schema=types, orient="row")
+    return schema.arrange(table.with_columns(pl.lit(case_id).alias("case_id")))

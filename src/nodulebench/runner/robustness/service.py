@@ -1,0 +1,287 @@
+"""Algorithm and one case -> a table of relations that its marks must keep, each passed or failed.
+
+No reference is needed: the same scan stored otherwise has the same marks, and nodules that are
+drawn into it are known.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nodulebench.core.algorithm import InputFormat
+from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.notices import Notice
+from nodulebench.i18n.translator import english
+from nodulebench.imaging.lungs.density import lung_density
+from nodulebench.imaging.volume import Volume
+from nodulebench.io.atomic import staged_file
+from nodulebench.io.csv_dialect import marked
+from nodulebench.io.images.case_images import read_case
+from nodulebench.runner.any_algorithm import Algorithm, open_algorithm
+from nodulebench.runner.robustness.relations import (
+    RelationVerdict,
+    as_many,
+    found_and_nothing_else,
+    kept_marks,
+    never_rising,
+    same_marks,
+    still_found,
+)
+from nodulebench.runner.robustness.robustness_bench import (
+    AS_IT_IS,
+    DEFAULT_CHOICE,
+    WITH_NODULES,
+    Bench,
+    RobustnessChoice,
+)
+from nodulebench.runner.robustness.variants import (
+    Variant,
+    cropped,
+    flipped,
+    mirrored,
+    sharper,
+    shifted,
+    smoother,
+    thicker,
+    with_dose,
+    with_median,
+    with_noise,
+)
+
+SHIFT_MM = (37.0, -21.0, 143.0)
+CROP_LOW_MM, CROP_HIGH_MM = 15.0, 25.0
+"""Kept around the lungs; unequal, so that the middle of the image moves too."""
+SCORE_TOLERANCE = 0.05
+TOP_MARKS = 10
+DOSE_SHARES = (1 / 2, 1 / 4, 1 / 8)
+BLUR_MM, SHARPENING = 0.8, 0.8
+MEDIANS_HU = (-900.0, -750.0)
+"""From lungs full of air to dense ones."""
+NOISY_SHARE = 1 / 4
+"""The dose at which noise is twice as strong."""
+
+
+@dataclass(frozen=True, slots=True)
+class RobustnessOutcome:
+    """One line of the table."""
+
+    name: str
+    relation: Notice
+    verdict: RelationVerdict
+
+    @property
+    def word(self) -> str:
+        """Pass, FAIL, or that nothing can be said."""
+        return {True: "pass", False: "FAIL", None: "not tested"}[self.verdict.is_passed]
+
+
+def _same(
+    bench: Bench, variant: Variant, least: float, *, score_tolerance: float | None = None
+) -> RelationVerdict:
+    return same_marks(
+        *bench.moved(variant),
+        tolerance_mm=bench.choice.tolerance_mm,
+        least=least,
+        score_tolerance=score_tolerance,
+    )
+
+
+def _exact(bench: Bench, variant: Variant) -> RelationVerdict:
+    return _same(bench, variant, bench.choice.exact_share, score_tolerance=SCORE_TOLERANCE)
+
+
+def _highest(bench: Bench, variant: Variant) -> RelationVerdict:
+    tolerance_mm, least = bench.choice.tolerance_mm, bench.choice.highest_share
+    return kept_marks(
+        *bench.moved(variant), tolerance_mm=tolerance_mm, count=TOP_MARKS, least=least
+    )
+
+
+def _crop(bench: Bench) -> RelationVerdict:
+    box = []
+    for axis, spacing in enumerate(bench.volume.spacing_mm.tolist()):
+        others = tuple(other for other in range(3) if other != axis)
+        inside = np.flatnonzero(bench.lungs.mask.any(axis=others))
+        low = int(inside[0]) - round(CROP_LOW_MM / spacing)
+        high = int(inside[-1]) + round(CROP_HIGH_MM / spacing) + 1
+        box.append(slice(max(0, low), min(bench.volume.hu.shape[axis], high)))
+    return _same(bench, cropped(bench.volume, tuple(box)), bench.choice.near_share)
+
+
+def _insert(bench: Bench) -> RelationVerdict:
+    choice = bench.choice
+    after = bench.run(WITH_NODULES, bench.with_nodules)
+    return found_and_nothing_else(
+        bench.nodules,
+        bench.before,
+        after,
+        large_mm=choice.large_mm,
+        tolerance_mm=choice.tolerance_mm,
+        margin_mm=10.0,
+        least=choice.near_share,
+    )
+
+
+def _at_dose(bench: Bench, share: float) -> Variant:
+    noise = lung_density(bench.volume.hu, bench.lungs).noise_sd_hu
+    random = bench.random(2 + DOSE_SHARES.index(share))
+    return with_dose(bench.with_nodules, share, noise, random)
+
+
+def _as_many(bench: Bench, variants: Iterable[Variant]) -> RelationVerdict:
+    choice = bench.choice
+    runs = [(WITH_NODULES, bench.run(WITH_NODULES, bench.with_nodules))]
+    runs += [(one.name, bench.run(one.name, one.volume)) for one in variants]
+    return as_many(
+        bench.nodules,
+        runs,
+        large_mm=choice.large_mm,
+        tolerance_mm=choice.tolerance_mm,
+        factor=choice.most_times,
+        few=choice.few,
+    )
+
+
+def _density(bench: Bench) -> RelationVerdict:
+    lungs = bench.lungs.mask
+    return _as_many(bench, (with_median(bench.with_nodules, lungs, hu) for hu in MEDIANS_HU))
+
+
+def _falling(bench: Bench, worse: Iterable[Variant]) -> RelationVerdict:
+    names, found = [AS_IT_IS], [int(bench.found.sum())]
+    for variant in worse:
+        names.append(variant.name)
+        found.append(int(bench.found_in(variant.name, variant.volume).sum()))
+    return never_rising(names, found, len(bench.nodules), bench.choice.chance)
+
+
+def _kernel(bench: Bench, variant: Variant) -> RelationVerdict:
+    after = bench.found_in(variant.name, variant.volume)
+    return still_found(bench.nodules, bench.found, after, bench.choice.large_mm)
+
+
+TESTS: dict[str, tuple[Notice, Callable[[Bench], RelationVerdict]]] = {
+    "shift": (
+        Notice("relation_shift"),
+        lambda bench: _exact(bench, shifted(bench.volume, np.array(SHIFT_MM))),
+    ),
+    "flip-columns": (
+        Notice("relation_flip_columns"),
+        lambda bench: _exact(bench, flipped(bench.volume, 0)),
+    ),
+    "flip-slices": (
+        Notice("relation_flip_slices"),
+        lambda bench: _exact(bench, flipped(bench.volume, 2)),
+    ),
+    "mirror": (
+        Notice("relation_mirror"),
+        lambda bench: _highest(bench, mirrored(bench.volume)),
+    ),
+    "crop": (Notice("relation_crop"), _crop),
+    "noise": (
+        Notice("relation_noise"),
+        lambda bench: _highest(
+            bench, with_noise(bench.volume, bench.choice.noise_hu, bench.random(1))
+        ),
+    ),
+    "insert": (Notice("relation_insert"), _insert),
+    "density": (Notice("relation_density"), _density),
+    "more-noise": (
+        Notice("relation_more_noise"),
+        lambda bench: _as_many(bench, (_at_dose(bench, NOISY_SHARE),)),
+    ),
+    "dose": (
+        Notice("relation_dose"),
+        lambda bench: _falling(bench, (_at_dose(bench, share) for share in DOSE_SHARES)),
+    ),
+    "thickness": (
+        Notice("relation_thickness"),
+        lambda bench: _falling(bench, (thicker(bench.with_nodules, n) for n in (2, 4))),
+    ),
+    "smooth-kernel": (
+        Notice("relation_smooth_kernel"),
+        lambda bench: _kernel(bench, smoother(bench.with_nodules, BLUR_MM)),
+    ),
+    "sharp-kernel": (
+        Notice("relation_sharp_kernel"),
+        lambda bench: _kernel(bench, sharper(bench.with_nodules, BLUR_MM, SHARPENING)),
+    ),
+}
+"""Name -> the relation, and its test. One line adds a test, and one its words."""
+
+
+def check_case(
+    name_or_command: str,
+    case: Path,
+    choice: RobustnessChoice = DEFAULT_CHOICE,
+    names: Sequence[str] = tuple(TESTS),
+    image_format: InputFormat = "metaimage",
+    weights: Sequence[Path] = (),
+) -> Iterator[tuple[RobustnessOutcome, Bench]]:
+    """Test an algorithm, by its name or command, on the image of a case in any form.
+
+    Args:
+        name_or_command: what is tested.
+        case: the image.
+        choice: how strictly.
+        names: of the tests.
+        image_format: what a command is given.
+        weights: of built-in detectors and networks: files, and folders of them.
+
+    Raises:
+        InputError: if the algorithm, the image or a test is unknown, or the case shows no lung.
+    """
+    with open_algorithm(name_or_command, image_format, weights) as algorithm:
+        yield from check_robustness(algorithm, read_case(case), choice, names)
+
+
+def check_robustness(
+    algorithm: Algorithm,
+    volume: Volume,
+    choice: RobustnessChoice = DEFAULT_CHOICE,
+    names: Sequence[str] = tuple(TESTS),
+) -> Iterator[tuple[RobustnessOutcome, Bench]]:
+    """Test an algorithm on one case, relation by relation.
+
+    Raises:
+        InputError: if a test is unknown, or the case shows no lung.
+    """
+    refuse_any(
+        Problem("robustness test", f"'{name}' is not one of {', '.join(TESTS)}.")
+        for name in names
+        if name not in TESTS
+    )
+    bench = Bench(algorithm, volume, choice)
+    for name in names:
+        relation, test = TESTS[name]
+        yield RobustnessOutcome(name, relation, test(bench)), bench
+
+
+def write_outcomes(folder: Path, outcomes: Sequence[RobustnessOutcome], bench: Bench) -> None:
+    """Write ``robustness.csv``, the marks of every variant, and the nodules that were drawn in."""
+    rows = [
+        (one.name, one.word.lower(), english(one.relation), english(one.verdict.measured))
+        for one in outcomes
+    ]
+    _write_csv(folder / "robustness.csv", ("test", "verdict", "relation", "measured"), rows)
+    marks = [
+        (english(name), *center, score)
+        for name, found in bench.marks.items()
+        for center, score in zip(found.center_mm.tolist(), found.score.tolist(), strict=True)
+    ]
+    _write_csv(folder / "marks.csv", ("variant", "x_mm", "y_mm", "z_mm", "score"), marks)
+    if WITH_NODULES in bench.marks:
+        nodules = [(one.x_mm, one.y_mm, one.z_mm, one.diameter_mm) for one in bench.nodules]
+        _write_csv(folder / "inserted.csv", ("x_mm", "y_mm", "z_mm", "diameter_mm"), nodules)
+
+
+def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    with staged_file(path) as staged, staged.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(head)
+        writer.writerows(
+            [marked(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
+        )

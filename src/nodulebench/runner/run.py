@@ -1,0 +1,269 @@
+"""An algorithm and a test set -> a submission folder with marks, RUNS and the record of the run."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import polars as pl
+
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import Engine
+from nodulebench.core.notices import Notice
+from nodulebench.core.progress import Progress, untold
+from nodulebench.core.tables import MARK_SLICES, MARKS, RUN_STATES, RUNS, Submission
+from nodulebench.i18n.translator import english
+from nodulebench.io.bundle import require_local_workers as refuse_others
+from nodulebench.io.json_files import write_json
+from nodulebench.io.marks.submission_folder import RUN_RECORD as RECORD
+from nodulebench.io.marks.submission_folder import write_marks
+from nodulebench.runner.cases import OpaqueCase, opaque_cases, run_cases
+from nodulebench.runner.contract.algorithm import Algorithm, unpacked
+from nodulebench.runner.elsewhere import run_cases_by
+from nodulebench.runner.isolation.choose import NONE, choose_isolation
+from nodulebench.runner.isolation.scratch import scratch_folder
+from nodulebench.runner.journal import RunJournal, open_journal
+from nodulebench.runner.record import graphics_cards, identity, run_record
+from nodulebench.runner.slot import CaseRun
+from nodulebench.runner.test_set import RunSet, open_run_set
+from nodulebench.security.vault import Secret
+
+LOGS = "logs"
+_UNTOLD = ("problem", "file")
+"""Values of notices that hold words of the algorithm's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunChoice:
+    """How a run is made."""
+
+    isolation: str = "auto"
+    slots: int = 1
+    """Cases at the same time."""
+    is_only_failed: bool = False
+    """Whether cases that failed are run again, too."""
+    repeats: int = 1
+    """How often each case is read, to see whether the marks are the same; the first counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What came of a run."""
+
+    folder: Path
+    states: dict[str, int]
+    problems: tuple[tuple[str, str, str], ...]
+    """Case, state and why, of those that are not ok or have something to be told."""
+    was_known: int
+    """Cases that were there from before."""
+    reproduced: tuple[int, int] = (0, 0)
+    """Cases that gave the same marks every time, of those that were read several times."""
+    is_sealed: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every case has a final state."""
+        return not self.states.get("infrastructure", 0)
+
+
+def run_algorithm(
+    algorithm: Algorithm,
+    test_set: Path,
+    out: Path,
+    choice: RunChoice,
+    *,
+    secret: Secret | None = None,
+    person: str = "",
+    engine: Engine | None = None,
+    progress: Progress = untold,
+) -> RunSummary:
+    """Run an algorithm on every case of a test set that has no result yet.
+
+    Args:
+        algorithm: what is run.
+        test_set: a bundle, a bag, a sealed set, or any folder with ``images/``.
+        out: the submission folder; the same again goes on where a run was stopped.
+        choice: how.
+        secret: opens a sealed set.
+        person: who acts on a sealed set.
+        engine: whose workers watch the programs; None: threads of this process.
+        progress: told each case and how it went.
+
+    Raises:
+        InputError: if the set, the algorithm or the isolation cannot be used.
+    """
+    with open_run_set(test_set, secret, person) as cases, scratch_folder() as scratch:
+        if cases.is_sealed and choice.isolation == NONE:
+            raise InputError.at(
+                test_set, "is sealed, and isolation 'none' keeps nothing apart.", "Leave it out."
+            )
+        refuse_others(test_set, is_ours=engine is None or engine.is_here)
+        packed, gpus = algorithm, _cards(algorithm, choice.slots) if engine is None else ()
+        algorithm = unpacked(algorithm, scratch)
+        isolation, tested = choose_isolation(choice.isolation, scratch)
+        known_as = identity(algorithm, isolation.name, cases.digest, choice.repeats)
+        with open_journal(out, known_as) as journal:
+            wanted = _wanted(cases, journal, choice)
+            was_known = len(cases.case_ids) - len(wanted)
+            slots = choice.slots if engine is None else engine.workers
+            record = run_record(algorithm, tested, isolation.name, cases.name, slots)
+            if wanted:
+                facts = {
+                    "algorithm": algorithm.name,
+                    "version": algorithm.manifest.version,
+                    "algorithm_digest": algorithm.digest,
+                    "isolation": isolation.name,
+                }
+                cases.record(facts, [one.case_id for one in wanted])
+            found = (
+                run_cases(
+                    algorithm,
+                    isolation,
+                    wanted,
+                    cases.image,
+                    scratch,
+                    slots=choice.slots,
+                    repeats=choice.repeats,
+                    gpus=gpus,
+                )
+                if engine is None
+                else run_cases_by(
+                    engine,
+                    packed,
+                    isolation.name,
+                    wanted,
+                    cases.take,
+                    cases.give_back,
+                    repeats=choice.repeats,
+                )
+            )
+            begin = monotonic()
+            for number, (case, run) in enumerate(found, 1):
+                kept = _kept(case, run, is_sealed=cases.is_sealed)
+                if not cases.is_sealed:
+                    _write_log(out / LOGS, case.case_id, run)
+                journal.add(case.case_id, kept)
+                shown = case.name if cases.is_sealed else case.case_id
+                left = (monotonic() - begin) / number * (len(wanted) - number)
+                left_told = f", {duration(left)} left" if left else ""
+                progress(
+                    f"{shown}: {run.state}{left_told}", was_known + number, len(cases.case_ids)
+                )
+            return _written(algorithm, cases, journal, record, out, was_known)
+
+
+def duration(seconds: float) -> str:
+    """How long something takes, in a unit that fits."""
+    minutes, hours = seconds / 60, seconds / 3600
+    if minutes < 2:
+        return f"{seconds:.0f} s"
+    return f"{minutes:.0f} min" if hours < 2 else f"{hours:.1f} h"
+
+
+def _wanted(cases: RunSet, journal: RunJournal, choice: RunChoice) -> list[OpaqueCase]:
+    """The cases without a final state, and those that failed where that is asked for."""
+
+    def is_done(case_id: str) -> bool:
+        run = journal.known.get(case_id)
+        if run is None or run.state == "infrastructure":
+            return False
+        return run.state == "ok" or not choice.is_only_failed
+
+    shuffled = opaque_cases(cases.case_ids, journal.secret)
+    return [one for one in shuffled if not is_done(one.case_id)]
+
+
+def _kept(case: OpaqueCase, run: CaseRun, *, is_sealed: bool) -> CaseRun:
+    """A run under the case's own name; of a sealed set without any word of the algorithm."""
+    run = replace(run, marks=_of(case, run.marks), slices=_of(case, run.slices))
+    if not is_sealed:
+        return run
+    return replace(run, said="", why=None if run.why is None else _wordless(run.why))
+
+
+def _of(case: OpaqueCase, table: pl.DataFrame) -> pl.DataFrame:
+    """A table whose rows are those of a case."""
+    names = pl.Series("case_id", [case.case_id] * table.height, pl.String)
+    return table.clone().replace_column(table.get_column_index("case_id"), names)
+
+
+def _wordless(notice: Notice) -> Notice:
+    values = {name: value for name, value in notice.values.items() if name not in _UNTOLD}
+    return replace(notice, values=values)
+
+
+def _write_log(folder: Path, case_id: str, run: CaseRun) -> None:
+    """Keep what the program said on a case of an open set."""
+    from nodulebench.io.case_names import file_of_case
+
+    path = folder / file_of_case(case_id, ".txt")
+    if run.said:
+        folder.mkdir(exist_ok=True)
+        path.write_text(run.said, encoding="utf-8")
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _written(
+    algorithm: Algorithm,
+    cases: RunSet,
+    journal: RunJournal,
+    record: dict[str, Any],
+    out: Path,
+    was_known: int,
+) -> RunSummary:
+    """Write the submission of all runs, in the order of the test set."""
+    runs = {name: journal.known[name] for name in cases.case_ids if name in journal.known}
+    states = Counter(run.state for run in runs.values())
+    write_marks(submission_of(algorithm, runs), out)
+    counted = {state: states[state] for state in RUN_STATES if states[state]}
+    write_json(record | {"cases": len(cases.case_ids), "states": counted}, out / RECORD)
+    same = [
+        told for run in runs.values() if (told := run.measured.get("is_reproduced")) is not None
+    ]
+    return RunSummary(
+        out, counted, tuple(_problems(runs)), was_known, (sum(same), len(same)), cases.is_sealed
+    )
+
+
+def submission_of(algorithm: Algorithm, runs: dict[str, CaseRun]) -> Submission:
+    """The marks of all cases, and how each run ended."""
+    rows = [{"case_id": name, "state": run.state, **run.measured} for name, run in runs.items()]
+    types = {column.name: column.dtype for column in RUNS.columns}
+    marks = [MARKS.empty(), *(run.marks for run in runs.values())]
+    slices = pl.concat([MARK_SLICES.empty(), *(run.slices for run in runs.values())])
+    manifest = algorithm.manifest
+    return Submission(
+        algorithm.name,
+        pl.concat(marks),
+        slices if slices.height else None,
+        RUNS.conform(pl.DataFrame(rows, schema=types), "runs"),
+        intended_types=manifest.intended_types or None,
+        facts=manifest.facts,
+    )
+
+
+def _problems(runs: dict[str, CaseRun]) -> Iterator[tuple[str, str, str]]:
+    for name, run in runs.items():
+        told = [*([] if run.why is None else [run.why]), *run.notices]
+        for one in told:
+            yield name, run.state, english(one)
+
+
+def _cards(algorithm: Algorithm, slots: int) -> Sequence[tuple[int, ...]]:
+    """For each slot the graphics cards that are its own.
+
+    Raises:
+        InputError: if there are not enough.
+    """
+    each = algorithm.run.resources.gpus
+    there = graphics_cards()
+    if each * slots > len(there):
+        raise InputError.at(
+            algorithm.name,
+            f"needs {each} graphics cards for each of {slots} cases at once; "
+            f"this machine has {len(there)}.",
+        )
+    return [there[number * each : (number + 1) * each] for number in range(slots)]

@@ -1,0 +1,112 @@
+"""A test set on disk, open or sealed -> its cases, and their images one at a time."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodulebench.core.errors import InputError
+from nodulebench.custody.audit import Fact
+from nodulebench.custody.sealed_images import (
+    SealedImages,
+    encrypted_images,
+    has_encrypted_images,
+)
+from nodulebench.custody.sealed_set import SealedSet, open_sealed
+from nodulebench.imaging.volume import Volume
+from nodulebench.io.bundle import is_sealed
+from nodulebench.io.digest import bytes_digest
+from nodulebench.io.images.case_images import read_case
+from nodulebench.io.images.set_images import images_folder, images_of_set
+from nodulebench.io.process_folder import process_folder
+from nodulebench.security.vault import Secret
+
+MOST_NAMED_CASES = 2_000
+"""Of more cases an event holds only the digest of their names."""
+
+
+@dataclass(frozen=True)
+class RunSet:
+    """The cases that an algorithm is run on."""
+
+    name: str
+    case_ids: Sequence[str]
+    take: Callable[[str], Path]
+    """Where the image of a case is, from now on."""
+    give_back: Callable[[str], object]
+    """Told that nobody reads it any more: what was decrypted of it is gone then."""
+    opened: SealedSet | None = None
+    """The sealed set, where it is one."""
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether nothing may be told of a case but its marks."""
+        return self.opened is not None
+
+    @property
+    def digest(self) -> str:
+        """Of the names of its cases; of a sealed set that of its manifest."""
+        if self.opened is not None:
+            return self.opened.bundle
+        return cases_digest(self.case_ids)
+
+    @contextmanager
+    def image(self, case_id: str) -> Iterator[Volume]:
+        """The image of a case; what was decrypted of it is gone afterwards."""
+        try:
+            volume = read_case(self.take(case_id))
+        finally:
+            self.give_back(case_id)
+        yield volume
+
+    def record(self, facts: Mapping[str, Fact], released: Sequence[str]) -> None:
+        """Write into the log of a sealed set what is about to be given out."""
+        if self.opened is None:
+            return
+        cases: dict[str, Fact] = {"cases": len(released), "cases_digest": cases_digest(released)}
+        if len(released) <= MOST_NAMED_CASES:
+            cases["case_ids"] = " ".join(sorted(released))
+        self.opened.record("ran", {**facts, **cases})
+
+
+def cases_digest(case_ids: Sequence[str]) -> str:
+    """The digest of names of cases, whatever their order."""
+    return bytes_digest("\n".join(sorted(case_ids)).encode())
+
+
+@contextmanager
+def open_run_set(folder: Path, secret: Secret | None, person: str) -> Iterator[RunSet]:
+    """A folder with images, a bundle, a bag or a sealed set, for an algorithm to be run on.
+
+    Args:
+        folder: the test set.
+        secret: opens a sealed one.
+        person: who acts; a key of one's own says it already.
+
+    Raises:
+        InputError: if it has no images, or the person may not run anything on it.
+    """
+    if not is_sealed(folder):
+        with _plain(folder, None) as plain:
+            yield plain
+        return
+    if secret is None:
+        raise InputError.at(folder, "is sealed.", "Say who you are with --key.")
+    opened = open_sealed(folder, secret, person, "run")
+    if not has_encrypted_images(folder):
+        with _plain(folder, opened) as plain:
+            yield plain
+        return
+    with process_folder() as place:
+        sealed = SealedImages(opened, place, encrypted_images(opened))
+        yield RunSet(opened.name, sealed.case_ids, sealed.take, sealed.give_back, opened)
+
+
+@contextmanager
+def _plain(folder: Path, opened: SealedSet | None) -> Iterator[RunSet]:
+    if images_folder(folder) is None:
+        what = "has no images/, one image per case."
+        raise InputError.at(folder, what, "Bundle it with them: nodulebench bundle --images")
+    places = dict(images_of_set(folder))
+    name = folder.resolve().name if opened is None else opened.name
+    yield RunSet(name, list(places), places.__getitem__, lambda _: None, opened)

@@ -1,0 +1,282 @@
+"""Folder with a manifest + Ed25519 key -> a signature, and back: does the signature hold?
+
+The signature is the raw 64 bytes over ``manifest.json`` exactly as it lies there, so that other
+programs can check it: ``openssl pkeyutl -verify -rawin -pubin -inkey key.pub.pem -in manifest.json
+-sigfile manifest.sig``.
+"""
+
+import hashlib
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.optional_packages import needs
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.durable import create_once, replace_whole
+from nodulebench.io.manifests import (
+    MANIFEST,
+    SIGNATURE,
+    Manifest,
+    Signed,
+    manifest_problems,
+    read_manifest,
+)
+from nodulebench.security.key_file import key_content, refuse_read_by_others
+from nodulebench.security.keys import (
+    KIND,
+    PrivateKey,
+    PublicKey,
+    has_passphrase,
+    is_person_key,
+    loaded_key,
+    read_private_key,
+    read_public_key,
+)
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+
+_NEW_KEY = "Make one with: nodulebench sign --new-key key.pem"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A signature that holds for every byte of a folder."""
+
+    signed: Signed
+    is_known: bool
+    """Whether it was checked with a public key that was given, not the one in the folder."""
+
+
+def new_key(path: Path, passphrase: str = "") -> tuple[Path, str]:
+    """Write a new private key, and the public key that belongs to it, into two PEM files.
+
+    Args:
+        path: where the private key shall be; only its owner may read it.
+        passphrase: what the private key is encrypted with; empty: it is not.
+
+    Returns:
+        The file of the public key, and the key's digest.
+
+    Raises:
+        InputError: if a file is in the way; a key is never overwritten.
+    """
+    with needs("sign", "signing"):
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    public = path.with_suffix(f".pub{path.suffix or '.pem'}")
+    if path.is_file() and not public.exists():  # a killed run may have left it so
+        with suppress(InputError):
+            return _write_public(_private_key(path, passphrase).public_key(), public)
+    in_the_way = [file for file in (path, public) if file.exists()]
+    refuse_any(
+        Problem(str(file), "is already there; a key is never overwritten.", "Choose a new name.")
+        for file in in_the_way
+    )
+    key = Ed25519PrivateKey.generate()
+    encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
+    if passphrase:
+        encryption = serialization.BestAvailableEncryption(passphrase.encode())
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption
+    )
+    try:
+        if not create_once(path, secret, mode=0o600):
+            raise InputError.at(path, "is already there; a key is never overwritten.")
+        return _write_public(key.public_key(), public)
+    except OSError as error:
+        raise InputError.at(path, f"cannot be written: {error.strerror or error}.") from error
+
+
+def _write_public(key: "Ed25519PublicKey", path: Path) -> tuple[Path, str]:
+    from cryptography.hazmat.primitives import serialization
+
+    content = key.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    replace_whole(path, content)
+    return path, _key_digest(key)
+
+
+def is_encrypted(path: Path) -> bool:
+    """Whether a private key needs a passphrase."""
+    return (
+        has_passphrase(path) if is_person_key(path) else b"ENCRYPTED" in key_content(path, _NEW_KEY)
+    )
+
+
+def sign_folder(
+    folder: Path, key: Path, *, passphrase: str = "", by: str = "", at: datetime | None = None
+) -> Signed:
+    """Sign a folder: its manifest then says by whom and when, and the signature lies beside it.
+
+    Args:
+        folder: a folder with a manifest.
+        key: the private key, PEM or OpenSSH.
+        passphrase: of the key, if it is encrypted.
+        by: name of the signer.
+        at: the time that is written; None: now.
+
+    Raises:
+        InputError: if the files are not as the manifest says, or the key cannot be used.
+    """
+    refuse_any(manifest_problems(folder))
+    return sign_manifest(folder, read_manifest(folder), key, passphrase=passphrase, by=by, at=at)
+
+
+def sign_manifest(
+    folder: Path,
+    manifest: Manifest,
+    key: Path,
+    *,
+    passphrase: str = "",
+    by: str = "",
+    at: datetime | None = None,
+) -> Signed:
+    """Write a manifest whose digests were just computed into a folder, signed; see sign_folder."""
+    private = _private_key(key, passphrase)
+    time = (at or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
+    public = private.public_key()
+    signed = Signed(time, by, _key_digest(public), public.public_bytes_raw().hex())
+    content = replace(manifest, signed=signed).to_bytes()
+    with staged_folder(folder, last=MANIFEST) as stage:
+        (stage / SIGNATURE).write_bytes(private.sign(content))
+        (stage / MANIFEST).write_bytes(content)
+    return signed
+
+
+def check_signature(folder: Path, public_key: Path | None = None) -> Signature | None:
+    """The signature of a folder if it holds; None if there is none and none is asked for.
+
+    Args:
+        folder: a folder with a manifest.
+        public_key: the key of whoever shall have signed; None: the key that the folder names, which
+            shows that nothing was changed since, but not who signed.
+
+    Raises:
+        InputError: if a key is given and the folder is not signed with it, or the signature does
+            not hold.
+    """
+    manifest, file = read_manifest(folder), folder / SIGNATURE
+    if manifest.signed is None or not file.is_file():
+        if public_key is None and manifest.signed is None and not file.exists():
+            return None
+        raise InputError(_missing(folder, manifest.signed))
+    known = None if public_key is None else _public_key(public_key)
+    if known is not None and _key_digest(known) != manifest.signed.key:
+        raise InputError.at(
+            folder / MANIFEST,
+            f"says that it was signed with the key {manifest.signed.key}, which is not "
+            f"{public_key} ({_key_digest(known)}).",
+            "Ask whoever signed it for the public key.",
+        )
+    if not _holds(known, manifest.signed, file.read_bytes(), manifest.to_bytes()):
+        raise InputError.at(
+            file,
+            f"does not belong to {MANIFEST}: one of the two was changed after signing, or the "
+            "signature was made with another key.",
+        )
+    return Signature(manifest.signed, known is not None)
+
+
+def signing_key(path: Path, passphrase: str = "") -> PrivateKey:
+    """The private key in a file, PEM or OpenSSH.
+
+    Raises:
+        InputError: if the key cannot be used.
+    """
+    key = _private_key(path, passphrase)
+    return PrivateKey(PublicKey(key.public_key().public_bytes_raw()), key)
+
+
+def is_signature_of(content: bytes, signature: bytes, public_key: Path) -> bool:
+    """Whether a raw signature of some bytes was made with the private key of this public one."""
+    key = _public_key(public_key)
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        key.verify(signature, content)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _missing(folder: Path, signed: Signed | None) -> Problem:
+    file = folder / SIGNATURE
+    if signed is not None:
+        return Problem(str(file), f"is not there, though {MANIFEST} names a signer.")
+    if file.exists():
+        return Problem(str(file), f"is there, though {MANIFEST} names no signer.")
+    return Problem(
+        str(folder), "is not signed.", "Sign it with: nodulebench sign DIR --key key.pem"
+    )
+
+
+def _holds(
+    key: "Ed25519PublicKey | None", signed: Signed, signature: bytes, content: bytes
+) -> bool:
+    """Whether a signature is that of the content, by the given key or else the one it names."""
+    with needs("sign", "signing"):
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    try:
+        used = key or Ed25519PublicKey.from_public_bytes(bytes.fromhex(signed.public_key))
+        used.verify(signature, content)
+    except (InvalidSignature, ValueError, TypeError):
+        return False
+    return _key_digest(used) == signed.key
+
+
+def _private_key(path: Path, passphrase: str) -> "Ed25519PrivateKey":
+    with needs("sign", "signing"):
+        from cryptography.hazmat.primitives import serialization
+    if is_person_key(path):
+        return read_private_key(path, passphrase).ed25519
+    pem = key_content(path, _NEW_KEY)
+    if b"PUBLIC KEY" in pem:
+        raise InputError.at(path, "is a public key; signing needs the private one.")
+    if b"PRIVATE KEY" in pem:
+        refuse_read_by_others(path)
+    return loaded_key(
+        path,
+        lambda secret: serialization.load_pem_private_key(pem, secret),
+        passphrase if b"ENCRYPTED" in pem else None,
+        option="--passphrase-file",
+        remedy=_NEW_KEY,
+    )
+
+
+def _public_key(path: Path) -> "Ed25519PublicKey":
+    with needs("sign", "signing"):
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    pem = key_content(path, _NEW_KEY)
+    if b"PRIVATE KEY" in pem:
+        raise InputError.at(
+            path, "is a private key.", "Check with the public one; keep this secret."
+        )
+    if pem.startswith(KIND.encode()):
+        return Ed25519PublicKey.from_public_bytes(read_public_key(path).raw)
+    try:
+        key = serialization.load_pem_public_key(pem)
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise InputError.at(path, "is no public key in PEM or OpenSSH form.") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise InputError.at(path, "is not an Ed25519 key.")
+    return key
+
+
+def _key_digest(key: "Ed25519PublicKey") -> str:
+    from cryptography.hazmat.primitives import serialization
+
+    der = key.public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return "sha256:" + hashlib.sha256(der).hexdigest()

@@ -1,0 +1,85 @@
+"""What a site says in writing <-> a file that carries its signature: JSON, or a print.
+
+JSON holds the statement under its kind, the key and the code over the statement's canonical bytes.
+A print is a PDF whose last line, a comment to readers of PDF, signs every byte before it.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+from nodulebench.core.errors import InputError
+from nodulebench.security.event_log.statements import canonical
+from nodulebench.security.keys import PrivateKey, PublicKey, parse_public_key
+from nodulebench.security.sshsig import is_code_of, signature_code
+
+StatementKind = Literal["certificate", "receipt"]
+KINDS: Final[tuple[StatementKind, ...]] = get_args(StatementKind)
+LAST_LINE: Final = b"\n%nodulebench "
+PDF: Final = b"%PDF-"
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A statement whose signature holds, by the key that it names."""
+
+    kind: str
+    """certificate, receipt, or print."""
+    said: dict[str, Any]
+    """Nothing of a print, which people read."""
+    key: PublicKey
+
+
+def signed_statement(kind: StatementKind, told: dict[str, Any], key: PrivateKey) -> dict[str, Any]:
+    """A statement with the key and the signature of who makes it."""
+    return {kind: told, **_signature(canonical(told), key)}
+
+
+def signed_print(content: bytes, key: PrivateKey) -> bytes:
+    """A PDF that carries the signature of who made it."""
+    return content + LAST_LINE + canonical(_signature(content, key))
+
+
+def read_signed(content: bytes, source: str) -> Signed:
+    """What was signed.
+
+    Raises:
+        InputError: if it is nothing of that sort, or the signature does not hold.
+    """
+    if content.startswith(PDF):
+        before, last, after = content.rpartition(LAST_LINE)
+        if not last:
+            raise InputError.at(source, "is a PDF without a signature of a portal.")
+        return _checked("print", {}, _parsed(after, source), before, source)
+    whole = _parsed(content, source)
+    kind = next((one for one in KINDS if whole.keys() == {one, "key", "code"}), None)
+    if kind is None or not isinstance(whole[kind], dict):
+        raise InputError.at(source, "is neither a certificate nor a receipt of a portal.")
+    return _checked(kind, whole[kind], whole, canonical(whole[kind]), source)
+
+
+def _signature(content: bytes, key: PrivateKey) -> dict[str, str]:
+    return {"key": key.public.line, "code": signature_code(content, key)}
+
+
+def _parsed(content: bytes, source: str) -> dict[str, Any]:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError.at(
+            source, "is no JSON.", "Take the file as the portal gave it."
+        ) from error
+    return found if isinstance(found, dict) else {}
+
+
+def _checked(
+    kind: str, said: dict[str, Any], signature: dict[str, Any], content: bytes, source: str
+) -> Signed:
+    try:
+        key = parse_public_key(str(signature.get("key")))
+    except ValueError as error:
+        raise InputError.at(source, f"names a key that {error}.") from error
+    if not is_code_of(str(signature.get("code")), content, key):
+        what = "was changed after it was signed, or its signature is another's."
+        raise InputError.at(source, what, "Ask the portal for it again.")
+    return Signed(kind, said, key)

@@ -1,0 +1,260 @@
+"""Secret + plain bytes -> sealed bytes, and back: AES-256-GCM under a key that a secret opens.
+
+A vault has one random data key. The data key is encrypted ("wrapped") under a key made from the
+secret and lies so in ``vault.json``; sealed files and the codes of the audit log use keys derived
+from it by HKDF. Files are sealed in segments of 1 MiB by the STREAM construction (Hoang,
+Reyhanitabar, Rogaway and Vizár 2015): the nonce of a segment holds its number and whether it is the
+last, so that changed, moved, repeated and cut-off segments are all refused.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+
+from nodulebench.core.errors import InputError
+from nodulebench.core.optional_packages import needs
+from nodulebench.security.key_file import key_content, refuse_read_by_others
+
+if TYPE_CHECKING:
+    from nodulebench.security.keys import PrivateKey
+
+SCHEMA = "nodulebench/vault@1"
+SEGMENT_BYTES = 1 << 20
+SCRYPT_COST = 1 << 17
+"""128 MiB and about half a second for each guess at a passphrase."""
+
+_MAGIC = b"nodulebench-sealed-1\n"
+_NEW_KEY = "Make one with: nodulebench seal --new-vault-key vault.key"
+_KEY_FILE_WORD = "nodulebench-vault-key-1"
+_TAG_BYTES, _SALT_BYTES, _PREFIX_BYTES = 16, 32, 7
+_MOST_SCRYPT_COST = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """What opens a vault."""
+
+    kind: Literal["passphrase", "key file", "key of a person"]
+    value: bytes = field(repr=False)
+    key: "PrivateKey | None" = field(default=None, repr=False)
+    """Of a person: opens what is wrapped for that person, and says who it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vault:
+    """An open vault; its key is in memory only."""
+
+    data_key: bytes = field(repr=False)
+
+    def key_for(self, purpose: str, salt: bytes = b"") -> bytes:
+        """A key of its own for one purpose (HKDF with SHA-256, RFC 5869)."""
+        extracted = hmac.digest(salt or b"\0" * 32, self.data_key, "sha256")
+        return hmac.digest(extracted, purpose.encode() + b"\1", "sha256")
+
+    def authenticator(self, content: bytes, purpose: str) -> str:
+        """A code that only who can open the vault can make for this content."""
+        return "hmac-sha256:" + hmac.digest(self.key_for(purpose), content, "sha256").hex()
+
+    def seal(self, plain: bytes, name: str) -> bytes:
+        """Sealed bytes that can only be opened as what they were sealed as."""
+        parts = (plain[at : at + SEGMENT_BYTES] for at in range(0, len(plain), SEGMENT_BYTES))
+        return b"".join(self._sealed_parts(parts, name))
+
+    def open(self, sealed: bytes, name: str, where: str) -> bytes:
+        """The plain bytes.
+
+        Args:
+            sealed: what ``seal`` made.
+            name: what it was sealed as.
+            where: the file, for messages.
+
+        Raises:
+            InputError: if a byte of it was changed, or it was sealed otherwise.
+        """
+        start = len(_MAGIC) + _SALT_BYTES + _PREFIX_BYTES
+        if not sealed.startswith(_MAGIC) or len(sealed) < start + _TAG_BYTES:
+            raise InputError.at(where, "is no sealed file, or was cut off.")
+        salt = sealed[len(_MAGIC) : len(_MAGIC) + _SALT_BYTES]
+        prefix = sealed[start - _PREFIX_BYTES : start]
+        cipher, step = self._cipher(name, salt), SEGMENT_BYTES + _TAG_BYTES
+        starts = range(start, len(sealed), step)
+        try:
+            return b"".join(
+                cipher.decrypt(
+                    _nonce(prefix, number, at + step >= len(sealed)),
+                    sealed[at : at + step],
+                    name.encode(),
+                )
+                for number, at in enumerate(starts)
+            )
+        except _invalid_tag() as error:
+            raise InputError.at(
+                where, "was changed after it was sealed, or was sealed in another vault."
+            ) from error
+
+    def seal_file(self, source: Path, target: BinaryIO, name: str) -> str:
+        """Seal a file of any size into another; the digest of the plain bytes."""
+        whole = hashlib.sha256()
+
+        def parts() -> Iterator[bytes]:
+            with source.open("rb") as file:
+                while part := file.read(SEGMENT_BYTES):
+                    whole.update(part)
+                    yield part
+
+        for sealed in self._sealed_parts(parts(), name):
+            target.write(sealed)
+        return "sha256:" + whole.hexdigest()
+
+    def _sealed_parts(self, parts: Iterator[bytes], name: str) -> Iterator[bytes]:
+        salt, prefix = secrets.token_bytes(_SALT_BYTES), secrets.token_bytes(_PREFIX_BYTES)
+        cipher = self._cipher(name, salt)
+        yield _MAGIC + salt + prefix
+        number, part = 0, next(parts, b"")
+        for following in parts:
+            yield cipher.encrypt(_nonce(prefix, number, False), part, name.encode())
+            number, part = number + 1, following
+        yield cipher.encrypt(_nonce(prefix, number, True), part, name.encode())
+
+    def _cipher(self, name: str, salt: bytes) -> Any:
+        return _aes(self.key_for(f"sealed file {name}", salt))
+
+
+def person_secret(key: "PrivateKey") -> Secret:
+    """A person's key as a secret."""
+    return Secret("key of a person", b"", key)
+
+
+def passphrase_secret(passphrase: str) -> Secret:
+    """A passphrase as a secret."""
+    return Secret("passphrase", passphrase.encode())
+
+
+def new_key_file(path: Path) -> None:
+    """Write a new random key that opens vaults; only its owner may read it.
+
+    Raises:
+        InputError: if the file is there; a key is never overwritten.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise InputError.at(
+            path, "is already there; a key is never overwritten.", "Choose a new name."
+        ) from error
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(f"{_KEY_FILE_WORD} {secrets.token_hex(32)}\n")
+
+
+def read_key_file(path: Path) -> Secret:
+    """The secret in a key file.
+
+    Raises:
+        InputError: if it cannot be read, holds no key, or everybody may read it.
+    """
+    try:
+        words = key_content(path, _NEW_KEY).decode("ascii").split()
+    except UnicodeDecodeError as error:
+        raise InputError.at(path, f"cannot be read as a key file: {error}.") from error
+    if len(words) != 2 or words[0] != _KEY_FILE_WORD or len(words[1]) != 64:
+        raise InputError.at(path, "is no key file of a vault.", _NEW_KEY)
+    refuse_read_by_others(path)
+    return Secret("key file", bytes.fromhex(words[1]))
+
+
+def create_vault(secret: Secret) -> tuple[Vault, dict[str, Any]]:
+    """A new vault, and what has to be kept of it to open it again with the same secret.
+
+    Raises:
+        InputError: if the secret is one person's own.
+    """
+    if secret.key is not None:
+        raise InputError.at(
+            "vault", "is shared, and a person's key opens what is theirs.", "Give --vault-key."
+        )
+    vault, salt = Vault(secrets.token_bytes(32)), secrets.token_bytes(_SALT_BYTES)
+    cost = SCRYPT_COST if secret.kind == "passphrase" else 0
+    nonce = secrets.token_bytes(12)
+    header: dict[str, Any] = {
+        "schema": SCHEMA,
+        "opens_with": secret.kind,
+        "scrypt": {"n": cost, "r": 8, "p": 1} if cost else None,
+        "salt": salt.hex(),
+        "nonce": nonce.hex(),
+    }
+    wrapped = _aes(_wrapping_key(secret, salt, cost)).encrypt(nonce, vault.data_key, _bound(header))
+    return vault, {**header, "wrapped_key": wrapped.hex()}
+
+
+def open_vault(header: Any, secret: Secret, where: str) -> Vault:
+    """Open a vault.
+
+    Raises:
+        InputError: if the header is no vault's, or the secret is another one.
+    """
+    cost, salt, nonce, wrapped = _parsed(header, where)
+    if header["opens_with"] != secret.kind:
+        raise InputError.at(
+            where, f"opens with a {header['opens_with']}, not with a {secret.kind}."
+        )
+    bound = {name: value for name, value in header.items() if name != "wrapped_key"}
+    try:
+        key = _aes(_wrapping_key(secret, salt, cost)).decrypt(nonce, wrapped, _bound(bound))
+    except _invalid_tag() as error:
+        raise InputError.at(
+            where, f"does not open with this {secret.kind}, or was changed."
+        ) from error
+    return Vault(key)
+
+
+def _parsed(header: Any, where: str) -> tuple[int, bytes, bytes, bytes]:
+    found = header.get("schema") if isinstance(header, dict) else None
+    if found != SCHEMA:
+        raise InputError.at(where, f"has the schema '{found}', not '{SCHEMA}'.")
+    try:
+        cost = header["scrypt"]["n"] if header["opens_with"] == "passphrase" else 0
+        salt, nonce, wrapped = (
+            bytes.fromhex(header[name]) for name in ("salt", "nonce", "wrapped_key")
+        )
+        if not isinstance(cost, int) or not 0 <= cost <= _MOST_SCRYPT_COST or len(nonce) != 12:
+            raise ValueError("a value is out of range")
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError.at(where, "is no vault: its values were changed.") from error
+    return cost, salt, nonce, wrapped
+
+
+def _wrapping_key(secret: Secret, salt: bytes, cost: int) -> bytes:
+    if secret.kind == "key file":
+        return Vault(secret.value).key_for("wrapping key", salt)
+    try:
+        memory = 256 * 8 * cost
+        return hashlib.scrypt(secret.value, salt=salt, n=cost, r=8, p=1, maxmem=memory, dklen=32)
+    except ValueError as error:
+        raise InputError.at("vault", f"its scrypt cost {cost} cannot be used.") from error
+
+
+def _bound(header: dict[str, Any]) -> bytes:
+    return json.dumps(header, sort_keys=True).encode()
+
+
+def _nonce(prefix: bytes, number: int, is_last: bool) -> bytes:
+    return prefix + number.to_bytes(4, "big") + bytes([is_last])
+
+
+def _aes(key: bytes) -> Any:
+    with needs("sign", "a vault"):
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return AESGCM(key)
+
+
+def _invalid_tag() -> type[Exception]:
+    from cryptography.exceptions import InvalidTag
+
+    return InvalidTag

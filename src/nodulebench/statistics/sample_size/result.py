@@ -1,0 +1,76 @@
+"""Plan: the answer of a sample-size calculation, with its assumptions and its curve."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nodulebench.core.errors import InputError
+from nodulebench.core.notices import Notice
+
+LARGEST_SIZE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPoint:
+    """One size and what it gives."""
+
+    size: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How large a test has to be."""
+
+    question: Notice
+    answer: int | None
+    """The smallest size that suffices; None where no size considered does."""
+    unit: str
+    """What the answer counts."""
+    assumptions: tuple[Notice, ...]
+    method: Notice
+    curve_name: str
+    """What the curve shows against size: ``power`` or ``half_width``."""
+    curve: tuple[PlanPoint, ...]
+    details: dict[str, float] = field(default_factory=dict)
+    """Further numbers by name, such as the allowed misses of an acceptance test."""
+
+
+def smallest_size(is_enough: Callable[[int], bool], *, start: int = 2) -> int:
+    """The smallest size from ``start`` on that suffices, for a demand that holds ever after."""
+    low, high = start - 1, start
+    while not is_enough(high):
+        low, high = high, 2 * high
+        if high > LARGEST_SIZE:
+            raise InputError.at(
+                "sample size",
+                f"no size up to {LARGEST_SIZE} suffices.",
+                "Widen what the test shall tell apart.",
+            )
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def curve_around(
+    answer: int, value: Callable[[int], float], *, smallest: int = 2
+) -> tuple[PlanPoint, ...]:
+    """The curve from a quarter of the answer to its double, the answer itself included."""
+    steps = answer * np.array([0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1, 1.25, 1.5, 2])
+    sizes = sorted({max(smallest, math.ceil(step)) for step in steps.tolist()})
+    return tuple(PlanPoint(size, float(value(size))) for size in sizes)
+
+
+def check_range(name: str, value: float, low: float, high: float) -> None:
+    """Refuse a number outside [low, high] by name."""
+    if not low <= value <= high:
+        raise InputError.at(name, f"{value:g} is not between {low:g} and {high:g}.")
+
+
+def check_between(name: str, value: float, low: float = 0.0, high: float = 1.0) -> None:
+    """Refuse a number outside the open interval (low, high) by name."""
+    if not low < value < high:
+        raise InputError.at(name, f"{value:g} is not above {low:g} and below {high:g}.")

@@ -1,0 +1,1 @@
+"""Web applications: the viewer and the portal."""

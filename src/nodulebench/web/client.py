@@ -1,0 +1,323 @@
+"""A program's door to a portal: check and submit marks, follow the score, read leaderboards.
+
+    portal = Client("https://bench.example", token="…")
+    (benchmark,) = portal.benchmarks()
+    print(portal.check(benchmark.id, Path("marks.csv")).problems)
+    entry = portal.wait(portal.submit(benchmark.id, Path("marks.csv"), name="My CAD").id)
+
+The records are what the portal's interface says, version 1; the portal itself makes them of these.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from http import HTTPStatus
+from pathlib import Path, PurePosixPath
+from time import monotonic, sleep
+from typing import Any, BinaryIO, Literal, TypeVar
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from nodulebench.core.errors import InputError
+
+API = "/api/v1"
+ENDED = ("done", "failed", "cancelled")
+TIMEOUT_S = 600.0
+
+
+class Told(BaseModel):
+    """What the interface says; what a later version adds is passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class LaidTold(Told):
+    """A file that a benchmark asks for: its version, digest, and how much is in it."""
+
+    version: int
+    digest: str
+    count: int
+
+
+class BenchmarkTold(Told):
+    """A benchmark."""
+
+    id: str
+    title: str
+    about: str
+    protocol: str
+    is_sealed: bool
+    state: Literal["before", "open", "closed"]
+    opens_at: datetime | None
+    closes_at: datetime | None
+    version: int = 1
+    scorer: str = ""
+    """The version of NoduleBench that scores."""
+    protocol_digest: str = ""
+    tracks: tuple[str, ...] = ("detection",)
+    cross_validates: bool = False
+    """Whether who trained on the test set has to cross-validate."""
+    laid: dict[str, LaidTold] = {}
+    """``candidates``, ``folds`` and ``plan``, where there are any."""
+
+
+class FileTold(Told):
+    """A file that is released for a benchmark."""
+
+    path: str
+    """Where it is, after the address of the portal."""
+    name: str
+    """Its place among the files."""
+    kind: str
+    size: int
+    digest: str
+    """SHA-256, and the tag of the answer; nothing: it is being made, ask later."""
+
+
+class ReadingTold(Told):
+    """A figure under a rule, at a point where it is read at several, with its interval."""
+
+    rule: str
+    figure: str
+    point: str
+    stratum: str = ""
+    """A part of the cohort; nothing: the whole."""
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class LineTold(Told):
+    """An entry on a leaderboard."""
+
+    rank: int | None
+    best_rank: int | None = None
+    worst_rank: int | None = None
+    """The interval of the rank; None: it was not made, or not for this figure."""
+    group: str = ""
+    """Entries of the same group cannot be told apart from its best."""
+    entry: str
+    name: str
+    by: str
+    """Nothing where names are kept back."""
+    at: datetime
+    is_baseline: bool
+    is_withdrawn: bool
+    training: str = ""
+    """Trained on the test set: no, folds (cross-validated), yes; nothing: not said."""
+    folds: int = 0
+    verdict: str | None = None
+    """passed, failed or undecided by the acceptance criteria; None: there are none."""
+    verdict_reason: str = ""
+    """Why the verdict is undecided, in English; nothing: it is decided."""
+    readings: tuple[ReadingTold, ...]
+
+
+class BoardTold(Told):
+    """A leaderboard under one rule, ordered by one figure."""
+
+    benchmark: str
+    version: int
+    tracks: tuple[str, ...] = ("detection",)
+    track: str = "detection"
+    rules: tuple[str, ...]
+    rule: str
+    strata: tuple[str, ...] = ()
+    stratum: str = ""
+    figure: str
+    lines: tuple[LineTold, ...]
+
+
+class ProblemTold(Told):
+    """One thing wrong with a file: where, what was found, and what to do."""
+
+    where: str
+    what: str
+    remedy: str
+
+
+class CheckTold(Told):
+    """What was found in a file without scoring it."""
+
+    format: str
+    marks: int
+    cases: int
+    problems: tuple[ProblemTold, ...]
+    notices: tuple[str, ...]
+    """What may be wrong, in English."""
+    candidates: str = ""
+    """Digest of the list that had to be scored; nothing: the track has none."""
+
+
+class EntryTold(Told):
+    """An entry, and how far its scoring is."""
+
+    id: str
+    benchmark: str
+    name: str
+    at: datetime
+    digest: str
+    state: Literal["waiting", "running", "done", "failed", "cancelled", "withdrawn"]
+    problems: tuple[str, ...]
+    readings: tuple[ReadingTold, ...]
+    track: str = "detection"
+    """With the version of its candidate list, where it has one."""
+    terms: dict[str, Any] = {}
+    """Under what it was taken: candidates, training on the test set."""
+    digests: dict[str, str] = {}
+    """Of what it was scored with, where that is told."""
+    verdict: str | None = None
+    """passed, failed or undecided by the acceptance criteria; None: there are none."""
+    verdict_reason: str = ""
+    """Why the verdict is undecided, in English; nothing: it is decided."""
+    receipt: dict[str, Any] | None
+    """Signed by the portal; only for whose entry it is."""
+
+
+Kind = TypeVar("Kind")
+
+
+class Client:
+    """A portal, as a program sees it."""
+
+    def __init__(self, address: str, token: str = "") -> None:
+        """Name a portal.
+
+        Args:
+            address: as people open it, ``https://bench.example``.
+            token: made on the page of one's account; nothing: only what is public.
+        """
+        self.address = address.rstrip("/")
+        self._token = token
+
+    def benchmarks(self) -> tuple[BenchmarkTold, ...]:
+        """Every benchmark that can be seen."""
+        return self._asked(tuple[BenchmarkTold, ...], "/benchmarks")
+
+    def leaderboard(self, benchmark: str, *, rule: str = "", figure: str = "") -> BoardTold:
+        """The leaderboard of a benchmark, under a rule and ordered by a figure."""
+        query = {"rule": rule, "figure": figure}
+        return self._asked(BoardTold, f"/benchmarks/{benchmark}/leaderboard", query)
+
+    def files(self, benchmark: str) -> tuple[FileTold, ...]:
+        """What is released for a benchmark."""
+        return self._asked(tuple[FileTold, ...], f"/benchmarks/{benchmark}/files")
+
+    def download(self, file: FileTold, folder: Path) -> Path:
+        """Download a released file under its name; one that broke off goes on where it was.
+
+        Raises:
+            InputError: if it cannot be had, or is not what its digest says.
+        """
+        path = folder.joinpath(*PurePosixPath(file.name).parts)
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise InputError.at(file.name, "lies outside of the folder.", "Do not trust it.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f"{path.name}.part")
+        done = part.stat().st_size if part.exists() else 0
+        if done < file.size or not file.size:
+            headers = {"Range": f"bytes={done}-", "If-Range": f'"{file.digest}"'} if done else {}
+            with self._opened(f"{self.address}{file.path}", headers) as answer:
+                is_rest = answer.status == HTTPStatus.PARTIAL_CONTENT
+                with part.open("ab" if is_rest else "wb") as kept:
+                    shutil.copyfileobj(answer, kept)
+        with part.open("rb") as kept:
+            found = "sha256:" + hashlib.file_digest(kept, "sha256").hexdigest()
+        if found != file.digest:
+            part.unlink()
+            raise InputError.at(file.name, "is not what its digest says.", "Download it again.")
+        part.replace(path)
+        return path
+
+    def check(self, benchmark: str, marks: Path) -> CheckTold:
+        """What is wrong with a file of marks; nothing is scored or kept."""
+        path = f"/benchmarks/{benchmark}/check"
+        return self._asked(CheckTold, path, {"file": marks.name}, marks)
+
+    def submit(self, benchmark: str, marks: Path, *, name: str, **declared: str) -> EntryTold:
+        """Send marks in.
+
+        Args:
+            benchmark: its id.
+            marks: the file.
+            name: of the algorithm.
+            declared: ``about``, ``training`` and ``link``: what there is to say of it.
+        """
+        query = {"file": marks.name, "name": name, **declared}
+        return self._asked(EntryTold, f"/benchmarks/{benchmark}/entries", query, marks)
+
+    def entry(self, entry: str) -> EntryTold:
+        """How an entry stands."""
+        return self._asked(EntryTold, f"/entries/{entry}")
+
+    def wait(self, entry: str, *, timeout_s: float = 3600.0, every_s: float = 1.0) -> EntryTold:
+        """An entry when its scoring has ended.
+
+        Raises:
+            InputError: if it has not in that time.
+        """
+        until = monotonic() + timeout_s
+        while True:
+            found = self.entry(entry)
+            if found.state in (*ENDED, "withdrawn"):
+                return found
+            if monotonic() > until:
+                raise InputError.at(entry, f"was not scored within {timeout_s:g} s.", "Ask later.")
+            sleep(every_s)
+
+    def _asked(
+        self,
+        kind: type[Kind],
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Path | None = None,
+    ) -> Kind:
+        """What the portal answers.
+
+        Raises:
+            InputError: if it cannot be reached, or refuses.
+        """
+        url = f"{self.address}{API}{path}?{urlencode(query or {})}"
+        if body is None:
+            with self._opened(url) as answer:
+                return TypeAdapter(kind).validate_json(answer.read())
+        headers = {
+            "Content-Type": "application/octet-stream",
+            "Content-Length": str(body.stat().st_size),
+        }
+        with body.open("rb") as file, self._opened(url, headers, file) as answer:
+            return TypeAdapter(kind).validate_json(answer.read())
+
+    @contextmanager
+    def _opened(
+        self, url: str, headers: Mapping[str, str] | None = None, body: BinaryIO | None = None
+    ) -> Iterator[Any]:
+        """An answer of the portal, to be read."""
+        if not url.startswith(("https://", "http://")):
+            raise InputError.at(self.address, "is no address of a portal.", "https://…")
+        signed = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        method = "GET" if body is None else "POST"
+        request = Request(url, body, {**signed, **(headers or {})}, method=method)  # noqa: S310
+        try:
+            with urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310 - checked above
+                yield answer
+        except HTTPError as error:
+            told = _refusal(error)
+            raise InputError.at(self.address, told or f"answered {error.code}.") from error
+        except URLError as error:
+            raise InputError.at(self.address, f"cannot be reached: {error.reason}.") from error
+
+
+def _refusal(error: HTTPError) -> str:
+    """What a portal says of why it refused."""
+    try:
+        told = json.loads(error.read())
+    except ValueError:
+        return ""
+    return str(told.get("message", "")) if isinstance(told, dict) else ""

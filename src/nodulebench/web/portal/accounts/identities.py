@@ -1,0 +1,107 @@
+"""People of a provider and accounts of the site: joined by issuer and subject, never by a name."""
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.web.portal.accounts.oidc import Person
+from nodulebench.web.portal.accounts.service import (
+    MOST_NAME,
+    DeniedError,
+    Signed,
+    begin_session,
+    new_account,
+)
+from nodulebench.web.portal.accounts.throttle import count_failure, is_throttled
+from nodulebench.web.portal.database.models import Account, Identity, new_id
+from nodulebench.web.portal.site import Site
+
+
+def sign_in_as(site: Site, person: Person, agent: str, *, is_open: bool) -> Signed:
+    """Begin a session of the account that a person of the provider has here.
+
+    Args:
+        site: the site.
+        person: who came back from the provider.
+        agent: what the browser calls itself.
+        is_open: whether who has no account may make one.
+
+    Raises:
+        DeniedError: if there is none; also where a login, a name or a mail would fit.
+    """
+    with site.database.writing() as session:
+        account = _account_of(session, person)
+        if account is None and is_open:
+            account = _made(site, session, person)
+        if account is not None and account.closed_at is None:
+            secret = begin_session(session, account.id, agent)
+            site.record(session, account.id, "signed_in", by=person.issuer)
+            return Signed(secret, account.id)
+        site.record(session, "", "sign_in_failed", of=None, by=person.issuer)
+    raise DeniedError("oidc_unknown", 403)
+
+
+def refuse(site: Site, address: str, why: str) -> None:
+    """Write down that an answer did not count, and count it against where it came from."""
+    with site.database.writing() as session:
+        count_failure(session, _aim(address), address)
+    site.refuse("", "oidc_wrong", why=why[:80])
+
+
+def refuse_many(site: Site, address: str) -> None:
+    """Refuse another answer from where too many did not count: each costs the provider a look."""
+    with site.database.reading() as session:
+        if is_throttled(session, _aim(address), address):
+            raise DeniedError("too_many_attempts", 429)
+
+
+def _aim(address: str) -> str:
+    return f"by a provider, from {address}"
+
+
+def connect(site: Site, account: str, person: Person) -> None:
+    """From now on a person of the provider is this account.
+
+    Raises:
+        DeniedError: if they are another account already.
+    """
+    with site.acting(account, "identity_connected", by=person.issuer) as session:
+        if _account_of(session, person) is not None:
+            raise DeniedError("oidc_taken", 409)
+        session.add(_identity(person, account))
+
+
+def disconnect(site: Site, account: str) -> None:
+    """No person of a provider is this account any more.
+
+    Raises:
+        DeniedError: if nobody could sign in to it then.
+    """
+    with site.acting(account, "identity_ended") as session:
+        if session.get_one(Account, account).password is None:
+            raise DeniedError("password_first", 409)
+        for one in identities_of(session, account):
+            session.delete(one)
+
+
+def identities_of(session: Transaction, account: str) -> list[Identity]:
+    """Who of which provider an account is."""
+    return list(session.scalars(select(Identity).where(Identity.account_id == account)))
+
+
+def _account_of(session: Transaction, person: Person) -> Account | None:
+    found = session.get(Identity, (person.issuer, person.subject))
+    return None if found is None else session.get(Account, found.account_id)
+
+
+def _made(site: Site, session: Transaction, person: Person) -> Account:
+    """A participant whose login is a number: what the provider calls them is theirs to change."""
+    login = f"oidc-{new_id()}"
+    is_name = bool(person.name.strip()) and person.name.isprintable()
+    name = person.name.strip()[:MOST_NAME] if is_name else login
+    account = new_account(site, session, login, name, None, ["participant"], "")
+    session.add(_identity(person, account))
+    return session.get_one(Account, account)
+
+
+def _identity(person: Person, account: str) -> Identity:
+    return Identity(issuer=person.issuer, subject=person.subject, account_id=account)

@@ -1,0 +1,142 @@
+"""The organiser's desk: queue and workers, test sets and their use, exports, announcements."""
+
+import polars as pl
+from fastapi import APIRouter, Request
+from sqlalchemy import func, select
+from sqlalchemy.orm import joinedload
+from starlette.responses import Response
+
+from nodulebench.io.bundle import is_sealed
+from nodulebench.io.csv_files import csv_content
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.benchmarks.service import state_of, test_sets
+from nodulebench.web.portal.benchmarks.taken import track_of
+from nodulebench.web.portal.database.models import (
+    Account,
+    Announcement,
+    Benchmark,
+    Entry,
+    Job,
+    Result,
+    now,
+)
+from nodulebench.web.portal.guard import AtSite, By, Sent, field
+from nodulebench.web.portal.leaderboards.leaderboard import in_english
+from nodulebench.web.portal.leaderboards.reuse import all_uses
+from nodulebench.web.portal.page import rendered, see
+from nodulebench.web.portal.projects.overview import all_progress
+from nodulebench.web.portal.submissions import jobs
+from nodulebench.web.portal.submissions.workers import living_workers
+
+router = APIRouter(include_in_schema=False)
+MOST_JOBS = 50
+ENTRIES = {
+    "benchmark": pl.String,
+    "version": pl.Int64,
+    **dict.fromkeys(("entry", "name", "by", "track", "kind"), pl.String),
+    "is_baseline": pl.Boolean,
+    "sent": pl.String,
+    "bytes": pl.Int64,
+    **dict.fromkeys(("digest", "state", "result", "verdict", "verdict_reason"), pl.String),
+}
+"""The columns of the table of all entries."""
+
+
+@router.get("/desk", name="desk")
+def desk(request: Request, site: AtSite, by: By) -> Response:
+    """How the site stands."""
+    with site.database.reading() as session:
+        last = select(Job).options(joinedload(Job.entry).joinedload(Entry.benchmark))
+        count = select(Job.state, func.count()).group_by(Job.state)
+        told = select(Announcement).where(Announcement.ended_at.is_(None))
+        everything = session.scalars(select(Benchmark).order_by(Benchmark.created_at.desc()))
+        people = select(func.count()).where(Account.closed_at.is_(None))
+        uses, unread = all_uses(session)
+        values = {
+            "workers": living_workers(session),
+            "sets": [(one, is_sealed(site.settings.sets / one)) for one in test_sets(site)],
+            "uses": uses,
+            "unread": unread,
+            "jobs": list(session.scalars(last.order_by(Job.created_at.desc()).limit(MOST_JOBS))),
+            "counts": {state: number for state, number in session.execute(count)},  # noqa: C416
+            "told": list(session.scalars(told.order_by(Announcement.created_at.desc()))),
+            "benchmarks": [(one, state_of(one)) for one in everything],
+            "people": session.scalar(people),
+            "projects": all_progress(site, session, by.account) if by.is_organiser else [],
+        }
+    return rendered(request, "desk.html", states=("waiting", "running", *jobs.ENDED), **values)
+
+
+@router.get("/desk/entries.csv", name="entries_table")
+def entries_table(site: AtSite) -> Response:
+    """Every entry of every benchmark as a table for a spreadsheet; no cell is a formula."""
+    with site.database.reading() as session:
+        found = select(Entry, Job.state, Result)
+        found = found.join(Benchmark, Entry.benchmark_id == Benchmark.id)
+        of_version = (Job.entry_id == Entry.id) & (Job.version == Benchmark.version)
+        found = found.outerjoin(Job, of_version)
+        scored = (Result.entry_id == Entry.id) & (Result.version == Benchmark.version)
+        found = found.outerjoin(Result, scored).order_by(Entry.created_at)
+        rows = [_row(*one) for one in session.execute(found)]
+    headers = {"Content-Disposition": 'attachment; filename="entries.csv"'}
+    table = pl.DataFrame(rows, schema=ENTRIES)
+    return Response(csv_content(table), headers=headers, media_type="text/csv")
+
+
+def _row(entry: Entry, state: str | None, result: Result | None) -> dict[str, object]:
+    figures = {} if result is None else result.figures
+    return {
+        "benchmark": entry.benchmark.title,
+        "version": entry.benchmark.version,
+        "entry": entry.id,
+        "name": entry.name,
+        "by": entry.account.name,
+        "track": track_of(entry),
+        "kind": entry.kind,
+        "is_baseline": entry.is_baseline,
+        "sent": entry.created_at.isoformat(timespec="seconds"),
+        "bytes": entry.size,
+        "digest": entry.digest,
+        "state": "withdrawn" if entry.withdrawn_at else state,
+        "result": None if result is None else result.digest,
+        "verdict": figures.get("verdict"),
+        "verdict_reason": in_english(figures.get("verdict_reason")),
+    }
+
+
+@router.post("/jobs/{job_id}/cancel", name="cancel_job")
+def cancel_job(site: AtSite, by: By, job_id: str) -> Response:
+    """End a job."""
+    jobs.cancel(site, by.account, job_id)
+    return see("/desk")
+
+
+@router.post("/jobs/{job_id}/retry", name="retry_job")
+def retry_job(site: AtSite, by: By, job_id: str) -> Response:
+    """Put a job into the queue again."""
+    jobs.retry(site, by.account, job_id)
+    return see("/desk")
+
+
+@router.post("/announcements", name="announce")
+def announce(site: AtSite, by: By, form: Sent) -> Response:
+    """Tell everybody something."""
+    text, about = field(form, "text"), field(form, "benchmark") or None
+    if not text:
+        raise DeniedError("field_form")
+    with site.acting(by.account, "announced") as session:
+        if about is not None and session.get(Benchmark, about) is None:
+            raise DeniedError("not_found", 404)
+        session.add(Announcement(text=text, benchmark_id=about))
+    return see("/desk")
+
+
+@router.post("/announcements/{announcement_id}/end", name="end_announcement")
+def end_announcement(site: AtSite, by: By, announcement_id: str) -> Response:
+    """Tell it no longer."""
+    with site.acting(by.account, "announcement_ended", announcement=announcement_id) as session:
+        found = session.get(Announcement, announcement_id)
+        if found is None:
+            raise DeniedError("not_found", 404)
+        found.ended_at = now()
+    return see("/desk")

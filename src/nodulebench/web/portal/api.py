@@ -1,0 +1,325 @@
+"""The interface for programs, version 1: JSON in, JSON out, by tokens; OpenAPI says all of it.
+
+Files are the bodies of their requests, so that nothing is parsed before the guard let them in.
+"""
+
+import tempfile
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Request
+from sqlalchemy import select
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, Response
+
+from nodulebench import __version__
+from nodulebench.core.errors import InputError
+from nodulebench.core.protocols import load_protocol
+from nodulebench.evaluation.check.service import Checked
+from nodulebench.i18n.translator import english
+from nodulebench.web.client import (
+    API,
+    BenchmarkTold,
+    BoardTold,
+    CheckTold,
+    EntryTold,
+    FileTold,
+    LaidTold,
+    LineTold,
+    ProblemTold,
+    ReadingTold,
+)
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.folds import Answer
+from nodulebench.web.portal.benchmarks.releases import open_releases
+from nodulebench.web.portal.benchmarks.routes import Chosen
+from nodulebench.web.portal.benchmarks.rules import FILES, Laid
+from nodulebench.web.portal.benchmarks.service import find_benchmark, rules_of, state_of
+from nodulebench.web.portal.benchmarks.taken import Terms, track_of
+from nodulebench.web.portal.database.models import Benchmark
+from nodulebench.web.portal.guard import AtSite, By
+from nodulebench.web.portal.leaderboards.leaderboard import board_of, in_english
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions.checks import declared_training, look_through
+from nodulebench.web.portal.submissions.entry import job_of
+from nodulebench.web.portal.submissions.scoring import told_digests
+from nodulebench.web.portal.submissions.service import (
+    MOST_NAME,
+    Received,
+    find_entry,
+    received,
+    refuse_closed,
+    result_of,
+    shown_name,
+    submit,
+)
+
+router = APIRouter(prefix=API)
+DECLARED_LENGTH = 4000
+Made = TypeVar("Made")
+FILE_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+DENIED: dict[int | str, dict[str, Any]] = {
+    status: {"description": words}
+    for status, words in {
+        401: "no token, or one that has ended",
+        403: "the roles of the account do not allow it",
+        404: "there is none, or none that may be seen",
+        409: "the benchmark is not open",
+        413: "more than is taken",
+        422: "it cannot be scored; check tells why",
+        429: "the quota is spent",
+    }.items()
+}
+"""What every route may answer instead, with ``error`` and ``message``."""
+
+
+@router.get("/openapi.json", name="api_description", include_in_schema=False)
+def api_description(request: Request) -> Response:
+    """What the interface is, as OpenAPI has it."""
+    return JSONResponse(request.app.openapi())
+
+
+@router.get("/benchmarks", name="api_benchmarks", responses=DENIED)
+def api_benchmarks(site: AtSite, by: By) -> list[BenchmarkTold]:
+    """Every benchmark that can be seen."""
+    with site.database.reading() as session:
+        shown = select(Benchmark).order_by(Benchmark.created_at.desc())
+        if not by.is_organiser:
+            shown = shown.where(Benchmark.is_shown)
+        return [_benchmark(one) for one in session.scalars(shown)]
+
+
+@router.get("/benchmarks/{benchmark_id}", name="api_benchmark", responses=DENIED)
+def api_benchmark(site: AtSite, by: By, benchmark_id: str) -> BenchmarkTold:
+    """One benchmark."""
+    with site.database.reading() as session:
+        return _benchmark(find_benchmark(session, by, benchmark_id))
+
+
+@router.get("/benchmarks/{benchmark_id}/leaderboard", name="api_leaderboard", responses=DENIED)
+def api_leaderboard(
+    site: AtSite,
+    by: By,
+    benchmark_id: str,
+    choice: Chosen,
+) -> BoardTold:
+    """The leaderboard of a benchmark: a track, under a rule, ordered by a figure."""
+    with site.database.reading() as session:
+        found = find_benchmark(session, by, benchmark_id)
+        board = board_of(site, session, found, by, choice)
+    return BoardTold(
+        benchmark=found.id,
+        version=found.version,
+        tracks=tuple(board.tracks),
+        track=board.track,
+        rules=tuple(board.rules),
+        rule=board.rule,
+        strata=tuple(board.strata),
+        stratum=board.stratum,
+        figure=board.by.name,
+        lines=tuple(
+            LineTold(
+                rank=one.rank,
+                best_rank=one.best_rank,
+                worst_rank=one.worst_rank,
+                group=one.group,
+                entry=one.entry,
+                name=one.name,
+                by=one.who,
+                at=one.at,
+                is_baseline=one.is_baseline,
+                is_withdrawn=one.is_withdrawn,
+                training=one.training,
+                folds=one.folds,
+                verdict=one.verdict,
+                verdict_reason=in_english(one.verdict_reason),
+                readings=tuple(ReadingTold(**reading) for reading in one.readings.values()),
+            )
+            for one in board.lines
+        ),
+    )
+
+
+@router.get("/benchmarks/{benchmark_id}/files", name="api_files", responses=DENIED)
+def api_files(site: AtSite, by: By, benchmark_id: str) -> list[FileTold]:
+    """What is released for a benchmark; files are given to who is signed in, in parts as well."""
+    with site.database.reading() as session:
+        found = open_releases(session, find_benchmark(session, by, benchmark_id).id)
+    return [
+        FileTold(
+            path=f"/benchmarks/{benchmark_id}/files/{one.id}",
+            name=one.file,
+            kind=one.kind,
+            size=one.size,
+            digest=one.digest,
+        )
+        for one in found
+    ]
+
+
+@router.post(
+    "/benchmarks/{benchmark_id}/check",
+    name="api_check",
+    openapi_extra=FILE_BODY,
+    responses=DENIED,
+)
+async def api_check(
+    request: Request,
+    site: AtSite,
+    by: By,
+    benchmark_id: str,
+    file: str = "marks.csv",
+    track: str = "detection",
+) -> CheckTold:
+    """What is wrong with a file of marks; nothing is scored or kept, and no reference is read."""
+
+    def looked(benchmark: Benchmark, sent: Received) -> CheckTold:
+        listed = rules_of(benchmark).listed_for(track)
+        return _checked(look_through(site, benchmark, sent, track), listed)
+
+    return await _with_body(request, site, by, benchmark_id, file, looked)
+
+
+@router.post(
+    "/benchmarks/{benchmark_id}/entries",
+    name="api_submit",
+    status_code=201,
+    openapi_extra=FILE_BODY,
+    responses=DENIED,
+)
+async def api_submit(
+    request: Request,
+    site: AtSite,
+    by: By,
+    benchmark_id: str,
+    name: str,
+    file: str = "marks.csv",
+    about: str = "",
+    training: str = "",
+    link: str = "",
+    track: str = "detection",
+    trained: Answer = "",
+) -> EntryTold:
+    """Send a file of marks in; it waits for its score, with a signed receipt.
+
+    Of ``trained`` on the test set: ``no``, ``folds`` (cross-validated, by the folds of the
+    benchmark) or ``yes``.
+    """
+    declared = {"about": about, "training": training, "link": link}
+    if max(map(len, declared.values())) > DECLARED_LENGTH or len(name) > MOST_NAME:
+        raise DeniedError("field_long", 413)
+
+    def sent_in(benchmark: Benchmark, sent: Received) -> EntryTold:
+        with site.database.reading() as session:
+            refuse_closed(session, by, benchmark)
+        found = look_through(site, benchmark, sent, track)
+        if found.problems:
+            raise InputError(found.problems)
+        terms = Terms(training=declared_training(site, benchmark, trained, None))
+        kept = {key: value for key, value in declared.items() if value}
+        entry = submit(
+            site, by, benchmark.id, sent, name=name, track=track, declared=kept, terms=terms
+        )
+        return _entry(site, by, entry.id)
+
+    return await _with_body(request, site, by, benchmark_id, file, sent_in)
+
+
+@router.get("/entries/{entry_id}", name="api_entry", responses=DENIED)
+def api_entry(site: AtSite, by: By, entry_id: str) -> EntryTold:
+    """How an entry stands, as far as its reader may know."""
+    return _entry(site, by, entry_id)
+
+
+async def _with_body(
+    request: Request,
+    site: Site,
+    by: Visitor,
+    benchmark_id: str,
+    name: str,
+    make: Callable[[Benchmark, Received], Made],
+) -> Made:
+    """What is made of the body of a request, which goes to the disk as it comes."""
+
+    def found() -> Benchmark:
+        with site.database.reading() as session:
+            return find_benchmark(session, by, benchmark_id)
+
+    benchmark = await run_in_threadpool(found)
+    with tempfile.TemporaryFile(dir=site.settings.storage) as body:
+        async for chunk in request.stream():
+            body.write(chunk)
+        body.seek(0)
+
+        def made() -> Made:
+            with received(site, name, body, by.account) as sent:
+                return make(benchmark, sent)
+
+        return await run_in_threadpool(made)
+
+
+def _benchmark(one: Benchmark) -> BenchmarkTold:
+    rules = rules_of(one)
+    laid = {kind: getattr(rules, kind) for kind in FILES}
+    return BenchmarkTold(
+        version=one.version,
+        scorer=__version__,
+        protocol_digest=load_protocol(one.protocol).digest,
+        tracks=rules.open_tracks,
+        cross_validates=rules.cross_validates,
+        laid={kind: LaidTold(**dict(found)) for kind, found in laid.items() if found},
+        id=one.id,
+        title=one.title,
+        about=one.about,
+        protocol=one.protocol,
+        is_sealed=one.is_sealed,
+        state=state_of(one),
+        opens_at=one.opens_at,
+        closes_at=one.closes_at,
+    )
+
+
+def _checked(found: Checked, listed: Laid | None) -> CheckTold:
+    return CheckTold(
+        candidates="" if listed is None else listed.digest,
+        format=found.format,
+        marks=found.marks,
+        cases=found.cases,
+        problems=tuple(
+            ProblemTold(where=one.where, what=one.what, remedy=one.remedy) for one in found.problems
+        ),
+        notices=tuple(english(one) for one in found.notices),
+    )
+
+
+def _entry(site: Site, by: Visitor, entry_id: str) -> EntryTold:
+    with site.database.reading() as session:
+        found = find_entry(session, by, entry_id)
+        is_own = by.is_organiser or by.account == found.account_id
+        job, result = job_of(session, found), result_of(session, found)
+        withdrawn = found.withdrawn_at is not None
+        figures = {} if result is None or withdrawn else result.figures
+        told: dict[str, Any] = {} if job is None or not is_own else job.problems
+        state: Any = "withdrawn" if withdrawn else "waiting" if job is None else job.state
+        return EntryTold(
+            id=found.id,
+            benchmark=found.benchmark_id,
+            name=shown_name(found, by),
+            track=track_of(found),
+            terms=found.terms,
+            digests=told_digests(figures),
+            verdict=figures.get("verdict"),
+            verdict_reason=in_english(figures.get("verdict_reason")),
+            at=found.created_at,
+            digest=found.digest,
+            state=state,
+            problems=tuple(told.get("told", ())),
+            readings=tuple(ReadingTold(**one) for one in figures.get("readings", ())),
+            receipt=found.receipt if is_own else None,
+        )

@@ -1,0 +1,116 @@
+"""A site -> the application that a web server runs: its routes, each behind the guard."""
+
+import logging
+
+from fastapi import Depends, FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+from nodulebench import __version__
+from nodulebench.core.errors import InputError, first_line
+from nodulebench.i18n.translator import portal_language
+from nodulebench.web.portal.accounts.oidc import Oidc
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.accounts.users import NOBODY, Visitor
+from nodulebench.web.portal.counter import Counter
+from nodulebench.web.portal.database.database import UNREACHED
+from nodulebench.web.portal.exams.sessions import ExamRooms
+from nodulebench.web.portal.guard import SignInError, guard
+from nodulebench.web.portal.middleware import Headers, Sizes
+from nodulebench.web.portal.page import rendered, see
+from nodulebench.web.portal.page_cache import KeptPages
+from nodulebench.web.portal.projects.sessions import ProjectRooms
+from nodulebench.web.portal.routes_package import ROUTERS
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.viewer_access.gateway import rooms_app
+from nodulebench.web.portal.viewer_access.reviews import Reviews
+
+API = "/api/"
+LOG = logging.getLogger("nodulebench.web.portal")
+MOST_PATH = 100
+WRITTEN_DOWN = frozenset(
+    {"not_allowed", "form_old", "token_needed", "too_large", "busy", "disk_full", "kept_full"}
+)
+"""Refusals that stand in the log: what no page leads to, or what fills the disk."""
+
+
+def make_app(site: Site) -> FastAPI:
+    """The application of a site; every route passes the guard, and none is without a rule."""
+    app = FastAPI(
+        title="NoduleBench",
+        version=__version__,
+        dependencies=[Depends(guard)],
+        docs_url=None,  # their pages load scripts from elsewhere
+        redoc_url=None,
+        openapi_url=None,
+    )
+    app.state.site = site
+    app.state.counter = Counter()
+    provider = site.settings.provider
+    app.state.oidc = None if provider is None else Oidc(provider, site.settings.address)
+    app.state.rooms = ProjectRooms(site)
+    for router in ROUTERS:
+        app.include_router(router)
+    for path, rooms, home in (
+        ("/projects/{of}/room", app.state.rooms, ("projects", "/projects")),
+        ("/exams/{of}/room", ExamRooms(site), ("projects", "/projects")),
+        ("/entries/{of}/view", Reviews(site), ("entry", "..")),
+    ):
+        app.mount(path, rooms_app(rooms, app.state.counter, home), name=rooms.route)
+    app.add_exception_handler(DeniedError, _refused)
+    app.add_exception_handler(SignInError, _sign_in)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(InputError, _wrong_input)
+    for away in UNREACHED:
+        app.add_exception_handler(away, _away)
+    app.add_middleware(
+        Sizes,
+        largest_upload=site.settings.largest_upload,
+        tell=lambda path: site.refuse("", "too_large", at=path[:MOST_PATH]),
+    )
+    app.add_middleware(Headers, is_secure=site.settings.is_secure)
+    app.add_middleware(KeptPages, site=site)
+    if site.settings.proxy:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=site.settings.proxy)
+    return app
+
+
+def _told(request: Request, code: str, status: int) -> Response:
+    if request.url.path.startswith(API):
+        message = portal_language("en")(f"portal.refused.{code}")
+        return JSONResponse({"error": code, "message": message}, status)
+    return rendered(request, "refused.html", status, code=code, status=status)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    if not isinstance(error, DeniedError):
+        raise error
+    if error.code in WRITTEN_DOWN:
+        site: Site = request.app.state.site
+        visitor: Visitor = getattr(request.state, "visitor", NOBODY)
+        site.refuse(visitor.account, error.code, at=request.url.path[:MOST_PATH])
+    return _told(request, error.code, error.status)
+
+
+def _sign_in(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    if request.url.path.startswith(API) or request.method != "GET":
+        return _told(request, "sign_in_first", 401)
+    return see(f"/sign-in?next={request.url.path}")
+
+
+def _http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    known = {404: "not_found", 405: "not_found", 400: "field_long", 413: "too_large"}
+    return _told(request, known.get(status, "not_possible"), status)
+
+
+def _away(request: Request, error: Exception) -> Response:
+    LOG.error("%s %s: %s", request.method, request.url.path, first_line(error))
+    return _told(request, "away", 503)
+
+
+def _wrong_input(request: Request, error: Exception) -> Response:
+    if request.url.path.startswith(API):  # what is wrong with a file that was looked through
+        return JSONResponse({"error": "not_possible", "message": str(error)}, 422)
+    return _told(request, "not_possible", 422)

@@ -1,0 +1,195 @@
+"""A site <-> one archive with everything: rows of every table, uploads, results, the key.
+
+Rows are written in a form of our own (JSON lines by table), the same from SQLite and PostgreSQL,
+so that a backup of the one can be restored into the other.
+"""
+
+import base64
+import json
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sqlalchemy import Integer, LargeBinary, Table, func, insert, select, text
+from sqlalchemy.orm import Session as Transaction
+from sqlalchemy.types import TypeEngine
+
+from nodulebench.core.errors import InputError
+from nodulebench.io.atomic import staged_file, staged_folder
+from nodulebench.web.portal.database.event_log import check_log
+from nodulebench.web.portal.database.models import (
+    Account,
+    AnnotationProject,
+    Base,
+    Benchmark,
+    Entry,
+    Result,
+    SiteExam,
+    StoredEvent,
+    UtcTime,
+)
+from nodulebench.web.portal.site import KEY, Settings, Site
+from nodulebench.web.portal.submissions.archive import unpack
+from nodulebench.web.portal.submissions.service import UNPACKED
+
+SCHEMA = "nodulebench/portal-backup@1"
+ABOUT, ROWS, FILES = "backup.json", "rows", "files"
+MOST_BYTES, MOST_FILES = 1 << 50, 1 << 40
+"""Whoever made the backup is no stranger."""
+_CHUNK = 500
+
+
+def back_up(site: Site, path: Path) -> None:
+    """Write everything that a site has into an archive, as it is at one moment.
+
+    Raises:
+        InputError: if the log was tampered with: such a site is looked at before it is kept.
+    """
+    with staged_file(path) as stage, _own_archive(stage) as archive:
+        with site.database.reading() as session:
+            if not site.database.is_sqlite:
+                session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+            problems = check_log(session, site.key).problems
+            if problems:
+                raise InputError(problems)
+            events = session.scalar(select(func.count()).select_from(StoredEvent))
+            folders = [*map(site.upload, session.scalars(select(Entry.id)))]
+            folders += [site.results / one for one in session.scalars(select(Result.folder))]
+            folders += [site.benchmark(one) for one in session.scalars(select(Benchmark.id))]
+            folders += [site.project(one) for one in session.scalars(select(AnnotationProject.id))]
+            folders += [site.exam(one) for one in session.scalars(select(SiteExam.id))]
+            for table in Base.metadata.sorted_tables:
+                rows = session.execute(select(table)).mappings()
+                lines = "".join(json.dumps(_plain(dict(row))) + "\n" for row in rows)
+                archive.writestr(f"{ROWS}/{table.name}.jsonl", lines)
+        storage = site.settings.storage
+        for file in (storage / KEY, *(one for folder in folders for one in _files(folder))):
+            archive.write(file, f"{FILES}/{file.relative_to(storage).as_posix()}")
+        about = {"schema": SCHEMA, "at": datetime.now(UTC).isoformat(), "events": events}
+        archive.writestr(ABOUT, json.dumps(about))
+
+
+def restore(path: Path, settings: Settings) -> int:
+    """Make a site of a backup, in a storage and a database that hold nothing; its events.
+
+    All of it is there in the end, or nothing is.
+
+    Raises:
+        InputError: if something is there already, the archive is no backup of this version or an
+            older one, or its log does not hold.
+    """
+    storage = settings.storage
+    if not path.is_file():
+        raise InputError.at(path, "is no file.", "Name the archive that 'portal backup' wrote.")
+    if storage.exists() and any(storage.iterdir()):
+        raise InputError.at(storage, "is not empty.", "Name a new folder with --storage.")
+    with staged_folder(storage) as stage, TemporaryDirectory(dir=stage) as scratch:
+        unpacked = Path(scratch) / "backup"
+        unpack(path, unpacked, MOST_BYTES, MOST_FILES)
+        if _schema_of(unpacked / ABOUT) != SCHEMA:
+            raise InputError.at(path, "is no backup of a portal.")
+        for one in (unpacked / FILES).iterdir():
+            one.rename(stage / one.name)
+        (stage / KEY).chmod(0o600)
+        stage.chmod(0o700)
+        site = Site.open(replace(settings, storage=stage))
+        with closing(site.database), site.database.writing() as session:
+            count = _fill(session, unpacked / ROWS, site, path)
+    storage.chmod(0o700)
+    return count
+
+
+def _fill(session: Transaction, folder: Path, site: Site, source: Path) -> int:
+    """Write the rows of a backup into an empty database; how many events its log has."""
+    if session.scalar(select(func.count()).select_from(Account)):
+        raise InputError.at("--database", "holds a site already.", "Name an empty one.")
+    known = {table.name for table in Base.metadata.sorted_tables}
+    if any(one.stem not in known for one in folder.iterdir()):
+        raise _of_later_version(source)
+    for table in Base.metadata.sorted_tables:
+        rows = list(_lines(folder / f"{table.name}.jsonl"))
+        if any(name not in table.columns for row in rows for name in row):
+            raise _of_later_version(source)
+        for start in range(0, len(rows), _CHUNK):
+            typed = [_typed(table, row) for row in rows[start : start + _CHUNK]]
+            session.execute(insert(table), typed)
+        if not site.database.is_sqlite and "id" in table.columns and rows:
+            _count_on(session, table)
+    found = check_log(session, site.key)
+    if found.problems:
+        raise InputError(found.problems)
+    return len(found.events)
+
+
+def _of_later_version(source: Path) -> InputError:
+    what = "was made by a later version of NoduleBench."
+    return InputError.at(source, what, "Restore it with that version, or one that came after.")
+
+
+@contextmanager
+def _own_archive(stage: Path) -> Iterator[zipfile.ZipFile]:
+    """An archive that only its owner reads: it holds the key of the site."""
+    stage.touch(mode=0o600)
+    stage.chmod(0o600)
+    with zipfile.ZipFile(stage, "w", zipfile.ZIP_DEFLATED) as archive:
+        yield archive
+
+
+def _count_on(session: Transaction, table: Table) -> None:
+    """Let PostgreSQL number new rows after those that were restored."""
+    if isinstance(table.columns["id"].type, Integer):
+        sequence = func.pg_get_serial_sequence(table.name, "id")
+        session.execute(
+            select(func.setval(sequence, select(func.max(table.c.id)).scalar_subquery()))
+        )
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """What a folder keeps; not what is being written there, or was unpacked and can be again."""
+    for one in sorted(folder.rglob("*")):
+        parts = one.relative_to(folder).parts
+        is_passing = parts[0] == UNPACKED or any(part.startswith(".") for part in parts)
+        if not is_passing and one.is_file():
+            yield one
+
+
+def _schema_of(path: Path) -> object:
+    """Which form a backup has; None: it is none."""
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return read.get("schema") if isinstance(read, dict) else None
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    if path.is_file():  # a table of a later version is not in an older backup
+        with path.open(encoding="utf-8") as file:
+            yield from map(json.loads, file)
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as JSON: times and bytes say what they are."""
+    return {name: _as_json(value) for name, value in row.items()}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+def _typed(table: Table, row: dict[str, Any]) -> dict[str, Any]:
+    """A row as the database takes it."""
+    return {name: _of_kind(table.columns[name].type, one) for name, one in row.items()}
+
+
+def _of_kind(kind: TypeEngine[Any], value: Any) -> Any:
+    if isinstance(kind, UtcTime) and value is not None:
+        return datetime.fromisoformat(value)
+    return base64.b64decode(value) if isinstance(kind, LargeBinary) else value

@@ -1,0 +1,163 @@
+"""Files that an organiser releases: from one folder of the machine alone, each by its digest.
+
+Nothing of a sealed set is released: not from inside of one, and no file that one of the sealed sets
+of this site lists by its digest, wherever a copy of it lies. A worker makes the digests; until it
+has, and when a file was changed since, it is not given out.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, get_args
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.core.errors import NoduleBenchError
+from nodulebench.io.bundle import is_sealed
+from nodulebench.io.digest import file_digest
+from nodulebench.io.manifests import read_manifest
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.database.models import Benchmark, Release, now
+from nodulebench.web.portal.site import Site
+
+ReleaseKind = Literal["scans", "nodules", "other"]
+KINDS: tuple[ReleaseKind, ...] = get_args(ReleaseKind)
+"""Scans or parts of them; additional nodules of an observer study; anything else."""
+
+
+def releasable(site: Site) -> list[str]:
+    """The files and folders that can be released: those of one place, no others."""
+    place = site.downloads
+    return sorted(
+        one.name for one in (place.iterdir() if place.is_dir() else ()) if one.name[0] != "."
+    )
+
+
+def release(site: Site, by: Visitor, benchmark: str, name: str, kind: str) -> int:
+    """Release a file, or every file of a folder; how many.
+
+    Raises:
+        DeniedError: if there is no such file, or it is, or may be, of a sealed set.
+    """
+    if name not in releasable(site) or kind not in KINDS:
+        raise DeniedError("not_found", 404)
+    root = site.downloads.resolve()
+    found = list(_files(root, root / name))
+    with site.database.writing() as session:
+        if session.get(Benchmark, benchmark) is None:
+            raise DeniedError("not_found", 404)
+        released = {one.file for one in open_releases(session, benchmark)}
+        new = [(file, path) for file, path in found if file not in released]
+        for file, path in new:
+            facts = path.stat()
+            session.add(
+                Release(
+                    benchmark_id=benchmark,
+                    file=file,
+                    kind=kind,
+                    size=facts.st_size,
+                    changed=facts.st_mtime_ns,
+                )
+            )
+        site.record(session, by.account, "released", benchmark=benchmark, files=len(new), kind=kind)
+    return len(new)
+
+
+def end_release(site: Site, by: Visitor, benchmark: str, name: str) -> None:
+    """Give a file, or the files of a folder, out no longer."""
+    with site.acting(by.account, "release_ended", benchmark=benchmark) as session:
+        for one in open_releases(session, benchmark):
+            if one.file.partition("/")[0] == name:
+                one.ended_at = now()
+
+
+def open_releases(session: Transaction, benchmark: str) -> list[Release]:
+    """What is released for a benchmark, by name."""
+    found = select(Release).where(Release.benchmark_id == benchmark, Release.ended_at.is_(None))
+    return list(session.scalars(found.order_by(Release.file)))
+
+
+def released_file(site: Site, session: Transaction, benchmark: str, release_id: str) -> Release:
+    """A file that is given out now.
+
+    Raises:
+        DeniedError: if there is none, it has no digest yet, or it was changed since it had.
+    """
+    found = session.get(Release, release_id)
+    if found is None or found.benchmark_id != benchmark or found.ended_at is not None:
+        raise DeniedError("not_found", 404)
+    if not found.digest or not _is_unchanged(site, found):
+        raise DeniedError("file_not_ready", 409)
+    return found
+
+
+def release_path(site: Site, found: Release) -> Path:
+    """Where a released file lies."""
+    return site.downloads.resolve() / found.file
+
+
+def digest_releases(site: Site) -> int:
+    """Make the digests that are missing, and end what a sealed set lists as its own; how many."""
+    with site.database.reading() as session:
+        due = session.scalars(select(Release).where(Release.digest == ""))
+        waiting = [one for one in due if one.ended_at is None]
+    sealed = set(_sealed_digests(site)) if waiting else set()
+    made = 0
+    for one in waiting:
+        if not _is_unchanged(site, one):
+            continue
+        digest = file_digest(release_path(site, one))
+        is_refused = digest in sealed
+        facts = {"release": one.id, "digest": digest}
+        with site.acting(
+            "", "release_refused" if is_refused else "release_ready", **facts
+        ) as write:
+            kept = write.get_one(Release, one.id)
+            kept.digest, kept.ended_at = digest, now() if is_refused else kept.ended_at
+        made += 1
+    return made
+
+
+def _is_unchanged(site: Site, found: Release) -> bool:
+    path = release_path(site, found)
+    try:
+        facts = path.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    is_same = (facts.st_size, facts.st_mtime_ns) == (found.size, found.changed)
+    return is_same and path.is_file() and path.resolve() == path
+
+
+def _files(root: Path, chosen: Path) -> Iterator[tuple[str, Path]]:
+    """Every plain file of what was chosen, with its place in the folder of downloads.
+
+    Raises:
+        DeniedError: if something in it is no plain file of that folder, or is of a sealed set.
+    """
+    inside = sorted(chosen.rglob("*")) if chosen.is_dir() and not chosen.is_symlink() else []
+    for path in (chosen, *inside):
+        if path.is_symlink() or path.resolve() != path:
+            raise DeniedError("file_not_plain", 409)
+        folders = (one for one in (path, *path.parents) if one.is_relative_to(root))
+        if any(is_sealed(one) for one in folders if one.is_dir()):
+            raise DeniedError("file_sealed", 409)
+        if path.is_file():
+            yield path.relative_to(root).as_posix(), path
+        elif not path.is_dir():
+            raise DeniedError("file_not_plain", 409)
+
+
+def _sealed_digests(site: Site) -> Iterator[str]:
+    """What the sealed sets of this site list as theirs."""
+    with site.database.reading() as session:
+        used = session.scalars(select(Benchmark.reference).where(Benchmark.is_sealed)).all()
+    lying = site.settings.sets.iterdir() if site.settings.sets.is_dir() else ()
+    for folder in {*map(Path, used), *(one.resolve() for one in lying)}:
+        if is_sealed(folder):
+            try:
+                yield from read_manifest(folder).files.values()
+            except NoduleBenchError:
+                for path in folder.rglob("*"):
+                    if path.is_file():
+                        yield file_digest(path)

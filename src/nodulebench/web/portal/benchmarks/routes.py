@@ -1,0 +1,201 @@
+"""A benchmark and its leaderboard; making and changing benchmarks."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import ValidationError
+from sqlalchemy import select
+from starlette.datastructures import FormData, UploadFile
+from starlette.responses import Response
+
+from nodulebench.core.errors import InputError, NoduleBenchError, Problem
+from nodulebench.core.protocols import NAMES
+from nodulebench.io.csv_files import csv_content
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.benchmarks.releases import KINDS, open_releases, releasable
+from nodulebench.web.portal.benchmarks.rules import FILES
+from nodulebench.web.portal.benchmarks.save_rules import kind_of, lay_down, take_away
+from nodulebench.web.portal.benchmarks.service import (
+    TRACKS,
+    BenchmarkRules,
+    find_benchmark,
+    make_benchmark,
+    problem_text,
+    rules_of,
+    score_anew,
+    state_of,
+    test_sets,
+)
+from nodulebench.web.portal.database.models import Announcement, Benchmark
+from nodulebench.web.portal.guard import AtSite, By, Sent, field
+from nodulebench.web.portal.leaderboards.leaderboard import Board, BoardChoice, board_of
+from nodulebench.web.portal.page import rendered, see
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.viewer_access.scans import scan_folders
+
+router = APIRouter(include_in_schema=False)
+Chosen = Annotated[BoardChoice, Depends()]
+"""Which leaderboard a request asks for."""
+
+
+@router.get("/benchmarks/new", name="new_benchmark_page")
+def new_benchmark_page(request: Request, site: AtSite) -> Response:
+    """The form for a new benchmark."""
+    return _form(request, site)
+
+
+@router.post("/benchmarks/new", name="new_benchmark")
+def new_benchmark(request: Request, site: AtSite, by: By, form: Sent) -> Response:
+    """Make a benchmark of a test set."""
+    given = {name: field(form, name) for name in ("title", "about", "test_set", "protocol")}
+    try:
+        made = make_benchmark(
+            site,
+            by,
+            **given,
+            rules=_rules(form),
+            opens_at=_time(form, "opens_at"),
+            closes_at=_time(form, "closes_at"),
+        )
+    except NoduleBenchError as error:
+        return _form(request, site, 422, wrong=problem_text(error, site), given=given)
+    return see(f"/benchmarks/{made}")
+
+
+@router.get("/benchmarks/{benchmark_id}", name="benchmark")
+def benchmark(
+    request: Request,
+    site: AtSite,
+    by: By,
+    benchmark_id: str,
+    choice: Chosen,
+) -> Response:
+    """A benchmark with its leaderboard: a track, under a rule, ordered by a figure."""
+    with site.database.reading() as session:
+        found = find_benchmark(session, by, benchmark_id)
+        board = board_of(site, session, found, by, choice)
+    return _page(request, site, found, board)
+
+
+@router.get("/benchmarks/{benchmark_id}/leaderboard.csv", name="leaderboard_table")
+def leaderboard_table(
+    site: AtSite,
+    by: By,
+    benchmark_id: str,
+    choice: Chosen,
+) -> Response:
+    """The leaderboard as a table for a spreadsheet, in which no cell is a formula."""
+    with site.database.reading() as session:
+        found = find_benchmark(session, by, benchmark_id)
+        board = board_of(site, session, found, by, choice)
+    headers = {"Content-Disposition": 'attachment; filename="leaderboard.csv"'}
+    return Response(csv_content(board.table), headers=headers, media_type="text/csv")
+
+
+@router.post("/benchmarks/{benchmark_id}/change", name="change_benchmark")
+def change_benchmark(site: AtSite, by: By, form: Sent, benchmark_id: str) -> Response:
+    """Show or hide a benchmark, and change its dates and rules."""
+    with site.acting(by.account, "benchmark_changed", benchmark=benchmark_id) as session:
+        found = session.get(Benchmark, benchmark_id)
+        if found is None:
+            raise DeniedError("not_found", 404)
+        found.is_shown = field(form, "shown") == "yes"
+        found.about = field(form, "about")
+        found.opens_at, found.closes_at = _time(form, "opens_at"), _time(form, "closes_at")
+        found.rules = _rules(form, rules_of(found)).model_dump(mode="json")
+    return see(f"/benchmarks/{benchmark_id}")
+
+
+@router.post("/benchmarks/{benchmark_id}/terms", name="lay_down")
+def lay_terms_down(
+    request: Request, site: AtSite, by: By, form: Sent, benchmark_id: str
+) -> Response:
+    """Lay down candidates, folds or acceptance criteria, or ask for them no longer."""
+    kind, file = kind_of(field(form, "kind")), form.get("file")
+    if field(form, "end") == "yes":
+        take_away(site, by, benchmark_id, kind)
+        return see(f"/benchmarks/{benchmark_id}")
+    if not isinstance(file, UploadFile) or not file.filename:
+        raise DeniedError("file_missing")
+    try:
+        lay_down(site, by, benchmark_id, kind, file.filename, file.file)
+    except InputError as error:
+        with site.database.reading() as session:
+            found = find_benchmark(session, by, benchmark_id)
+            board = board_of(site, session, found, by)
+        return _page(request, site, found, board, 422, wrong=error.problems)
+    return see(f"/benchmarks/{benchmark_id}")
+
+
+@router.post("/benchmarks/{benchmark_id}/rescore", name="rescore")
+def rescore(site: AtSite, by: By, benchmark_id: str) -> Response:
+    """Score every entry anew under a new version, after the test set was corrected."""
+    score_anew(site, by, benchmark_id)
+    return see(f"/benchmarks/{benchmark_id}")
+
+
+def _form(request: Request, site: Site, status: int = 200, **values: Any) -> Response:
+    choices = {"sets": test_sets(site), "protocols": NAMES, "folders": scan_folders(site)}
+    return rendered(
+        request, "new_benchmark.html", status, **{"wrong": "", "given": {}, **choices, **values}
+    )
+
+
+def _page(
+    request: Request,
+    site: Site,
+    found: Benchmark,
+    board: Board,
+    status: int = 200,
+    wrong: Sequence[Problem] = (),
+) -> Response:
+    with site.database.reading() as session:
+        released = open_releases(session, found.id)
+        told = select(Announcement).where(
+            Announcement.ended_at.is_(None), Announcement.benchmark_id == found.id
+        )
+        announced = list(session.scalars(told.order_by(Announcement.created_at.desc())))
+    values = {
+        "benchmark": found,
+        "board": board,
+        "state": state_of(found),
+        "wrong": wrong,
+        "released": released,
+        "announced": announced,
+        "releasable": releasable(site),
+        "kinds": KINDS,
+        "folders": scan_folders(site),
+    }
+    return rendered(request, "benchmark.html", status, rules=rules_of(found), **values)
+
+
+def _rules(form: FormData, old: BenchmarkRules | None = None) -> BenchmarkRules:
+    """What a form says; what was laid down stays."""
+    laid = {} if old is None else {kind: getattr(old, kind) for kind in FILES}
+    try:
+        return BenchmarkRules.model_validate(
+            {
+                **laid,
+                "tracks": [one for one in TRACKS if one in form.getlist("tracks")] or TRACKS[:1],
+                "cross_validates": field(form, "cross_validates") == "yes",
+                "feedback": field(form, "feedback") or "figures",
+                "scans": field(form, "scans"),
+                "is_anonymous": field(form, "anonymous") == "yes",
+                "takes_algorithms": field(form, "algorithms") == "yes",
+                "per_week": field(form, "per_week") or None,
+                "in_all": field(form, "in_all") or None,
+            }
+        )
+    except ValidationError as error:
+        raise DeniedError("field_form") from error
+
+
+def _time(form: FormData, name: str) -> datetime | None:
+    """A date and time of a form, in UTC; None: it was left out."""
+    text = field(form, name, 40)
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
+    except ValueError as error:
+        raise DeniedError("field_form") from error

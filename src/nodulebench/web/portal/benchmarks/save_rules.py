@@ -1,0 +1,116 @@
+"""A file of an organiser -> the next version of what a benchmark asks for, kept by its digest."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import polars as pl
+
+from nodulebench.core.errors import InputError
+from nodulebench.io.digest import file_digest
+from nodulebench.io.durable import create_once, make_folder
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.candidates import write_candidates
+from nodulebench.web.portal.benchmarks.criteria import write_frozen
+from nodulebench.web.portal.benchmarks.folds import write_folds
+from nodulebench.web.portal.benchmarks.rules import FILES, Kind, Laid, laid_path
+from nodulebench.web.portal.benchmarks.service import known_cases, rules_of
+from nodulebench.web.portal.database.models import Benchmark
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions.checks import without_place
+from nodulebench.web.portal.submissions.service import file_name
+
+if TYPE_CHECKING:
+    from nodulebench.security.event_log.events import Fact
+
+
+def kind_of(name: str) -> Kind:
+    """What can be laid down, by its name.
+
+    Raises:
+        DeniedError: if it is nothing of that sort.
+    """
+    found = next((kind for kind in FILES if kind == name), None)
+    if found is None:
+        raise DeniedError("not_found", 404)
+    return found
+
+
+def lay_down(
+    site: Site, by: Visitor, benchmark: str, kind: Kind, name: str, content: BinaryIO
+) -> Laid:
+    """Lay a file down for a benchmark as the next version of its kind.
+
+    Entries that were made under an older version keep it.
+
+    Raises:
+        InputError: if the file is not what it should be.
+        DeniedError: if there is no such benchmark.
+    """
+    found = _found(site, benchmark)
+    with tempfile.TemporaryDirectory(dir=site.settings.storage) as place:
+        source, target = Path(place) / file_name(name), Path(place) / "laid.down"
+        with source.open("xb") as file:
+            shutil.copyfileobj(content, file)
+        try:
+            count = _written(site, found, kind, source, target)
+        except InputError as error:
+            raise InputError(without_place(error.problems, place)) from error
+        digest = file_digest(target)
+        laid = Laid(version=_newest(site, benchmark, kind) + 1, digest=digest, count=count)
+        path = laid_path(site, benchmark, kind, laid.version)
+        make_folder(path.parent)
+        if not create_once(path, target.read_bytes()):
+            raise DeniedError("form_old", 409)  # somebody else was faster
+    _set(site, by, benchmark, kind, laid)
+    return laid
+
+
+def take_away(site: Site, by: Visitor, benchmark: str, kind: Kind) -> None:
+    """Ask for it no longer; entries that were made under it keep it."""
+    _found(site, benchmark)
+    _set(site, by, benchmark, kind, None)
+
+
+def _found(site: Site, benchmark: str) -> Benchmark:
+    with site.database.reading() as session:
+        found = session.get(Benchmark, benchmark)
+    if found is None:
+        raise DeniedError("not_found", 404)
+    return found
+
+
+def _written(site: Site, benchmark: Benchmark, kind: Kind, source: Path, target: Path) -> int:
+    if kind == "plan":
+        reference, protocol = Path(benchmark.reference), benchmark.protocol
+        return write_frozen(source, reference, protocol, target, is_sealed=benchmark.is_sealed)
+    cases = _open_cases(site, benchmark)
+    write = write_candidates if kind == "candidates" else write_folds
+    return write(source, cases, target)
+
+
+def _open_cases(site: Site, benchmark: Benchmark) -> pl.DataFrame:
+    cases = known_cases(site, benchmark)
+    if cases is None:  # a list would tell which cases there are
+        raise DeniedError("sealed_tells_no_cases", 409)
+    return cases
+
+
+def _newest(site: Site, benchmark: str, kind: Kind) -> int:
+    version = 0
+    while laid_path(site, benchmark, kind, version + 1).exists():
+        version += 1
+    return version
+
+
+def _set(site: Site, by: Visitor, benchmark: str, kind: Kind, laid: Laid | None) -> None:
+    told: dict[str, Fact] = {"benchmark": benchmark, "kind": kind}
+    facts = told if laid is None else {**told, "version": laid.version, "digest": laid.digest}
+    action = "terms_ended" if laid is None else "terms_laid"
+    with site.database.writing() as session:
+        found = session.get_one(Benchmark, benchmark, with_for_update=True)
+        changed = rules_of(found).model_copy(update={kind: laid})
+        found.rules = changed.model_dump(mode="json")
+        site.record(session, by.account, action, **facts)

@@ -1,0 +1,202 @@
+"""Benchmarks: a test set of the machine and a protocol -> something that people submit to.
+
+Of an open test set the table of cases is kept apart when the benchmark is made, so that checking a
+submission never opens the reference. Of a sealed set nothing is kept but where it lies.
+"""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+import polars as pl
+from pydantic import Field
+from sqlalchemy import select
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.core.config_model import Written
+from nodulebench.core.errors import NoduleBenchError
+from nodulebench.core.protocols import NAMES, load_protocol
+from nodulebench.core.tables import without_images
+from nodulebench.io.bundle import is_sealed
+from nodulebench.io.durable import make_folder
+from nodulebench.io.formats import read_reference
+from nodulebench.io.table_files import read_parquet, write_parquet
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.rules import Laid
+from nodulebench.web.portal.database.models import Benchmark, Entry, new_id, now
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions.jobs import enqueue
+
+CASES_FILE = "cases.parquet"
+MOST_TITLE = 120
+Track = Literal["detection", "reduction"]
+TRACKS: tuple[Track, ...] = get_args(Track)
+State = Literal["before", "open", "closed"]
+
+
+class BenchmarkRules(Written):
+    """What an organiser chose for a benchmark."""
+
+    tracks: tuple[Track, ...] = ("detection",)
+    feedback: Literal["figures", "cases", "images"] = "figures"
+    """What who submits gets: figures and curves, single nodules and marks as well, these over the
+    images."""
+    scans: str = ""
+    """The folder of scans in which entries are reviewed; nothing: the images of the test set."""
+    takes_algorithms: bool = False
+    """Whether algorithms may be sent in as well as marks; they are run apart from everything."""
+    is_anonymous: bool = False
+    """Whether others see a number in place of a name."""
+    per_week: Annotated[int, Field(ge=1)] | None = None
+    in_all: Annotated[int, Field(ge=1)] | None = None
+    """How many entries an account may have scored; None: as many as it likes."""
+    cross_validates: bool = False
+    """Whether who trained on the test set has to cross-validate, and to say whether they did."""
+    candidates: Laid | None = None
+    """The candidates of the track of false-positive reduction, which is closed without them."""
+    folds: Laid | None = None
+    """The folds to cross-validate by; None: one's own."""
+    plan: Laid | None = None
+    """The frozen plan by which entries are judged; None: there are no acceptance criteria."""
+
+    @property
+    def open_tracks(self) -> tuple[Track, ...]:
+        """The tracks that something can be sent in for."""
+        return tuple(one for one in self.tracks if one == "detection" or self.candidates)
+
+    def listed_for(self, track: str) -> Laid | None:
+        """The candidates that entries of a track score; None: they have marks of their own.
+
+        Raises:
+            DeniedError: if the track is not open.
+        """
+        if track not in self.open_tracks:
+            raise DeniedError("track_closed", 409)
+        return self.candidates if track == "reduction" else None
+
+
+def rules_of(benchmark: Benchmark) -> BenchmarkRules:
+    """What was chosen for a benchmark."""
+    return BenchmarkRules.model_validate(benchmark.rules)
+
+
+def test_sets(site: Site) -> list[str]:
+    """The names of test sets that benchmarks can be made of: folders of one place, no others."""
+    place = site.settings.sets
+    if not place.is_dir():
+        return []
+    return sorted(one.name for one in place.iterdir() if not one.name.startswith("."))
+
+
+def make_benchmark(
+    site: Site,
+    by: Visitor,
+    *,
+    title: str,
+    test_set: str,
+    protocol: str,
+    about: str = "",
+    rules: BenchmarkRules | None = None,
+    opens_at: datetime | None = None,
+    closes_at: datetime | None = None,
+) -> str:
+    """Make a benchmark of a test set; its id.
+
+    Raises:
+        DeniedError: if there is no such test set or protocol.
+        InputError: if the test set cannot be read.
+    """
+    title = title.strip()
+    if not title or len(title) > MOST_TITLE or not title.isprintable():
+        raise DeniedError("title_form")
+    if test_set not in test_sets(site) or protocol not in NAMES:
+        raise DeniedError("not_found", 404)
+    place, benchmark = site.settings.sets / test_set, new_id()
+    sealed = is_sealed(place)
+    if not sealed:
+        _keep_cases(site, benchmark, place)
+    facts = {"benchmark": benchmark, "protocol": load_protocol(protocol).digest}
+    with site.acting(by.account, "benchmark_made", **facts, sealed=sealed) as session:
+        session.add(
+            Benchmark(
+                id=benchmark,
+                title=title,
+                about=about,
+                reference=str(place.resolve()),
+                is_sealed=sealed,
+                protocol=protocol,
+                rules=(rules or BenchmarkRules()).model_dump(mode="json"),
+                opens_at=opens_at,
+                closes_at=closes_at,
+            )
+        )
+    return benchmark
+
+
+def score_anew(site: Site, by: Visitor, benchmark: str) -> int:
+    """Begin a new version of a benchmark, and score every entry under it; how many.
+
+    Older results stay, each with its version. Nothing changes where the test set cannot be read.
+
+    Raises:
+        DeniedError: if there is no such benchmark.
+        InputError: if its test set cannot be read.
+    """
+    with site.database.reading() as session:
+        found = session.get(Benchmark, benchmark)
+    if found is None:
+        raise DeniedError("not_found", 404)
+    if not found.is_sealed:
+        _keep_cases(site, benchmark, Path(found.reference))
+    with site.database.writing() as session:
+        found = session.scalars(
+            select(Benchmark).where(Benchmark.id == benchmark).with_for_update()
+        ).one()
+        found.version += 1
+        counted = select(Entry).where(Entry.benchmark_id == benchmark)
+        entries = session.scalars(counted.where(Entry.withdrawn_at.is_(None))).all()
+        for entry in entries:
+            enqueue(session, entry.id, found.version)
+        version = found.version
+        site.record(session, by.account, "scored_anew", benchmark=benchmark, version=version)
+    return len(entries)
+
+
+def _keep_cases(site: Site, benchmark: str, place: Path) -> None:
+    """Keep the table of cases of an open test set, and nothing else of it."""
+    cases = without_images(read_reference(place).cases)
+    make_folder(site.benchmark(benchmark))
+    write_parquet(cases, site.benchmark(benchmark) / CASES_FILE)
+
+
+def find_benchmark(session: Transaction, visitor: Visitor, benchmark: str) -> Benchmark:
+    """A benchmark that somebody may see.
+
+    Raises:
+        DeniedError: if there is none; the same where it is hidden.
+    """
+    found = session.get(Benchmark, benchmark)
+    if found is None or not (found.is_shown or visitor.is_organiser):
+        raise DeniedError("not_found", 404)
+    return found
+
+
+def known_cases(site: Site, benchmark: Benchmark) -> pl.DataFrame | None:
+    """The table of cases that was kept; None: nothing may be told of them."""
+    if benchmark.is_sealed:
+        return None
+    return read_parquet(site.benchmark(benchmark.id) / CASES_FILE)
+
+
+def state_of(benchmark: Benchmark, at: datetime | None = None) -> State:
+    """Whether entries are taken now."""
+    at = at or now()
+    if benchmark.opens_at is not None and at < benchmark.opens_at:
+        return "before"
+    return "closed" if benchmark.closes_at is not None and at >= benchmark.closes_at else "open"
+
+
+def problem_text(error: NoduleBenchError, site: Site) -> str:
+    """What an organiser is told of a test set that cannot be used; without places of the disk."""
+    return str(error).replace(f"{site.settings.sets}/", "")

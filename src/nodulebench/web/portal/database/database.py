@@ -1,0 +1,148 @@
+"""Database: an address -> transactions that read, and transactions that write.
+
+SQLite runs with a write-ahead log; who writes takes its place at the beginning of a transaction,
+so that two writers wait for each other instead of failing.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.core.errors import InputError, first_line
+
+LOG = logging.getLogger("nodulebench.web.portal")
+AGAIN_S = 0.5
+UNREACHED = (OperationalError, InterfaceError)
+"""The database is away, or went away; what was not answered may have happened, or not."""
+MIGRATIONS = Path(__file__).parent / "migrations"
+WRITES = "nodulebench_writes"
+_UNBOUND_ROWS = "PRAGMA foreign_key_check"
+_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",  # a receipt is not given for what a power cut would take away
+    "busy_timeout=30000",
+    "foreign_keys=ON",
+)
+
+
+class Database:
+    """The database of a site."""
+
+    def __init__(self, url: str) -> None:
+        """Connect when first asked.
+
+        Args:
+            url: ``sqlite:///FILE`` or ``postgresql://USER:PASSWORD@HOST/NAME``.
+        """
+        self.is_sqlite = url.startswith("sqlite:")
+        if not self.is_sqlite and not url.startswith("postgresql"):
+            what = f"'{url.partition(':')[0]}' is neither sqlite nor postgresql."
+            raise InputError.at("--database", what, "Give postgresql://USER@HOST/NAME.")
+        if url.startswith("postgresql:"):
+            url = url.replace("postgresql:", "postgresql+psycopg:", 1)
+        self.engine = create_engine(url, pool_size=20, max_overflow=40, pool_pre_ping=True)
+        if self.is_sqlite:
+            event.listen(self.engine, "connect", _prepare)
+            event.listen(self.engine, "begin", _begin)
+        self._writer = self.engine.execution_options(**{WRITES: True})
+
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """A transaction that changes nothing."""
+        with Transaction(self.engine, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """A transaction that happens wholly, or not at all where something is raised in it."""
+        with Transaction(self._writer, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    def migrate(self, patience_s: float = 0.0) -> None:
+        """Bring the tables to the newest form.
+
+        Args:
+            patience_s: how long a database that is away is waited for.
+        """
+        until = monotonic() + patience_s
+        while True:
+            try:
+                self.engine.connect().close()
+            except OperationalError as error:
+                away = error
+            else:
+                try:
+                    return self._migrate()
+                except OperationalError as error:
+                    if not error.connection_invalidated:
+                        raise
+                    away = error
+            if monotonic() > until:
+                what = f"cannot be reached: {str(away.orig).strip()}"
+                remedy = "Start it, or look at the address and who may connect."
+                raise InputError.at("--database", what, remedy) from away
+            LOG.warning("the database is away: %s", first_line(away))
+            sleep(AGAIN_S)
+
+    def _migrate(self) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        scripts = ScriptDirectory(str(MIGRATIONS), version_locations=[str(MIGRATIONS)])
+
+        def steps(revision: Any, _: MigrationContext) -> Any:
+            return scripts._upgrade_revs("heads", revision)  # as alembic's own command does
+
+        context = EnvironmentContext(config, scripts, fn=steps)
+        with (
+            self._writer.connect() as connection,
+            _unbound(connection, self.is_sqlite),
+            connection.begin(),
+            context,
+        ):
+            context.configure(connection=connection, render_as_batch=True)
+            context.run_migrations()
+            if self.is_sqlite and connection.exec_driver_sql(_UNBOUND_ROWS).first():
+                raise InputError.at("--database", "has rows that belong to nothing.")
+
+    def close(self) -> None:
+        """Give back every connection."""
+        self.engine.dispose()
+
+
+@contextmanager
+def _unbound(connection: Connection, is_sqlite: bool) -> Iterator[None]:
+    """Let SQLite make tables anew that rows of others belong to; they are looked at afterwards.
+
+    It changes a table by copying it into a new one and dropping the old, which its own check of
+    foreign keys refuses as soon as there are rows, and which cannot be left out in a transaction.
+    """
+    raw: Any = connection.connection.dbapi_connection
+    if is_sqlite:
+        raw.execute("PRAGMA foreign_keys=OFF")
+    try:
+        yield
+    finally:
+        if is_sqlite:
+            raw.execute("PRAGMA foreign_keys=ON")
+
+
+def _prepare(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # BEGIN is said by ourselves
+    for pragma in _PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

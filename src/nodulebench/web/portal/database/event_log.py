@@ -1,0 +1,179 @@
+"""The one log of the site: every action in a hash-chained, signed event, in its own transaction.
+
+An action and its event are written together or not at all. The site signs with its own key and
+names the account that it acts for.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import Select, select, text
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.io.digest import bytes_digest
+from nodulebench.security.event_log.events import Fact, FactEvent, shown_facts
+from nodulebench.security.event_log.log import EventLog, LogCheck
+from nodulebench.security.event_log.signers import PersonSeal
+from nodulebench.security.event_log.store import Stored
+from nodulebench.security.keys import PrivateKey
+from nodulebench.web.portal.database.models import StoredEvent, StoredHead
+
+SITE = "portal"
+"""Who signs: the site itself."""
+_LOCK = 0x6E6F6475
+
+
+class PortalEvent(FactEvent):
+    """One thing that was done on the site, which signs it."""
+
+    account: str
+    """The id of the account that acted; nothing: nobody who was signed in."""
+    action: str
+
+
+class SqlStore:
+    """Events as rows of a table, within one transaction."""
+
+    def __init__(
+        self,
+        session: Transaction,
+        events: type[Any] = StoredEvent,
+        heads: type[Any] = StoredHead,
+        of_event: Mapping[str, Any] | None = None,
+        of_head: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Open a log.
+
+        Args:
+            session: the transaction.
+            events: the table of events.
+            heads: the table of heads.
+            of_event: what the rows of this log have in common, where a table holds several.
+            of_head: the same for its head.
+        """
+        self._session = session
+        self._events, self._heads = events, heads
+        self._of_event, self._of_head = of_event or {}, of_head or {"id": 1}
+
+    def read(self, first: int = 1) -> list[Stored]:
+        """The events from a number on, by number."""
+        rows = self._own().where(self._events.number >= first).order_by(self._events.number)
+        return [self._stored(one) for one in self._session.scalars(rows)]
+
+    def read_one(self, number: int) -> Stored | None:
+        """One event; None: it is not there."""
+        found = self._session.scalar(self._own().where(self._events.number == number))
+        return None if found is None else self._stored(found)
+
+    def read_last(self) -> Stored | None:
+        """The last event; None: there is none."""
+        found = self._session.scalar(self._own().order_by(self._events.number.desc()).limit(1))
+        return None if found is None else self._stored(found)
+
+    def append(self, number: int, content: bytes) -> bool:
+        """Keep one more event; nobody else can take its number while the log is locked."""
+        self._session.add(self._events(**self._of_event, number=number, content=content))
+        self._session.flush()
+        return True
+
+    def read_head(self) -> bytes | None:
+        """What is kept as the head; None: nothing."""
+        head = self._session.scalar(select(self._heads).filter_by(**self._of_head))
+        content: bytes | None = None if head is None else head.content
+        return content
+
+    def write_head(self, content: bytes) -> None:
+        """Keep a head in the place of an older one."""
+        self._session.merge(self._heads(**self._of_head, content=content))
+        self._session.flush()
+
+    def _own(self) -> Select[Any]:
+        return select(self._events).filter_by(**self._of_event)
+
+    def _stored(self, row: Any) -> Stored:
+        return Stored(self.where(row.number), row.number, row.content)
+
+    def where(self, number: int | None = None) -> str:
+        """How messages name an event, or the head."""
+        return "head of the log" if number is None else f"event {number}"
+
+    def strangers(self) -> list[str]:
+        """Nothing else can lie in the table."""
+        return []
+
+    def lock(self) -> None:
+        """Let one transaction write at a time; SQLite lets no two write anyway."""
+        if self._session.get_bind().dialect.name == "postgresql":
+            self._session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+
+
+def record(
+    session: Transaction, key: PrivateKey, account: str, action: str, **facts: Fact
+) -> PortalEvent:
+    """Write down an action in the transaction that does it.
+
+    Args:
+        session: the transaction.
+        key: of the site.
+        account: the id of who acts; nothing: nobody who is signed in.
+        action: what is done, one of ``ACTIONS``.
+        facts: ids and digests that say with what; never a secret, a password or a name.
+    """
+    store = SqlStore(session)
+    store.lock()
+    log = _log(store, key)
+    last = store.read_last()
+    before = None if last is None else parse_event(last.content)
+    if last is not None and before is None:
+        log.read()  # says what was changed
+    event = PortalEvent(
+        number=1 if before is None else before.number + 1,
+        at=datetime.now(UTC),
+        person=SITE,
+        account=account,
+        action=action,
+        facts=shown_facts(facts),
+        previous=log.root if before is None else before.digest,
+    )
+    code = PersonSeal({SITE: key.public}, key).make(event.unsigned_bytes, SITE)
+    event = event.model_copy(update={"code": code})
+    log.append_event(event)
+    log.tell_head(event)
+    return event
+
+
+def check_log(session: Transaction, key: PrivateKey) -> LogCheck[PortalEvent]:
+    """Every event, and whatever is wrong with the log."""
+    return _log(SqlStore(session), key).check()
+
+
+def latest_events(session: Transaction, before: int | None, count: int) -> list[PortalEvent]:
+    """Events before a number, the last ones first; None: the last there are."""
+    rows = select(StoredEvent).order_by(StoredEvent.number.desc()).limit(count)
+    if before is not None:
+        rows = rows.where(StoredEvent.number < before)
+    read = (parse_event(one.content) for one in session.scalars(rows))
+    return [one for one in read if one is not None]
+
+
+def stored_events(session: Transaction, after: int, count: int) -> list[StoredEvent]:
+    """Events after a number as they are kept, in their order."""
+    rows = select(StoredEvent).where(StoredEvent.number > after).order_by(StoredEvent.number)
+    return list(session.scalars(rows.limit(count)))
+
+
+def parse_event(content: bytes) -> PortalEvent | None:
+    """An event from its bytes; None: they are not as it would be written."""
+    try:
+        event = PortalEvent.model_validate_json(content)
+    except (ValidationError, UnicodeDecodeError):
+        return None
+    return event if event.to_bytes() == content else None
+
+
+def _log(store: SqlStore, key: PrivateKey) -> EventLog[PortalEvent]:
+    root = bytes_digest(key.public.line.encode())
+    seal = PersonSeal({SITE: key.public}, key)
+    return EventLog(store, root, "the key of the site", parse_event, seal, headed_from=1)

@@ -1,0 +1,149 @@
+"""Phantoms that detectors have read -> a benchmark of them, three baselines and two teams.
+
+Real work on scans whose nodules are known, and so little of it that a newcomer sees a live
+leaderboard within a minute.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+from sqlalchemy import func, select
+
+from nodulebench.core.errors import InputError
+from nodulebench.core.progress import Progress, untold
+from nodulebench.core.tables import Reference, Submission
+from nodulebench.demo import DETECTORS, IMAGES, DemoChoice, make_and_read
+from nodulebench.io.marks.luna16 import write_marks
+from nodulebench.runner.template import new_algorithm
+from nodulebench.web.portal.accounts.roles import Role
+from nodulebench.web.portal.accounts.service import make_link, new_token, use_link
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.releases import release
+from nodulebench.web.portal.benchmarks.service import BenchmarkRules, make_benchmark
+from nodulebench.web.portal.database.models import Account, Benchmark
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions.service import received, submit
+
+PASSWORD = "a leaderboard in a minute"  # noqa: S105 - of people who are made up, on loopback
+SMALL = DemoChoice(phantoms=5, matrix=96, slice_mm=3.0)
+TEST_SET, TITLE = "phantoms", "Phantoms"
+SURE = 0.3
+"""Lower scores are left out by who wants few false positives."""
+PEOPLE: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
+    ("olga", "Olga Organiser", ("organiser", "auditor")),
+    ("ada", "Ada's team", ("participant",)),
+    ("lin", "Lin's team", ("participant",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What somebody sends in."""
+
+    by: str
+    name: str
+    about: str
+    file: Path
+    is_baseline: bool = False
+
+
+def fill(
+    site: Site, choice: DemoChoice = SMALL, progress: Progress = untold, *, runs: bool = True
+) -> list[str]:
+    """Fill a site that nobody uses yet.
+
+    Args:
+        site: the site.
+        choice: how large it shall be.
+        progress: told what was made.
+        runs: whether an algorithm is sent in, too, where workers can run one.
+
+    Returns:
+        The logins of its people; nothing where the site has a benchmark already.
+
+    Raises:
+        InputError: if there are people and no benchmark: their site is not for demonstrations.
+    """
+    with site.database.reading() as session:
+        if session.scalar(select(func.count()).select_from(Benchmark)):
+            return []
+        if session.scalar(select(func.count()).select_from(Account)):
+            what = "is the site of somebody already."
+            raise InputError.at(site.settings.storage, what, "Name a new folder with --storage.")
+    folder = site.settings.sets / TEST_SET
+    reference, found = make_and_read(folder, choice, progress)
+    shutil.copytree(folder / IMAGES, site.downloads / TEST_SET, dirs_exist_ok=True)
+    for login, name, roles in PEOPLE:
+        use_link(site, make_link(site, roles, ""), login, name, PASSWORD)
+    people = {login: _visitor(site, login) for login, _, _ in PEOPLE}
+    benchmark = make_benchmark(
+        site,
+        people["olga"],
+        title=TITLE,
+        test_set=TEST_SET,
+        protocol="luna16",
+        about=_about(reference),
+        rules=BenchmarkRules(feedback="cases", takes_algorithms=True),
+    )
+    release(site, people["olga"], benchmark, TEST_SET, "scans")
+    with TemporaryDirectory(dir=site.settings.storage) as scratch:
+        for one in _sent(Path(scratch), found, runs=runs and shutil.which("bwrap") is not None):
+            with one.file.open("rb") as file, received(site, one.file.name, file) as kept:
+                submit(
+                    site,
+                    people[one.by],
+                    benchmark,
+                    kept,
+                    name=one.name,
+                    declared={"about": one.about},
+                    is_baseline=one.is_baseline,
+                )
+    return list(people)
+
+
+def token_for_programs(site: Site) -> str:
+    """A token of the first participant."""
+    return new_token(site, _visitor(site, PEOPLE[1][0]).account, "programs")
+
+
+def _about(reference: Reference) -> str:
+    return (
+        f"A demonstration: {reference.cases.height} synthetic chest CT scans, small and coarse, "
+        f"with {reference.nodules.height} nodules whose places are known exactly. The baselines "
+        "are candidate detectors of this package. Sign in as ada or lin, download the scans, and "
+        "send your own marks, or an algorithm."
+    )
+
+
+def _sent(folder: Path, found: Sequence[Submission], *, runs: bool) -> Iterator[_Sent]:
+    """What everybody sends in, written into a folder."""
+
+    def written(submission: Submission, name: str) -> Path:
+        write_marks(submission, folder / f"{name}.csv")
+        return folder / f"{name}.csv"
+
+    by_name = {one.name: one for one in found}
+    for name in DETECTORS:
+        about = f"As `nodulebench detect {name}` finds them, its best marks of every scan."
+        yield _Sent("olga", name, about, written(by_name[name], name), is_baseline=True)
+    together = written(found[-1], "together")
+    yield _Sent("ada", "Three together", "The marks of all three detectors, merged.", together)
+    first = by_name[DETECTORS[0]]
+    sure = replace(first, marks=first.marks.filter(pl.col("score") > SURE), slices=None)
+    about = f"What {first.name} gives a score above {SURE}."
+    yield _Sent("lin", "Only what is sure", about, written(sure, "sure"))
+    if runs:
+        new_algorithm(folder / "densest", "python")
+        packed = shutil.make_archive(str(folder / "densest"), "zip", folder / "densest")
+        about = "A program that workers run: what `nodulebench algorithm new` writes, as it is."
+        yield _Sent("lin", "The densest voxel", about, Path(packed))
+
+
+def _visitor(site: Site, login: str) -> Visitor:
+    with site.database.reading() as session:
+        one = session.scalars(select(Account).where(Account.login == login)).one()
+    return Visitor(one.id, one.login, one.name, frozenset({*one.roles, "public"}))

@@ -1,0 +1,78 @@
+"""Exams: made by organisers, sat by readers, and who passed."""
+
+from fastapi import APIRouter, Request
+from starlette.datastructures import UploadFile
+from starlette.responses import JSONResponse, Response
+
+from nodulebench.annotation.exam import JUDGED
+from nodulebench.core.errors import NoduleBenchError
+from nodulebench.web.portal.accounts.roles import may
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.exams.listed import stand_of
+from nodulebench.web.portal.exams.results import results_of, told_sheet
+from nodulebench.web.portal.exams.service import end_exam, find_exam, make_exam, rules_of
+from nodulebench.web.portal.guard import AtSite, By, Sent, field
+from nodulebench.web.portal.page import rendered, see
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.viewer_access.scans import scan_folders
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/exams/new", name="new_exam_page")
+def new_exam_page(request: Request, site: AtSite) -> Response:
+    """The form for a new exam."""
+    return _form(request, site, {})
+
+
+@router.post("/exams/new", name="new_exam")
+def new_exam(request: Request, site: AtSite, by: By, form: Sent) -> Response:
+    """Make an exam of a key and a folder of scans."""
+    given = {name: field(form, name) for name in ("title", "images", "pass_mark")}
+    key = form.get("key")
+    if not isinstance(key, UploadFile) or not key.filename:
+        raise DeniedError("file_missing")
+    try:
+        made = make_exam(site, by.account, **given, key=key.file)
+    except NoduleBenchError as error:
+        return _form(request, site, given, 422, wrong=str(error))
+    return see(f"/exams/{made}")
+
+
+@router.get("/exams/{exam_id}", name="exam")
+def exam(request: Request, site: AtSite, by: By, exam_id: str) -> Response:
+    """An exam: to who sits it how they stand, to organisers and auditors who passed."""
+    with site.database.reading() as session:
+        found = find_exam(session, exam_id)
+        stand = stand_of(session, found, by)
+        sees_all = may(by.roles, "exam_sheets") and stand is None
+        if stand is None and not sees_all:
+            raise DeniedError("not_found", 404)
+        results = [(one.account, one) for one in results_of(session, exam_id)] if sees_all else []
+    values = {"stand": stand, "sees_all": sees_all, "results": results, "figures": JUDGED}
+    return rendered(request, "exam.html", exam=found, rules=rules_of(found), **values)
+
+
+@router.post("/exams/{exam_id}/end", name="end_exam")
+def end(site: AtSite, by: By, exam_id: str) -> Response:
+    """Let nobody begin or go on with an exam."""
+    end_exam(site, by.account, exam_id)
+    return see(f"/exams/{exam_id}")
+
+
+@router.get("/exams/{exam_id}/exam.json", name="exam_sheets")
+def exam_sheets(site: AtSite, by: By, exam_id: str) -> Response:
+    """Who passed, as ``annotate review start --exam`` takes it; nothing of where nodules lie."""
+    with site.database.reading() as session:
+        if stand_of(session, find_exam(session, exam_id), by) is not None:
+            raise DeniedError("not_allowed", 403)
+        sheets = [told_sheet(one) for one in results_of(session, exam_id)]
+    headers = {"Content-Disposition": 'attachment; filename="exam.json"'}
+    return JSONResponse(sheets, headers=headers)
+
+
+def _form(
+    request: Request, site: Site, given: dict[str, str], status: int = 200, wrong: str = ""
+) -> Response:
+    folders = scan_folders(site)
+    return rendered(request, "new_exam.html", status, folders=folders, given=given, wrong=wrong)

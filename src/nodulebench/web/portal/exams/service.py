@@ -1,0 +1,108 @@
+"""Exams come to the site: a key, which no page and no answer holds, and the scans it is about."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from pydantic import ValidationError
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.annotation.exam import ExamRules
+from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.digest import file_digest
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.benchmarks.service import MOST_TITLE
+from nodulebench.web.portal.database.models import SiteExam, new_id, now
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.viewer_access.scans import images_of, voxels_of
+from nodulebench.web.viewer.evaluation import shown_place
+from nodulebench.web.viewer.exam import Exam, exam_of
+from nodulebench.web.viewer.scans import Scan, scans_of
+from nodulebench.web.viewer.tiles import Tiles, tiles_of
+
+KEY = "key.csv"
+
+
+def make_exam(
+    site: Site, by: str, *, title: str, images: str, key: BinaryIO, pass_mark: str = ""
+) -> str:
+    """Make an exam of a panel's key and a folder of scans; its id.
+
+    Every scan is read, so that nobody waits for it in the exam, and the key is laid over it.
+
+    Args:
+        site: the site.
+        by: the account that makes it, which cannot sit it.
+        title: what it is called.
+        images: the folder of its scans.
+        key: the panel's nodules slice by slice, NIFDC CSV.
+        pass_mark: what precision, recall and Dice have to exceed; nothing: what is usual.
+
+    Raises:
+        DeniedError: if the title, the pass mark or the folder is none.
+        InputError: if the key cannot be read, or key and scans do not go together.
+    """
+    title = title.strip()
+    if not title or len(title) > MOST_TITLE or not title.isprintable():
+        raise DeniedError("title_form")
+    exam_id, place = new_id(), images_of(site, images)
+    chosen = {"pass_mark": pass_mark} if pass_mark else {}
+    try:
+        rules = ExamRules.model_validate({"sequences": None, **chosen})
+    except ValidationError as error:
+        raise DeniedError("field_form") from error
+    with staged_folder(site.exam(exam_id), last=KEY, is_new=True) as stage:
+        (stage / KEY).write_bytes(key.read())
+        exam = exam_of(stage / KEY, rules)
+        refuse_any(_misplaced(exam, scans_of(place, exam.case_ids), voxels_of(site)))
+    digest = file_digest(site.exam(exam_id) / KEY)
+    with site.acting(by, "exam_made", exam=exam_id, digest=digest) as session:
+        made = {"title": title, "images": images, "rules": rules.model_dump(mode="json")}
+        session.add(SiteExam(id=exam_id, made_by=by, **made))
+    return exam_id
+
+
+def _misplaced(exam: Exam, scans: dict[str, Scan], voxels: Path) -> Iterator[Problem]:
+    """Nodules of the key that lie outside of their scan: everybody would fail."""
+    slices = exam.key.slices
+    for case_id in exam.case_ids:
+        tiles = tiles_of(scans[case_id], voxels)
+        own = () if slices is None else slices.filter(case_id=case_id).iter_rows(named=True)
+        outside = {one["nodule_id"]: one for one in own if not _is_inside(one, tiles)}
+        for name, one in outside.items():
+            yield Problem(
+                f"key, sequence '{case_id}', nodule '{name}'",
+                f"slice {one['slice_index']} lies outside of the scan.",
+                "Slices count from 0 at the feet; millimetres are those of the scan (LPS).",
+            )
+
+
+def _is_inside(one: dict[str, Any], tiles: Tiles) -> bool:
+    place, size = shown_place(one, tiles), np.array(tiles.volume.shape[::-1])
+    return bool(np.all((place >= -0.5) & (place <= size - 0.5)))
+
+
+def find_exam(session: Transaction, exam_id: str) -> SiteExam:
+    """An exam.
+
+    Raises:
+        DeniedError: if there is none.
+    """
+    found = session.get(SiteExam, exam_id)
+    if found is None:
+        raise DeniedError("not_found", 404)
+    return found
+
+
+def end_exam(site: Site, by: str, exam_id: str) -> None:
+    """Let nobody begin or go on with an exam; who has handed in keeps their sheet."""
+    with site.acting(by, "exam_ended", exam=exam_id) as session:
+        found = find_exam(session, exam_id)
+        found.ended_at = found.ended_at or now()
+
+
+def rules_of(exam: SiteExam) -> ExamRules:
+    """What it takes to pass."""
+    return ExamRules.model_validate(exam.rules)

@@ -1,0 +1,214 @@
+"""A result -> its certificate: a numbered and dated statement of what was found, signed."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.i18n.numbers import decimals
+from nodulebench.i18n.translator import Language
+from nodulebench.report.pages.colours import palette
+from nodulebench.report.pdf import FONTS, MONOSPACED, typeset
+from nodulebench.security.statements import signed_print, signed_statement
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.taken import track_of
+from nodulebench.web.portal.database.event_log import SqlStore
+from nodulebench.web.portal.database.models import Certificate, Entry, Result, now
+from nodulebench.web.portal.leaderboards.leaderboard import readings_of
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions.scoring import told_digests
+from nodulebench.web.portal.submissions.service import find_entry, find_own, is_nameless, result_of
+
+SCHEMA = "nodulebench/certificate@1"
+
+
+def certify(site: Site, by: Visitor, entry: str) -> int:
+    """The number of the certificate of what was found for an entry; it is made once.
+
+    Raises:
+        DeniedError: if the entry is somebody else's, was withdrawn, or has no result that counts.
+    """
+    with site.database.writing() as session:
+        SqlStore(session).lock()  # so that no two take one number
+        found = find_own(session, by, entry)
+        result = None if found.withdrawn_at else result_of(session, found)
+        if result is None:
+            raise DeniedError("not_certified", 409)
+        known = certificate_of(session, result)
+        if known is not None:
+            return known.number
+        number = (session.scalar(select(func.max(Certificate.number))) or 0) + 1
+        at = now()
+        told = _told(site, found, result, number, at.isoformat(timespec="seconds"))
+        content = signed_statement("certificate", told, site.key)
+        session.add(Certificate(number=number, result_id=result.id, content=content, created_at=at))
+        facts = {"entry": entry, "number": number, "result": result.digest}
+        site.record(session, by.account, "certified", **facts)
+    return number
+
+
+def certificate_of(session: Transaction, result: Result) -> Certificate | None:
+    """The certificate of a result; None: none was asked for."""
+    return session.scalar(select(Certificate).where(Certificate.result_id == result.id))
+
+
+def find_certificate(
+    session: Transaction, visitor: Visitor, number: int
+) -> tuple[Certificate, Entry, Result]:
+    """A certificate that somebody may see, with what it is about.
+
+    Raises:
+        DeniedError: if there is none; the same where names are kept from them, or were removed.
+    """
+    found = session.get(Certificate, number)
+    if found is None or not found.content:
+        raise DeniedError("not_found", 404)
+    result = session.get_one(Result, found.result_id)
+    entry = find_entry(session, visitor, result.entry_id)
+    if is_nameless(entry, visitor):
+        raise DeniedError("not_found", 404)
+    return found, entry, result
+
+
+def standing_of(entry: Entry, result: Result) -> str:
+    """Whether what a certificate says still counts: counts, superseded or withdrawn."""
+    if entry.withdrawn_at is not None:
+        return "withdrawn"
+    return "counts" if result.version == entry.benchmark.version else "superseded"
+
+
+def print_certificate(site: Site, found: Certificate, say: Language) -> bytes:
+    """A certificate on paper, signed as a file of its own.
+
+    Raises:
+        InputError: if what sets the page is not installed.
+    """
+    with TemporaryDirectory(prefix="nodulebench-print-") as name:
+        folder = Path(name)
+        typeset(folder / "made.pdf", "certificate.typ", _printed(found, say), folder)
+        return signed_print((folder / "made.pdf").read_bytes(), site.key)
+
+
+def facts_of(told: dict[str, Any], say: Language) -> list[tuple[str, str]]:
+    """What a certificate is about: names and values, in their order."""
+    entry, benchmark = told["entry"], told["benchmark"]
+    version = say("portal.version", version=benchmark["version"])
+    return [
+        (say("portal.algorithm"), entry["algorithm"]),
+        (say("portal.who"), entry["by"]),
+        (say("portal.benchmark"), f"{benchmark['title']} · {version}"),
+        (say("portal.protocol"), benchmark["protocol"]),
+        (say("portal.sent"), _in_utc(entry["sent"])),
+        (say("portal.certificate.scored"), _in_utc(told["result"]["at"])),
+        (say("portal.certificate.scorer"), f"NoduleBench {told['result']['scorer']}"),
+        *((say("portal.trained"), say(f"portal.trained.{one}")) for one in _trained(told)),
+        *((say("portal.verdict"), verdict) for verdict in _verdict(told, say)),
+    ]
+
+
+def digests_of(told: dict[str, Any], say: Language) -> list[tuple[str, str]]:
+    """The digests that a certificate names."""
+    return [
+        (say("portal.digest"), told["entry"]["digest"]),
+        (say("portal.result_digest"), told["result"]["digest"]),
+        *((say(f"portal.digest_of.{kind}"), one) for kind, one in told["digests"].items()),
+    ]
+
+
+def _in_utc(at: str) -> str:
+    """A time of a statement as people read it."""
+    return at.replace("T", " ").replace("+00:00", " UTC")
+
+
+def _trained(told: dict[str, Any]) -> list[str]:
+    answer = told["terms"].get("training", {}).get("answer")
+    return [answer] if answer else []
+
+
+def _verdict(told: dict[str, Any], say: Language) -> list[str]:
+    if not told["verdict"]:
+        return []
+    verdict, reason = say(f"portal.verdict.{told['verdict']}"), told.get("verdict_reason")
+    if not reason:
+        return [verdict]
+    return [say("portal.verdict_because", verdict=verdict, reason=say.message(reason))]
+
+
+def _told(site: Site, entry: Entry, result: Result, number: int, at: str) -> dict[str, Any]:
+    benchmark = entry.benchmark
+    return {
+        "schema": SCHEMA,
+        "number": number,
+        "at": at,
+        "site": site.settings.address,
+        "benchmark": {
+            "id": benchmark.id,
+            "title": benchmark.title,
+            "version": result.version,
+            "protocol": benchmark.protocol,
+            "is_sealed": benchmark.is_sealed,
+        },
+        "entry": {
+            "id": entry.id,
+            "algorithm": entry.name,
+            "by": entry.account.name,
+            "track": track_of(entry),
+            "kind": entry.kind,
+            "sent": entry.created_at.isoformat(timespec="seconds"),
+            "digest": entry.digest,
+            "is_baseline": entry.is_baseline,
+        },
+        "terms": entry.terms,
+        "result": {
+            "digest": result.digest,
+            "at": result.created_at.isoformat(timespec="seconds"),
+            "scorer": result.figures.get("scorer", ""),
+        },
+        "digests": told_digests(result.figures),
+        "readings": readings_of(result),
+        "verdict": result.figures.get("verdict"),
+        "verdict_reason": result.figures.get("verdict_reason"),
+    }
+
+
+def _printed(found: Certificate, say: Language) -> dict[str, Any]:
+    told = found.content["certificate"]
+    rows = [
+        [say.word(one["rule"]), _title(one, say), decimals(one["value"]), _bounds(one)]
+        for one in told["readings"]
+    ]
+    return {
+        "title": say("portal.certificate.heading", number=found.number),
+        "lead": say("portal.certificate.lead", site=told["site"]),
+        "date": told["at"][:10],
+        "facts": [(say("portal.certificate.date"), _in_utc(told["at"])), *facts_of(told, say)],
+        "heads": [
+            say("portal.rule"),
+            say("portal.figure"),
+            say("portal.value"),
+            say("portal.interval"),
+        ],
+        "rows": rows,
+        "digests": digests_of(told, say),
+        "no_approval": say("portal.certificate.no_approval"),
+        "verify": say("portal.certificate.verify"),
+        "key": found.content["key"],
+        "code": found.content["code"],
+        "language": say.name,
+        "fonts": FONTS,
+        "mono": MONOSPACED,
+        "colours": palette("print"),
+    }
+
+
+def _title(one: dict[str, Any], say: Language) -> str:
+    return say.figure(f"{one['figure']}/{one['point']}" if one["point"] else one["figure"]).title
+
+
+def _bounds(one: dict[str, Any]) -> str:
+    if one["low"] is None or one["high"] is None:
+        return ""
+    return f"{decimals(one['low'])}–{decimals(one['high'])}"

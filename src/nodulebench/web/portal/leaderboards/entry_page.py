@@ -1,0 +1,91 @@
+"""A kept result -> what the page of its entry shows of it: figures, the curve, single misses."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from nodulebench.evaluation.report import read_excerpt
+from nodulebench.evaluation.result_folder import EVALUATION
+from nodulebench.i18n.translator import Language, LanguageName, portal_language
+from nodulebench.report.content import Audience
+from nodulebench.report.pages.cells import NOTHING
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.service import rules_of
+from nodulebench.web.portal.database.models import Entry, Result
+from nodulebench.web.portal.leaderboards.leaderboard import readings_of, strata_of
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions.service import shown_name
+
+MOST_KEPT = 128
+"""Curves of results that a process keeps, tens of kilobytes each: reading one costs 0.1 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown of a result, under one rule and of one part of the cohort."""
+
+    rules: list[str]
+    rule: str
+    strata: list[str]
+    stratum: str
+    """Nothing: the whole cohort."""
+    readings: list[dict[str, Any]]
+    froc: Markup = NOTHING
+    """The curve as a block of a report; nothing where no curve is kept."""
+    misses: tuple[Markup, ...] = ()
+    """Blocks about single nodules and marks; nothing where they are not told."""
+
+
+def audience_of(entry: Entry, visitor: Visitor) -> Audience:
+    """As whom somebody reads of an entry; only ``lab`` knows single nodules and marks."""
+    is_own = visitor.is_organiser or visitor.account == entry.account_id
+    is_told = is_own and rules_of(entry.benchmark).feedback != "figures"
+    return "lab" if is_told else "developer"
+
+
+def shown_of(
+    site: Site,
+    entry: Entry,
+    result: Result,
+    visitor: Visitor,
+    say: Language,
+    *,
+    rule: str = "",
+    stratum: str = "",
+) -> Shown:
+    """What a visitor sees of a result.
+
+    Args:
+        site: the site.
+        entry: whose result it is.
+        result: what was found.
+        visitor: who looks.
+        say: their language.
+        rule: one of its rules; anything else: the first.
+        stratum: a part of the cohort; anything else: the whole.
+    """
+    rules = list(dict.fromkeys(one["rule"] for one in readings_of(result)))
+    strata = strata_of([result])
+    chosen = rule if rule in rules else (rules[0] if rules else "")
+    part = stratum if stratum in strata else ""
+    readings = [one for one in readings_of(result, part) if one["rule"] == chosen]
+    folder = site.results / result.folder
+    if not (folder / EVALUATION).is_file():
+        return Shown(rules, chosen, strata, part, readings)
+    name, audience = shown_name(entry, visitor), audience_of(entry, visitor)
+    froc, misses = _blocks(folder, audience, say.name, name, chosen)
+    return Shown(rules, chosen, strata, part, readings, froc, misses)
+
+
+@lru_cache(MOST_KEPT)
+def _blocks(
+    folder: Path, audience: Audience, language: LanguageName, name: str, rule: str
+) -> tuple[Markup, tuple[Markup, ...]]:
+    """The curve and the errors of a result, as a page has them; a result is never changed."""
+    say = portal_language(language)
+    found = read_excerpt(folder, audience, say, name=name, rule=rule)
+    froc = NOTHING if found.froc is None else found.froc.__html__()
+    return froc, tuple(one.__html__() for one in found.misses)

@@ -1,0 +1,287 @@
+"""Results of a benchmark -> the lines of its leaderboard, best first, under one rule and figure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import polars as pl
+from sqlalchemy import select
+from sqlalchemy.orm import Session as Transaction
+from sqlalchemy.orm import joinedload
+
+from nodulebench.core.documents.records import Verdict
+from nodulebench.i18n.numbers import decimals
+from nodulebench.i18n.translator import english, language
+from nodulebench.metrics import is_lower_better
+from nodulebench.report.pages.templates import page
+from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.service import rules_of
+from nodulebench.web.portal.benchmarks.taken import terms_of, track_of
+from nodulebench.web.portal.database.models import Benchmark, Entry, Result
+from nodulebench.web.portal.leaderboards.rankings import read_ranking
+from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions.service import shown_account, shown_name
+
+TABLE = {
+    "rank": pl.Int64,
+    **dict.fromkeys(("entry", "name", "by", "sent"), pl.String),
+    "is_baseline": pl.Boolean,
+    **dict.fromkeys(("rule", "figure", "point"), pl.String),
+    **dict.fromkeys(("value", "low", "high"), pl.Float64),
+    **dict.fromkeys(("stratum", "track", "training", "verdict", "verdict_reason"), pl.String),
+}
+"""The columns of a leaderboard as a table."""
+
+
+class Reading(NamedTuple):
+    """A figure, at a point where it is read at several."""
+
+    figure: str
+    point: str = ""
+
+    @property
+    def name(self) -> str:
+        """As results name it: ``sensitivity_at_fp_rate/1``."""
+        return f"{self.figure}/{self.point}" if self.point else self.figure
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One entry on a leaderboard."""
+
+    entry: str
+    name: str
+    who: str
+    """Nothing where names are kept back."""
+    at: datetime
+    is_own: bool
+    is_baseline: bool
+    is_withdrawn: bool
+    rank: int | None
+    """None: withdrawn, or without that figure."""
+    value: float | None
+    low: float | None
+    high: float | None
+    readings: dict[str, dict[str, Any]]
+    """All its figures under the rule, by name."""
+    best_rank: int | None = None
+    worst_rank: int | None = None
+    """The interval of its rank; None: it was not made yet, or not for this figure."""
+    group: str = ""
+    """Entries with the same letters cannot be told apart from the best of their group."""
+    training: str = ""
+    """What is said of training on the test set: no, folds (cross-validated), or yes."""
+    folds: int = 0
+    """How many folds, where they were shown."""
+    verdict: Verdict | None = None
+    """By the acceptance criteria; None: there are none."""
+    verdict_reason: dict[str, Any] | None = None
+    """Why the verdict is undecided, as a notice; None: it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardChoice:
+    """Which leaderboard of a benchmark is asked for."""
+
+    rule: str = ""
+    """One of its rules; anything else: the first."""
+    figure: str = ""
+    """What orders, as results name it; anything else: the CPM, or the first."""
+    track: str = ""
+    """One of its tracks; anything else: the first."""
+    stratum: str = ""
+    """A part of the cohort; anything else: the whole."""
+
+
+FIRST = BoardChoice()
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A leaderboard under one rule, ordered by one figure."""
+
+    tracks: list[str]
+    """Those that are open or have entries; of candidate lists each version apart."""
+    track: str
+    rules: list[str]
+    rule: str
+    strata: list[str]
+    """Parts of the cohort that some entry has figures of, as ``type=solid``."""
+    stratum: str
+    """Nothing: the whole cohort."""
+    readings: list[Reading]
+    """Every figure that some entry has under the rule."""
+    by: Reading
+    lines: list[Line]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Every figure of every entry, a row for each; a row for a verdict without figures."""
+        rows = [
+            {
+                "rank": line.rank,
+                "entry": line.entry,
+                "name": line.name,
+                "by": line.who,
+                "sent": line.at.isoformat(timespec="seconds"),
+                "is_baseline": line.is_baseline,
+                "track": self.track,
+                "training": line.training,
+                "verdict": line.verdict,
+                "verdict_reason": in_english(line.verdict_reason),
+                "stratum": self.stratum,
+                **dict(one),
+            }
+            for line in self.lines
+            for one in line.readings.values() or ([{}] if line.verdict else [])
+        ]
+        return pl.DataFrame(rows, schema=TABLE)
+
+
+def board_of(
+    site: Site,
+    session: Transaction,
+    benchmark: Benchmark,
+    visitor: Visitor,
+    choice: BoardChoice = FIRST,
+) -> Board:
+    """The leaderboard of a benchmark.
+
+    Args:
+        site: the site.
+        session: a transaction.
+        benchmark: of which.
+        visitor: who looks; names may be kept back from them.
+        choice: which of its leaderboards.
+    """
+    scored = session.scalars(
+        select(Result)
+        .join(Entry)
+        .where(Entry.benchmark_id == benchmark.id, Result.version == benchmark.version)
+        .options(joinedload(Result.entry).joinedload(Entry.account))
+        .order_by(Entry.created_at)
+    ).all()
+    tracks = _tracks(benchmark, scored)
+    of_track = choice.track if choice.track in tracks else tracks[0]
+    found = [one for one in scored if track_of(one.entry) == of_track]
+    strata = strata_of(found)
+    part = choice.stratum if choice.stratum in strata else ""
+    rules = list(dict.fromkeys(one["rule"] for result in found for one in readings_of(result)))
+    chosen = choice.rule if choice.rule in rules else (rules[0] if rules else "")
+    readings = list(
+        dict.fromkeys(
+            Reading(one["figure"], one["point"])
+            for result in found
+            for one in readings_of(result, part)
+            if one["rule"] == chosen
+        )
+    )
+    order = _ordering(readings, choice.figure)
+    lines = [_line(result, visitor, chosen, order, part) for result in found]
+    ranking = None if part else read_ranking(site, session, benchmark, of_track)
+    ranks = {} if ranking is None or ranking.figure != order.name else ranking.rules.get(chosen, {})
+    ranked = [_with_interval(one, ranks.get(one.entry)) for one in _ranked(lines, order)]
+    return Board(tracks, of_track, rules, chosen, strata, part, readings, order, ranked)
+
+
+def _tracks(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
+    """What can be looked at: what is open now, then what entries were made under."""
+    rules = rules_of(benchmark)
+    laid = rules.candidates
+    now = [
+        one if one == "detection" or laid is None else f"{one}-{laid.version}"
+        for one in rules.open_tracks
+    ]
+    return list(dict.fromkeys([*now, *(track_of(one.entry) for one in results)])) or ["detection"]
+
+
+def _with_interval(line: Line, found: dict[str, Any] | None) -> Line:
+    """The line with what is known of its rank; uses ranked apart have their own letters."""
+    if found is None or line.rank is None:
+        return line
+    group = chr(ord("A") + found["use"]) + str(found["group"])
+    return replace(line, best_rank=found["best"], worst_rank=found["worst"], group=group)
+
+
+def readings_of(result: Result, stratum: str = "") -> list[dict[str, Any]]:
+    """What was read of a result, of the whole cohort or of one part of it."""
+    if not stratum:
+        readings: list[dict[str, Any]] = result.figures.get("readings", [])
+        return readings
+    return [one for one in _parts(result) if one["stratum"] == stratum]
+
+
+def strata_of(results: Sequence[Result]) -> list[str]:
+    """The parts of the cohort that some result has figures of, as ``type=solid``."""
+    return list(dict.fromkeys(one["stratum"] for result in results for one in _parts(result)))
+
+
+def _parts(result: Result) -> list[dict[str, Any]]:
+    """Readings of parts of the cohort; results of before have none."""
+    readings: list[dict[str, Any]] = result.figures.get("strata", [])
+    return readings
+
+
+def _ordering(readings: Sequence[Reading], by: str) -> Reading:
+    """The figure that orders: the one asked for, the CPM, or the first that is better when high."""
+    named = {one.name: one for one in readings}
+    if by in named:
+        return named[by]
+    if "cpm" in named:
+        return named["cpm"]
+    higher = (one for one in readings if not is_lower_better(one.figure))
+    return next(higher, readings[0] if readings else Reading("cpm"))
+
+
+def _line(result: Result, visitor: Visitor, rule: str, by: Reading, stratum: str) -> Line:
+    entry = result.entry
+    withdrawn = entry.withdrawn_at is not None
+    under = [one for one in readings_of(result, stratum) if one["rule"] == rule]
+    training = terms_of(entry).training
+    readings = {Reading(one["figure"], one["point"]).name: one for one in under}
+    own = {} if withdrawn else readings.get(by.name, {})
+    return Line(
+        entry=entry.id,
+        name=shown_name(entry, visitor),
+        who=shown_account(entry, visitor),
+        at=entry.created_at,
+        is_own=bool(visitor.account) and visitor.account == entry.account_id,
+        is_baseline=entry.is_baseline,
+        is_withdrawn=withdrawn,
+        rank=None,
+        value=own.get("value"),
+        low=own.get("low"),
+        high=own.get("high"),
+        readings={} if withdrawn else readings,
+        training=training.answer,
+        folds=training.count,
+        verdict=None if withdrawn else result.figures.get("verdict"),
+        verdict_reason=None if withdrawn else result.figures.get("verdict_reason"),
+    )
+
+
+def in_english(reason: dict[str, Any] | None) -> str:
+    """Why a verdict is undecided, for tables and programs; nothing: it is decided."""
+    return english(reason) if reason else ""
+
+
+def _ranked(lines: list[Line], by: Reading) -> list[Line]:
+    """Best first; equal values share a rank, and those without a value come last."""
+    sign = 1.0 if is_lower_better(by.figure) else -1.0
+    found = [one for one in lines if one.value is not None]
+    valued = sorted(found, key=lambda one: sign * (one.value or 0.0))
+    values = [one.value for one in valued]
+    ranked = [replace(one, rank=values.index(one.value) + 1) for one in valued]
+    return [*ranked, *(one for one in lines if one.value is None)]
+
+
+def badge_of(result: Result | None) -> str:
+    """An entry's figure that orders its leaderboard, as a small picture; a dash without one."""
+    found = [] if result is None else readings_of(result)
+    by = _ordering([Reading(one["figure"], one["point"]) for one in found], "")
+    one = next((one for one in found if (one["figure"], one["point"]) == by), {})
+    words = f"{language('en').figure(by.name).title} {decimals(one.get('value'))}"
+    if one.get("low") is not None and one.get("high") is not None:
+        words += f" ({decimals(one['low'])}–{decimals(one['high'])})"
+    return page("portal/badge.html", words=words)

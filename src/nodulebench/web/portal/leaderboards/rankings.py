@@ -1,0 +1,165 @@
+"""Kept results -> ranks with their intervals and ties, and two entries beside each other.
+
+Both follow from result folders alone, so that what is written here can be thrown away: a ranking
+belongs to the very results that it names, and is made anew by a worker when these change.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session as Transaction
+from sqlalchemy.orm import joinedload
+
+from nodulebench.evaluation.comparison.choice import ComparisonChoice
+from nodulebench.evaluation.comparison.service import compare_folders, rank_folders
+from nodulebench.evaluation.result_folder import EVALUATION
+from nodulebench.io.durable import make_folder, replace_whole
+from nodulebench.security.event_log.statements import canonical
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.benchmarks.taken import track_of
+from nodulebench.web.portal.database.models import Benchmark, Entry, Result
+from nodulebench.web.portal.site import Site
+
+RANKING, COMPARED = "ranking-{track}.json", "compared"
+Ranks = dict[str, dict[str, Any]]
+"""By entry: best and worst rank of the interval, group of those that are not told apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What is known of the order of a leaderboard."""
+
+    figure: str
+    rules: dict[str, Ranks]
+
+
+def counted_results(
+    session: Transaction, benchmark: Benchmark, track: str | None = None
+) -> list[Result]:
+    """The results that a leaderboard ranks: of the version that counts, not withdrawn.
+
+    Of one track alone where one is named; results of others are of other marks.
+    """
+    counted = (
+        select(Result)
+        .join(Entry)
+        .where(Entry.benchmark_id == benchmark.id, Result.version == benchmark.version)
+        .where(Entry.withdrawn_at.is_(None))
+        .order_by(Result.id)
+        .options(joinedload(Result.entry))
+    )
+    found = list(session.scalars(counted))
+    return found if track is None else [one for one in found if track_of(one.entry) == track]
+
+
+def read_ranking(
+    site: Site, session: Transaction, benchmark: Benchmark, track: str = "detection"
+) -> Ranking | None:
+    """The ranking of the results of a track as they are now; None: none was made of these yet."""
+    kept = _kept(_place(site, benchmark.id, track))
+    results = counted_results(session, benchmark, track)
+    if kept is None or kept["results"] != [one.id for one in results]:
+        return None
+    return Ranking(kept["figure"], kept["rules"])
+
+
+def _place(site: Site, benchmark: str, track: str) -> Path:
+    return site.benchmark(benchmark) / RANKING.format(track=track)
+
+
+def refresh_rankings(site: Site) -> int:
+    """Rank every benchmark whose results are others than those that were ranked; how many."""
+    made = 0
+    with site.database.reading() as session:
+        due = [
+            (one.id, track, results)
+            for one in session.scalars(select(Benchmark))
+            for track, results in _by_track(counted_results(session, one)).items()
+            if len(results) > 1 and read_ranking(site, session, one, track) is None
+        ]
+    for benchmark, track, results in due:
+        folders = {one.entry_id: site.results / one.folder for one in results}
+        open_ones = {name: path for name, path in folders.items() if (path / EVALUATION).is_file()}
+        if len(open_ones) > 1:
+            figure, rules = _ranked(open_ones)
+            told = {"results": [one.id for one in results], "figure": figure, "rules": rules}
+            make_folder(site.benchmark(benchmark))
+            replace_whole(_place(site, benchmark, track), canonical(told))
+            made += 1
+    return made
+
+
+def _by_track(results: Sequence[Result]) -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = {}
+    for one in results:
+        found.setdefault(track_of(one.entry), []).append(one)
+    return found
+
+
+def _ranked(folders: Mapping[str, Path]) -> tuple[str, dict[str, Ranks]]:
+    figure, groups = "", rank_folders(folders)
+    rules: dict[str, Ranks] = {}
+    for number, rankings in enumerate(groups):
+        for (rule, reading), ranking in rankings.items():
+            figure = f"{reading.shown}/{reading.point}" if reading.point else reading.shown
+            rules.setdefault(rule, {}).update(
+                {
+                    line.name: {
+                        "best": line.best_rank,
+                        "worst": line.worst_rank,
+                        "group": line.group,
+                        "use": number,
+                    }
+                    for line in ranking.lines
+                }
+            )
+    return figure, rules
+
+
+def compared(site: Site, one: Result, other: Result) -> list[dict[str, Any]]:
+    """The paired differences of two entries, one for each figure; made once, from kept results.
+
+    Raises:
+        DeniedError: if their results do not allow it.
+    """
+    file = site.settings.storage / COMPARED / f"{one.id}-{other.id}.json"
+    kept = _kept(file)
+    if kept is None:
+        folders = [site.results / result.folder for result in (one, other)]
+        if not all((folder / EVALUATION).is_file() for folder in folders):
+            raise DeniedError("not_comparable", 409)
+        choice = ComparisonChoice("", permutations=0, is_within_use=False)
+        found = compare_folders(folders[0], folders[1], choice)
+        kept = {
+            "differences": [
+                {
+                    "rule": difference.rule,
+                    "figure": difference.reading.shown,
+                    "point": difference.reading.point,
+                    "one": difference.value,
+                    "other": difference.baseline_value,
+                    "value": difference.comparison.difference.value,
+                    "low": difference.comparison.difference.soundly.low,
+                    "high": difference.comparison.difference.soundly.high,
+                    "p": difference.comparison.p_value,
+                }
+                for difference in found.differences
+                if difference.comparison is not None
+            ]
+        }
+        make_folder(file.parent)
+        replace_whole(file, canonical(kept))
+    differences: list[dict[str, Any]] = kept["differences"]
+    return differences
+
+
+def _kept(path: Path) -> dict[str, Any] | None:
+    try:
+        kept: dict[str, Any] = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+    return kept

@@ -1,0 +1,69 @@
+"""Certificates: asking for one, its page, its signed statement, and its print."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import JSONResponse, Response
+
+from nodulebench.core.optional_packages import is_installed
+from nodulebench.i18n.translator import portal_language
+from nodulebench.web.portal.guard import AtSite, By
+from nodulebench.web.portal.leaderboards.certificates import (
+    certify,
+    digests_of,
+    facts_of,
+    find_certificate,
+    print_certificate,
+    standing_of,
+)
+from nodulebench.web.portal.page import language_of, rendered, see
+
+router = APIRouter(include_in_schema=False)
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+@router.post("/entries/{entry_id}/certificate", name="certify")
+def ask(site: AtSite, by: By, entry_id: str) -> Response:
+    """Make the certificate of an entry; the same one when it is asked for again."""
+    return see(f"/certificates/{certify(site, by, entry_id)}")
+
+
+@router.get("/certificates/{number}", name="certificate")
+def certificate(request: Request, site: AtSite, by: By, number: Number) -> Response:
+    """What a certificate says, and whether it still counts."""
+    say = portal_language(language_of(request))
+    with site.database.reading() as session:
+        found, entry, result = find_certificate(session, by, number)
+        told = found.content["certificate"]
+        values = {
+            "entry": entry.id,
+            "number": number,
+            "at": found.created_at,
+            "told": told,
+            "content": found.content,
+            "standing": standing_of(entry, result),
+            "facts": facts_of(told, say),
+            "digests": digests_of(told, say),
+            "has_print": is_installed("typst"),
+        }
+    return rendered(request, "certificate.html", **values)
+
+
+@router.get("/certificates/{number}/statement.json", name="certificate_statement")
+def certificate_statement(site: AtSite, by: By, number: Number) -> Response:
+    """The signed statement, for ``nodulebench verify``."""
+    with site.database.reading() as session:
+        found, _, _ = find_certificate(session, by, number)
+    name = f'attachment; filename="certificate-{number}.json"'
+    return JSONResponse(found.content, headers={"Content-Disposition": name})
+
+
+@router.get("/certificates/{number}/certificate.pdf", name="certificate_print")
+def certificate_print(request: Request, site: AtSite, by: By, number: Number) -> Response:
+    """The certificate on paper, signed as well."""
+    with site.database.reading() as session:
+        found, _, _ = find_certificate(session, by, number)
+    content = print_certificate(site, found, portal_language(language_of(request)))
+    name = f'attachment; filename="certificate-{number}.pdf"'
+    headers = {"Content-Disposition": name}
+    return Response(content, headers=headers, media_type="application/pdf")

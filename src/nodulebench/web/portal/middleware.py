@@ -1,0 +1,120 @@
+"""What stands between the network and every route: sizes of bodies, and headers of answers."""
+
+from collections.abc import Callable
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from nodulebench.web.portal.site import MIB
+
+POLICY = (
+    "default-src 'none'; object-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; "
+    "base-uri 'none'"
+)
+"""Nothing but our own files; no script or style inside a page."""
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-store",
+}
+"""Unless a route says otherwise."""
+STAY = "max-age=31536000; includeSubDomains"
+SMALL = MIB
+UPLOADS = ("/submit", "/validate", "/check", "/entries", "/terms", "/exams/new", "/files")
+"""How addresses end that take a file."""
+
+
+def takes_file(path: str) -> bool:
+    """Whether a file may be sent to an address."""
+    return path.endswith(UPLOADS)
+
+
+class TooLargeError(Exception):
+    """More was sent than is taken."""
+
+
+class Headers:
+    """Sets the headers of every answer."""
+
+    def __init__(self, app: ASGIApp, is_secure: bool) -> None:
+        self._app = app
+        secure = {"Strict-Transport-Security": STAY} if is_secure else {}
+        self._headers = {**HEADERS, **secure}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+
+class Sizes:
+    """Refuses bodies that are too large, as soon as they are, whatever they say of themselves."""
+
+    def __init__(self, app: ASGIApp, largest_upload: int, tell: Callable[[str], object]) -> None:
+        """Put limits around an application.
+
+        Args:
+            app: the application.
+            largest_upload: of a file, in bytes.
+            tell: told the address of what was refused.
+        """
+        self._app = app
+        self._largest = largest_upload
+        self._tell = tell
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on while it stays within its limit."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        most = self._largest + SMALL if takes_file(scope["path"]) else SMALL
+        declared = next(
+            (value for name, value in scope["headers"] if name == b"content-length"), b"0"
+        )
+        received = 0
+
+        async def counted() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > most:
+                raise TooLargeError
+            return message
+
+        is_answered = False
+
+        async def sending(message: Message) -> None:
+            nonlocal is_answered
+            is_answered = True
+            await send(message)
+
+        if not declared.isdigit() or int(declared) > most:
+            await run_in_threadpool(self._tell, scope["path"])
+            await _refuse(send)
+            return
+        try:
+            await self._app(scope, counted, sending)
+        except TooLargeError:
+            await run_in_threadpool(self._tell, scope["path"])
+            if not is_answered:
+                await _refuse(send)
+
+
+async def _refuse(send: Send) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": b"413: more was sent than is taken.\n"})

@@ -1,0 +1,107 @@
+"""What a route found -> a page in the visitor's language, with its forms and its cookies."""
+
+import hashlib
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from fastapi import Request
+from sqlalchemy import select
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from nodulebench import __version__
+from nodulebench.i18n.numbers import decimals
+from nodulebench.i18n.translator import LANGUAGES, LanguageName, portal_language
+from nodulebench.report.pages.cells import hidden_field, time_in_utc
+from nodulebench.report.pages.colours import colour_variables
+from nodulebench.report.pages.templates import asset, page
+from nodulebench.web.portal.accounts.roles import may
+from nodulebench.web.portal.accounts.users import NOBODY, Visitor, cookie_name
+from nodulebench.web.portal.database.database import UNREACHED
+from nodulebench.web.portal.database.models import Announcement
+from nodulebench.web.portal.guard import FIELD, FORM
+from nodulebench.web.portal.site import Site
+
+LANGUAGE = "language"
+"""The cookie of the language that was chosen."""
+STATIC = {"portal.css": "text/css", "portal.js": "text/javascript"}
+"""Files that pages load, and what they are; there are no others."""
+PARTS = {
+    "portal.css": ("pictures.css", "blocks.css", "portal.css"),
+    "portal.js": ("report.js", "portal.js"),
+}
+"""What they are made of: charts and tables look and answer as in a report."""
+
+
+@cache
+def static_file(name: str) -> str:
+    """The text of a file that pages load."""
+    whole = "".join(map(asset, PARTS[name]))
+    return colour_variables() + whole if name.endswith(".css") else whole
+
+
+@cache
+def static_version() -> str:
+    """What changes when one of the files does, so that browsers may keep them for long."""
+    whole = "".join(map(static_file, STATIC))
+    return hashlib.sha256(whole.encode()).hexdigest()[:12]
+
+
+def language_of(request: Request) -> LanguageName:
+    """The language that was chosen, else the first that the browser asks for, else English."""
+    asked = [
+        *(request.cookies.get(f"{kind}nodulebench-{LANGUAGE}", "") for kind in ("__Host-", "")),
+        *(part.strip()[:2] for part in request.headers.get("accept-language", "").split(",")),
+    ]
+    return next((one for name in asked for one in LANGUAGES if one == name), "en")
+
+
+def rendered(request: Request, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
+    """A page of the site.
+
+    Args:
+        request: what it answers.
+        template: its file among the templates of the site.
+        status: of the answer.
+        values: what the template shows.
+    """
+    site: Site = request.app.state.site
+    visitor: Visitor = getattr(request.state, "visitor", NOBODY)
+    secret: str = getattr(request.state, "form_secret", "")
+    say = portal_language(language_of(request))
+    body = page(
+        f"portal/{template}",
+        say=say,
+        visitor=visitor,
+        may=lambda route: may(visitor.roles, route),
+        csrf=hidden_field(FIELD, secret),
+        announcements=_announcements(site),
+        address=site.settings.address,
+        provider=site.settings.provider,
+        here=request.url.path,
+        version=__version__,
+        static=static_version(),
+        time=time_in_utc,
+        decimals=decimals,
+        **values,
+    )
+    answer = HTMLResponse(body, status)
+    cookie = cookie_name(site, FORM)
+    if secret and not visitor.session and request.cookies.get(cookie) != secret:
+        secure = site.settings.is_secure
+        answer.set_cookie(cookie, secret, httponly=True, samesite="strict", secure=secure)
+    return answer
+
+
+def see(path: str) -> Response:
+    """Go on with another page, by GET."""
+    return RedirectResponse(path, 303)
+
+
+def _announcements(site: Site) -> list[Announcement]:
+    with suppress(*UNREACHED), site.database.reading() as session:
+        told = select(Announcement).where(
+            Announcement.ended_at.is_(None), Announcement.benchmark_id.is_(None)
+        )
+        return list(session.scalars(told.order_by(Announcement.created_at.desc()).limit(3)))
+    return []

@@ -1,0 +1,124 @@
+"""Settings -> a site that answers: web servers and workers, until somebody stops them."""
+
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import uvicorn
+from sqlalchemy import select, update
+
+from nodulebench.web.portal.accounts.service import make_link
+from nodulebench.web.portal.app import make_app
+from nodulebench.web.portal.beside import beside
+from nodulebench.web.portal.database.models import Account, Invitation, now
+from nodulebench.web.portal.site import MIB, Settings, Site
+from nodulebench.web.viewer.door import listening
+
+
+def serve(
+    settings: Settings,
+    host: str,
+    port: int,
+    tell: Callable[[str], object],
+    *,
+    processes: int = 1,
+    workers: int = 1,
+    first: Callable[[Site], object] | None = None,
+) -> None:
+    """Serve a site until it is stopped.
+
+    Args:
+        settings: where it keeps what.
+        host: address to listen on.
+        port: port to listen on.
+        tell: told the address, and the organiser's link where nobody is organiser yet.
+        processes: processes that answer, this one among them.
+        workers: worker processes that are started beside; 0: they run elsewhere.
+        first: what is done with the site before anybody is answered.
+    """
+    listening(host, port).close()  # somebody else's port is not shared
+    site = Site.open(settings)
+    if first is not None:
+        first(site)
+    tell(f"{settings.address}/")
+    link = organiser_link(site)
+    if link:
+        tell(f"organiser, once: {link}")
+    commands = [_web(settings, host, port)] * (processes - 1) + [_worker(settings)] * workers
+    with beside(commands, {"NODULEBENCH_DATABASE": settings.database_url}):
+        _answer(site, listening(host, port, is_shared=processes > 1), threading.Event())
+
+
+def serve_beside(settings: Settings, host: str, port: int, stop: threading.Event) -> None:
+    """Answer beside another process, at the same port, until told to stop."""
+    _answer(Site.open(settings), listening(host, port, is_shared=True), stop)
+
+
+def _answer(site: Site, heard: socket.socket, stop: threading.Event) -> None:
+    config = uvicorn.Config(
+        make_app(site),
+        log_level="warning",
+        proxy_headers=False,  # the application knows whom to believe
+        server_header=False,
+        timeout_graceful_shutdown=3,
+    )
+    server = uvicorn.Server(config)
+
+    def end_with_parent() -> None:
+        stop.wait()
+        server.should_exit = True
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    with suppress(KeyboardInterrupt, _EndedError), _ended_by_signal():
+        server.run(sockets=[heard])
+    site.database.close()
+
+
+def _web(settings: Settings, host: str, port: int) -> list[str]:
+    given: dict[str, object] = {
+        "storage": settings.storage,
+        "host": host,
+        "port": port,
+        "address": settings.address,
+        "proxy": settings.proxy,
+        "test-sets": settings.sets,
+        "scans": settings.scan_sets,
+        "largest-upload": settings.largest_upload // MIB,
+        "most-kept": settings.most_kept // (1024 * MIB),
+    }
+    if settings.provider is not None:  # its secret is a variable, which children have as well
+        provider = settings.provider
+        given |= {"oidc-issuer": provider.issuer, "oidc-client": provider.client}
+        given |= {"oidc-name": provider.name}
+    return ["portal", *(f"--{name}={value}" for name, value in given.items())]
+
+
+def _worker(settings: Settings) -> list[str]:
+    return ["portal", "worker", "--storage", str(settings.storage)]
+
+
+def organiser_link(site: Site) -> str:
+    """A link that makes the first organiser; nothing where there is one. Older ones end."""
+    with site.database.writing() as session:
+        if any("organiser" in one for one in session.scalars(select(Account.roles))):
+            return ""
+        unused = update(Invitation).where(Invitation.used_at.is_(None), Invitation.made_by == "")
+        session.execute(unused.values(expires_at=now()))
+    return f"{site.settings.address}/link/{make_link(site, ('organiser',), '')}"
+
+
+class _EndedError(Exception):
+    """The server was told to end."""
+
+
+@contextmanager
+def _ended_by_signal() -> Iterator[None]:
+    """End by an exception that is ours: the server passes the signal on when it has ended."""
+
+    def end(*_: object) -> None:
+        raise _EndedError
+
+    signal.signal(signal.SIGTERM, end)
+    yield

@@ -1,0 +1,95 @@
+"""An archive that somebody sent -> a folder of plain files, within limits, or a reason why not."""
+
+import shutil
+import stat
+import zipfile
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from secrets import token_hex
+
+from nodulebench.core.errors import InputError
+from nodulebench.core.text import shown
+
+MOST_FILES, MOST_BYTES, CHUNK = 20_000, 4 * 1024**3, 1024 * 1024
+_SEND = "Pack the folder again as an ordinary zip file, without links."
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file is a zip archive, by its content; a workbook is one, too, and stays whole."""
+    if path.suffix.lower() in (".xlsx", ".npz"):
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\x03\x04"
+
+
+class ArchiveError(InputError):
+    """An archive that is not taken, and why."""
+
+
+def unpack(
+    path: Path, folder: Path, most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES
+) -> Path:
+    """Write the files of an archive into a new folder; what is larger than it says is refused.
+
+    The folder is there when all of it is, and not before.
+
+    Returns:
+        The folder, or the only folder in it.
+
+    Raises:
+        ArchiveError: if it is damaged, too large, or holds what is no plain file.
+    """
+    part = folder.with_name(f".{folder.name}.{token_hex(4)}")
+    try:
+        _unpack(path, part, most_bytes, most_files)
+        with suppress(OSError):  # somebody else was faster, with the same archive
+            part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return inside_of(folder)
+
+
+def inside_of(folder: Path) -> Path:
+    """What was sent, of a folder that was unpacked: the folder, or the only one in it."""
+    inside = list(folder.iterdir()) if folder.is_dir() else []
+    return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+
+
+def _unpack(path: Path, folder: Path, most_bytes: int, most_files: int) -> None:
+    folder.mkdir(parents=True)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = [one for one in archive.infolist() if not one.is_dir()]
+            if len(parts) > most_files or sum(one.file_size for one in parts) > most_bytes:
+                raise ArchiveError.at(path.name, "holds more than is taken.", "Send less.")
+            targets = [_target(folder, one, path.name) for one in parts]
+            left = most_bytes
+            for part, target in zip(parts, targets, strict=True):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                left -= _write(archive, part, target, left)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+        raise ArchiveError.at(path.name, "is damaged, or encrypted.", _SEND) from error
+
+
+def _target(folder: Path, part: zipfile.ZipInfo, name: str) -> Path:
+    """Where a file goes: inside, under its own name."""
+    inner = PurePosixPath(part.filename.replace("\\", "/"))
+    kind = stat.S_IFMT(part.external_attr >> 16)
+    is_plain = kind in (0, stat.S_IFREG)
+    bad = inner.is_absolute() or ".." in inner.parts or ":" in part.filename
+    if bad or not is_plain or not inner.name.isprintable():
+        raise ArchiveError.at(name, f"holds '{shown(part.filename)}', which is not taken.", _SEND)
+    return folder.joinpath(*inner.parts)
+
+
+def _write(archive: zipfile.ZipFile, part: zipfile.ZipInfo, target: Path, most: int) -> int:
+    written = 0
+    with archive.open(part) as source, target.open("xb") as file:
+        while chunk := source.read(CHUNK):
+            written += len(chunk)
+            if written > min(part.file_size, most):
+                raise ArchiveError.at(archive.filename or "", "is larger than it says.", _SEND)
+            file.write(chunk)
+    if part.external_attr >> 16 & stat.S_IXUSR:  # the program of an algorithm
+        target.chmod(target.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return written

@@ -1,0 +1,171 @@
+"""The queue: jobs in the database, claimed by one worker at a time, for as long as it lives.
+
+A claim lasts while its worker says so; whose worker died is claimed by the next. What a job found
+is written only under the claim that found it, so that nothing is scored twice.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import and_, or_, select
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.database.models import Job, Result, new_id, now
+from nodulebench.web.portal.site import Site
+
+LEASE = timedelta(seconds=60)
+BEAT_S = 10.0
+MOST_ATTEMPTS = 3
+OPEN, ENDED = ("waiting", "running"), ("done", "failed", "cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A job that a worker has, under its claim."""
+
+    job: str
+    claim: str
+    entry: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What was found for an entry."""
+
+    folder: str
+    """Its result folder, within the results of the site."""
+    digest: str
+    figures: dict[str, Any]
+
+
+def enqueue(session: Transaction, entry: str, version: int) -> Job:
+    """Put the scoring of an entry into the queue."""
+    job = Job(entry_id=entry, version=version, progress={}, problems={})
+    session.add(job)
+    return job
+
+
+def claim(site: Site, worker: str) -> Claimed | None:
+    """Take the oldest job that nobody has; None: there is none."""
+    with site.database.writing() as session:
+        at = now()
+        is_lost = and_(Job.state == "running", Job.lease_until < at)
+        waiting = select(Job).where(or_(Job.state == "waiting", is_lost)).order_by(Job.created_at)
+        for job in session.scalars(waiting.limit(8).with_for_update(skip_locked=True)):
+            if job.is_cancelling or job.attempts >= MOST_ATTEMPTS:
+                state = "cancelled" if job.is_cancelling else "failed"
+                _end(job, state, {} if job.is_cancelling else {"kept": "workers died over it"})
+                site.record(session, "", f"job_{state}", job=job.id, entry=job.entry_id)
+                continue
+            job.state, job.worker, job.claim = "running", worker, new_id()
+            job.lease_until, job.attempts = at + LEASE, job.attempts + 1
+            job.progress = {}
+            attempt, entry = job.attempts, job.entry_id
+            site.record(
+                session, "", "job_claimed", job=job.id, entry=entry, worker=worker, attempt=attempt
+            )
+            return Claimed(job.id, job.claim, job.entry_id, job.version)
+    return None
+
+
+def beat(site: Site, claimed: Claimed, progress: dict[str, Any] | None = None) -> bool:
+    """Say that the work goes on, and how far it is; whether it shall."""
+    with site.database.writing() as session:
+        job = _held(session, claimed)
+        if job is None:
+            return False
+        job.lease_until = now() + LEASE
+        if progress is not None:
+            job.progress = progress
+        return not job.is_cancelling
+
+
+def is_wanted(site: Site, claimed: Claimed) -> bool:
+    """Whether the work shall go on: the job is still the claim's, and nobody cancelled it."""
+    with site.database.reading() as session:
+        job = session.get(Job, claimed.job)
+        return job is not None and job.claim == claimed.claim and not job.is_cancelling
+
+
+def finish(site: Site, claimed: Claimed, found: Scored) -> bool:
+    """Write down what a job found; False: the job is another's by now, or was cancelled."""
+    with site.database.writing() as session:
+        job = _held(session, claimed)
+        if job is None or job.is_cancelling:
+            return False
+        session.add(
+            Result(
+                entry_id=claimed.entry,
+                version=claimed.version,
+                folder=found.folder,
+                digest=found.digest,
+                figures=found.figures,
+            )
+        )
+        _end(job, "done", {})
+        facts = {"job": job.id, "entry": job.entry_id, "result": found.digest}
+        site.record(session, "", "scored", **facts)
+        return True
+
+
+def fail(site: Site, claimed: Claimed, told: list[str], kept: str) -> bool:
+    """Write down that a job cannot be done, and why; or that it was cancelled.
+
+    Whether that was written: not where the job is another's by now.
+
+    Args:
+        site: the site.
+        claimed: the job.
+        told: problems that who submitted may know, in lines.
+        kept: what only those who run the site may know.
+    """
+    with site.database.writing() as session:
+        job = _held(session, claimed)
+        if job is None:
+            return False
+        state = "cancelled" if job.is_cancelling else "failed"
+        _end(job, state, {"told": told, "kept": kept})
+        site.record(session, "", f"job_{state}", job=job.id, entry=job.entry_id)
+        return True
+
+
+def cancel(site: Site, by: str, job: str) -> None:
+    """End a job that waits; tell the worker of one that runs."""
+    with site.acting(by, "job_cancel_asked", job=job) as session:
+        found = _found(session, job)
+        if found.state not in OPEN:
+            raise DeniedError("job_ended", 409)
+        found.is_cancelling = True
+        if found.state == "waiting":
+            _end(found, "cancelled", {})
+
+
+def retry(site: Site, by: str, job: str) -> None:
+    """Put a job that failed or was cancelled into the queue again."""
+    with site.acting(by, "job_retried", job=job) as session:
+        found = _found(session, job)
+        if found.state not in ("failed", "cancelled"):
+            raise DeniedError("job_open", 409)
+        found.state, found.attempts, found.is_cancelling = "waiting", 0, False
+        found.claim, found.ended_at, found.problems = "", None, {}
+
+
+def _found(session: Transaction, job: str) -> Job:
+    found = session.scalar(select(Job).where(Job.id == job).with_for_update())
+    if found is None:
+        raise DeniedError("not_found", 404)
+    return found
+
+
+def _held(session: Transaction, claimed: Claimed) -> Job | None:
+    """The job, if it is still the claim's."""
+    mine = select(Job).where(Job.id == claimed.job, Job.claim == claimed.claim)
+    return session.scalar(mine.where(Job.state == "running").with_for_update())
+
+
+def _end(job: Job, state: str, problems: dict[str, Any]) -> None:
+    job.state, job.ended_at, job.problems = state, now(), problems
+    job.claim, job.lease_until = "", None

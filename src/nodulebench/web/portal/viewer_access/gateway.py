@@ -1,0 +1,129 @@
+"""The site's own door before rooms of the workbench: who comes in, and into which room."""
+
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Protocol
+
+from fastapi import Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from nodulebench.i18n.translator import LANGUAGES, Language, portal_language
+from nodulebench.web.portal.accounts.roles import may
+from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.accounts.users import Visitor, find_visitor
+from nodulebench.web.portal.counter import Counter
+from nodulebench.web.portal.guard import SAFE, refuse_other_sites
+from nodulebench.web.portal.middleware import takes_file
+from nodulebench.web.portal.page import language_of, see
+from nodulebench.web.portal.site import Site
+from nodulebench.web.viewer.app import workbench_app
+from nodulebench.web.viewer.door import OWN_PAGE, with_headers
+from nodulebench.web.viewer.session import Room
+
+
+class Rooms(Protocol):
+    """The rooms of a kind, one for each thing and visitor."""
+
+    site: Site
+    route: str
+    """By which the table of roles knows them."""
+
+    def of(self, name: str, visitor: Visitor) -> Room:
+        """The room of a visitor in the thing of an id.
+
+        Raises:
+            DeniedError: if there is no such thing, or they have no part in it.
+        """
+        ...
+
+
+class SiteDoor:
+    """Lets those into a room who are signed in and have a part in what it is about."""
+
+    def __init__(self, rooms: Rooms, counter: Counter) -> None:
+        self.rooms = rooms
+        self.counter = counter
+
+    def guard(self, app: ASGIApp, say: Language) -> ASGIApp:
+        """What stands before an app."""
+        return SiteGuard(app, self.rooms, self.counter, portal_language(say.name))
+
+
+class SiteGuard:
+    """Every request of a room: by whom it is made, and whose room it is about."""
+
+    def __init__(self, app: ASGIApp, rooms: Rooms, counter: Counter, say: Language) -> None:
+        self._app = app
+        self._rooms = rooms
+        self._counter = counter
+        self._say = say
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer for the app where somebody may not come in."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        request, answer = Request(scope), with_headers(send)
+        refusal = await run_in_threadpool(self._enter, request)
+        if refusal is not None:
+            await refusal(scope, receive, answer)
+            return
+        try:
+            async with self._place(request):
+                await self._app(scope, receive, answer)
+        except DeniedError as error:
+            await self._told(error)(scope, receive, answer)
+
+    def _enter(self, request: Request) -> Response | None:
+        """Put the room into the request; or say why not."""
+        site = self._rooms.site
+        visitor = find_visitor(site, request)
+        request.state.visitor = visitor
+        if not visitor.session:
+            path = request.url.path
+            is_page = request.method == "GET" and path == f"{request.scope['root_path']}/"
+            if is_page:
+                return see(f"/sign-in?next={path}")
+            return self._told(DeniedError("sign_in_first", 401))
+        try:
+            if not may(visitor.roles, self._rooms.route):
+                raise DeniedError("not_allowed", 403)
+            if request.method not in SAFE:
+                refuse_other_sites(request, site)
+                if request.headers.get(OWN_PAGE[0]) != OWN_PAGE[1]:
+                    raise DeniedError("form_old", 403)
+            room = self._rooms.of(request.path_params["of"], visitor)
+        except DeniedError as error:
+            site.refuse(visitor.account, error.code, at=request.url.path[:100])
+            return self._told(error)
+        request.state.room = room
+        return None
+
+    def _place(self, request: Request) -> AbstractAsyncContextManager[None]:
+        """Where a file is taken, if the request brings one: one of an account, a few in all."""
+        if request.method in SAFE or not takes_file(request.url.path):
+            return nullcontext()
+        return self._counter.place(request.state.visitor.account)
+
+    def _told(self, error: DeniedError) -> Response:
+        words = self._say(f"portal.refused.{error.code}")
+        return JSONResponse({"error": error.code, "problem": words}, error.status)
+
+
+def rooms_app(rooms: Rooms, counter: Counter, home: tuple[str, str]) -> ASGIApp:
+    """Rooms of a kind in every language, to be mounted with an id as ``of``.
+
+    Args:
+        rooms: the rooms.
+        counter: how many files are taken at once.
+        home: what the way out leads to, and its address.
+    """
+    door = SiteDoor(rooms, counter)
+    apps = {name: workbench_app(None, door, name, home=home) for name in LANGUAGES}
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await apps[language_of(Request(scope))](scope, receive, send)
+
+    return app

@@ -1,0 +1,252 @@
+"""A project, its images and a person -> the room in which they read, type, review and arbitrate.
+
+The log of the project is the truth: what was handed in there cannot be changed here, and what is
+asked in a case follows from it. Drafts are the person's own until they are handed in.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Any, Protocol
+
+from nodulebench.annotation.handing_in import hand_in_answers, hand_in_reading
+from nodulebench.annotation.project import Desk, open_project
+from nodulebench.annotation.reader_view import drawn_by_others, shown_candidates
+from nodulebench.annotation.tasks import KnownBatches, Task, stands_of, tasks_of
+from nodulebench.annotation.workflow.actions import ReleaseBatch
+from nodulebench.annotation.workflow.batch import Batch
+from nodulebench.core.errors import InputError, Problem
+from nodulebench.web.viewer.answers import answers_of, reading_of
+from nodulebench.web.viewer.drafts import ConflictError, Draft, Drafts, open_drafts
+from nodulebench.web.viewer.scans import Scan, scans_of
+from nodulebench.web.viewer.session import Beside, Room, Voxels
+from nodulebench.web.viewer.shown import finding_of, told_of
+from nodulebench.web.viewer.tiles import Tiles
+
+
+class Desks(Protocol):
+    """Opens the project for one look or one step."""
+
+    def __call__(self, *, acts: bool = False) -> AbstractContextManager[Desk]:
+        """The project; ``acts``: for a step."""
+        ...
+
+
+class WorkRoom(Room):
+    """The cases of a project in which one person has a part."""
+
+    def __init__(
+        self,
+        folder: Path,
+        images: Mapping[str, Scan],
+        drafts: Drafts,
+        reader: str,
+        desks: Desks,
+        voxels: Voxels,
+        known: KnownBatches | None = None,
+    ) -> None:
+        super().__init__(folder, [], drafts, reader, voxels)
+        self._images = images
+        self._own = drafts
+        self._desks = desks
+        self._known = known or KnownBatches()
+        self._open: dict[int, Task] = {}
+
+    def tasks(self) -> dict[int, Task]:
+        """The person's cases by number, as the log has them now."""
+        with self._desks() as desk:
+            return self._tasks(desk, self._known.of(desk))
+
+    def _tasks(self, desk: Desk, batches: Mapping[str, Batch]) -> dict[int, Task]:
+        found = {one.number: one for one in tasks_of(desk, batches, self.reader)}
+        self._open |= found
+        return found
+
+    def is_open(self, number: int) -> bool:
+        """Whether the person has a part in a case; whoever had one keeps it."""
+        return number in self._open or number in self.tasks()
+
+    def scan(self, number: int) -> Scan:
+        """The image of a case."""
+        with self._desks() as desk:
+            case_id = self._open[number].case_id
+            name = desk.repeats.get(case_id, case_id)
+        if name not in self._images:
+            raise InputError.at(f"case '{self.title(number)}'", "has no image in the folder.")
+        return self._images[name]
+
+    def title(self, number: int) -> str:
+        """What a case is called in its batch."""
+        return self._open[number].name
+
+    def after(self, number: int) -> int | None:
+        """The next case of the person."""
+        return min((one for one in self._open if one > number), default=None)
+
+    def draft_key(self, number: int) -> str:
+        """Drafts are of a batch, a case and what was asked there."""
+        return _key(self.tasks()[number])
+
+    def is_closed(self, number: int) -> bool:
+        """Whether nothing is asked in a case now."""
+        return self.tasks()[number].mode == "look"
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Every case of the person, what is asked there, and the time spent on it."""
+        drafts = self._own.every()
+        tasks = [(task, drafts.get(_key(task), Draft())) for task in self.tasks().values()]
+        return [
+            {
+                "number": task.number,
+                "case_id": task.name,
+                "batch": task.batch_id,
+                "mode": task.mode,
+                "findings": len(draft.present),
+                "seconds": draft.seconds,
+                "is_handed_in": task.mode == "look",
+            }
+            for task, draft in tasks
+        ]
+
+    def stands(self) -> list[dict[str, Any]]:
+        """How far each batch of the person has come, and how long the rest may take."""
+        with self._desks() as desk:
+            batches = self._known.of(desk)
+            tasks = list(self._tasks(desk, batches).values())
+            stands = stands_of(desk, batches, self.reader, tasks)
+        return [
+            {
+                "batch": one.batch_id,
+                "state": one.state,
+                "done": one.done,
+                "total": one.total,
+                "may_release": one.may_release,
+                "seconds_left": self._seconds_left(
+                    [task for task in tasks if task.batch_id == one.batch_id]
+                ),
+            }
+            for one in stands
+        ]
+
+    def _seconds_left(self, tasks: list[Task]) -> float | None:
+        """The mean time of cases that were read, for each that is not; None: none was."""
+        every = self._own.every()
+        drafts = {one.number: every.get(_key(one, "read"), Draft()) for one in tasks}
+        spent = [one.seconds for one in drafts.values() if one.is_handed_in]
+        left = [one for one in tasks if one.mode == "read"]
+        if not spent or not left:
+            return None
+        mean = sum(spent) / len(spent)
+        return sum(max(0.0, mean - drafts[one.number].seconds) for one in left)
+
+    def beside(self, number: int, tiles: Tiles) -> Beside:
+        """What is asked in a case, and the candidates that the person may see there."""
+        with self._desks() as desk:
+            batches = self._known.of(desk)
+            task = self._tasks(desk, batches)[number]
+            batch = batches[task.batch_id]
+            seen = shown_candidates(desk.workflow, batch, self.reader, task.case_id)
+            others = drawn_by_others(desk.workflow, batch, self.reader, task.case_id)
+        is_own = task.mode == "revise"
+        return Beside(
+            task.mode,
+            {one.name: finding_of(one, tiles) for one in seen},
+            {} if is_own else {one.name: told_of(one, tiles) for one in seen},
+            {name: [finding_of(one, tiles) for one in drawn] for name, drawn in others.items()},
+        )
+
+    def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:
+        """Take the steps that follow from what was drawn and said in a case, all or none."""
+        task = self.tasks()[number]
+        if task.mode == "look":
+            raise ConflictError("handed_in")
+        with _told_by_name(task):
+            self._hand_in(task, self.beside(number, tiles), tiles, drafts)
+
+    def _hand_in(self, task: Task, beside: Beside, tiles: Tiles, drafts: Drafts) -> None:
+        with drafts.handing_in(_key(task)) as draft, self._desks(acts=True) as desk:
+            if task.mode in ("read", "revise"):
+                before = desk.batch(task.batch_id).readings.get((task.case_id, self.reader))
+                kept = {
+                    one.finding_id: one
+                    for one in (before.findings if before and task.mode == "revise" else ())
+                    if draft.findings.get(one.finding_id) is None
+                }
+                drawn = reading_of(task, self.reader, draft.present, tiles, kept)
+                hand_in_reading(desk, self.reader, task, drawn)
+            else:
+                said = _standing(draft, beside)
+                answers = list(answers_of(task, said, beside.given, tiles))
+                hand_in_answers(desk, self.reader, task, answers)
+
+    def release(self, batch_id: str) -> None:
+        """Release a batch; see ``annotate review release``."""
+        with self._desks(acts=True) as desk:
+            desk.does(self.reader, ReleaseBatch(batch_id=batch_id))
+
+
+def _standing(draft: Draft, beside: Beside) -> dict[str, Any]:
+    """Candidates as they were given, with what was said of them since, and what was added."""
+    return {**beside.given, **draft.present}
+
+
+@contextmanager
+def _told_by_name(task: Task) -> Iterator[None]:
+    """What is told of a case calls it as the room does: another name would tell a repeat."""
+    try:
+        yield
+    except InputError as error:
+        if task.name == task.case_id:
+            raise
+        named = (f"'{task.case_id}'", f"'{task.name}'")
+        raise InputError(
+            Problem(one.where.replace(*named), one.what.replace(*named), one.remedy)
+            for one in error.problems
+        ) from None
+
+
+def _key(task: Task, mode: str = "") -> str:
+    return f"{task.batch_id}/{task.case_id}/{mode or task.mode}"
+
+
+@contextmanager
+def open_work_room(
+    project: Path,
+    images: Path,
+    reader: str,
+    folder: Path | None = None,
+    key: Path | None = None,
+    passphrase: str = "",
+) -> Iterator[WorkRoom]:
+    """The room of somebody who has a part in an annotation project.
+
+    Args:
+        project: what ``annotate review start`` made.
+        images: where the scans of its cases are.
+        reader: who works.
+        folder: where their drafts are kept; None: beside the project.
+        key: their private OpenSSH key, where the roster names keys.
+        passphrase: of the key, if it has one.
+
+    Raises:
+        InputError: if nobody has that name, an image is missing, or the person works there already.
+    """
+    desk, lock = open_project(project, key, passphrase), RLock()
+    desk.workflow.roster.person(reader)
+    tasks = tasks_of(desk, KnownBatches().of(desk), reader)
+    scans = scans_of(images, (desk.repeats.get(one.case_id, one.case_id) for one in tasks))
+
+    @contextmanager
+    def desks(*, acts: bool = False) -> Iterator[Desk]:  # noqa: ARG001 - of other projects
+        with lock:
+            yield desk
+
+    where = project.resolve()
+    kept = folder or where.with_name(f"{where.name}-{reader}")
+    cache = where.with_name(f"{where.name}-voxels")
+    with (
+        open_drafts(kept, reader) as drafts,
+        closing(WorkRoom(kept, scans, drafts, reader, desks, Voxels(cache))) as room,
+    ):
+        yield room

@@ -1,0 +1,32 @@
+"""What a person has to do in an annotation project, and the release of what is done."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, HTTPException
+
+from nodulebench.web.viewer.project import WorkRoom
+from nodulebench.web.viewer.routes.dependencies import GivenRoom
+
+router = APIRouter()
+
+
+def _work(room: GivenRoom) -> WorkRoom:
+    if not isinstance(room, WorkRoom):
+        raise HTTPException(404, "no project is open")
+    return room
+
+
+GivenWork = Annotated[WorkRoom, Depends(_work)]
+
+
+@router.get("/work")
+def work(room: GivenWork) -> list[dict[str, Any]]:
+    """Every batch in which the person has a part: its state, how much is done, time left."""
+    return room.stands()
+
+
+@router.post("/work/{batch_id}/release")
+def released(room: GivenWork, batch_id: str) -> dict[str, bool]:
+    """Release a batch in which no dispute is open."""
+    room.release(batch_id)
+    return {"is_released": True}

@@ -1,1 +1,0 @@
-"""Readers at work: exams, readings brought together, review, observer studies."""

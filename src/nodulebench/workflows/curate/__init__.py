@@ -1,1 +1,0 @@
-"""From a folder of DICOM to admitted cases without identities."""

@@ -1,1 +1,0 @@
-"""A test set kept: bundled, sealed, evaluated, audited, opened."""

@@ -1,1 +1,0 @@
-"""How a sealed set stands and what becomes of it: people, keys, changed files, retirement."""

@@ -1,1 +1,0 @@
-"""A scan in, marks out: detectors, their training, their robustness."""

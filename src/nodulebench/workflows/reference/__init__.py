@@ -1,1 +1,0 @@
-"""What readers drew in, a reference standard out; and what hangs on it."""
