@@ -9,12 +9,19 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.annotation.people import Person, Roster, Team
-from nodulebench.annotation.project import CASES, INDEX, PROJECT, Desk, Project, open_project
-from nodulebench.annotation.project_log import audit_project
+from nodulebench.annotation.project import (
+    CASES,
+    INDEX,
+    PROJECT,
+    Desk,
+    Project,
+    audit_project,
+    open_project,
+)
 from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.annotation.workflow import actions
+from nodulebench.annotation.workflow.actions import event_of
 from nodulebench.annotation.workflow.batch import NIFDC, Batch, batches_of
-from nodulebench.annotation.workflow.record import event_of
 from nodulebench.core.tables import CASES as CASE_TABLE
 from nodulebench.io.json_files import write_json
 

@@ -12,9 +12,8 @@ import polars as pl
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
-from nodulebench.detection.candidate import Candidates
 from nodulebench.detection.detectors import candidates_of, near_lungs
-from nodulebench.detection.scan import Chest
+from nodulebench.detection.scan import Candidates, Chest
 
 FIVE = ("isicad", "subsolidcad", "largecad", "m5l", "etrocad")
 """The detectors of the LUNA16 study, in the order of its table 1."""

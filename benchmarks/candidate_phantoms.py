@@ -36,10 +36,8 @@ from nodulebench.core.tables import NODULE_TYPES
 from nodulebench.detection.scan import see_chest
 from nodulebench.imaging.lungs.density import lung_density
 from nodulebench.phantom.patient import SCANNER, NodulePlan, People, make_patient, stream
-from nodulebench.phantom.scan import scan_patient
-from nodulebench.phantom.scanner import Scanner
-from nodulebench.phantom.truth import nodule_rows, nodule_tables
-from nodulebench.phantom.vendors import random_scanner
+from nodulebench.phantom.scan import nodule_rows, nodule_tables, scan_patient
+from nodulebench.phantom.scanner import Scanner, random_scanner
 
 SEED = 516
 """Not that of any phantom on which a detector's parameters were chosen."""

@@ -17,8 +17,8 @@ from benchmarks.fold_weights import learnt_from
 from benchmarks.proposals import Proposals, reported
 from nodulebench.core.arrays import BoolArray, FloatArray
 from nodulebench.detection.candidates import NAMES
-from nodulebench.detection.classifiers.ensemble import NODULES_PER_SCAN
 from nodulebench.detection.classifiers.false_positive_reduction import NAME as SECOND_LOOK
+from nodulebench.detection.classifiers.models import NODULES_PER_SCAN
 from nodulebench.detection.classifiers.scoring import Measured
 from nodulebench.detection.classifiers.weights import classifier_of
 from nodulebench.detection.train_classifier import examples_of

@@ -16,9 +16,9 @@ import pydicom
 
 from benchmarks.measure import DATA
 from nodulebench.curation.deidentify.burned_in import find_text
+from nodulebench.curation.deidentify.codec import MOST_CONTEXTS, Memory
 from nodulebench.curation.deidentify.files import deidentify_file
-from nodulebench.curation.deidentify.memory import MOST_CONTEXTS, Memory
-from nodulebench.curation.deidentify.pseudonyms import Pseudonyms
+from nodulebench.curation.deidentify.identity import Pseudonyms
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner

@@ -19,15 +19,15 @@ from nodulebench.detection.detectors import candidates_of
 from nodulebench.detection.scan import see_chest
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.images.case_images import read_case
-from nodulebench.runner.robustness.insertion import InsertedNodule, place_nodules
 from nodulebench.runner.robustness.relations import Marks, RelationVerdict
-from nodulebench.runner.robustness.robustness_bench import (
+from nodulebench.runner.robustness.service import (
     AS_IT_IS,
     DEFAULT_CHOICE,
+    TESTS,
     Bench,
     RobustnessChoice,
 )
-from nodulebench.runner.robustness.service import TESTS
+from nodulebench.runner.robustness.variants import InsertedNodule, place_nodules
 
 BALLS_HU = {"subsolidcad": -600.0}
 """Ground glass for the detector that is made for it; the others have solid balls."""

@@ -16,12 +16,11 @@ import numpy as np
 from benchmarks.candidate_blocks import block_proposals, series_folds
 from benchmarks.candidate_scans import scan_cases
 from benchmarks.proposals import Proposals, kept_proposals
-from nodulebench.detection.candidate import Candidates
 from nodulebench.detection.candidates import NAMES
-from nodulebench.detection.classifiers.scoring import Measured
-from nodulebench.detection.classifiers.trained import TRAINED
-from nodulebench.detection.classifiers.training import Examples
+from nodulebench.detection.classifiers.models import Examples
+from nodulebench.detection.classifiers.scoring import TRAINED, Measured
 from nodulebench.detection.classifiers.weights import SEEN, folder_of, write_seen, write_weights
+from nodulebench.detection.scan import Candidates
 from nodulebench.detection.train_classifier import examples_of, train_on
 from nodulebench.io.lidc.blocks import FOLDS
 

@@ -23,8 +23,8 @@ from nodulebench.evaluation.guarded_rows import GuardedCohort, guarded_rows
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.metric import CaseSums
 from nodulebench.metrics.pseudo_patient import SINGLE_ICC, paired_icc, pseudo_size
-from nodulebench.statistics.bootstrap import Bootstrap
-from nodulebench.statistics.guarded import (
+from nodulebench.statistics.bootstrap import (
+    Bootstrap,
     GuardedBootstrap,
     guarded_interval,
     proportion_of,

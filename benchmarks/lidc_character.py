@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.reference.types import density_of_type, lidc_type, most_frequent
+from nodulebench.reference.decision import density_of_type, lidc_type, most_frequent
 
 NEAR_MM = 5.0
 """LUNA16 averages readers' marks step by step: its centres lie up to 4.6 mm from their mean."""

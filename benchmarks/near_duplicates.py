@@ -20,10 +20,9 @@ from scipy import ndimage, stats
 
 from benchmarks.measure import DATA
 from nodulebench.curation.admission.image import block_means, coarse_factor
-from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.duplicates import Fingerprint, find_duplicates
-from nodulebench.curation.hash_comparison import similarity
-from nodulebench.curation.perceptual_hash import BITS, PerceptualHash, perceptual_hash
+from nodulebench.curation.perceptual_hash import BITS, PerceptualHash, perceptual_hash, similarity
 from nodulebench.io.dicom.volumes import read_volume
 from nodulebench.phantom.patient import Patient, follow_up, make_patient
 from nodulebench.phantom.scan import scan_patient

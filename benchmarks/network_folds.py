@@ -19,8 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 from nodulebench.detection.networks import NETWORKS, network_named
 from nodulebench.detection.networks.cross_validation import Course, train_without
 from nodulebench.detection.networks.examples import Examples, join_examples, read_examples
-from nodulebench.detection.networks.folded import folded
-from nodulebench.detection.networks.inference import judge
+from nodulebench.detection.networks.inference import folded, judge
 from nodulebench.detection.networks.network import Recipe, parameter_count
 from nodulebench.detection.networks.training import patches_a_second
 from nodulebench.detection.networks.weights import read_weights

@@ -14,9 +14,9 @@ import polars as pl
 from benchmarks.candidate_findings import FIVE, PLACE, Findings
 from benchmarks.candidate_scans import series_by_name
 from benchmarks.proposals import findings_of, read_proposals
-from nodulebench.detection.candidate import Candidates
 from nodulebench.detection.candidates import NAMES
 from nodulebench.detection.detectors import together
+from nodulebench.detection.scan import Candidates
 from nodulebench.io.csv_files import write_csv
 
 

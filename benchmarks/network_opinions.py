@@ -16,10 +16,9 @@ import numpy as np
 from benchmarks.candidate_findings import FIVE, Case
 from benchmarks.proposals import Proposals, said
 from nodulebench.core.arrays import FloatArray
-from nodulebench.detection.candidate import Candidates
 from nodulebench.detection.detectors import together
-from nodulebench.detection.network_finder import found_by
-from nodulebench.detection.network_scores import read_jury
+from nodulebench.detection.network_scores import found_by, read_jury
+from nodulebench.detection.scan import Candidates
 from nodulebench.detection.systems import LIKELY, read_system
 
 FINDER, JUDGE = "heatmap", "twoscale"

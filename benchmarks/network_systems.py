@@ -32,7 +32,7 @@ from benchmarks.network_tables import (
 from benchmarks.proposals import Proposals, findings_of, kept_proposals
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.tables import Submission
-from nodulebench.detection.candidate import Candidates
+from nodulebench.detection.scan import Candidates
 from nodulebench.detection.systems import agreed, said_by, with_places_of
 from nodulebench.phantom.patient import People
 

@@ -16,12 +16,11 @@ import polars as pl
 from benchmarks.candidate_findings import Case, Findings, as_marks, mark_centre, nodule_shares
 from nodulebench.core.arrays import BoolArray, FloatArray
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
-from nodulebench.detection.candidate import Candidates
 from nodulebench.detection.candidates import DETECTORS, NAMES
 from nodulebench.detection.classifiers.false_positive_reduction import described, judged
-from nodulebench.detection.classifiers.scoring import Measured
-from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.scoring import TRAINED, Measured
 from nodulebench.detection.classifiers.weights import classifier_of
+from nodulebench.detection.scan import Candidates
 from nodulebench.matching.combine import is_near_lungs
 
 CENTRE = "centre"

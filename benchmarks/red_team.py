@@ -28,7 +28,7 @@ from benchmarks.red_team_places import (
     plain_slice,
 )
 from nodulebench.curation.deidentify.files import check_file, deidentify_file
-from nodulebench.curation.deidentify.pseudonyms import Pseudonyms
+from nodulebench.curation.deidentify.identity import Pseudonyms
 
 GONE, LEFT_OUT, SURVIVED = "gone", "slice left out", "survived"
 PICTURE_SIDE = 512

@@ -22,7 +22,7 @@ from benchmarks.fold_weights import SECOND_LOOK, examples_from, learnt_from
 from benchmarks.proposals import Proposals, findings_of, kept_proposals
 from nodulebench.detection.candidates import NAMES
 from nodulebench.detection.classifiers import false_positive_reduction as second_look
-from nodulebench.detection.classifiers.training import Examples
+from nodulebench.detection.classifiers.models import Examples
 from nodulebench.detection.train_classifier import train_on
 from nodulebench.io.lidc.blocks import FOLDS
 from nodulebench.phantom.patient import People

@@ -22,8 +22,7 @@ import numpy as np
 
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.images.metaimage import write_volume
-from nodulebench.web.viewer.app import workbench_app
-from nodulebench.web.viewer.door import LOOPBACK, Door, listening
+from nodulebench.web.viewer.app import LOOPBACK, Door, listening, workbench_app
 from nodulebench.web.viewer.session import open_room
 
 SIDE, SPACING_MM = 512, (0.7, 0.7, 1.0)

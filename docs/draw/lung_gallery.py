@@ -14,7 +14,7 @@ import numpy.typing as npt
 from benchmarks.candidate_kinds import every_real_scan
 
 from nodulebench.imaging.lungs.segmentation import LEFT, RIGHT, Lungs, segment_lungs
-from nodulebench.imaging.png import png
+from nodulebench.imaging.rasters import png
 from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient

@@ -9,7 +9,8 @@ from generate.markdown import allowed, code, docstring_body, field_meanings, tab
 from nodulebench.core import notices as notice
 from nodulebench.core import plans as plan
 from nodulebench.core import protocol, results
-from nodulebench.core.documents import comparison, evaluation, named
+from nodulebench.core.documents import comparison, evaluation
+from nodulebench.core.documents import comparison as named
 from nodulebench.core.documents import records as summaries
 from nodulebench.core.documents.evaluation import document_reader
 

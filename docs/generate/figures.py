@@ -4,7 +4,7 @@ import inspect
 
 from generate.markdown import code, docstring_body, table
 from nodulebench import FIGURES, TestProtocol
-from nodulebench.evaluation.extras import TABLE_NAMES
+from nodulebench.evaluation.evaluate import TABLE_NAMES
 from nodulebench.metrics import CURVES, Figure, facts_of, meaning_of
 from nodulebench.metrics.metric import Ratio
 

@@ -2,7 +2,7 @@
 
 from generate.markdown import code, docstring_body, table
 from nodulebench import FORMATS
-from nodulebench.evaluation.known_formats import ABILITIES
+from nodulebench.evaluation.convert import ABILITIES
 from nodulebench.io.formats import Format
 
 

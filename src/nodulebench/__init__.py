@@ -8,11 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nodulebench.api.compare import Compared, compare
-    from nodulebench.api.evaluate import evaluate, evaluate_files
+    from nodulebench.api.evaluate import Compared, compare, evaluate, evaluate_files
     from nodulebench.api.froc import Froc, froc
-    from nodulebench.api.picture import Picture
-    from nodulebench.api.results import Result
+    from nodulebench.api.results import Picture, Result
     from nodulebench.core.errors import InputError, NoduleBenchError, Problem, UndefinedError
     from nodulebench.core.labels import Labels
     from nodulebench.core.protocol import RuleChoice, TestProtocol
@@ -65,7 +63,7 @@ _HOME = {
     "FIGURES": "metrics",
     "FORMATS": "io.formats",
     "RULES": "matching.rules",
-    "Compared": "api.compare",
+    "Compared": "api.evaluate",
     "Curve": "core.results",
     "Estimate": "core.results",
     "Evaluation": "core.results",
@@ -73,7 +71,7 @@ _HOME = {
     "InputError": "core.errors",
     "Labels": "core.labels",
     "NoduleBenchError": "core.errors",
-    "Picture": "api.picture",
+    "Picture": "api.results",
     "Problem": "core.errors",
     "Reference": "core.tables",
     "Result": "api.results",
@@ -81,7 +79,7 @@ _HOME = {
     "Submission": "core.tables",
     "TestProtocol": "core.protocol",
     "UndefinedError": "core.errors",
-    "compare": "api.compare",
+    "compare": "api.evaluate",
     "evaluate": "api.evaluate",
     "evaluate_files": "api.evaluate",
     "froc": "api.froc",

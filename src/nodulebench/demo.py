@@ -12,9 +12,8 @@ from typing import Any
 import polars as pl
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import HERE, Engine, Lost, Terms, in_order
+from nodulebench.core.executor import HERE, Engine, Lost, Progress, Terms, in_order, untold
 from nodulebench.core.executors.local import LocalEngine
-from nodulebench.core.progress import Progress, untold
 from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.results import Evaluation

@@ -20,7 +20,7 @@ from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
 from nodulebench.core.executors.local import LocalEngine
 from nodulebench.curation.admission.examine import Examined, examine
-from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.curate import curate
 from nodulebench.io.dicom.series import group_series
 from nodulebench.io.dicom.slices import NoSlices, read_slices

@@ -20,7 +20,7 @@ from conftest import TEST_DATA
 from nodulebench.core.readings import CHARACTERISTICS, Readings
 from nodulebench.imaging.geometry import geometries
 from nodulebench.imaging.rasters import voxels_of
-from nodulebench.io.dicom.drawn_outlines import drawn_by_owner
+from nodulebench.io.dicom.findings import drawn_by_owner
 from nodulebench.io.formats import FORMATS, read_cases, read_submission
 from nodulebench.io.readings import read_readings
 from nodulebench.reference.build import build_reference

@@ -19,11 +19,10 @@ from builders.random_cohorts import random_cases
 from builders.tables import cohort
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics import FIGURES
-from nodulebench.metrics.agreement import Penalty, kappa
+from nodulebench.metrics.characterisation import Penalty, kappa
 from nodulebench.metrics.classes import density_pairs
-from nodulebench.metrics.malignancy import judged_nodules
+from nodulebench.metrics.malignancy import judged_nodules, malignancy_roc_curve
 from nodulebench.metrics.ratings import highest_false, highest_hit, is_abnormal
-from nodulebench.metrics.roc import malignancy_roc_curve
 
 SEEDS = (11, 12, 13)
 

@@ -25,15 +25,14 @@ from nodulebench.core.tables import Reference
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.service import with_options
 from nodulebench.io.lidc.pylidc import read_pylidc
-from nodulebench.io.lidc.readings import pixel_readings
-from nodulebench.io.lidc.scans import read_scans
+from nodulebench.io.lidc.readings import pixel_readings, read_scans
 from nodulebench.io.lidc.xml_reader import LidcFiles, read_lidc_files
 from nodulebench.io.marks import luna16 as luna16_csv
 from nodulebench.reference.agreement import agreement_levels, readers_against_others, silent_readers
 from nodulebench.reference.build import build_reference
 from nodulebench.reference.compare import compare_references
-from nodulebench.reference.flips import flipped_marks
 from nodulebench.reference.panel import Panel, measure_findings, measured_as
+from nodulebench.reference.spread import flipped_marks
 
 LIDC, LUNA16 = TEST_DATA / "lidc", TEST_DATA / "luna16"
 ARCHIVE = LIDC / "lidc-idri-xml.tar.xz"

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from nodulebench.core.documents.comparison import GroupSummary
-from nodulebench.statistics.anova import one_way_anova, unpaired_t
+from nodulebench.statistics.groups import one_way_anova, unpaired_t
 
 ALGORITHMS = 10
 PAIRS = ((0, 2), (1, 2), (0, 1))  # hit-overlap, distance-overlap, hit-distance

@@ -14,7 +14,7 @@ from builders.tables import Case, case, cohort, false_mark, mark, nodule
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.io.marks.jafroc import write_cohorts
 from nodulebench.metrics import FIGURES
-from nodulebench.metrics.agreement import kappa
+from nodulebench.metrics.characterisation import kappa
 from nodulebench.metrics.lroc import lroc_curve
 
 

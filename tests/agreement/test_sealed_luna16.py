@@ -7,8 +7,8 @@ import pytest
 from builders.sealed import POLICY, SECRET
 from nodulebench.custody.bundle import write_bundle
 from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.lifecycle import open_result
 from nodulebench.custody.seal import SealOrder, seal_bundle
-from nodulebench.custody.unseal import open_result
 from nodulebench.evaluation.service import evaluate_files
 from nodulebench.security.signatures import new_key
 

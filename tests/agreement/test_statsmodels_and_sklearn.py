@@ -17,7 +17,7 @@ with warnings.catch_warnings():
     from statsmodels.stats.multitest import multipletests
 
 from nodulebench.statistics.agreement import Weights, class_table, cohen_kappa, fleiss_kappa
-from nodulebench.statistics.anova import paired_t, repeated_measures_anova
+from nodulebench.statistics.groups import paired_t, repeated_measures_anova
 from nodulebench.statistics.mcnemar import PairedHits, mcnemar_exact
 from nodulebench.statistics.multiplicity import benjamini_hochberg, bonferroni, holm
 

@@ -13,8 +13,14 @@ import pytest
 
 from nodulebench.core.arrays import BoolArray, FloatArray
 from nodulebench.statistics.delong import compare_auc
-from nodulebench.statistics.mrmc import Components, components, obuchowski_rockette, one_treatment
-from nodulebench.statistics.reader_figures import ReaderFigures, figures_from_ratings
+from nodulebench.statistics.mrmc import (
+    Components,
+    ReaderFigures,
+    components,
+    figures_from_ratings,
+    obuchowski_rockette,
+    one_treatment,
+)
 from nodulebench.statistics.sample_size.readers import reader_study_power, size_for_reader_study
 
 

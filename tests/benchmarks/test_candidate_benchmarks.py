@@ -19,11 +19,10 @@ from benchmarks.proposals import findings_of, kept_proposals, said
 
 from builders.lung_scenes import ball, lung_with, world
 from builders.tables import case, nodule, reference
-from nodulebench.detection.candidate import Candidates, no_candidates
 from nodulebench.detection.candidates import NAMES
-from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.detectors import candidates_of
-from nodulebench.detection.scan import Chest
+from nodulebench.detection.scan import Candidates, Chest, no_candidates
 from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import make_volume
 

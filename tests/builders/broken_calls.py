@@ -48,7 +48,7 @@ def exit_code(command: str) -> int:
 
 
 def _fetch_from_archive() -> None:
-    import nodulebench.curation.receive as workflow
+    import nodulebench.curation.pacs as workflow
 
     workflow.client_of = lambda *_: ArchiveClient()  # type: ignore[assignment]
 
@@ -99,7 +99,7 @@ def _keep(module: Any, name: str) -> None:
 
 def listen() -> int:
     """Keep every file of an archive as a listener does that is sent it; 1 if one is refused."""
-    from nodulebench.curation.listen import _stored
+    from nodulebench.curation.pacs import _stored
 
     refused = []
     for sent in sent_objects():

@@ -75,7 +75,7 @@ def make_readings(folder: Path) -> None:
     """What readers drew, a truth with an earlier scan, and CT slices that name their patients."""
     from builders.identified_slice import identified_slice
     from builders.readings import block, read, readings
-    from nodulebench.io.findings_tables import write_findings
+    from nodulebench.io.readings import write_findings
 
     four = ("1", "2", "3", "4")
     folder.mkdir(parents=True)

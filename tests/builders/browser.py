@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from nodulebench.i18n.translator import LanguageName
-from nodulebench.web.viewer.app import workbench_app
-from nodulebench.web.viewer.door import LOOPBACK, Door, listening
+from nodulebench.web.viewer.app import LOOPBACK, Door, listening, workbench_app
 from nodulebench.web.viewer.session import Room, open_room
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")

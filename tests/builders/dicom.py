@@ -14,9 +14,8 @@ from nodulebench.core.tables import MARK_SLICES, MARKS, Submission
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.dicom.header import CT_IMAGE_STORAGE, SeriesHeader, uid_from
-from nodulebench.io.dicom.images import images_of_cases
 from nodulebench.io.dicom.slices import ENHANCED_CT
-from nodulebench.io.dicom.volumes import write_volume
+from nodulebench.io.dicom.volumes import images_of_cases, write_volume
 
 TURNED = np.array([[0.0, -0.96, 0.28], [1.0, 0.0, 0.0], [0.0, 0.28, 0.96]])
 """Rows run to the back, and slices lie 16 degrees off the axial plane."""

@@ -7,9 +7,8 @@ from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readin
 from nodulebench.core.tables import CASES
 from nodulebench.imaging.geometry import Geometry, geometries, geometry_columns
 from nodulebench.imaging.outlines import outline_text
-from nodulebench.imaging.rasters import voxels_of
-from nodulebench.imaging.trace import trace_outlines
-from nodulebench.io.dicom.drawn_outlines import drawn_by_owner
+from nodulebench.imaging.rasters import trace_outlines, voxels_of
+from nodulebench.io.dicom.findings import drawn_by_owner
 
 Voxels = set[tuple[int, int, int]]
 TILT = np.array([[1.0, 0, 0], [0, 0.96, -0.28], [0, 0.28, 0.96]])

@@ -1,7 +1,6 @@
 """Two perceptual hashes -> how alike they are, asked as a set of known scans is asked."""
 
-from nodulebench.curation.hash_comparison import HashList
-from nodulebench.curation.perceptual_hash import PerceptualHash
+from nodulebench.curation.perceptual_hash import HashList, PerceptualHash
 
 
 def similarity(one: PerceptualHash, other: PerceptualHash) -> float:

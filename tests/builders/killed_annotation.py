@@ -23,14 +23,11 @@ from typing import Any
 import filelock  # noqa: F401
 import polars as pl
 
-import nodulebench.annotation.questions
-import nodulebench.annotation.release
-import nodulebench.annotation.start_project  # noqa: F401
+import nodulebench.annotation.project  # noqa: F401
 from builders.annotation_project import LONE, MISSED, SHARED, Panel
 from builders.killed_sealing import WATCHED, in_child
-from nodulebench.annotation.project import open_project
-from nodulebench.annotation.project_log import audit_project
-from nodulebench.annotation.workflow.record import steps_of
+from nodulebench.annotation.project import audit_project, open_project
+from nodulebench.annotation.workflow.actions import steps_of
 from nodulebench.cli import main as command_line
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT

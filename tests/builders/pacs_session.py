@@ -14,8 +14,7 @@ import numpy as np
 import requests
 from pynetdicom import AE, StoragePresentationContexts
 
-from nodulebench.curation.fetch import connect, fetch_series, list_series
-from nodulebench.curation.listen import listening
+from nodulebench.curation.pacs import connect, fetch_series, list_series, listening
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.dicom.header import SeriesHeader
 from nodulebench.io.dicom.volumes import read_volume, write_volume

@@ -21,8 +21,8 @@ from sqlalchemy import select
 from builders.portal import GOOD, make_person, make_tiny_benchmark, open_site
 from builders.postgres import Server, free_port
 from nodulebench.evaluation.result_folder import EVALUATION
-from nodulebench.io.digest import file_digest
-from nodulebench.web.portal.accounts.secrets import digest_of, new_secret
+from nodulebench.io.manifests import file_digest
+from nodulebench.web.portal.accounts.credentials import digest_of, new_secret
 from nodulebench.web.portal.database.event_log import check_log
 from nodulebench.web.portal.database.models import Entry, Job, Result, Token
 

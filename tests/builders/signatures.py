@@ -2,7 +2,7 @@
 
 import textwrap
 
-from nodulebench.security.sshsig import PREFIX
+from nodulebench.security.signatures import PREFIX
 
 
 def armored(code: str) -> str:

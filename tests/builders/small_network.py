@@ -6,8 +6,7 @@ import numpy as np
 import torch
 
 from nodulebench.detection.networks.examples import make_examples, write_examples
-from nodulebench.detection.networks.looks import cube
-from nodulebench.detection.networks.network import Augment, Network, Recipe
+from nodulebench.detection.networks.network import Augment, Network, Recipe, cube
 from nodulebench.detection.networks.patches import scans_of
 
 

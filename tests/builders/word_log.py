@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from nodulebench.io.digest import bytes_digest
+from nodulebench.io.manifests import bytes_digest
 from nodulebench.security.event_log.log import EventLog
 from nodulebench.security.event_log.signers import CodeSeal
 from nodulebench.security.event_log.store import FolderStore

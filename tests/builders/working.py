@@ -13,14 +13,13 @@ from builders.annotation import two_teams
 from builders.reading import BALL_MM, ball, write_scans
 from nodulebench.annotation.people import Roster
 from nodulebench.annotation.project import CASES, PROJECT, Desk, Project, open_project
-from nodulebench.annotation.readings.repeats import with_repeats
+from nodulebench.annotation.readings.quality import with_repeats
 from nodulebench.annotation.reviewers import open_batch
-from nodulebench.annotation.workflow.rules import NIFDC, WorkflowRules
+from nodulebench.annotation.workflow.actions import NIFDC, WorkflowRules
 from nodulebench.core.tables import CASES as CASE_TABLE
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.io.json_files import write_json
-from nodulebench.web.viewer.app import workbench_app
-from nodulebench.web.viewer.door import Door
+from nodulebench.web.viewer.app import Door, workbench_app
 from nodulebench.web.viewer.project import open_work_room
 from nodulebench.web.viewer.session import Room
 

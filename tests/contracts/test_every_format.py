@@ -28,9 +28,7 @@ def known(
     """The cases as a format needs them."""
     if not form.needs_images:
         return format_cases()
-    monkeypatch.setattr(
-        "nodulebench.io.dicom.sr_writer.moment", lambda: datetime(2026, 1, 2, 3, 4, 5)
-    )
+    monkeypatch.setattr("nodulebench.io.dicom.sr.moment", lambda: datetime(2026, 1, 2, 3, 4, 5))
     found: pl.DataFrame = request.getfixturevalue("with_images")
     return found
 

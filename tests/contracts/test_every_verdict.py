@@ -11,11 +11,11 @@ import nodulebench as nb
 from builders.commands import run
 from builders.sealed import PEOPLE, SECRET, Desk, make_desk
 from builders.sealed_study import REPORTER
-from nodulebench.cli import vault_options
+from nodulebench.cli import options as vault_options
 from nodulebench.cli.help import DONE, NOT_MET, UNDECIDED
 from nodulebench.core.documents.records import Verdict
-from nodulebench.custody.audit_log import read_audit
-from nodulebench.custody.unseal import open_result
+from nodulebench.custody.lifecycle import open_result
+from nodulebench.custody.verify import read_audit
 from nodulebench.evaluation.plans.freeze import freeze_files, read_plan, write_plan
 from nodulebench.i18n.translator import LANGUAGES, language
 

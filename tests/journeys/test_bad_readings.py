@@ -7,7 +7,7 @@ import pytest
 
 from builders.annotation import small_cases, two_teams
 from nodulebench.annotation.project import Project
-from nodulebench.annotation.workflow.rules import NIFDC
+from nodulebench.annotation.workflow.actions import NIFDC
 from nodulebench.cli import main
 from nodulebench.io.json_files import write_json
 

@@ -11,7 +11,7 @@ from builders.made_up import write_made_up_result
 from builders.tables import case, mark, nodule, protocol, reference, submission
 from nodulebench import evaluate
 from nodulebench.cli import main
-from nodulebench.core.documents.as_json import as_json
+from nodulebench.core.documents.records import as_json
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.evaluation.comparison.compare import FigureDifference
 from nodulebench.evaluation.comparison.regression_gate import Gate, is_shown

@@ -15,8 +15,7 @@ from nodulebench.detection.networks import FINDERS, NETWORKS
 from nodulebench.detection.networks.architectures import znet
 from nodulebench.detection.networks.cards import Card
 from nodulebench.detection.networks.detectors import znet_unet
-from nodulebench.detection.networks.looks import cube
-from nodulebench.detection.networks.network import Augment
+from nodulebench.detection.networks.network import Augment, cube
 from nodulebench.detection.networks.weights import write_weights
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.io import bundle

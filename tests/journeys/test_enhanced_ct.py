@@ -10,8 +10,8 @@ from nodulebench.cli import main
 from nodulebench.core.tables import NODULES, Reference, without_images
 from nodulebench.custody import bundle
 from nodulebench.io.dicom.volumes import write_volume
-from nodulebench.io.digest import table_digest
 from nodulebench.io.formats import read_cases, read_submission
+from nodulebench.io.manifests import table_digest
 from nodulebench.phantom.patient import NodulePlan
 from nodulebench.phantom.test_set import make_case
 

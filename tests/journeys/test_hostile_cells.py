@@ -9,9 +9,8 @@ import pytest
 from nodulebench.cli import main
 from nodulebench.custody.bundle import image_problems
 from nodulebench.custody.layout import IMAGE_LIST
-from nodulebench.io.bag import PAYLOAD
 from nodulebench.io.csv_files import write_csv
-from nodulebench.io.digest import file_digest
+from nodulebench.io.manifests import PAYLOAD, file_digest
 
 ATTACK = '=HYPERLINK("evil")'
 

@@ -15,7 +15,7 @@ from builders.annotation import small_cases
 from builders.identified_slice import identified_slice
 from builders.tables import Slice, case, mark, nodule, reference, submission
 from nodulebench.cli import main
-from nodulebench.curation import receive
+from nodulebench.curation import pacs as receive
 from nodulebench.io.marks.nifdc import write_marks, write_reference
 
 CLEARING, CLIPBOARD, LINK = "\x1b[2J", "\x1b]52;c;ZXZpbA==\x07", "\x1b]8;;evil:\x1b\\"

@@ -11,7 +11,7 @@ import pytest
 from builders.tables import Slice, case, mark, submission
 from nodulebench.cli import main
 from nodulebench.io.marks.nifdc import write_marks
-from nodulebench.statistics.measurement_agreement import bland_altman, intraclass_correlation
+from nodulebench.statistics.agreement import bland_altman, intraclass_correlation
 
 SIZES = {
     "ann": (6.0, 8.0, 10.0, 12.0, 5.0),

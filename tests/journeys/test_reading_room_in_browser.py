@@ -20,8 +20,7 @@ from builders.reading import BALL_MM, RADIUS_MM, ball, write_scans
 from builders.tables import case, mark, nodule, protocol, reference, submission
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.recompute import evaluated_of
-from nodulebench.web.viewer.evaluation import Judged
-from nodulebench.web.viewer.gallery import open_gallery
+from nodulebench.web.viewer.evaluation import Judged, open_gallery
 
 TILT = np.array([[1.0, 0, 0], [0, 0.96, -0.28], [0, 0.28, 0.96]])
 SCANS = {

@@ -10,9 +10,7 @@ import pytest
 
 from builders.places import ROOT
 from nodulebench.core.errors import InputError
-from nodulebench.curation.fetch import connect, list_series
-from nodulebench.curation.listen import listening
-from nodulebench.curation.pacs import store_object
+from nodulebench.curation.pacs import connect, list_series, listening, store_object
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.dicom.header import SeriesHeader
 from nodulebench.io.dicom.volumes import read_volume, write_volume

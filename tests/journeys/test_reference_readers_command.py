@@ -7,7 +7,7 @@ import pytest
 
 from builders.readings import point, read, readings
 from nodulebench.cli import main
-from nodulebench.io.findings_tables import write_findings
+from nodulebench.io.readings import write_findings
 
 FOUR = ("1", "2", "3", "4")
 

@@ -13,7 +13,7 @@ import pytest
 
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
 from builders.report import comparison, group_document, plan, rule_effects
-from nodulebench.report.beside import Beside
+from nodulebench.report.content import Beside
 from nodulebench.report.html import render_html
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")

@@ -19,10 +19,10 @@ from nodulebench.detection.networks.cards import Card
 from nodulebench.detection.networks.weights import write_weights
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.bundle import write_reference
-from nodulebench.io.digest import file_digest
 from nodulebench.io.formats import read_submission
 from nodulebench.io.images import metaimage
 from nodulebench.io.json_files import read_json
+from nodulebench.io.manifests import file_digest
 
 pytestmark = needs_bubblewrap
 ENGINES = ("podman", "docker")

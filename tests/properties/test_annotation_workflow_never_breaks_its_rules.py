@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from builders.annotation import drawn, memory_log, reading, small_cases, two_teams
-from nodulebench.annotation.people import PROGRAM
+from nodulebench.annotation.people import PROGRAM, promise_of
 from nodulebench.annotation.readings.reading import DrawnFinding, Reading
-from nodulebench.annotation.teams import promise_of
 from nodulebench.annotation.workflow.actions import (
+    NIFDC,
     AddNodule,
     ArbitrateNodule,
     CheckBatch,
@@ -22,10 +22,10 @@ from nodulebench.annotation.workflow.actions import (
     ReviewNodule,
     SubmitReading,
     TypeNodule,
+    WorkflowRules,
 )
 from nodulebench.annotation.workflow.batch import State
 from nodulebench.annotation.workflow.log import act
-from nodulebench.annotation.workflow.rules import NIFDC, WorkflowRules
 from nodulebench.annotation.workflow.workflow import Workflow
 from nodulebench.core.errors import InputError
 

@@ -34,11 +34,9 @@ from nodulebench.core.results import Curve, Estimate, Evaluation
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.result_folder import curve_table
 from nodulebench.i18n.translator import language
-from nodulebench.report.beside import Beside
-from nodulebench.report.charts.axes import Axis
 from nodulebench.report.charts.styles import Style
-from nodulebench.report.charts.svg import FINE, HEIGHT, WIDTH, Line, plot
-from nodulebench.report.content import report_content
+from nodulebench.report.charts.svg import FINE, HEIGHT, WIDTH, Axis, Line, plot
+from nodulebench.report.content import Beside, report_content
 from nodulebench.report.developer_copy import (
     LEAST_STEPS,
     developers_curves,

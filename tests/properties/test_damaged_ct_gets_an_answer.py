@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from builders.dicom import as_enhanced, write_series
 from nodulebench.core.errors import InputError
-from nodulebench.io.dicom.images import images_of_cases
-from nodulebench.io.dicom.volumes import read_volume
+from nodulebench.io.dicom.volumes import images_of_cases, read_volume
 from nodulebench.io.formats import read_cases
 
 pytest.importorskip("pydicom")

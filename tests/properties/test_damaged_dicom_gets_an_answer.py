@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from builders.chest_cad import cad_report, composite, dcm, finding, number, place, save
 from builders.dicom import marks_on, write_series
 from nodulebench.core.errors import InputError
-from nodulebench.io.dicom.images import images_of_cases
+from nodulebench.io.dicom.volumes import images_of_cases
 from nodulebench.io.formats import FORMATS, read_cases, read_submission
 
 pydicom = pytest.importorskip("pydicom")

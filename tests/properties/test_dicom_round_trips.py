@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 from builders.dicom import image_headers
 from nodulebench.core.tables import CASES, MARK_SLICES, MARKS, Submission
 from nodulebench.imaging.rasters import voxels_of
-from nodulebench.io.dicom.drawn_outlines import drawn_by_owner
-from nodulebench.io.dicom.images import images_of_cases
+from nodulebench.io.dicom.findings import drawn_by_owner
+from nodulebench.io.dicom.volumes import images_of_cases
 from nodulebench.io.formats import FORMATS
 
 pytest.importorskip("pydicom")
@@ -38,7 +38,7 @@ def scans(draw: st.DrawFn) -> pl.DataFrame:
 
 def outlined(cases: pl.DataFrame, pixels: set[tuple[int, int]]) -> Submission:
     """A mark at an odd place, and on two slices an outline along the edges of pixels."""
-    from nodulebench.imaging.trace import trace_outlines
+    from nodulebench.imaging.rasters import trace_outlines
 
     (series,) = images_of_cases(cases).values()
     grid = series.geometry

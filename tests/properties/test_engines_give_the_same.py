@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("distributed")
 
 from builders.made_up import SKILLS, made_up_protocol, made_up_reference, made_up_submission
-from nodulebench.core.documents.as_json import as_json
 from nodulebench.core.documents.evaluation import evaluation_document
+from nodulebench.core.documents.records import as_json
 from nodulebench.core.executor import HERE, Engine, EngineChoice
 from nodulebench.core.executors import open_engine
 from nodulebench.evaluation.evaluate import evaluate

@@ -17,7 +17,7 @@ from pydicom.uid import DeflatedExplicitVRLittleEndian, JPEG2000Lossless, JPEGLS
 
 from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import make_volume
-from nodulebench.io.dicom import memory
+from nodulebench.io.dicom import files as memory
 from nodulebench.io.dicom.header import SeriesHeader
 from nodulebench.io.dicom.pixels import PixelsError, stored_values
 from nodulebench.io.dicom.slices import NoSlices, read_slices

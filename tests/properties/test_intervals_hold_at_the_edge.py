@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.metrics.pseudo_patient import SINGLE_ICC, paired_icc, pseudo_size
-from nodulebench.statistics.guarded import (
+from nodulebench.statistics.bootstrap import (
     GuardedBootstrap,
     GuardedRatio,
     guarded_interval,

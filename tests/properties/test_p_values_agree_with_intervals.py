@@ -12,7 +12,7 @@ from builders.random_cohorts import SCORES, random_cases
 from builders.tables import Case, Mark, cohort, false_mark, protocol
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.protocol import IntervalChoice
-from nodulebench.evaluation.comparison import choice as choices
+from nodulebench.evaluation.comparison import compare as choices
 from nodulebench.evaluation.comparison.compare import (
     ComparisonChoice,
     FigureDifference,

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.annotation import Desk, drawn, reading, small_cases, two_teams
-from nodulebench.annotation.workflow.actions import ReviseReading, SubmitReading
-from nodulebench.annotation.workflow.rules import LIDC
+from nodulebench.annotation.workflow.actions import LIDC, ReviseReading, SubmitReading
 from nodulebench.annotation.workflow.workflow import Workflow
 from nodulebench.core.errors import InputError
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import SECRET, Desk, make_desk
-from nodulebench.custody.audit_log import write_anchor
 from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
-from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.verify import verify_sealed, write_anchor
 
 pytest.importorskip("cryptography")
 
@@ -113,8 +112,8 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
         path.unlink()
     from nodulebench.custody.audit import log_of
     from nodulebench.custody.state import vault_seal
-    from nodulebench.io.digest import file_digest
     from nodulebench.io.json_files import read_json
+    from nodulebench.io.manifests import file_digest
     from nodulebench.security.vault import open_vault
 
     vault = open_vault(read_json(folder / "vault.json"), SECRET, "vault")
@@ -131,7 +130,7 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
 
 def test_an_event_forged_without_the_secret_is_found_with_it(used: Desk, tmp_path: Path) -> None:
     from nodulebench.custody.audit import log_of, next_event
-    from nodulebench.io.digest import file_digest
+    from nodulebench.io.manifests import file_digest
     from nodulebench.security.event_log.signers import CodeSeal
 
     folder = tmp_path / "forged"

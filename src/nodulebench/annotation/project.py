@@ -1,18 +1,22 @@
 """A folder that holds an annotation project: who takes part, the cases, and every step taken."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import randbits
 from typing import Any
 
 import polars as pl
 from pydantic import Field, ValidationError
 
-from nodulebench.annotation.people import Roster
+from nodulebench.annotation.exam import who_passed
+from nodulebench.annotation.people import Role, Roster, new_seed, random_teams
+from nodulebench.annotation.readings.quality import draw_repeats, with_repeats
 from nodulebench.annotation.readings.reading import Reading, readings_of
-from nodulebench.annotation.teams import new_seed
 from nodulebench.annotation.workflow.actions import (
     ACTIONS,
+    WORKFLOWS,
     Action,
     AddNodule,
     ChangeKey,
@@ -22,21 +26,26 @@ from nodulebench.annotation.workflow.actions import (
     OneStep,
     ReviseReading,
     SubmitReading,
+    WorkflowRules,
     at_once,
 )
 from nodulebench.annotation.workflow.batch import Batch, Key
 from nodulebench.annotation.workflow.events import Event, json_digest
-from nodulebench.annotation.workflow.keys import key_change
 from nodulebench.annotation.workflow.log import Batches, act, annotation_log
-from nodulebench.annotation.workflow.permissions import known_batch as known_batch
-from nodulebench.annotation.workflow.record import steps_of as steps_of
-from nodulebench.annotation.workflow.rules import WorkflowRules
+from nodulebench.annotation.workflow.permissions import key_change, known_batch
+from nodulebench.annotation.workflow.reviewer_draw import draw_notices
 from nodulebench.annotation.workflow.workflow import SeenCandidate, Workflow
 from nodulebench.core.config_model import Written, checked
-from nodulebench.core.errors import InputError, Problem
-from nodulebench.io.digest import file_digest
-from nodulebench.io.formats import read_cases, read_submission
-from nodulebench.io.json_files import read_json
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.notices import Notice
+from nodulebench.core.tables import NODULES, Reference
+from nodulebench.io.atomic import staged_folder
+from nodulebench.io.formats import read_case_list, read_cases, read_submission
+from nodulebench.io.json_files import read_json, write_json
+from nodulebench.io.manifests import file_digest
+from nodulebench.io.table_files import write_table
+from nodulebench.security.event_log.checkpoints import anchor_file_problems, write_anchor
+from nodulebench.security.event_log.events import Anchor
 from nodulebench.security.event_log.index import IndexedLog
 from nodulebench.security.event_log.signers import PersonSeal
 from nodulebench.security.event_log.store import FolderStore
@@ -303,3 +312,191 @@ def step_of(fields: dict[str, Any]) -> Action:
             Problem(f"{fields['step']} {one['loc'][-1]}", f"'{one['input']}': {one['msg']}.")
             for one in error.errors(include_url=False)
         ) from error
+
+
+def start_project(
+    folder: Path,
+    roster: Path,
+    cases: Path,
+    *,
+    series: Path | None = None,
+    workflow: str = "nifdc-2022",
+    seed: int | None = None,
+    repeat_share: float = 0.0,
+    repeat_seed: int | None = None,
+    exam: Path | None = None,
+    is_examined_later: bool = False,
+) -> Desk:
+    """Make the folder of a project.
+
+    Args:
+        folder: where it shall be; it must not hold anything yet.
+        roster: TOML with ``[[people]]`` and, unless they are drawn, ``[[teams]]``; a table
+            ``[rules]`` changes single rules of the workflow.
+        cases: the table of cases, or a folder that holds one.
+        series: list or table of cases, as ``draw`` writes it: restricts and orders them.
+        workflow: the name of a published workflow.
+        seed: draw teams at random from all juniors and leaders with this seed.
+        repeat_share: the share of the cases that readers are shown a second time under another
+            name, to see how far they agree with themselves.
+        repeat_seed: of the draw of these cases and of their names; None: one that nobody knows.
+        exam: ``exam.json`` of an exam: only who passed it can read, review and arbitrate.
+        is_examined_later: whether who lets people in sees that they passed, as a site does.
+    """
+    written = _read_toml(roster)
+    changes = written.pop("rules", {})
+    if workflow not in WORKFLOWS:
+        raise InputError.at(
+            f"workflow '{workflow}'", "is not known.", f"Known: {', '.join(WORKFLOWS)}."
+        )
+    people = checked(Roster, written, roster.name)
+    changed = {**WORKFLOWS[workflow].model_dump(), **changes}
+    rules = checked(WorkflowRules, changed, f"{roster.name} rules")
+    passed = None if exam is None else who_passed(exam)
+    if passed is None and rules.requires_exam and not is_examined_later:
+        remedy = "Give what 'annotate exam' wrote: exam.json."
+        raise InputError.at(f"workflow '{rules.name}'", "asks for an exam.", remedy)
+    if seed is not None:
+        people = _with_drawn_teams(people, rules, seed, passed)
+    if passed is not None:
+        _refuse_failed(people, passed)
+    table = read_cases(cases)
+    if series is not None:
+        pool = Reference(cases.name, table, NODULES.empty())
+        table = pool.restricted(read_case_list(series), series.name).cases
+    repeats = (
+        draw_repeats(
+            table["case_id"].to_list(),
+            repeat_share,
+            seed=randbits(64) if repeat_seed is None else repeat_seed,
+        )
+        if repeat_share
+        else {}
+    )
+    if repeats and rules.revision == "case":
+        raise InputError.at(
+            "rules",
+            "cases are shown twice, and readers would see what others drew before the second time.",
+            'Set revision = "batch" in [rules] of the roster.',
+        )
+    table = with_repeats(table, repeats)
+    Workflow(people, table, rules)
+    with staged_folder(folder, last=PROJECT, is_new=True) as stage:
+        write_table(table, stage / CASES)
+        names = None if passed is None else tuple(sorted(passed))
+        project = Project(roster=people, rules=rules, repeats=repeats, passed=names)
+        write_json(project.model_dump(mode="json"), stage / PROJECT)
+    return open_project(folder)
+
+
+def _with_drawn_teams(
+    people: Roster, rules: WorkflowRules, seed: int, passed: frozenset[str] | None
+) -> Roster:
+    def those(role: Role) -> list[str]:
+        having = [one.person_id for one in people.people if role in one.roles]
+        return [name for name in having if passed is None or name in passed]
+
+    teams = random_teams(those("junior"), those("leader"), size=rules.readers, seed=seed)
+    return people.model_copy(update={"teams": teams})
+
+
+def _refuse_failed(people: Roster, passed: frozenset[str]) -> None:
+    """Refuse readers, leaders and arbitrators who have not passed."""
+    problems = [
+        Problem(
+            f"team '{team.team_id}'",
+            f"'{name}' has not passed the exam.",
+            "Give the place to somebody who has, or draw the teams.",
+        )
+        for team in people.teams
+        for name in (*team.reader_ids, *((team.leader_id,) if team.leader_id else ()))
+        if name not in passed
+    ]
+    problems += [
+        Problem(
+            f"person '{one.person_id}'",
+            "is arbitrator and has not passed the exam.",
+            "Examine arbitrators too, or take the role away.",
+        )
+        for one in people.people
+        if "arbitrator" in one.roles and one.person_id not in passed
+    ]
+    refuse_any(problems)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError.at(path.name, f"is not valid TOML: {error}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectAudit:
+    """What the log of a project holds, and what is wrong or cannot be told."""
+
+    events: tuple[Event, ...]
+    signers: int
+    """People whose keys the project names; none: steps are not signed."""
+    problems: tuple[Problem, ...]
+    notices: tuple[Notice, ...]
+
+
+def audit_project(
+    desk: Desk, anchors: Sequence[Path] = (), public_key: Path | None = None
+) -> ProjectAudit:
+    """Read and check the whole log, and judge anew whether every step was allowed.
+
+    Args:
+        desk: the project.
+        anchors: statements on the log that were kept elsewhere.
+        public_key: of whoever shall have signed the anchors.
+    """
+    log = desk.log.log
+    found = log.check()
+    problems = [*found.problems, *found.dates]
+    problems += [
+        Problem(one, "does not belong among the events: it was added.", "Move it elsewhere.")
+        for one in log.store.strangers()
+    ]
+    for path in anchors:
+        problems += anchor_file_problems(log, found.links, path, public_key)
+    if not found.problems:
+        problems += step_problems(desk, found.events)
+        if not desk.log.index_is_true(found.events):
+            what = "does not say what the events say: it was changed."
+            problems.append(Problem(str(desk.log.file), what, "Remove it; it is made anew."))
+    signers = len(desk.workflow.roster.keys)
+    notices = tuple(_notices(found.events, signers, len(anchors)))
+    return ProjectAudit(tuple(found.events), signers, tuple(problems), notices)
+
+
+def step_problems(desk: Desk, events: Sequence[Event]) -> Iterator[Problem]:
+    """Steps that were not allowed when they were taken, whoever wrote them."""
+    for event, why in desk.workflow.replayed(events):
+        yield Problem(desk.log.log.store.where(event.number), f"{why.rstrip('.')}.")
+
+
+def anchor_project(
+    desk: Desk, path: Path, *, key: Path | None = None, passphrase: str = "", by: str = ""
+) -> Anchor:
+    """Write down how far the log goes; see ``write_anchor``.
+
+    Raises:
+        InputError: if the file lies in the project itself, or the log cannot be believed.
+    """
+    if path.resolve().is_relative_to(desk.folder.resolve()):
+        raise InputError.at(str(path), "lies in the project itself.", RESTORE_ELSEWHERE)
+    log = desk.log.log
+    return write_anchor(log, log.check(), path, key=key, passphrase=passphrase, by=by)
+
+
+RESTORE_ELSEWHERE = "Keep it somewhere else: it is to find a project that was put back."
+
+
+def _notices(events: Sequence[Event], signers: int, anchors: int) -> Iterator[Notice]:
+    if not signers:
+        yield Notice("log_unsigned")
+    if not anchors:
+        yield Notice("log_unanchored")
+    yield from draw_notices(events)

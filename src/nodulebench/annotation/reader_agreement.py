@@ -1,34 +1,43 @@
 """Files of several readers -> where they agree, what is unusual, and the union of their marks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from nodulebench.annotation.readings.consistency import CaseCheck, check_consistency
-from nodulebench.annotation.readings.consistency import ConsistencyRule as ConsistencyRule
-from nodulebench.annotation.readings.findings import findings_of
+from nodulebench.annotation.project import Desk
+from nodulebench.annotation.readings.consistency import (
+    CaseCheck,
+    ConsistencyRule,
+    check_consistency,
+)
 from nodulebench.annotation.readings.quality import (
     PairAgreement,
     ReaderSkill,
     detections,
+    drift,
     group_agreement,
     pairwise_agreement,
+    repeat_agreement,
+    repeated_readings,
     skills,
 )
 from nodulebench.annotation.readings.reading import (
     DrawnFinding,
     Reading,
+    box_diameter_mm,
     check_reading,
+    findings_of,
     readings_of,
     type_number,
 )
-from nodulebench.annotation.readings.reading_warnings import warn_of
-from nodulebench.annotation.readings.warnings import ReadingWarning
-from nodulebench.annotation.unite_readings import accept_all, unite
+from nodulebench.annotation.readings.warnings import ReadingWarning, warn_of
+from nodulebench.annotation.release import accept_all, unite
+from nodulebench.annotation.workflow.actions import Step, steps_of
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import (
     InputError,
@@ -38,16 +47,26 @@ from nodulebench.core.errors import (
     adding_to,
     refuse_any,
 )
-from nodulebench.core.notices import reason_of
-from nodulebench.core.tables import CASES, Submission
+from nodulebench.core.notices import Notice, reason_of
+from nodulebench.core.results import Estimate
+from nodulebench.core.tables import CASES, NODULE_TYPES, Submission
 from nodulebench.i18n.translator import english
 from nodulebench.io.atomic import staged_folder
-from nodulebench.io.findings_tables import write_findings
 from nodulebench.io.formats import read_cases, read_submission
 from nodulebench.io.json_files import write_json
 from nodulebench.io.marks.nifdc import write_reference
+from nodulebench.io.readings import write_findings
 from nodulebench.io.table_files import write_table
-from nodulebench.statistics.agreement import krippendorff_alpha
+from nodulebench.statistics.agreement import (
+    bland_altman,
+    class_table,
+    cohen_kappa,
+    concordance_correlation,
+    fleiss_kappa,
+    gwet_ac1,
+    intraclass_correlation,
+    krippendorff_alpha,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,3 +238,191 @@ def _write(found: ReadingComparison, out: Path) -> None:
         write_table(table, stage / "warnings.csv")
         write_table(detections(found.checks), stage / "detections.csv")
         write_json(found.quality(), stage / "quality.json")
+
+
+AGREEMENT, LIMITS = "agreement.json", "limits_of_agreement.csv"
+ESTIMATED = ("bias", "lower", "upper")
+
+
+@dataclass(frozen=True, eq=False)
+class ReaderAgreement:
+    """How far readers agree."""
+
+    rows: list[dict[str, Any]]
+    """Coefficients up to 1, as the report's chart wants them: name, value, low, high."""
+    limits: pl.DataFrame
+    """Bland and Altman's limits, in mm, for each two readers."""
+
+
+def reader_agreement(found: ReadingComparison) -> ReaderAgreement:
+    """Agreement of each two readers and of all: nodules drawn, their types, their diameters."""
+    kinds, sizes = found.by_reader(type_number), found.by_reader(box_diameter_mm)
+    readers = {name: column for column, name in enumerate(found.reader_ids)}
+    everyone = f"{len(readers)} readers"
+    rows = [
+        {"name": f"drawn: {one.first}, {one.second}", "value": one.agreement}
+        | {"method": Notice("positive_agreement").to_json()}
+        for one in found.pairs
+    ]
+    rows += [
+        _row(f"type: {first}, {second}", _kappa, *pair)
+        for first, second, pair in _pairs(kinds, readers)
+    ]
+    rows += [
+        _row(f"type: {everyone}, {name}", coefficient, kinds)
+        for name, coefficient in (
+            ("Fleiss", fleiss_kappa),
+            ("Gwet", gwet_ac1),
+            ("Krippendorff", krippendorff_alpha),
+        )
+    ]
+    rows += [
+        _row(f"diameter: {first}, {second}", concordance_correlation, *pair)
+        for first, second, pair in _pairs(sizes, readers)
+    ]
+    of_all = sizes[np.isfinite(sizes).all(axis=1)]
+    rows.append(_row(f"diameter: {everyone}", intraclass_correlation, of_all))
+    return ReaderAgreement(rows, _limits(sizes, readers))
+
+
+def write_agreement(found: ReaderAgreement, folder: Path) -> None:
+    """Write the coefficients for ``report --agreement``, and the limits as a table."""
+    with staged_folder(folder, last=AGREEMENT) as stage:
+        write_table(found.limits, stage / LIMITS)
+        write_json(found.rows, stage / AGREEMENT)
+
+
+def _kappa(first: FloatArray, second: FloatArray) -> Estimate:
+    return cohen_kappa(class_table(first, second, len(NODULE_TYPES)))
+
+
+def _pairs(
+    said: FloatArray, readers: dict[str, int]
+) -> Iterator[tuple[str, str, tuple[FloatArray, FloatArray]]]:
+    """Each two readers, and what both said."""
+    for first, second in combinations(readers, 2):
+        pair = said[:, [readers[first], readers[second]]]
+        both = pair[np.isfinite(pair).all(axis=1)]
+        yield first, second, (both[:, 0], both[:, 1])
+
+
+def _limits(sizes: FloatArray, readers: dict[str, int]) -> pl.DataFrame:
+    rows = []
+    for first, second, pair in _pairs(sizes, readers):
+        row: dict[str, Any] = {"first": first, "second": second, "nodules": len(pair[0])}
+        try:
+            found = bland_altman(*pair)
+        except UndefinedError:
+            rows.append(row)
+            continue
+        row["sd_mm"] = found.standard_deviation
+        for name in ESTIMATED:
+            one: Estimate = getattr(found, name)
+            row |= {f"{name}_mm": one.value, f"{name}_low_mm": one.low, f"{name}_high_mm": one.high}
+        rows.append(row)
+    names = ["sd_mm", *(f"{of}{end}_mm" for of in ESTIMATED for end in ("", "_low", "_high"))]
+    return pl.DataFrame(
+        rows,
+        schema={"first": pl.String, "second": pl.String, "nodules": pl.Int64}
+        | dict.fromkeys(names, pl.Float64),
+    )
+
+
+def _row(name: str, coefficient: Callable[..., Estimate], *given: FloatArray) -> dict[str, Any]:
+    return {"name": name, **or_reason(lambda: coefficient(*given).to_json())}
+
+
+def reader_quality(desk: Desk, *, periods: int = 4) -> dict[str, Any]:
+    """Agreement over all batches whose readings have been checked.
+
+    Cases that were shown twice count once, by their first reading, except in ``repeats``.
+
+    Args:
+        desk: the project.
+        periods: into how many parts, of equally many cases, a reader's time is divided.
+    """
+    events = desk.log.read()
+    steps = [step for event in events for step in steps_of(event)]
+    batches = [one for one in desk.workflow.batches(events).values() if one.checks is not None]
+    repeats = desk.repeats
+    checks = [
+        check
+        for one in batches
+        for case_id, check in (one.checks or {}).items()
+        if case_id not in repeats
+    ]
+    readings = [reading for one in batches for reading in one.blind]
+    return {
+        "cases": len(checks),
+        "group": or_reason(lambda: asdict(group_agreement(checks))),
+        "pairs": [asdict(one) for one in pairwise_agreement(checks)],
+        "readers": [
+            asdict(one)
+            | {
+                "sensitivity": one.sensitivity,
+                "lone_per_case": one.lone_per_case,
+                "drift": _drift(one.reader_id, checks, steps, periods),
+            }
+            for one in skills(checks)
+        ],
+        "repeats": [
+            asdict(repeat_agreement(pairs, desk.workflow.rules.consistency))
+            | _with_itself(reader_id, pairs, desk)
+            | {"least_between": _least_between(reader_id, pairs, repeats, steps)}
+            for reader_id, pairs in repeated_readings(readings, repeats).items()
+        ],
+    }
+
+
+def _with_itself(
+    reader_id: str, pairs: Sequence[tuple[Reading, Reading]], desk: Desk
+) -> dict[str, Any]:
+    """How far a reader agrees with the own repeats on types and diameters, as two readers would."""
+    again = f"{reader_id} again"
+    drawn = [(first, second.model_copy(update={"reader_id": again})) for first, second in pairs]
+    rule = desk.workflow.rules.consistency
+    both = ReadingComparison(
+        desk.workflow.cases,
+        [one for pair in drawn for one in pair],
+        [check_consistency(list(pair), rule) for pair in drawn],
+        [],
+    )
+    try:
+        found = reader_agreement(both)
+    except UndefinedError as error:
+        return {"figures": [], "limits": [], "reason": reason_of(error).to_json()}
+    return {"figures": found.rows, "limits": found.limits.to_dicts()}
+
+
+def _least_between(
+    reader_id: str,
+    pairs: Sequence[tuple[Reading, Reading]],
+    repeats: Mapping[str, str],
+    steps: Sequence[Step],
+) -> int:
+    """The fewest cases that the reader handed in between a case and its repeat."""
+    read = [one.case_id for one in steps if one.step == "read" and one.actor_id == reader_id]
+    shown_as = {case_id: name for name, case_id in repeats.items()}
+    return min(
+        abs(read.index(shown_as[first.case_id]) - read.index(first.case_id)) - 1
+        for first, _ in pairs
+    )
+
+
+def write_quality(found: dict[str, Any], path: Path) -> None:
+    """Write the numbers as JSON."""
+    write_json(found, path)
+
+
+def _drift(
+    reader_id: str, checks: Sequence[CaseCheck], steps: Sequence[Step], periods: int
+) -> Mapping[str, Any]:
+    by_case = {check.case_id: check for check in checks if reader_id in check.reader_ids}
+    in_order = [
+        by_case[one.case_id]
+        for one in steps
+        if one.step == "read" and one.actor_id == reader_id and one.case_id in by_case
+    ]
+    parts = np.array_split(np.arange(len(in_order)), min(periods, len(in_order)))
+    grouped = [[in_order[place] for place in part] for part in parts]
+    return or_reason(lambda: asdict(drift(grouped, reader_id)))

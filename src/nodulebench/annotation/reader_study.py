@@ -30,15 +30,13 @@ from nodulebench.metrics import FIGURES
 from nodulebench.statistics.bootstrap import leave_one_out
 from nodulebench.statistics.delong import auc_estimate, compare_auc
 from nodulebench.statistics.mrmc import (
+    ReaderFigures,
     TreatmentTest,
+    figures_from_left_out,
+    figures_from_ratings,
     obuchowski_rockette,
     readers_against_algorithm,
     treatment_means,
-)
-from nodulebench.statistics.reader_figures import (
-    ReaderFigures,
-    figures_from_left_out,
-    figures_from_ratings,
 )
 
 SCHEMA = "nodulebench/reader-study@1"

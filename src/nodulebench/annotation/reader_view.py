@@ -3,20 +3,37 @@
 Who drew what is told to nobody: readers are letters, in an order that follows from the batch.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
 
 import polars as pl
 
+from nodulebench.annotation.project import Desk, hand_in_readings, revise_readings, step_of
 from nodulebench.annotation.readings.consistency import Box
 from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
-from nodulebench.annotation.release import accepted_of
-from nodulebench.annotation.tasks import waiting
-from nodulebench.annotation.unite_readings import unite
-from nodulebench.annotation.workflow.batch import Batch, Key
-from nodulebench.annotation.workflow.letters import letter_of
-from nodulebench.annotation.workflow.workflow import SeenCandidate, Workflow
+from nodulebench.annotation.release import accepted_of, unite
+from nodulebench.annotation.tasks import Mode, Task, waiting
+from nodulebench.annotation.workflow.actions import (
+    Action,
+    AddNodule,
+    ArbitrateNodule,
+    CorrectOutline,
+    FinishCase,
+    OneStep,
+    ReviewNodule,
+    TypeNodule,
+    at_once,
+)
+from nodulebench.annotation.workflow.batch import Batch, Key, State
+from nodulebench.annotation.workflow.events import Event
+from nodulebench.annotation.workflow.permissions import known_batch
+from nodulebench.annotation.workflow.workflow import SeenCandidate, Workflow, letter_of
+from nodulebench.core.errors import InputError, Problem, adding_to, refuse_any
 from nodulebench.core.notices import Notice
+from nodulebench.i18n.translator import english
+from nodulebench.io.csv_files import read_header, read_strings, require_columns, write_csv
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +211,212 @@ def _united(workflow: Workflow, batch: Batch, key: Key) -> tuple[DrawnSlice, ...
         DrawnSlice(**{**row, "contour": row["contour"] or ""})
         for row in slices.select(columns).sort("slice_index").iter_rows(named=True)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What somebody says of a candidate, or of a nodule that they add."""
+
+    name: str
+    """By which a candidate is shown; any other: of what is added."""
+    type: str | None = None
+    says_yes: bool | None = None
+    """A reviewer agrees; an arbitrator takes it for a nodule. None: nothing was said."""
+    comment: str = ""
+    anew: tuple[DrawnSlice, ...] = ()
+    """Outlines that were changed or added; none: they stay as they are."""
+    discussed_with: tuple[str, ...] = ()
+
+
+def hand_in_reading(desk: Desk, actor_id: str, task: Task, reading: Reading) -> Event:
+    """Hand in what a reader drew in a case, or revised; with the last the program compares them."""
+    hand_in = revise_readings if task.mode == "revise" else hand_in_readings
+    return hand_in(desk, task.batch_id, actor_id, [reading])
+
+
+def hand_in_answers(desk: Desk, actor_id: str, task: Task, answers: Sequence[Answer]) -> Event:
+    """Hand in what somebody says of all candidates of a case that wait for them.
+
+    Raises:
+        InputError: with every candidate without an answer, or why a step is refused.
+    """
+
+    def made(batches: Mapping[str, Batch]) -> Action:
+        batch = known_batch(batches, task.batch_id)
+        steps = list(_steps(desk, batch, actor_id, task, answers))
+        if not steps:
+            what = "has nothing that waits for you any more."
+            raise InputError.at(_where(task), what, "Look at the list of cases again.")
+        return at_once(task.batch_id, steps)
+
+    return desk.does(actor_id, made)
+
+
+def _steps(
+    desk: Desk, batch: Batch, actor_id: str, task: Task, answers: Sequence[Answer]
+) -> Iterator[OneStep]:
+    said = {one.name: one for one in answers}
+    asked = {name for _, name in waiting(desk.workflow, batch, actor_id, task.case_id)}
+    shown = shown_names(desk.workflow, batch, actor_id, task.case_id)
+    names = {one: name for one, name in shown.items() if one in asked}
+    refuse_any(_missing(task, names.values(), said))
+    for candidate_id, name in names.items():
+        yield from _steps_of(task, candidate_id, said[name])
+    if task.mode != "review":
+        return
+    fields = {"batch_id": task.batch_id, "case_id": task.case_id}
+    for one in answers:
+        if one.name not in shown.values():
+            finding = DrawnFinding(finding_id=one.name, slices=one.anew, type=one.type)
+            yield AddNodule(**fields, finding=finding, comment=one.comment)
+    yield FinishCase(**fields)
+
+
+def _steps_of(task: Task, candidate_id: str, one: Answer) -> Iterator[OneStep]:
+    fields = {"batch_id": task.batch_id, "case_id": task.case_id, "candidate_id": candidate_id}
+    if one.anew and task.mode in ("review", "arbitrate"):
+        yield CorrectOutline(**fields, slices=one.anew, comment=one.comment)
+    if task.mode == "type":
+        yield TypeNodule(**fields, type=one.type or "")
+    elif task.mode == "review":
+        yield ReviewNodule(**fields, agrees=bool(one.says_yes), comment=one.comment)
+    else:
+        yield ArbitrateNodule(
+            **fields,
+            is_nodule=bool(one.says_yes),
+            type=one.type if one.says_yes else None,
+            comment=one.comment,
+            discussed_with=one.discussed_with,
+        )
+
+
+_WANTED: dict[Mode, str] = {
+    "type": "has no type yet.",
+    "review": "is neither agreed with nor objected to yet.",
+    "arbitrate": "is not settled yet.",
+}
+
+
+def _missing(task: Task, names: Iterable[str], said: Mapping[str, Answer]) -> Iterator[Problem]:
+    for name in names:
+        one = said.get(name)
+        answer = None if one is None else one.type if task.mode == "type" else one.says_yes
+        if answer is None:
+            yield Problem(f"{_where(task)} '{name}'", _WANTED[task.mode], "Say it, then hand in.")
+
+
+def _where(task: Task) -> str:
+    return f"case '{task.name}'"
+
+
+ANSWERS: dict[State, tuple[str, ...]] = {
+    "typing": ("type",),
+    "review": ("agrees", "comment"),
+    "arbitration": ("is_nodule", "type", "comment"),
+}
+"""State of a batch -> the columns that are filled in then; the first is the decision."""
+_STEPS = {"agrees": "review", "is_nodule": "arbitrate", "type": "type"}
+_WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+def ask(desk: Desk, batch_id: str, actor_id: str) -> pl.DataFrame:
+    """The candidates of a batch that wait for somebody, with empty columns for the answers.
+
+    Nobody sees more of a candidate than ``visible`` shows them.
+
+    Raises:
+        InputError: if the batch or the person is not known.
+    """
+    batch = desk.batch(batch_id)
+    waiting = set(_waiting(batch, actor_id))
+    _, seen = desk.visible(actor_id, batch_id)
+    rows = [_row(one, batch) for one in seen if (one.case_id, one.candidate_id) in waiting]
+    texts = dict.fromkeys(("case_id", "candidate_id", "slices"), pl.String)
+    numbers = dict.fromkeys(("x_mm", "y_mm", "length_mm", "width_mm"), pl.Float64)
+    table = pl.DataFrame(rows, schema={**texts, **numbers, "why": pl.String}, orient="row")
+    return table.with_columns(pl.lit("").alias(name) for name in ANSWERS.get(batch.state, ()))
+
+
+def ask_into(desk: Desk, batch_id: str, actor_id: str, path: Path) -> int:
+    """Write the questions to somebody as CSV; how many there are. Answers are not overwritten.
+
+    Raises:
+        InputError: if the batch or the person is not known, or the file is there already.
+    """
+    if path.exists():
+        raise InputError.at(path, "is there already.", "Hand it in with 'answer', or remove it.")
+    asked = ask(desk, batch_id, actor_id)
+    if asked.height:
+        write_csv(asked, path)
+    return asked.height
+
+
+def answer(desk: Desk, batch_id: str, actor_id: str, path: Path) -> Event:
+    """Hand in a table that somebody filled in: every row with an answer, all or none, as one event.
+
+    Raises:
+        InputError: with every row that cannot be understood, or the reason why a step is refused.
+    """
+    header = read_header(path)
+    require_columns(path, header, ["case_id", "candidate_id"])
+    decision = next((name for name in _STEPS if name in header), None)
+    if decision is None:
+        raise InputError.at(path, f"has none of the columns {', '.join(_STEPS)}.")
+    problems: list[Problem] = []
+    steps: list[OneStep] = []
+    rows = read_strings(path, header).iter_rows(named=True)
+    for line, row in enumerate(rows, start=2):
+        with adding_to(problems):
+            steps += _questions_steps(row, decision, batch_id, f"{path.name} line {line}")
+    refuse_any(problems)
+    if not steps:
+        raise InputError.at(path, "answers nothing.", f"Fill in the column '{decision}'.")
+    return desk.does(actor_id, at_once(batch_id, steps))
+
+
+def unread_cases(desk: Desk) -> list[str]:
+    """The cases of a project that no batch has yet."""
+    given = {case_id for batch in desk.batches().values() for case_id in batch.order.case_ids}
+    return [case_id for case_id in desk.workflow.cases["case_id"] if case_id not in given]
+
+
+def _waiting(batch: Batch, actor_id: str) -> Sequence[Key]:
+    """The candidates on which somebody has something to say now."""
+    if batch.state == "typing":
+        return [key for key in batch.untyped if actor_id not in batch.typings.get(key, {})]
+    if batch.state == "review":
+        return batch.unreviewed if actor_id == batch.order.reviewer_id else ()
+    return list(batch.open_disputes) if batch.state == "arbitration" else ()
+
+
+def _row(seen: SeenCandidate, batch: Batch) -> tuple[object, ...]:
+    """A candidate as it is shown: its slices, and its largest box."""
+    numbers = sorted({box.slice_index for box in seen.boxes})
+    largest = max(seen.boxes, key=lambda box: box.length_mm * box.width_mm)
+    key = (seen.case_id, seen.candidate_id)
+    return (
+        *key,
+        f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else str(numbers[0]),
+        *(round(one, 2) for one in (largest.center_x_mm, largest.center_y_mm)),
+        *(round(one, 2) for one in (largest.length_mm, largest.width_mm)),
+        ", ".join(map(english, batch.dispute(key))) if batch.state != "typing" else "",
+    )
+
+
+def _questions_steps(
+    row: dict[str, str | None], decision: str, batch_id: str, where: str
+) -> Iterator[OneStep]:
+    """The step that a row asks for; none where the decision was left open."""
+    said = (row[decision] or "").strip()
+    if not said:
+        return
+    fields: dict[str, Any] = {
+        name: row[name] for name in ("case_id", "candidate_id", "type", "comment") if row.get(name)
+    }
+    if decision != "type":
+        if said.lower() not in _WORDS:
+            raise InputError.at(where, f"'{said}' in '{decision}' is neither yes nor no.")
+        fields[decision] = _WORDS[said.lower()]
+    if decision == "agrees":
+        fields.pop("type", None)
+    yield cast("OneStep", step_of({"step": _STEPS[decision], "batch_id": batch_id, **fields}))

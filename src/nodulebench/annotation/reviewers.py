@@ -14,20 +14,18 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from nodulebench.annotation.people import Name
+from nodulebench.annotation.people import Name, new_seed, promise_of
 from nodulebench.annotation.project import Desk, project_digest, step_of
-from nodulebench.annotation.teams import new_seed, promise_of
 from nodulebench.annotation.workflow.actions import Action, OpenBatch, Seed
 from nodulebench.annotation.workflow.batch import Batch
 from nodulebench.annotation.workflow.events import Event
 from nodulebench.core.config_model import Written, checked
 from nodulebench.core.errors import InputError, Problem, refuse_any
-from nodulebench.io.durable import make_folder, replace_whole
+from nodulebench.io.atomic import locked, make_folder, replace_whole
 from nodulebench.io.json_files import read_json
-from nodulebench.io.lock import locked
-from nodulebench.security.age_file import decrypted_by, encrypted_for
 from nodulebench.security.event_log.signers import PersonSeal
 from nodulebench.security.keys import PrivateKey, read_private_key
+from nodulebench.security.vault import decrypted_by, encrypted_for
 
 WAY_OUT = "If it is lost, an arbitrator draws anew: 'draw --anew REASON'."
 

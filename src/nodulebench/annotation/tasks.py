@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from nodulebench.annotation.project import Desk
-from nodulebench.annotation.readings.repeats import in_turn
+from nodulebench.annotation.readings.quality import in_turn
 from nodulebench.annotation.workflow.batch import Batch, Key, State
 from nodulebench.annotation.workflow.log import Batches
 from nodulebench.annotation.workflow.workflow import Workflow

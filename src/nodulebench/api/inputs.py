@@ -12,11 +12,11 @@ import polars as pl
 from nodulebench.core.errors import InputError, Problem, did_you_mean, refuse_any
 from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
-from nodulebench.io.digest import table_digest
+from nodulebench.io.cases import place_notices
 from nodulebench.io.formats import read_cases, read_reference, read_submission
+from nodulebench.io.manifests import table_digest
 from nodulebench.io.marks.boxes import refuse_unlisted
 from nodulebench.io.marks.luna16 import COLUMNS, null_unmeasured
-from nodulebench.io.plausibility import place_notices
 
 TABLES = "a polars or pandas frame, a structured array, or a dict of columns"
 """What is taken as a table."""

@@ -7,24 +7,46 @@ from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
-from nodulebench.api.picture import Picture
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.core.errors import InputError, UnknownNameError, did_you_mean
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.results import Estimate, Evaluation
 from nodulebench.core.tables import LABELS
-from nodulebench.evaluation.misses import false_positive_table, miss_table
-from nodulebench.evaluation.result_folder import (
-    cohorts_of,
-    curve_table,
-    write_evaluation,
-)
+from nodulebench.evaluation.errors import false_positive_table, miss_table
+from nodulebench.evaluation.result_folder import cohorts_of, curve_table, write_evaluation
 from nodulebench.i18n.translator import english, language
+from nodulebench.io.atomic import staged_file
 from nodulebench.report.csv_tables import figures_table
-from nodulebench.report.pages.notebook import html_table
+from nodulebench.report.pages.cells import html_table, picture_apart
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, repr=False, slots=True)
+class Picture:
+    """A picture: it shows itself in a notebook, and ``save`` writes it as an SVG file."""
+
+    title: str
+    """What it shows."""
+    svg: str
+    """The picture as a document of its own."""
+
+    def save(self, path: Path | str) -> Path:
+        """Write the picture, whole or not at all; returns where it lies."""
+        with staged_file(Path(path)) as stage:
+            stage.write_text(self.svg, encoding="utf-8")
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return f"<Picture: {self.title}>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        return picture_apart(self.title, self.svg)
+
 
 MOST_FIGURES = 3
 """How many figures stand in the short form of a result."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench.cli.options import COUNT, FILE, option, print_next, print_written, weights_option
-from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.run import ISOLATIONS, PROFILES
+from nodulebench.cli.terminal import ProgressLine
 from nodulebench.i18n.translator import english
 
 if TYPE_CHECKING:

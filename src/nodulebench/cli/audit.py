@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import FILE
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import (
+from nodulebench.cli.options import (
+    FILE,
     Opening,
     secret_from,
     secret_options,
     signing_passphrase,
 )
+from nodulebench.cli.terminal import ProgressLine
 
 if TYPE_CHECKING:
-    from nodulebench.custody.audit_log import Event
+    from nodulebench.custody.audit import Event
 
 
 @click.command("audit")
@@ -36,7 +36,8 @@ def command(
     nodulebench audit sealed/
     nodulebench audit sealed/ --anchor notary/lung-2026a.anchor --key ~/.ssh/cem
     """
-    from nodulebench.custody.audit_log import in_a_line, read_audit, write_anchor
+    from nodulebench.core.text import in_a_line
+    from nodulebench.custody.verify import read_audit, write_anchor
 
     secret = secret_from(opening.vault_key, opening.passphrase_file)
     with ProgressLine("reading the log"):

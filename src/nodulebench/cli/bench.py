@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import COUNT, FILE, option, print_written, weights_option
-from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.run import ISOLATIONS
+from nodulebench.cli.terminal import ProgressLine
 
 
 @click.command("bench")

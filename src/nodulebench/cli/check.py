@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench.cli.options import FILE
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.terminal import ProgressLine
 from nodulebench.i18n.translator import english
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from nodulebench.cli.options import (
     print_notices,
     print_written,
 )
-from nodulebench.cli.output.combination import print_rows
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.output.tables import print_rows
+from nodulebench.cli.terminal import ProgressLine
 
 
 @click.command("combine")

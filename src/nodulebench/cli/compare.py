@@ -5,16 +5,23 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.help import DONE, NOT_MET
-from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option, print_written
+from nodulebench.cli.options import (
+    FILE,
+    POSITIVE,
+    WHOLE,
+    Opening,
+    opening_options,
+    option,
+    print_written,
+)
 from nodulebench.cli.output.comparison import print_comparison, print_gate
-from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.stored_results import (
     compare_on_sealed,
     is_sealed_set,
     look_option,
     study_order,
 )
-from nodulebench.cli.vault_options import Opening, opening_options
+from nodulebench.cli.terminal import ProgressLine
 
 
 @click.command("compare")

@@ -6,7 +6,7 @@ import click
 
 from nodulebench.cli.help import DONE, PROBLEM
 from nodulebench.cli.options import FILE
-from nodulebench.cli.progress import told_while_made
+from nodulebench.cli.terminal import told_while_made
 
 
 @click.group("conformance", invoke_without_command=True)
@@ -57,6 +57,6 @@ def export(out: Path) -> None:
     \b
     nodulebench conformance export golden/
     """
-    from nodulebench.evaluation.verify.golden_cases import export_cases
+    from nodulebench.evaluation.verify.conformance import export_cases
 
     click.echo(f"wrote {out}: {export_cases(out)} cases")

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.options import FILE, print_notices
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.terminal import ProgressLine
 
 
 @click.command("convert")

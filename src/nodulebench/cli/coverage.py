@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.options import FILE, nodules_option, option, print_written
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.terminal import ProgressLine
 from nodulebench.i18n.translator import LanguageName, language
 
 COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}

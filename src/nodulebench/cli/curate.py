@@ -5,9 +5,8 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.engine_options import engine_options
-from nodulebench.cli.options import FILE, option, print_next, print_written
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.options import FILE, engine_options, option, print_next, print_written
+from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.executor import EngineChoice
 
 

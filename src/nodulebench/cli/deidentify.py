@@ -8,10 +8,15 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.engine_options import engine_options
-from nodulebench.cli.options import FILE, option, print_next
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import required_secret, vault_options
+from nodulebench.cli.options import (
+    FILE,
+    engine_options,
+    option,
+    print_next,
+    required_secret,
+    vault_options,
+)
+from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.executor import EngineChoice
 
 
@@ -68,7 +73,7 @@ def command(
         return 0
     files = None
     if curated is not None:
-        from nodulebench.curation.case_files import read_case_files
+        from nodulebench.curation.cases import read_case_files
 
         admitted = read_case_files(curated, folder)
         folder, files = admitted.folder, admitted.paths
@@ -118,7 +123,7 @@ def command(
 
 def _show_conformance() -> None:
     """Print which options of the standard are claimed."""
-    from nodulebench.curation.deidentify.conformance import conformance
+    from nodulebench.curation.deidentify.profile import conformance
 
     edition, claims = conformance()
     click.echo(f"{edition}, table E.1-1")

@@ -6,7 +6,7 @@ import click
 
 from nodulebench.cli.options import FILE, option
 from nodulebench.cli.output.evaluation import print_table
-from nodulebench.cli.progress import tell_line
+from nodulebench.cli.terminal import tell_line
 
 
 @click.command("demo")

@@ -6,10 +6,15 @@ from typing import Literal
 
 import click
 
-from nodulebench.cli.engine_options import engine_options
-from nodulebench.cli.options import COUNT, option, weights_option
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import Opening, opening_options
+from nodulebench.cli.options import (
+    COUNT,
+    Opening,
+    engine_options,
+    opening_options,
+    option,
+    weights_option,
+)
+from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.executor import EngineChoice
 
 
@@ -88,7 +93,7 @@ def command(
     from nodulebench.core.executors import open_engine
     from nodulebench.custody.sealed_images import has_encrypted_images, sealed_images
     from nodulebench.detection import detect
-    from nodulebench.detection.learnt import refuse_fold
+    from nodulebench.detection.detect import refuse_fold
     from nodulebench.i18n.translator import english
     from nodulebench.io.bundle import require_local_workers as refuse_others
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import COUNT, FILE, WHOLE, print_next
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.terminal import ProgressLine
 
 
 @click.command("draw")
@@ -23,7 +23,7 @@ def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
     nodulebench draw curated/ --design design.toml --count 80 --seed 7 --out drawn.csv
     nodulebench draw pool.csv --design design.toml --count 600 --seed 20260301 --out drawn.csv
     """
-    from nodulebench.curation.composition.draw import draw_files
+    from nodulebench.curation.composition.service import draw_files
 
     with ProgressLine("drawing"):
         sample = draw_files(pool, design, count, seed, out)

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.engine_options import engine_options
-from nodulebench.cli.options import FILE
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.options import FILE, engine_options
+from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.executor import EngineChoice
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)

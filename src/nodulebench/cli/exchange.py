@@ -4,9 +4,15 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, option, print_next, print_written
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import Opening, opening_options
+from nodulebench.cli.options import (
+    FILE,
+    Opening,
+    opening_options,
+    option,
+    print_next,
+    print_written,
+)
+from nodulebench.cli.terminal import ProgressLine
 
 
 @click.group("exchange")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench.cli.options import COUNT, FILE, WHOLE, option
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.terminal import ProgressLine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def make(out: Path, reference: Path, cases: Path | None, count: int, seed: int) 
     \b
     nodulebench folds make folds.csv --reference luna16/
     """
-    from nodulebench.evaluation.comparison.make_folds import make_folds
+    from nodulebench.evaluation.comparison.folds import make_folds
 
     with ProgressLine("drawing"):
         sizes = make_folds(reference, out, count=count, seed=seed, cases=cases)
@@ -56,7 +56,7 @@ def merge(submissions: tuple[Path, ...], folds: Path, out: Path, name: str) -> N
     \b
     nodulebench folds merge fold0.csv fold1.csv fold2.csv --folds folds.csv --out submission.csv
     """
-    from nodulebench.evaluation.comparison.merge_folds import merge_folds
+    from nodulebench.evaluation.comparison.folds import merge_folds
 
     with ProgressLine("merging"):
         merged = merge_folds(submissions, folds, out, name=name)

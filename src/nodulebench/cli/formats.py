@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from nodulebench.evaluation.known_formats import Format
+    from nodulebench.io.format import Format
 
 
 @click.command("formats")
@@ -17,7 +17,7 @@ def command(names: tuple[str, ...]) -> None:
     nodulebench formats
     nodulebench formats luna16_csv
     """
-    from nodulebench.evaluation.known_formats import known_formats
+    from nodulebench.evaluation.convert import known_formats
 
     for number, form in enumerate(known_formats(names)):
         if number:
@@ -26,7 +26,7 @@ def command(names: tuple[str, ...]) -> None:
 
 
 def _print(form: "Format") -> None:
-    from nodulebench.evaluation.known_formats import abilities
+    from nodulebench.evaluation.convert import abilities
 
     endings = ", ".join("a folder" if one == "/" else one for one in form.suffixes)
     click.secho(form.name, bold=True, nl=False)

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, option
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import Opening, first_line, opening_options
+from nodulebench.cli.options import FILE, Opening, first_line, opening_options, option
+from nodulebench.cli.terminal import ProgressLine
 
 
 @click.command("new-key")
@@ -20,7 +19,7 @@ def new_key(file: Path, passphrase_file: Path | None, ask_passphrase: bool, comm
     \b
     nodulebench custody new-key ~/.ssh/bo --ask-passphrase --comment "Bo"
     """
-    from nodulebench.custody.custody_keys import new_person_key
+    from nodulebench.security.keys import new_person_key
 
     passphrase = "" if passphrase_file is None else first_line(passphrase_file)
     if ask_passphrase and not passphrase:
@@ -42,7 +41,7 @@ def keys(sealed: Path, allowed_signers: bool) -> None:
     nodulebench custody keys sealed/
     nodulebench custody keys sealed/ --allowed-signers
     """
-    from nodulebench.custody.audit_log import in_a_line
+    from nodulebench.core.text import in_a_line
     from nodulebench.custody.keys import list_keys
 
     for row in list_keys(sealed):

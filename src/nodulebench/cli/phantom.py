@@ -5,9 +5,8 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.engine_options import engine_options
-from nodulebench.cli.options import COUNT, WHOLE, option
-from nodulebench.cli.progress import tell_line
+from nodulebench.cli.options import COUNT, WHOLE, engine_options, option
+from nodulebench.cli.terminal import tell_line
 from nodulebench.core.executor import EngineChoice
 
 
@@ -62,7 +61,7 @@ def command(out: Path, cases: int, seed: int, engine: EngineChoice, **chosen: An
     nodulebench phantom phantoms/ --cases 5 --seed 1 --image dicom
     """
     from nodulebench.core.executors import open_engine
-    from nodulebench.phantom.phantom import make_phantoms
+    from nodulebench.phantom.test_set import make_phantoms
 
     with open_engine(engine, 1) as workers:
         reference = make_phantoms(out, cases, seed, engine=workers, progress=tell_line, **chosen)

@@ -1,13 +1,315 @@
 """nodulebench plan: calculators for whoever plans a test."""
 
+import inspect
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodulebench.cli.options import FILE, NOT_NEGATIVE, POSITIVE, SHARE, option
-from nodulebench.cli.sizes import COMMANDS
+from nodulebench.cli.options import COUNT, FILE, NOT_NEGATIVE, POSITIVE, SHARE, Command, option
+from nodulebench.cli.output.tables import print_sample_size
+from nodulebench.cli.terminal import ProgressLine
 from nodulebench.i18n.translator import english
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from nodulebench.evaluation.plans.sample_size import Plan
+
+
+INSIDE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+level = option("--level", INSIDE, 0.95, "Confidence level.")
+alpha = option("--alpha", INSIDE, 0.05, "Chance to pass wrongly.")
+power = option("--power", INSIDE, 0.8, "Chance to pass rightly, at least.")
+half_width = click.option(
+    "--half-width", type=POSITIVE, help="Half the width of the interval that is wanted."
+)
+ratio = option(
+    "--negatives-per-positive",
+    POSITIVE,
+    1.0,
+    "Cases (or nodules) without the finding for each one with it.",
+)
+
+
+def clusters(assumed_correlation: float) -> "Callable[[Command], Command]":
+    """Options that say how many nodules patients have and how alike they are."""
+    kinds = {
+        "--nodules-per-patient": (
+            click.FloatRange(min=1),
+            "Mean number of nodules in a patient that has any; default: 1.",
+        ),
+        "--nodules-sd": (
+            NOT_NEGATIVE,
+            "Its standard deviation; default: that of geometric numbers, a long tail.",
+        ),
+        "--reference": (FILE, "Take both from this reference of a pilot instead."),
+        "--correlation": (
+            SHARE,
+            "Between nodules of one patient, of being found (paired: of the difference); "
+            f"default: a cautious {assumed_correlation:g}.",
+        ),
+    }
+
+    def decorated(command: Command) -> Command:
+        for name, (kind, words) in reversed(kinds.items()):
+            command = click.option(name, type=kind, help=words)(command)
+        return command
+
+    return decorated
+
+
+@click.command("sensitivity")
+@click.option("--sensitivity", type=INSIDE, required=True, help="Sensitivity expected.")
+@click.option(
+    "--half-width", type=INSIDE, required=True, help="Half the width of the interval wanted."
+)
+@clusters(0.5)
+@level
+def sensitivity(**given: Any) -> None:
+    r"""Nodules and patients for a sensitivity that is known to so much.
+
+    \b
+    nodulebench plan sensitivity --sensitivity 0.85 --half-width 0.05
+    """
+    from nodulebench.evaluation.plans.sample_size import size_for_sensitivity
+
+    _print_size(size_for_sensitivity, _with_clusters(given), "half_width")
+
+
+@click.command("acceptance")
+@click.option(
+    "--unacceptable", type=INSIDE, required=True, help="Sensitivity that must not pass the test."
+)
+@click.option("--expected", type=INSIDE, required=True, help="Sensitivity that shall pass.")
+@alpha
+@power
+def acceptance(**given: Any) -> None:
+    r"""Smallest exact test of a claim 'sensitivity above ...': nodules and allowed misses.
+
+    \b
+    nodulebench plan acceptance --unacceptable 0.7 --expected 0.85
+    """
+    from nodulebench.evaluation.plans.sample_size import size_for_acceptance
+
+    _print_size(size_for_acceptance, given, "power")
+
+
+@click.command("paired")
+@click.option(
+    "--difference",
+    type=click.FloatRange(-1, 1),
+    required=True,
+    help="Sensitivity of the new algorithm less that of the other, expected.",
+)
+@click.option(
+    "--discordance",
+    type=INSIDE,
+    required=True,
+    help="Share of nodules that exactly one of the two finds.",
+)
+@click.option("--margin", type=POSITIVE, help="Show non-inferiority by this margin instead.")
+@clusters(0.3)
+@alpha
+@power
+def paired(**given: Any) -> None:
+    r"""Nodules that tell two algorithms apart, or show that one is not inferior.
+
+    \b
+    nodulebench plan paired --difference 0.05 --discordance 0.15
+    """
+    from nodulebench.evaluation.plans.sample_size import size_for_paired_detection
+
+    _print_size(size_for_paired_detection, _with_clusters(given), "power")
+
+
+@click.command("false-positives")
+@click.option("--rate", type=POSITIVE, help="False positives per case expected (for a precision).")
+@half_width
+@click.option("--unacceptable", type=POSITIVE, help="Rate that must not pass (for a test).")
+@click.option("--expected", type=POSITIVE, help="Rate that shall pass (for a test).")
+@option(
+    "--dispersion",
+    NOT_NEGATIVE,
+    0.0,
+    "Counts of a case have the variance rate + dispersion x rate^2.",
+)
+@alpha
+@power
+@level
+def false_positives(**given: Any) -> None:
+    r"""Cases for false positives per case: to a precision, or for an acceptance test.
+
+    \b
+    nodulebench plan false-positives --rate 2 --half-width 0.3
+    nodulebench plan false-positives --unacceptable 2 --expected 1.5
+    """
+    from nodulebench.evaluation.plans.sample_size import (
+        size_for_false_positive_limit,
+        size_for_false_positives,
+    )
+
+    if (given["rate"] is None) == (given["unacceptable"] is None):
+        raise click.UsageError("give either --rate and --half-width, or --unacceptable")
+    if given["rate"] is not None:
+        _print_size(size_for_false_positives, given, "half_width")
+    else:
+        _print_size(size_for_false_positive_limit, given, "power")
+
+
+@click.command("auc")
+@click.option("--auc", type=click.FloatRange(0.5, 1), help="Area expected (for a precision).")
+@half_width
+@click.option("--baseline", type=click.FloatRange(0.5, 1), help="Area of the one algorithm.")
+@click.option("--expected", type=click.FloatRange(0.5, 1), help="Area of the other.")
+@option(
+    "--correlation",
+    click.FloatRange(0, 0.999),
+    0.0,
+    "Between the two estimates; 0: on different cases.",
+)
+@ratio
+@option("--variance", ["hanley_mcneil", "obuchowski"], "hanley_mcneil")
+@alpha
+@power
+@level
+def auc(**given: Any) -> None:
+    r"""Positives and negatives for an area under the ROC curve, or for two areas.
+
+    \b
+    nodulebench plan auc --auc 0.9 --half-width 0.05
+    nodulebench plan auc --baseline 0.8 --expected 0.85 --correlation 0.5
+    """
+    from nodulebench.evaluation.plans.sample_size import size_for_auc, size_for_auc_difference
+
+    if (given["auc"] is None) == (given["baseline"] is None):
+        raise click.UsageError("give either --auc and --half-width, or --baseline and --expected")
+    if given["auc"] is not None:
+        _print_size(size_for_auc, given, "half_width")
+    else:
+        _print_size(size_for_auc_difference, given, "power")
+
+
+@click.command("froc")
+@click.argument("folder", metavar="DIR", type=FILE)
+@click.option("--algorithm", required=True, help="The algorithm of interest.")
+@click.option("--baseline", required=True, help="What it shall be compared with.")
+@option("--figure", str, "cpm", "Figure of merit.")
+@click.option("--rule", help="Mark rule; default: the first of the protocol.")
+@option(
+    "--margin", NOT_NEGATIVE, 0.0, "0: show that it is better; else that it loses less than this."
+)
+@click.option("--difference", type=float, help="Plan for this difference, not the pilot's.")
+@click.option(
+    "--size",
+    "sizes",
+    type=COUNT,
+    multiple=True,
+    help="Number of patients to try; may be given several times.",
+)
+@option("--simulations", click.IntRange(min=100), 1000)
+@power
+def froc(folder: Path, power: float, **given: Any) -> None:
+    r"""Patients for a difference in CPM (or another figure), by simulation from a pilot.
+
+    DIR is the folder that evaluate wrote for the pilot set, with both algorithms in it.
+
+    \b
+    nodulebench plan froc pilot/ --algorithm new --baseline old --margin 0.05
+    """
+    from nodulebench.evaluation.plans.sample_size import plan_from_pilot
+
+    with ProgressLine("simulating"):
+        found = plan_from_pilot(folder, power=power, **given)
+    print_sample_size(found, power)
+
+
+@click.command("readers")
+@click.option("--difference", type=POSITIVE, required=True, help="Gain in the figure to find.")
+@click.option("--readers", type=click.IntRange(min=2), required=True, help="Readers of the study.")
+@click.option("--pilot", type=FILE, help="What 'annotate observer analyse --out' wrote.")
+@click.option("--pilot-cases", type=click.IntRange(min=2), help="Without --pilot: its cases.")
+@click.option("--variance", type=POSITIVE, help="Of a figure over cases, pilot.")
+@click.option("--covariance-1", type=float, help="Same reader, other treatment.")
+@click.option("--covariance-2", type=float, help="Other reader, same treatment.")
+@click.option("--covariance-3", type=float, help="Other reader and treatment.")
+@click.option(
+    "--treatment-reader-square",
+    type=NOT_NEGATIVE,
+    help="Mean square of the interaction of treatments and readers, pilot.",
+)
+@alpha
+@power
+def readers(
+    difference: float,
+    readers: int,
+    pilot: Path | None,
+    alpha: float,
+    power: float,
+    **numbers: float | None,
+) -> None:
+    r"""Cases that readers have to read with and without CAD, from a pilot's components.
+
+    \b
+    nodulebench plan readers --difference 0.05 --readers 5 --pilot study.json
+    nodulebench plan readers --difference 0.05 --readers 5 --pilot-cases 100 \
+        --variance 0.0008 --covariance-1 0.0003 --covariance-2 0.0003 \
+        --covariance-3 0.0002 --treatment-reader-square 0.0001
+    """
+    from nodulebench.evaluation.plans.sample_size import (
+        Components,
+        pilot_study,
+        size_for_reader_study,
+    )
+
+    if pilot is not None and any(one is not None for one in numbers.values()):
+        raise click.UsageError("give --pilot or its numbers, and not both")
+    if pilot is not None:
+        components, cases = pilot_study(pilot)
+    else:
+        given = {name: one for name, one in numbers.items() if one is not None}
+        _require(numbers, given)
+        cases = int(given.pop("pilot_cases"))
+        components = Components(treatment_square=0.0, **given)  # the power does not depend on it
+    plan = size_for_reader_study(
+        components,
+        pilot_cases=cases,
+        difference=difference,
+        readers=readers,
+        alpha=alpha,
+        power=power,
+    )
+    print_sample_size(plan, power)
+
+
+def _with_clusters(given: dict[str, Any]) -> dict[str, Any]:
+    """What was given, with the mean and spread of nodules per patient from where they are."""
+    if given["reference"] is None:
+        return given
+    if given["nodules_per_patient"] is not None or given["nodules_sd"] is not None:
+        raise click.UsageError("give --reference or numbers of nodules, and not both")
+    from nodulebench.evaluation.plans.sample_size import nodules_of_patients
+
+    return given | nodules_of_patients(given["reference"])
+
+
+def _print_size(calculator: "Callable[..., Plan]", given: dict[str, Any], wanted: str) -> None:
+    """Ask a calculator with the options that it takes; those it cannot do without must be given."""
+    taken = inspect.signature(calculator).parameters
+    asked = {name: given[name] for name in taken if given.get(name) is not None}
+    _require((name for name, one in taken.items() if one.default is one.empty), asked)
+    print_sample_size(calculator(**asked), given[wanted])
+
+
+def _require(names: "Iterable[str]", given: dict[str, Any]) -> None:
+    """Refuse a call without an option that is needed."""
+    for name in names:
+        if name not in given:
+            raise click.UsageError(f"Missing option '--{name.replace('_', '-')}'.")
+
+
+COMMANDS = (sensitivity, acceptance, paired, false_positives, auc, froc, readers)
 
 
 @click.group("plan")
@@ -68,7 +370,7 @@ def size_error(
     \b
     nodulebench plan size-error --minimum 4 --error-sd 0.6
     """
-    from nodulebench.evaluation.plans.size_error import (
+    from nodulebench.evaluation.plans.sample_size import (
         normal_errors,
         observed_errors,
         plan_size_error,

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import FILE, print_next, print_written
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.terminal import ProgressLine
 from nodulebench.evaluation.platforms import PLATFORMS
 
 NAMES = click.Choice(list(PLATFORMS))

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodulebench.cli.options import FILE
-from nodulebench.cli.page_options import address_shown, page_options
+from nodulebench.cli.options import FILE, address_shown, page_options
 
 if TYPE_CHECKING:
     from nodulebench.i18n.translator import LanguageName
@@ -95,7 +94,7 @@ def command(
     if is_study:
         serve_study(folder, images, **chosen)
         return
-    from nodulebench.cli.vault_options import first_line
+    from nodulebench.cli.options import first_line
 
     phrase = "" if key_passphrase_file is None else first_line(key_passphrase_file)
     serve_project(folder, images, **chosen, key=own_key, passphrase=phrase)

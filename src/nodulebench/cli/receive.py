@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import FILE, option, print_next
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.terminal import ProgressLine
 
 
 @click.group("receive")
@@ -27,7 +27,7 @@ def listen(port: int, title: str, callers: tuple[str, ...], host: str, out: Path
     \b
     nodulebench receive listen --from HOSPITAL_PACS --host 192.0.2.10 --out incoming/
     """
-    from nodulebench.curation.receive import listening
+    from nodulebench.curation.pacs import listening
 
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
@@ -62,7 +62,7 @@ def fetch(
     nodulebench receive fetch https://pacs.example/dicom-web --list
     nodulebench receive fetch https://pacs.example/dicom-web --filter StudyDate=20260101- --out in/
     """
-    from nodulebench.curation.receive import client_of, fetch_series, wanted_series
+    from nodulebench.curation.pacs import client_of, fetch_series, wanted_series
 
     if out is None and not is_list:
         raise click.UsageError("give --out, or --list")

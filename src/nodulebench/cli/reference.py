@@ -12,9 +12,10 @@ from nodulebench.cli.options import (
     print_next,
     print_notices,
     print_written,
+    required_secret,
+    vault_options,
 )
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import required_secret, vault_options
+from nodulebench.cli.terminal import ProgressLine
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,7 +100,7 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
     \b
     nodulebench reference compare panel/ union/ --marks my_marks.csv
     """
-    from nodulebench.reference.reference_compare import compare_reference_files
+    from nodulebench.reference.compare import compare_reference_files
 
     with ProgressLine("pairing"):
         found = compare_reference_files(first, second)
@@ -168,7 +169,7 @@ def readers(source: Path, out: Path | None, **chosen: Any) -> None:
     \b
     nodulebench reference readers lidc/ --agreement 2 --out readers.csv
     """
-    from nodulebench.reference.readers import readers_of_files
+    from nodulebench.reference.service import readers_of_files
 
     with ProgressLine("scoring"):
         found = readers_of_files(source, out=out, **chosen)
@@ -208,7 +209,7 @@ def rename(
     \b
     nodulebench reference rename luna16/ --key-table who.keys --vault-key vault.key --out clean/
     """
-    from nodulebench.curation.deidentify.rename import rename_files
+    from nodulebench.curation.deidentify.key_table import rename_files
 
     secret = required_secret(vault_key, passphrase_file)
     renamed = rename_files(source, out, key_table, secret, cases)
@@ -237,7 +238,7 @@ def priors_of(source: Path, priors: Path, cases: Path | None, out: Path) -> None
     \b
     nodulebench reference priors panel/ priors.csv --out judged/
     """
-    from nodulebench.reference.reference_priors import judge_priors
+    from nodulebench.reference.priors import judge_priors
 
     judged = judge_priors(source, priors, out, cases)
     for column in ("change", "category"):
@@ -258,7 +259,7 @@ def _parameters(settings: tuple[str, ...]) -> dict[str, str]:
 
 
 def _print_flips(first: Path, second: Path, marks: Path, protocol: str) -> None:
-    from nodulebench.reference.flips import flipped_marks_of_files
+    from nodulebench.reference.spread import flipped_marks_of_files
 
     with ProgressLine("scoring"):
         flipped = flipped_marks_of_files(first, second, marks, protocol)

@@ -6,10 +6,16 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.options import FILE, option, print_next, print_written
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.options import (
+    FILE,
+    Opening,
+    opening_options,
+    option,
+    print_next,
+    print_written,
+)
 from nodulebench.cli.stored_results import is_sealed_set, look_option, report_on_sealed, study_order
-from nodulebench.cli.vault_options import Opening, opening_options
+from nodulebench.cli.terminal import ProgressLine
 
 
 @click.command("report")

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import click
 
 from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option, weights_option
-from nodulebench.cli.progress import told_while_made
+from nodulebench.cli.terminal import told_while_made
 from nodulebench.i18n.translator import english
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -50,8 +50,12 @@ def command(
     nodulebench robustness isicad scan.mhd --out robustness/
     nodulebench robustness "my_detector {case} {out}" dicom_folder/ --test shift --test crop
     """
-    from nodulebench.runner.robustness.robustness_bench import RobustnessChoice
-    from nodulebench.runner.robustness.service import TESTS, check_case, write_outcomes
+    from nodulebench.runner.robustness.service import (
+        TESTS,
+        RobustnessChoice,
+        check_case,
+        write_outcomes,
+    )
 
     choice = RobustnessChoice(**strictness)
     asked = tests or tuple(TESTS)

@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.engine_options import engine_options
-from nodulebench.cli.options import COUNT, option, print_next, print_written, weights_option
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import Opening, opening_options
+from nodulebench.cli.options import (
+    COUNT,
+    Opening,
+    engine_options,
+    opening_options,
+    option,
+    print_next,
+    print_written,
+    weights_option,
+)
+from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.executor import EngineChoice
 
 if TYPE_CHECKING:
@@ -78,7 +85,7 @@ def command(
     from nodulebench.core.executors import open_engine
     from nodulebench.io.bundle import require_local_workers as refuse_others
     from nodulebench.runner.algorithms import named_algorithm
-    from nodulebench.runner.needs import needs_of
+    from nodulebench.runner.check import needs_of
     from nodulebench.runner.run import RunChoice, run_algorithm
 
     chosen = named_algorithm(algorithm, profile, weights)

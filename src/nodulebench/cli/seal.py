@@ -6,14 +6,15 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.bundle import print_gaps
-from nodulebench.cli.options import FILE, print_next
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import (
+from nodulebench.cli.options import (
+    FILE,
     key_options,
+    print_next,
     required_secret,
     signing_passphrase,
     vault_options,
 )
+from nodulebench.cli.terminal import ProgressLine
 
 KEY_WORDS = "Private Ed25519 key that signs: your own OpenSSH key, or PEM."
 
@@ -55,19 +56,20 @@ def command(
         --policy policy.toml --as "Ada" --out sealed/
     """
     if new_vault_key is not None:
-        from nodulebench.custody.custody_keys import new_key_file
+        from nodulebench.security.vault import new_key_file
 
         new_key_file(new_vault_key)
         click.echo(f"wrote {new_vault_key}: keep it, and a copy, apart from every sealed set")
         return
     if bundle is None or key is None or policy is None or out is None:
         raise click.UsageError("give BUNDLE, --key, --policy and --out, or --new-vault-key")
-    from nodulebench.custody import custody_keys as keys
     from nodulebench.custody.seal import SealOrder, seal_bundle
+    from nodulebench.security.keys import is_person_key, read_private_key
+    from nodulebench.security.vault import person_secret
 
     key_passphrase = signing_passphrase(key, key_passphrase_file)
-    if keys.is_person_key(key) and vault_key is None and passphrase_file is None:
-        secret = keys.person_secret(keys.read_private_key(key, key_passphrase))
+    if is_person_key(key) and vault_key is None and passphrase_file is None:
+        secret = person_secret(read_private_key(key, key_passphrase))
     elif person is None:
         raise click.UsageError("give --as, or your own OpenSSH key as --key")
     else:

@@ -5,9 +5,15 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.help import DONE, PROBLEM
-from nodulebench.cli.options import FILE, option, print_next
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import Opening, opening_options, secret_options
+from nodulebench.cli.options import (
+    FILE,
+    Opening,
+    opening_options,
+    option,
+    print_next,
+    secret_options,
+)
+from nodulebench.cli.terminal import ProgressLine
 
 
 @click.command("retire")

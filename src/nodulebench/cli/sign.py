@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, option
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import first_line, signing_passphrase
+from nodulebench.cli.options import FILE, first_line, option, signing_passphrase
+from nodulebench.cli.terminal import ProgressLine
 
 
 @click.command("sign")
@@ -35,13 +34,14 @@ def command(
     """
     if (new_key is None) == (folder is None) or (folder is not None and key is None):
         raise click.UsageError("give either DIR and --key, or --new-key")
-    from nodulebench.custody import custody_keys as keys
+    from nodulebench.security.signatures import new_key as signatures_new_key
+    from nodulebench.security.signatures import sign_folder
 
     if new_key is not None:
         passphrase = "" if passphrase_file is None else first_line(passphrase_file)
         if ask_passphrase and not passphrase:
             passphrase = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True)
-        public, digest = keys.new_key(new_key, passphrase)
+        public, digest = signatures_new_key(new_key, passphrase)
         secrecy = "encrypted" if passphrase else "not encrypted: keep it where nobody else can read"
         click.echo(f"wrote {new_key} (private, {secrecy})")
         click.echo(f"wrote {public} (public: give it to whoever shall verify)")
@@ -49,6 +49,6 @@ def command(
     elif folder is not None and key is not None:
         passphrase = signing_passphrase(key, passphrase_file)
         with ProgressLine("signing"):
-            signed = keys.sign_folder(folder, key, passphrase=passphrase, by=by)
+            signed = sign_folder(folder, key, passphrase=passphrase, by=by)
         click.echo(f"signed {folder} at {signed.at}")
         click.echo(f"key {signed.key}")

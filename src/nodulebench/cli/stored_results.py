@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import Opening
+from nodulebench.cli.options import Opening
+from nodulebench.cli.terminal import ProgressLine
 
 if TYPE_CHECKING:
     from nodulebench.custody.study_reports import StudyOrder

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.options import FILE, WHOLE, nodules_option, option, print_next
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.terminal import ProgressLine
 from nodulebench.i18n.translator import english
 
 

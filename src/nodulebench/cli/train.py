@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench.cli.options import COUNT, WHOLE, option
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.terminal import ProgressLine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, option
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import Opening, opening_options
+from nodulebench.cli.options import COUNT, FILE, Opening, opening_options, option
+from nodulebench.cli.terminal import ProgressLine
 
 
 @click.command("unseal")
@@ -34,7 +33,7 @@ def command(
     """
     if (out is None) == (result is None):
         raise click.UsageError("give --out, or --result")
-    from nodulebench.custody.unseal import export_reference, open_result
+    from nodulebench.custody.lifecycle import export_reference, open_result
 
     secret, person = opening.required(), opening.person
     if result is not None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench import __version__
-from nodulebench.cli.options import FILE, nodules_option
-from nodulebench.cli.output.sealed import print_check, print_verdict, signature_words
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import Opening, opening_options
+from nodulebench.cli.options import FILE, Opening, nodules_option, opening_options
+from nodulebench.cli.output.evaluation import print_check, signature_words
+from nodulebench.cli.output.evaluation import print_sealed_verdict as print_verdict
+from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.errors import refuse_any
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def command(
     """
     if folder.is_file():
         return _verify_statement(folder, public_key)
-    from nodulebench.custody.note import is_from_looks
+    from nodulebench.custody.stored_results import is_from_looks
 
     if is_from_looks(folder):
         return _verify_made(folder, public_key, reference, opening)
@@ -102,7 +102,7 @@ def command(
 
 def _verify_statement(path: Path, public_key: Path | None) -> int:
     """Check what a portal signed, and print what it says."""
-    from nodulebench.security.statement import verify_statement
+    from nodulebench.security.statements import verify_statement
 
     found = verify_statement(path, public_key)
     click.echo(f"kind        {found.signed.kind}")
@@ -118,8 +118,8 @@ def _verify_made(
     folder: Path, public_key: Path | None, sealed: Path | None, opening: Opening
 ) -> int:
     """Check a folder that was made from kept results; with the sealed set, make it again."""
-    from nodulebench.custody.kept_verify import verify_made
-    from nodulebench.custody.note import read_looks
+    from nodulebench.custody.stored_results import read_looks
+    from nodulebench.custody.study_reports import verify_made
 
     note = read_looks(folder)
     secret = None if sealed is None else opening.required()

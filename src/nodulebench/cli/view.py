@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.page_options import address_shown, page_options
+from nodulebench.cli.options import address_shown, page_options
 
 if TYPE_CHECKING:
     from nodulebench.i18n.translator import LanguageName

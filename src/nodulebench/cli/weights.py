@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.terminal import ProgressLine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -168,3 +168,11 @@ def map_in_batches(
 
 def _each(function: Callable[[Task], Result], batch: Sequence[Task]) -> list[Result]:
     return [function(task) for task in batch]
+
+
+Progress = Callable[[str, int, int], object]
+"""``progress(what, done, of)``; ``of`` is 0 where nobody knows."""
+
+
+def untold(_what: str, _done: int, _of: int) -> None:
+    """Where nobody wants to know."""

@@ -1,24 +1,102 @@
 """A folder of DICOM -> cases admitted and excluded: read, group, examine, find duplicates."""
 
-from collections.abc import Sequence
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from nodulebench import __version__
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import Engine, Lost, Terms, map_in_batches
+from nodulebench.core.executor import Engine, Lost, Progress, Terms, map_in_batches, untold
 from nodulebench.core.executors.local import USUAL_ENGINE
 from nodulebench.core.notices import Notice
-from nodulebench.core.progress import Progress, untold
-from nodulebench.curation.admission.checks import CODES_OF_MODULE
+from nodulebench.curation.admission.checks import CHECKS, CODES_OF_MODULE
 from nodulebench.curation.admission.examine import CodedReason, Examined, examine
-from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.duplicates import Fingerprint, KnownSet, find_duplicates
-from nodulebench.curation.journal import JOURNAL, Journal, open_journal, series_key
 from nodulebench.curation.perceptual_hash import PerceptualHash
+from nodulebench.io.atomic import locked
 from nodulebench.io.dicom.files import require_pydicom
 from nodulebench.io.dicom.series import Series, group_series
 from nodulebench.io.dicom.slices import NoSlices, SliceHeader, read_slices
 from nodulebench.io.folders import files_below
+
+__all__ = [
+    "JOURNAL",
+    "Curation",
+    "curate",
+]
+
+
+JOURNAL = "journal.jsonl"
+
+
+def series_key(series: Series, limits: Limits) -> str:
+    """Changes with any file of the series, any limit, the version of NoduleBench and of checks."""
+    states = []
+    for path in series.files:
+        try:
+            state = os.stat(path)  # noqa: PTH116 - called once for every file of an archive
+            states.append((path, state.st_size, state.st_mtime_ns))
+        except OSError:
+            states.append((path, -1, -1))  # gone since its header was read
+    content = [__version__, limits.model_dump_json(), series.copy, len(series.slices), states]
+    content.extend(CHECKS.outside_versions)
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+class Journal:
+    """What was examined before, and a file to add to."""
+
+    def __init__(self, known: dict[str, Examined], file: Any) -> None:
+        self.known = known
+        self._file = file
+
+    def add(self, key: str, examined: Examined) -> None:
+        """Write a result down at once, as one line."""
+        self.known[key] = examined
+        self._file.write(json.dumps({"key": key, "examined": examined.to_json()}) + "\n")
+        self._file.flush()
+
+
+@contextmanager
+def open_journal(folder: Path) -> Iterator[Journal]:
+    """The journal of a folder; a line that a stopped run left unfinished is dropped.
+
+    Raises:
+        InputError: if another run is writing to it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / JOURNAL
+    with locked(folder / ".lock", folder):
+        known, whole = _read(path)
+        with path.open("a", encoding="utf-8") as file:
+            file.truncate(whole)
+            yield Journal(known, file)
+
+
+def _read(path: Path) -> tuple[dict[str, Examined], int]:
+    """The results in a journal and how many of its bytes are whole lines."""
+    known: dict[str, Examined] = {}
+    whole = 0
+    if not path.is_file():
+        return known, whole
+    with path.open("rb") as file:
+        for line in file:
+            if not line.endswith(b"\n"):
+                break
+            whole += len(line)
+            try:
+                content = json.loads(line)
+                known[content["key"]] = Examined.from_json(content["examined"])
+            except (ValueError, TypeError, KeyError):
+                continue  # written by another version, or damaged: the series is examined again
+    return known, whole
+
 
 FILES_AT_A_TIME = 64
 SECONDS_PER_FILE = 30.0
@@ -213,6 +291,3 @@ def _without_duplicates(
 def _fingerprint(one: Examined) -> Fingerprint:
     text = one.perceptual_hash
     return Fingerprint(one.uid, one.pixel_sha256, PerceptualHash.from_text(text) if text else None)
-
-
-__all__ = ["JOURNAL", "Curation", "curate"]

@@ -3,10 +3,14 @@
 Nothing that was sent decides where a file goes but its UIDs, and these must be UIDs.
 """
 
+import logging
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nodulebench.core.errors import InputError
+from nodulebench.core.errors import InputError, NoduleBenchError, Problem, first_line, refuse_any
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.text import in_a_line
 from nodulebench.io.atomic import staged_file
@@ -52,3 +56,215 @@ def checked_uid(dataset: Any, keyword: str) -> str:
         shown = f"'{in_a_line(uid[:LONGEST_UID])}' is no UID" if uid else "is missing"
         raise InputError.at("received object", f"its {keyword} {shown}; it was not kept.")
     return uid
+
+
+SUCCESS = 0x0000
+CANNOT_UNDERSTAND = 0xC000
+OUT_OF_RESOURCES = 0xA700
+MOST_PDU_BYTES = 0
+"""0: as large as the sender likes, which is fastest."""
+
+Told = Callable[[str], None]
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def listening(
+    folder: Path,
+    *,
+    port: int,
+    title: str = "NODULEBENCH",
+    callers: tuple[str, ...] = (),
+    host: str = "127.0.0.1",
+    told: Told = lambda _: None,
+) -> Iterator[int]:
+    """Listen until the block ends; yields the port.
+
+    Args:
+        folder: where objects go, a folder per series.
+        port: to listen on; 0 takes a free one.
+        title: our application entity title; callers must ask for it.
+        callers: titles that may send; empty: any.
+        host: the address to listen on; by default this machine alone can reach it.
+        told: a line for every object that was not kept.
+
+    Raises:
+        InputError: if the port is taken or pynetdicom is not installed.
+    """
+    with needs("pacs", PURPOSE):
+        import pynetdicom
+        from pynetdicom.sop_class import Verification  # type: ignore[attr-defined]
+    node = pynetdicom.AE(ae_title=title)
+    node.maximum_pdu_size = MOST_PDU_BYTES
+    node.require_called_aet = True
+    node.require_calling_aet = list(callers)
+    # any transfer syntax is taken: what is sent is written as it is, not decoded
+    syntaxes = pynetdicom.ALL_TRANSFER_SYNTAXES
+    for context in pynetdicom.AllStoragePresentationContexts:
+        node.add_supported_context(context.abstract_syntax or "", syntaxes)
+    node.add_supported_context(Verification)
+    try:
+        server = node.start_server(
+            (host, port),
+            block=False,
+            evt_handlers=[(pynetdicom.evt.EVT_C_STORE, _stored, [folder, told])],
+        )
+    except OSError as error:
+        raise InputError.at(
+            f"port {port}", f"cannot be listened on: {error.strerror}.", "Choose another."
+        ) from error
+    assert server is not None  # noqa: S101 - not blocking, it is always one
+    try:
+        yield int(server.server_address[1])
+    finally:
+        server.shutdown()
+
+
+def _stored(event: Any, folder: Path, told: Told) -> int:
+    """Keep one object; the status that the sender is given."""
+    try:
+        dataset = event.dataset
+        dataset.file_meta = event.file_meta
+        store_object(dataset, folder)
+    except NoduleBenchError as error:
+        told(str(error))
+        return CANNOT_UNDERSTAND
+    except OSError as error:
+        told(f"{folder}: cannot be written: {error.strerror}.")
+        return OUT_OF_RESOURCES
+    except Exception as error:  # whatever a stranger sends must not end the service
+        _log.exception("a received object could not be kept")
+        told(f"received object: cannot be read: {first_line(error)}.")
+        return CANNOT_UNDERSTAND
+    return SUCCESS
+
+
+PAGE = 100
+SERIES_FIELDS = ("SeriesDescription", "NumberOfSeriesRelatedInstances", "Modality")
+TIMEOUT_S = 60.0
+ATTEMPTS, WAIT_MS = 3, 500
+"""Who mistypes an address is told after three seconds, not after thirty."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSeries:
+    """A series that a server has."""
+
+    study_uid: str
+    series_uid: str
+    description: str
+    instances: int | None
+
+
+def connect(url: str, headers: dict[str, str] | None = None) -> Any:
+    """A client of the DICOMweb server at this address (https://host/dicom-web)."""
+    with needs("pacs", PURPOSE):
+        from dicomweb_client import api as package
+    try:
+        client = package.DICOMwebClient(url, headers=headers, timeout=TIMEOUT_S)
+    except (ValueError, TypeError) as error:
+        raise InputError.at(url, f"is no address of a DICOMweb server: {error}.") from error
+    client.set_http_retry_params(max_attempts=ATTEMPTS, wait_exponential_multiplier=WAIT_MS)
+    return client
+
+
+def list_series(client: Any, filters: dict[str, str] | None = None) -> Iterator[RemoteSeries]:
+    """The CT series of a server, page by page.
+
+    Args:
+        client: from :func:`connect`.
+        filters: attributes and the values they must have, such as ``PatientID`` or ``StudyDate``
+            (a range as 20200101-20201231).
+
+    Raises:
+        InputError: if the server cannot be reached or refuses.
+    """
+    offset = 0
+    while True:
+        with _told(client):
+            found = client.search_for_series(
+                search_filters={"Modality": "CT", **(filters or {})},
+                fields=list(SERIES_FIELDS),
+                limit=PAGE,
+                offset=offset,
+            )
+        for one in found:
+            yield RemoteSeries(
+                study_uid=_value(one, "0020000D") or "",
+                series_uid=_value(one, "0020000E") or "",
+                description=_value(one, "0008103E") or "",
+                instances=_whole(_value(one, "00201209")),
+            )
+        if len(found) < PAGE:
+            return
+        offset += len(found)
+
+
+def fetch_series(client: Any, series: RemoteSeries, folder: Path) -> Iterator[Path]:
+    """Fetch a series object by object into ``folder/<series>/``, in the syntax it is stored in.
+
+    Raises:
+        InputError: if the server fails, an object is unfit, or fewer came than were announced.
+    """
+    count = 0
+    with _told(client):
+        for dataset in client.iter_series(
+            series.study_uid, series.series_uid, media_types=(("application/dicom", "*"),)
+        ):
+            yield store_object(dataset, folder)
+            count += 1
+    if series.instances is not None and count < series.instances:
+        raise InputError.at(
+            f"series {series.series_uid}",
+            f"the server sent {count} of {series.instances} objects.",
+            "Fetch it again; what came is kept.",
+        )
+
+
+@contextmanager
+def _told(client: Any) -> Iterator[None]:
+    """Turn what a server refuses into a problem with its address."""
+    with needs("pacs", PURPOSE):
+        import requests
+    try:
+        yield
+    except (requests.RequestException, OSError) as error:
+        response = getattr(error, "response", None)
+        what = f"answered {response.status_code}" if response is not None else "is not reached"
+        raise InputError.at(
+            client.base_url, f"{what}: {error}.", "Check the address and the credentials."
+        ) from error
+
+
+def _value(dataset: dict[str, Any], tag: str) -> str | None:
+    values = dataset.get(tag, {}).get("Value", [])
+    return in_a_line(str(values[0])) if values else None
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None
+
+
+def client_of(url: str, token_file: Path | None) -> Any:
+    """A client of a DICOMweb server, with the bearer token that a file holds.
+
+    Raises:
+        InputError: if the address is none.
+    """
+    token = token_file.read_text(encoding="utf-8").strip() if token_file else ""
+    return connect(url, {"Authorization": f"Bearer {token}"} if token else None)
+
+
+def wanted_series(
+    client: Any, url: str, filters: dict[str, str], uids: Collection[str]
+) -> list[RemoteSeries]:
+    """The CT series of a server that filters and UIDs choose; no UIDs: all.
+
+    Raises:
+        InputError: if the server has none of a UID.
+    """
+    found = [one for one in list_series(client, filters) if not uids or one.series_uid in uids]
+    missing = set(uids) - {one.series_uid for one in found}
+    refuse_any(Problem(url, f"has no CT series {uid}.") for uid in sorted(missing))
+    return found

@@ -11,17 +11,14 @@ from markupsafe import Markup
 from nodulebench import __version__
 from nodulebench.curation.admission.checks import CODES_OF_MODULE
 from nodulebench.curation.admission.examine import Examined
-from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.curate import Curation
 from nodulebench.curation.duplicates import DUPLICATE_CODES
 from nodulebench.i18n.translator import Language, LanguageName, language
-from nodulebench.report.blocks import Section
-from nodulebench.report.cells import count, words
+from nodulebench.report.blocks import Section, Table, count, words
 from nodulebench.report.charts.diagrams import Step, flow_chart
-from nodulebench.report.pages.frame import framed
 from nodulebench.report.pages.svg import stand_alone
-from nodulebench.report.pages.templates import Block
-from nodulebench.report.tables import Table
+from nodulebench.report.pages.templates import Block, framed
 
 STEPS = {**CODES_OF_MODULE, "duplicates": tuple(DUPLICATE_CODES)}
 """Groups of checks in the order in which they decide, each with its codes."""

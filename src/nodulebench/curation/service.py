@@ -9,19 +9,19 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import Engine
-from nodulebench.core.progress import Progress
+from nodulebench.core.executor import Engine, Progress
 from nodulebench.core.text import shown
-from nodulebench.curation.case_files import (
+from nodulebench.curation.cases import (
     CASE_FILES,
+    DERIVED_BY,
     SUMMARY,
+    cases_table,
     export_cases,
     read_case_files,
 )
-from nodulebench.curation.cases import DERIVED_BY, cases_table
 from nodulebench.curation.composition.design import load_design
 from nodulebench.curation.curate import Curation, curate
-from nodulebench.curation.known_sets import read_known_set, write_known_set
+from nodulebench.curation.duplicates import read_known_set, write_known_set
 from nodulebench.curation.page import curation_page, flow_svg
 from nodulebench.i18n.translator import LanguageName, english
 from nodulebench.io.atomic import staged_folder

@@ -4,21 +4,25 @@ Each event holds the digest of the bytes of the one before, and a code that only
 vault can make; ``storage/event_log`` says what of the log was changed or cut off.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from nodulebench.core.errors import InputError
 from nodulebench.core.text import shown
 from nodulebench.custody import layout
-from nodulebench.custody.roles import Role
-from nodulebench.security.event_log.events import Fact as Fact
-from nodulebench.security.event_log.events import FactEvent, shown_facts
+from nodulebench.custody.policy import Action, CustodyPolicy, Person, Role, role_for
+from nodulebench.security.event_log.events import Fact, FactEvent, shown_facts
 from nodulebench.security.event_log.log import EventLog
 from nodulebench.security.event_log.signers import Seal
 from nodulebench.security.event_log.store import FolderStore
+from nodulebench.security.keys import PrivateKey, PublicKey, parse_public_key
+from nodulebench.security.signatures import is_code_of, signature_code
 
 Step = Literal[
     "sealed",
@@ -112,3 +116,153 @@ def _parsed(content: bytes) -> Event | None:
     except (ValidationError, UnicodeDecodeError):
         return None
     return found if found.to_bytes() == content else None
+
+
+STEP_NEEDS: dict[Step, Action] = {
+    "sealed": "seal",
+    "ran": "run",
+    "look": "evaluate",
+    "evaluated": "evaluate",
+    "failed": "evaluate",
+    "exported": "export",
+    "inspected": "inspect",
+    "compared": "report",
+    "reported": "report",
+    "viewed": "evaluate",
+    "admitted": "manage",
+    "rotated": "manage",
+    "revoked": "manage",
+    "rekeyed": "manage",
+    "retired": "retire",
+    "withdrawn": "withdraw",
+}
+"""What somebody has to be allowed to do for an event to count; everybody can be refused."""
+
+
+def policy_after(policy: CustodyPolicy, step: Step, facts: Mapping[str, Fact]) -> CustodyPolicy:
+    """The policy as an event leaves it.
+
+    Args:
+        policy: before.
+        step: of the event.
+        facts: of the event: the person whom it is about, their roles and key.
+
+    Raises:
+        ValueError: if it would break the policy's own rules: two roles that are kept apart, two
+            people with one key, no keeper.
+    """
+    subject, key = str(facts.get("subject", "")), str(facts.get("key", ""))
+    people = {one.name: one for one in policy.people}
+    if step not in ("admitted", "rotated", "revoked"):
+        return policy
+    if step != "admitted" and subject not in people:
+        raise ValueError(f"the policy does not know '{subject}'")
+    if step == "admitted":
+        roles = str(facts.get("roles", "")).split(", ")
+        people[subject] = Person.model_validate({"name": subject, "roles": roles, "key": key})
+    else:
+        new = key if step == "rotated" else ""
+        people[subject] = Person(name=subject, roles=people[subject].roles, key=new)
+    return CustodyPolicy.model_validate(
+        {**policy.model_dump(), "people": [one.model_dump() for one in people.values()]}
+    )
+
+
+def refusal(policy: CustodyPolicy, event: Event) -> str:
+    """Why its person might not do what an event says; nothing: they might."""
+    roles: dict[str, tuple[Role, ...]] = {one.name: one.roles for one in policy.people}
+    if event.role is not None and event.role not in roles[event.person]:
+        return f"says that '{event.person}' is {event.role}, whom the policy does not know as such."
+    if event.step == "rotated" and event.facts.get("subject") == event.person:
+        return ""  # everybody replaces their own key
+    action = STEP_NEEDS.get(event.step)
+    if action is not None and role_for(roles[event.person], action) is None:
+        return f"was written by '{event.person}', who may not {action}."
+    return ""
+
+
+@dataclass(slots=True)
+class PolicySeal:
+    """A seal by the signature of each person: it tells everybody from everybody else.
+
+    A log is checked from its first event on; each event is checked with what those before it say.
+    """
+
+    policy: CustodyPolicy
+    """As it was sealed."""
+    key: PrivateKey | None = field(default=None, repr=False)
+    """Of whoever runs the program; None: nothing is written."""
+    _after: dict[int, CustodyPolicy] = field(default_factory=dict, repr=False)
+    _held: dict[int, tuple[bytes, str]] = field(default_factory=dict, repr=False)
+    """What was checked before and holds: a log is read often, and signatures take time."""
+
+    def make(self, content: bytes, person: str) -> str:
+        """The signature of whoever runs the program, if that is the person.
+
+        Raises:
+            InputError: if it is not.
+        """
+        told = json.loads(content)
+        number = told["number"] if "step" in told else told["events"]
+        known = [self._policy_at(number)] + (
+            [] if "step" in told else [self._policy_at(number + 1)]
+        )
+        mine = None if self.key is None else self.key.public
+        if self.key is None or mine not in [_key_of(one, person) for one in known]:
+            raise InputError.at("key", f"is not that of '{person}', and cannot sign as them.")
+        return signature_code(content, self.key)
+
+    def wrong(self, content: bytes, code: str, person: str) -> str:
+        """What is wrong with a signature: whose it is not, or that its person might not."""
+        told: dict[str, Any] = json.loads(content)
+        if "step" not in told:
+            return self._wrong_head(content, code, person, told["events"])
+        number, policy = told["number"], self._policy_at(told["number"])
+        if self._held.get(number) == (content, code):
+            return ""
+        self._after[number] = policy
+        key = _key_of(policy, person)
+        if key is None:
+            return f"is in the name of '{person}', who had no key then: none yet, or revoked."
+        if not is_code_of(code, content, key):
+            return f"was changed, or was not signed with the key that '{person}' had then."
+        event = Event.model_validate({**told, "code": code})
+        why = refusal(policy, event)
+        if not why:
+            try:
+                self._after[number] = policy_after(policy, event.step, event.facts)
+            except ValueError as error:
+                why = f"breaks the rules of the policy: {why_not(error)}."
+        if not why:
+            self._held[number] = (content, code)
+        return why
+
+    def policy_now(self) -> CustodyPolicy:
+        """The policy as the log left it, once it was checked."""
+        return self._policy_at(max(self._after, default=0) + 1)
+
+    def _policy_at(self, number: int) -> CustodyPolicy:
+        """The policy before an event."""
+        if number - 1 in self._after:
+            return self._after[number - 1]
+        earlier = [one for one in self._after if one < number]
+        return self._after[max(earlier)] if earlier else self.policy
+
+    def _wrong_head(self, content: bytes, code: str, person: str, events: int) -> str:
+        known = [self._policy_at(number) for number in (events, events + 1)]
+        keys = [key for one in known if (key := _key_of(one, person)) is not None]
+        if any(is_code_of(code, content, key) for key in keys):
+            return ""
+        return f"was changed, or was not signed with the key that '{person}' had then."
+
+
+def _key_of(policy: CustodyPolicy, person: str) -> PublicKey | None:
+    line = next((one.key for one in policy.people if one.name == person), "")
+    return parse_public_key(line) if line else None
+
+
+def why_not(error: ValueError) -> str:
+    """Why a policy cannot be changed so, in words."""
+    if isinstance(error, ValidationError):
+        return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+    return str(error)

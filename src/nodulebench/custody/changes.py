@@ -4,9 +4,14 @@ A signed manifest is never rewritten. What changes later (keys wrapped anew, a p
 listed in a change, and an event of the log names the change by its digest.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePosixPath
-from typing import Literal
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from secrets import token_hex
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
@@ -14,9 +19,21 @@ from nodulebench.core.config_model import Written
 from nodulebench.core.errors import Problem
 from nodulebench.custody import layout
 from nodulebench.custody.audit import Event, Step
+from nodulebench.io.atomic import create_once, locked, settle, write_through
 from nodulebench.io.bundle import SEALED_NOTE
-from nodulebench.io.digest import bytes_digest
-from nodulebench.security.event_log.statements import canonical
+from nodulebench.io.manifests import (
+    PAYLOAD,
+    PAYLOAD_MANIFEST,
+    TAG_MANIFEST,
+    bytes_digest,
+    file_digest,
+    tag_manifest,
+)
+from nodulebench.security.event_log.events import Fact, canonical
+
+if TYPE_CHECKING:
+    from nodulebench.custody.sealed_set import SealedSet
+
 
 _LISTS = ("manifest-sha256.txt", "tagmanifest-sha256.txt", "bag-info.txt")
 _SHEET = ("datasheet.json", "datasheet.md")
@@ -106,3 +123,206 @@ def with_changes(listed: Mapping[str, str], changed: Mapping[str, str | None]) -
     """The files that a set has after its changes, with their digests."""
     found = {**listed, **changed}
     return {name: digest for name, digest in found.items() if digest is not None}
+
+
+_LIST, _FILES = "change.json", "files"
+
+
+@dataclass(frozen=True, slots=True)
+class StagedChange:
+    """A change whose files lie ready."""
+
+    folder: Path
+    """The sealed set."""
+    change: Change
+
+    @property
+    def digest(self) -> str:
+        """By which an event names it."""
+        return self.change.digest
+
+    def apply(self) -> None:
+        """Put the files in their places; done again, it does nothing."""
+        apply_change(self.folder, self.change)
+
+
+@contextmanager
+def staging(folder: Path) -> Iterator[Path]:
+    """An empty folder below a set for the files of a change, by their paths below the set.
+
+    One process at a time changes a set, and all changes that were made are in their places; so
+    whatever else lies staged was left by a killed run, and is removed. Nothing of the new stage
+    counts before ``staged`` and an event.
+    """
+    place = folder.resolve()
+    with locked(place.with_name(f".{place.name}.changing.lock"), folder):
+        for leftover in _stages(folder):
+            shutil.rmtree(leftover)
+        stage = folder / layout.CHANGES / f".{token_hex(8)}.part"
+        (stage / _FILES).mkdir(parents=True)
+        try:
+            yield stage / _FILES
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)  # a staged change has another name by now
+
+
+def staged(
+    folder: Path, files: Path, removed: Iterable[str], listed: Mapping[str, str]
+) -> StagedChange:
+    """The change that replaces and adds all files of a stage, and removes others.
+
+    Args:
+        folder: the sealed set.
+        files: what ``staging`` gave.
+        removed: files that shall no longer be there.
+        listed: the files of the set so far, with their digests.
+    """
+    names = sorted(
+        path.relative_to(files).as_posix() for path in files.rglob("*") if path.is_file()
+    )
+    changed: dict[str, str | None] = {name: file_digest(files / name) for name in names}
+    changed |= dict.fromkeys(removed)
+    changed |= _bag_files(folder, files, {**listed, **changed})
+    change = Change(files=changed)
+    place = folder / layout.change_stage(change.digest)
+    for path in (*files.rglob("*"), files):
+        if path.is_dir():
+            settle(path)
+    write_through(files.parent / _LIST, change.to_bytes())
+    if place.exists():
+        shutil.rmtree(place)
+    files.parent.rename(place)
+    _settle_up(place, folder)
+    return StagedChange(folder, change)
+
+
+def commit(
+    opened: "SealedSet",
+    step: Step,
+    facts: dict[str, Fact] | Callable[[list[Event]], dict[str, Fact]],
+    change: StagedChange,
+) -> Event:
+    """Write a staged change into the log, and put its files in their places.
+
+    Raises:
+        InputError: if somebody else changed the set since it was opened, or as ``facts`` raises;
+            nothing was done then.
+    """
+
+    def told(events: list[Event]) -> dict[str, Fact]:
+        more = facts if isinstance(facts, dict) else facts(events)
+        return {**more, "change": change.digest}
+
+    event = opened.record(step, told)
+    change.apply()
+    return event
+
+
+def read_change(folder: Path, digest: str) -> Change | None:
+    """The change that an event names; None: it is not there, or was changed."""
+    for path in (layout.change_file(digest), f"{layout.change_stage(digest)}/{_LIST}"):
+        if (folder / path).is_file():
+            change = parse_change((folder / path).read_bytes())
+            if change is not None and change.digest == digest:
+                return change
+    return None
+
+
+def is_pending(folder: Path, digest: str) -> bool:
+    """Whether files of a change are not yet in their places."""
+    return (folder / layout.change_stage(digest)).is_dir()
+
+
+def apply_change(folder: Path, change: Change) -> None:
+    """Put the files of a change that an event names in their places."""
+    stage = folder / layout.change_stage(change.digest)
+    create_once(folder / layout.change_file(change.digest), change.to_bytes())
+    for name, digest in change.files.items():
+        place, ready = folder / name, stage / _FILES / name
+        if digest is None:
+            place.unlink(missing_ok=True)
+            _settle_up(_without_empty(place.parent, folder), folder)
+        elif ready.is_file():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            ready.replace(place)
+            _settle_up(place.parent, folder)
+    shutil.rmtree(stage, ignore_errors=True)
+
+
+def content_of(folder: Path, name: str, digest: str) -> bytes | None:
+    """The content of a file that shall have a digest, in its place or ready for it."""
+    ready = (stage / _FILES / name for stage in _stages(folder))
+    for path in (folder / name, *ready):
+        if path.is_file() and file_digest(path) == digest:
+            return path.read_bytes()
+    return None
+
+
+def put(files: Path, name: str, content: bytes) -> None:
+    """Write one file of a stage."""
+    (files / name).parent.mkdir(parents=True, exist_ok=True)
+    write_through(files / name, content)
+
+
+def put_json(files: Path, name: str, content: object) -> None:
+    """Write one JSON file of a stage."""
+    put(files, name, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _stages(folder: Path) -> list[Path]:
+    return sorted((folder / layout.CHANGES).glob(".*.part"))
+
+
+def _bag_files(
+    folder: Path, files: Path, listed: Mapping[str, str | None]
+) -> dict[str, str | None]:
+    """The bag's own lists as they follow from the digests; they are written to the stage."""
+    known = {name: digest for name, digest in listed.items() if digest is not None}
+    payload = {name: one for name, one in known.items() if name.startswith(f"{PAYLOAD}/")}
+    put(files, PAYLOAD_MANIFEST, tag_manifest(payload))
+    known[PAYLOAD_MANIFEST] = file_digest(files / PAYLOAD_MANIFEST)
+    written = [PAYLOAD_MANIFEST, TAG_MANIFEST]
+    info = _info_with(folder, files, payload)
+    if info is not None:
+        put(files, "bag-info.txt", info)
+        known["bag-info.txt"] = file_digest(files / "bag-info.txt")
+        written.append("bag-info.txt")
+    is_tag = {
+        name: digest
+        for name, digest in known.items()
+        if not name.startswith(f"{PAYLOAD}/") and name != TAG_MANIFEST and not layout.grows(name)
+    }
+    put(files, TAG_MANIFEST, tag_manifest(is_tag))
+    return {name: file_digest(files / name) for name in written}
+
+
+def _info_with(folder: Path, files: Path, payload: Mapping[str, str]) -> bytes | None:
+    """bag-info.txt with the size that the payload has after the change; None: there is none."""
+    path = folder / "bag-info.txt"
+    if not path.is_file():
+        return None
+    sizes = (
+        (files / name if (files / name).is_file() else folder / name).stat().st_size
+        for name in payload
+    )
+    told = f"Payload-Oxum: {sum(sizes)}.{len(payload)}"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    kept = [told if line.startswith("Payload-Oxum:") else line for line in lines]
+    return ("\n".join(kept) + "\n").encode()
+
+
+def _settle_up(folder: Path, top: Path) -> None:
+    """Have the disk keep the names in a folder, and those of folders that were made for it."""
+    settle(folder)
+    while folder != top:
+        folder = folder.parent
+        settle(folder)
+
+
+def _without_empty(folder: Path, top: Path) -> Path:
+    """Remove a folder that is empty, and those above that are then; the first that stays."""
+    while folder != top and not (folder.is_dir() and any(folder.iterdir())):
+        if folder.is_dir():
+            folder.rmdir()
+        folder = folder.parent
+    return folder

@@ -11,22 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.core.errors import InputError, NoduleBenchError, refuse_any
-from nodulebench.core.progress import Progress, untold
-from nodulebench.custody.admission import (
+from nodulebench.core.executor import Progress, untold
+from nodulebench.custody.evaluate import (
+    ANCHOR,
     Chosen,
     LookOrder,
     chosen_test,
     look_facts,
     open_for_looks,
     ordered_look,
+    take_look,
 )
-from nodulebench.custody.evaluate import ANCHOR, take_look
 from nodulebench.custody.roster import Entry, alias_problems, chosen_entries, read_roster
 from nodulebench.custody.sealed_set import SealedSet, refuse_inside
 from nodulebench.custody.withdrawal import withdrawn_since
 from nodulebench.evaluation.result_folder import FEEDBACK, refuse_other_result
-from nodulebench.io.digest import file_digest
 from nodulebench.io.json_files import read_json
+from nodulebench.io.manifests import file_digest
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from nodulebench.custody.roles import Room
+from nodulebench.custody.policy import Room
 from nodulebench.imaging.geometry import GEOMETRY_COLUMNS, SIZE
 
 AUDIT, RESULTS, CHANGES = "audit", "results", "changes"

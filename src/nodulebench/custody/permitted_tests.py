@@ -12,7 +12,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.plans import TestPlan
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.protocols import NAMES, load_protocol
-from nodulebench.custody.developers import refuse_mixed, same_developer
+from nodulebench.custody.budget import refuse_mixed, same_developer
 from nodulebench.custody.policy import Reuse
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nodulebench.core.errors import Problem, refuse_any
 from nodulebench.custody.audit import Event
-from nodulebench.custody.developers import look_alikes, same_developer, skeletons_of
+from nodulebench.custody.budget import look_alikes, same_developer, skeletons_of
 from nodulebench.custody.policy import CustodyPolicy
 from nodulebench.io.csv_files import read_columns
 

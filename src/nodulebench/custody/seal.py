@@ -4,42 +4,128 @@ The set is built in a folder beside its place and moved there when it is complet
 killed leaves that folder; the next run with the same secret takes over what is whole in it.
 """
 
+import hashlib
 import json
+import os
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from secrets import token_hex
+from typing import Any, BinaryIO
 
 from nodulebench import __version__
 from nodulebench.core.errors import InputError, Problem, UnknownNameError, refuse_any
-from nodulebench.core.progress import Progress, untold
+from nodulebench.core.executor import Progress, untold
 from nodulebench.core.tables import Reference
 from nodulebench.core.text import shown
 from nodulebench.custody import layout
 from nodulebench.custody.audit import log_of, next_event
 from nodulebench.custody.bundle import what_is_written
-from nodulebench.custody.datasheet import make_datasheet
-from nodulebench.custody.evidence import evidence_answers
+from nodulebench.custody.datasheet import evidence_answers, make_datasheet
+from nodulebench.custody.keys import log_seal, sealer, storage_words, vault_of
 from nodulebench.custody.permitted_tests import differing_protocols
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
-from nodulebench.custody.seal_files import Placed, place_files
 from nodulebench.custody.sealed_set import SCHEMA, read_note
 from nodulebench.custody.state import opened_vault
-from nodulebench.custody.vaults import log_seal, sealer, storage_words, vault_of
 from nodulebench.io import bundle as bundle_format
-from nodulebench.io.bag import PAYLOAD, is_bag, tag_files
+from nodulebench.io.atomic import locked, replace_whole, settle, write_through
 from nodulebench.io.bundle import SEALED_NOTE, is_sealed
 from nodulebench.io.csv_files import write_csv
-from nodulebench.io.digest import bytes_digest, file_digest
-from nodulebench.io.durable import replace_whole, settle, write_through
 from nodulebench.io.json_files import read_json
-from nodulebench.io.lock import locked
-from nodulebench.io.manifests import MANIFEST, SIGNATURE, Manifest, manifest_problems
+from nodulebench.io.manifests import (
+    MANIFEST,
+    PAYLOAD,
+    SIGNATURE,
+    Manifest,
+    bytes_digest,
+    file_digest,
+    is_bag,
+    manifest_problems,
+    tag_files,
+)
 from nodulebench.matching.rules import RULES
 from nodulebench.metrics import FIGURES
 from nodulebench.security.event_log.signers import Seal
 from nodulebench.security.signatures import sign_manifest
-from nodulebench.security.vault import Secret, Vault
+from nodulebench.security.vault import SEGMENT_BYTES, Secret, Vault
+
+
+@dataclass(slots=True)
+class Placed:
+    """The files that are in the stage so far."""
+
+    digests: dict[str, str] = field(default_factory=dict)
+    source_digests: dict[str, str] = field(default_factory=dict)
+    payload_bytes: int = 0
+    taken_over: int = 0
+
+    def add(self, stage: Path, name: str, digest: str) -> None:
+        """Take a file of the stage into account."""
+        self.digests[name] = digest
+        if name.startswith(f"{PAYLOAD}/"):
+            self.payload_bytes += (stage / name).stat().st_size
+
+
+def place_files(
+    source: Path,
+    places: list[layout.Place],
+    stage: Path,
+    vault: Vault,
+    progress: Progress,
+) -> Placed:
+    """Copy images and seal everything else into a stage; what is already whole there stays."""
+    placed = Placed()
+    for number, place in enumerate(places, start=1):
+        name = place.source
+        target = stage / place.target
+        digest = _finished(source / name, target, place, vault) if target.is_file() else ""
+        if digest:
+            placed.taken_over += 1
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            digest = _place(source / name, target, place, vault)
+        placed.source_digests[name] = digest
+        placed.add(stage, place.target, file_digest(target) if place.is_secret else digest)
+        progress("sealing", number, len(places))
+    return placed
+
+
+def _place(source: Path, target: Path, place: layout.Place, vault: Vault) -> str:
+    """Copy or seal a file; it appears whole. The digest of the source."""
+    part = target.with_name(f".{token_hex(8)}.part")
+    try:
+        with part.open("wb") as file:
+            if place.is_secret:
+                digest = vault.seal_file(source, file, place.source)
+            else:
+                digest = _copy(source, file)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return digest
+
+
+def _copy(source: Path, target: BinaryIO) -> str:
+    whole = hashlib.sha256()
+    with source.open("rb") as file:
+        while part := file.read(SEGMENT_BYTES):
+            whole.update(part)
+            target.write(part)
+    return "sha256:" + whole.hexdigest()
+
+
+def _finished(source: Path, target: Path, place: layout.Place, vault: Vault) -> str:
+    """The digest of a source that an earlier run had placed; empty: it is to be placed anew."""
+    digest = file_digest(source)
+    if not place.is_secret:
+        return digest if file_digest(target) == digest else ""
+    try:
+        plain = vault.open(target.read_bytes(), place.source, str(target))
+    except InputError:
+        return ""
+    return digest if bytes_digest(plain) == digest else ""
 
 
 @dataclass(frozen=True, slots=True)

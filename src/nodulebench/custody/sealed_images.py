@@ -10,12 +10,12 @@ import polars as pl
 
 from nodulebench.core.errors import InputError
 from nodulebench.custody import layout
-from nodulebench.custody.bundle_images import named_owner
+from nodulebench.custody.bundle import named_owner
 from nodulebench.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.io.bundle import is_sealed
-from nodulebench.io.case_names import IMAGE_SUFFIXES, case_of_image
+from nodulebench.io.cases import IMAGE_SUFFIXES, case_of_image
+from nodulebench.io.folders import process_folder
 from nodulebench.io.manifests import read_manifest
-from nodulebench.io.process_folder import process_folder
 from nodulebench.security.vault import Secret
 
 _START = f"{layout.IMAGES}/"

@@ -9,11 +9,9 @@ from typing import Any
 from nodulebench.core.errors import InputError, Problem, refuse_any
 from nodulebench.core.tables import Reference
 from nodulebench.custody import audit, layout
-from nodulebench.custody.audit import Event, Fact, Step
-from nodulebench.custody.changes import change_named
-from nodulebench.custody.life_changes import apply_change, read_change
-from nodulebench.custody.policy import CustodyPolicy
-from nodulebench.custody.roles import Action, Role
+from nodulebench.custody.audit import Event, Step
+from nodulebench.custody.changes import apply_change, change_named, read_change
+from nodulebench.custody.policy import Action, CustodyPolicy, Role
 from nodulebench.custody.state import (
     Examined,
     examine,
@@ -21,11 +19,11 @@ from nodulebench.custody.state import (
     opened_vault,
     person_of,
 )
+from nodulebench.io.atomic import LEFTOVER
 from nodulebench.io.bundle import SEALED_NOTE, reference_from
-from nodulebench.io.digest import file_digest
-from nodulebench.io.durable import LEFTOVER
 from nodulebench.io.json_files import read_json
-from nodulebench.io.manifests import MANIFEST, Manifest
+from nodulebench.io.manifests import MANIFEST, Manifest, file_digest
+from nodulebench.security.event_log.events import Fact
 from nodulebench.security.event_log.log import EventLog
 from nodulebench.security.signatures import check_signature
 from nodulebench.security.vault import Secret, Vault

@@ -9,19 +9,21 @@ from typing import Any
 
 from nodulebench.core.errors import InputError, Problem
 from nodulebench.custody import audit, layout
-from nodulebench.custody.audit import Event
-from nodulebench.custody.changes import change_named, changes_of, with_changes
-from nodulebench.custody.life_changes import content_of, is_pending, read_change
-from nodulebench.custody.people import PolicySeal
-from nodulebench.custody.policy import CustodyPolicy, parse_policy
-from nodulebench.custody.roles import rooms_of
-from nodulebench.io.digest import bytes_digest
+from nodulebench.custody.audit import Event, PolicySeal
+from nodulebench.custody.changes import (
+    change_named,
+    changes_of,
+    content_of,
+    is_pending,
+    read_change,
+    with_changes,
+)
+from nodulebench.custody.policy import CustodyPolicy, parse_policy, rooms_of
 from nodulebench.io.json_files import parse_json
-from nodulebench.io.manifests import MANIFEST, Manifest, read_manifest
+from nodulebench.io.manifests import MANIFEST, Manifest, bytes_digest, read_manifest
 from nodulebench.security.event_log.log import EventLog, LogCheck
 from nodulebench.security.event_log.signers import CodeSeal, Seal
-from nodulebench.security.rooms import holders_of, is_roomed, open_rooms
-from nodulebench.security.vault import Secret, Vault, open_vault
+from nodulebench.security.vault import Secret, Vault, holders_of, is_roomed, open_rooms, open_vault
 
 LOG_PURPOSE = "audit log"
 

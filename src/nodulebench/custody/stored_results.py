@@ -9,7 +9,7 @@ from it; nothing of it is ever on the disk in plain form.
 
 import json
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -22,7 +22,7 @@ from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.errors import InputError
 from nodulebench.core.results import Evaluation
 from nodulebench.custody import layout
-from nodulebench.custody.audit import Event, Fact
+from nodulebench.custody.audit import Event
 from nodulebench.custody.sealed_set import SealedSet
 from nodulebench.evaluation.recompute import Evaluated, evaluated_from
 from nodulebench.evaluation.result_folder import (
@@ -33,10 +33,11 @@ from nodulebench.evaluation.result_folder import (
     input_tables,
     judged_tables,
 )
-from nodulebench.io.digest import bytes_digest
-from nodulebench.io.durable import create_once
-from nodulebench.io.lock import locked
+from nodulebench.io.atomic import create_once, locked
+from nodulebench.io.json_files import read_json
+from nodulebench.io.manifests import bytes_digest
 from nodulebench.io.table_files import read_parquet
+from nodulebench.security.event_log.events import Fact
 
 SCHEMA = "nodulebench/kept@1"
 ABOUT = "kept.json"
@@ -230,3 +231,49 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
 
 def _json_bytes(value: Any) -> bytes:
     return (json.dumps(value, allow_nan=False) + "\n").encode()
+
+
+LOOKS, LOOKS_SCHEMA = "looks.json", "nodulebench/looks@1"
+
+
+def looks_note(opened: SealedSet, kept: Sequence[KeptResult], audience: str) -> dict[str, Any]:
+    """What looks.json says of a folder that is made from kept results."""
+    return {
+        "schema": LOOKS_SCHEMA,
+        "test_set": opened.name,
+        "bundle": opened.bundle,
+        "audience": audience,
+        "looks": [{"look": one.look, "result": one.digest} for one in kept],
+    }
+
+
+def is_from_looks(folder: Path) -> bool:
+    """Whether a folder says that it was made from kept results."""
+    return (folder / LOOKS).is_file()
+
+
+def read_looks(folder: Path) -> dict[str, Any]:
+    """From which looks of which sealed set a folder was made.
+
+    Raises:
+        InputError: if it does not say so.
+    """
+    note = read_json(folder / LOOKS)
+    if not isinstance(note, dict) or note.get("schema") != LOOKS_SCHEMA or not _names_looks(note):
+        raise InputError.at(str(folder / LOOKS), "does not say from which looks it was made.")
+    return note
+
+
+def _names_looks(note: dict[str, Any]) -> bool:
+    looks = note.get("looks")
+    return (
+        note.get("audience") in ("lab", "developer")
+        and isinstance(looks, list)
+        and bool(looks)
+        and all(
+            isinstance(one, dict)
+            and isinstance(one.get("look"), int)
+            and isinstance(one.get("result"), str)
+            for one in looks
+        )
+    )

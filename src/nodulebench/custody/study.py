@@ -21,7 +21,7 @@ from nodulebench.evaluation.comparison.compare import (
     compare_algorithms,
 )
 from nodulebench.evaluation.comparison.service import comparison_document
-from nodulebench.evaluation.misses import false_positive_table, miss_table
+from nodulebench.evaluation.errors import false_positive_table, miss_table
 from nodulebench.evaluation.recompute import Evaluated
 from nodulebench.evaluation.result_folder import (
     CURVE_FILE,

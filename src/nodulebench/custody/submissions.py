@@ -18,12 +18,11 @@ from nodulebench.core.errors import InputError, NoduleBenchError, Problem, refus
 from nodulebench.core.tables import CASES, RUNS, Submission
 from nodulebench.core.text import in_a_line, shown
 from nodulebench.imaging.geometry import ORIGIN_MM, SIZE, SPACING_MM, GeometryProblem
-from nodulebench.io.csv_dialect import spelt
-from nodulebench.io.csv_files import read_header, read_strings
-from nodulebench.io.digest import bytes_digest, file_digest, table_digest
+from nodulebench.io.csv_files import read_header, read_strings, spelt
+from nodulebench.io.folders import process_folder
 from nodulebench.io.formats import read_submission
+from nodulebench.io.manifests import bytes_digest, file_digest, table_digest
 from nodulebench.io.marks.submission_folder import RUN_RECORD as RECORD
-from nodulebench.io.process_folder import process_folder
 from nodulebench.io.table_files import read_table
 
 _NAME = "seriesuid"

@@ -4,28 +4,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.errors import InputError, Problem, refuse_any
 from nodulebench.core.notices import Notice
 from nodulebench.custody import layout
 from nodulebench.custody.audit import Event
-from nodulebench.custody.budget import look_of
+from nodulebench.custody.budget import Use, look_of, uses
 from nodulebench.custody.bundle import image_problems
 from nodulebench.custody.changes import change_named
-from nodulebench.custody.sealed_set import is_leftover
+from nodulebench.custody.policy import CustodyPolicy
+from nodulebench.custody.sealed_set import is_leftover, read_note, refuse_inside
 from nodulebench.custody.state import Examined, examine, holder_problems
-from nodulebench.custody.stored_results import (
-    kept_file,
-    kept_files,
-    result_digest,
-    was_erased,
-)
-from nodulebench.io.digest import file_digest
-from nodulebench.io.manifests import MANIFEST, listed_files, manifest_problems
+from nodulebench.custody.stored_results import kept_file, kept_files, result_digest, was_erased
+from nodulebench.custody.withdrawal import SEPARATOR, withdrawn_since
+from nodulebench.io.manifests import MANIFEST, file_digest, listed_files, manifest_problems
+from nodulebench.security.event_log import checkpoints as anchor_file
 from nodulebench.security.event_log.checkpoints import anchor_file_problems
+from nodulebench.security.event_log.events import Anchor
 from nodulebench.security.keys import parse_public_key
-from nodulebench.security.rooms import RoomVault
 from nodulebench.security.signatures import Signature, check_signature
-from nodulebench.security.vault import Secret, Vault
+from nodulebench.security.vault import RoomVault, Secret, Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +195,66 @@ def _notices(found: Examined) -> Iterator[Notice]:
     for path in sorted(folder.rglob("*.part")):
         if is_leftover(path) and path not in needed:
             yield Notice("leftover", {"file": str(path)})
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """What a sealed set's log says, and whether it can be believed."""
+
+    name: str
+    policy: CustodyPolicy
+    events: tuple[Event, ...]
+    uses: tuple[Use, ...]
+    """By developer; none where the log cannot be believed."""
+    problems: tuple[Problem, ...]
+    dates: tuple[Problem, ...]
+    """Dates that go backwards, which do not keep a log from being believed."""
+    has_keys: bool
+    """Whether each person has a key; else names are as those gave them who share the secret."""
+    outdated: dict[int, str]
+    """Looks whose kept results were made with cases that were withdrawn since, and these."""
+
+
+def read_audit(folder: Path, secret: Secret | None = None) -> AuditReport:
+    """The log of a sealed set; its chain is checked, with the secret also who wrote it."""
+    note = read_note(folder)
+    found = examine(folder, secret)
+    events, policy = found.check.events, found.policy
+    used = () if found.problems else uses(events, policy.reuse)
+    looks = (event.number for event in events if event.step == "look")
+    outdated = {
+        look: SEPARATOR.join(gone) for look in looks if (gone := withdrawn_since(events, look))
+    }
+    return AuditReport(
+        note["name"],
+        policy,
+        tuple(events),
+        used,
+        tuple(found.problems),
+        tuple(found.check.dates),
+        found.has_keys,
+        outdated,
+    )
+
+
+def write_anchor(
+    folder: Path, path: Path, *, key: Path | None = None, passphrase: str = "", by: str = ""
+) -> Anchor:
+    """Write down how far a log goes, for somebody else to keep; an older anchor is checked first.
+
+    Args:
+        folder: a sealed set.
+        path: the anchor, outside of it.
+        key: private Ed25519 key, PEM or OpenSSH, that signs it.
+        passphrase: of the key, if it is encrypted.
+        by: name of the signer.
+
+    Raises:
+        InputError: if the log was tampered with, or no longer holds what the older anchor says.
+    """
+    refuse_inside(path, folder)
+    found = examine(folder)
+    refuse_any(found.problems)
+    return anchor_file.write_anchor(
+        found.log, found.check, path, key=key, passphrase=passphrase, by=by
+    )

@@ -4,8 +4,11 @@ What was kept of looks so far was made with the patient, and holds their nodules
 same submissions, evaluated again, are the same looks.
 """
 
+import csv
+import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,18 +18,108 @@ import polars as pl
 from nodulebench.core.errors import InputError, Problem, refuse_any
 from nodulebench.core.tables import Reference
 from nodulebench.custody import layout
-from nodulebench.custody.audit import Event, Fact
-from nodulebench.custody.bundle_images import named_owner
-from nodulebench.custody.custody_withdrawal import without_cases
+from nodulebench.custody.audit import Event
+from nodulebench.custody.bundle import named_owner
+from nodulebench.custody.changes import commit, put, put_json, staged, staging
 from nodulebench.custody.datasheet import QUESTIONS, Datasheet, make_datasheet
-from nodulebench.custody.life_changes import commit, put, put_json, staged, staging
 from nodulebench.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.custody.stored_results import kept_files, refuse_looked, sealed_results
 from nodulebench.io.bundle import SEALED_NOTE, reference_from
-from nodulebench.io.digest import bytes_digest
+from nodulebench.io.csv_files import unmarked
 from nodulebench.io.json_files import parse_json, read_json
-from nodulebench.io.manifests import MANIFEST
+from nodulebench.io.manifests import MANIFEST, bytes_digest
+from nodulebench.security.event_log.events import Fact
 from nodulebench.security.vault import Secret
+
+_DELIMITERS = ",;\t"
+
+
+def without_cases(name: str, content: bytes, ids: Collection[str]) -> bytes | None:
+    """A file without whatever it says of some cases.
+
+    Rows of tables go where a cell is one of the names, entries of JSON where they are named by one
+    or hold it as a value.
+
+    Args:
+        name: of the file, whose suffix says what it is.
+        content: of the file.
+        ids: names of cases, and of their patients.
+
+    Returns:
+        The content, the very same where it does not speak of them; None: it does, in a form that
+        cannot be taken apart, so that the file has to go as a whole.
+    """
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix == ".parquet":
+        return _parquet(name, content, ids)
+    if not _is_named(content, ids):
+        return content
+    kept: bytes | None = None
+    if suffix == ".csv":
+        kept = _csv(content, set(ids))
+    elif suffix == ".json":
+        kept = _json(content, set(ids))
+    return None if kept is None or _is_named(kept, ids) else kept
+
+
+def _is_named(content: bytes, ids: Collection[str]) -> bool:
+    """Whether a text has one of the names as a word: '1.2.3' is none in '1.2.34' or '1.2.3.4'."""
+    words = b"|".join(re.escape(one.encode()) for one in ids)
+    return re.search(rb"(?<![\w-])(?<!\d\.)(?:" + words + rb")(?![\w-]|\.\d)", content) is not None
+
+
+def _parquet(name: str, content: bytes, ids: Collection[str]) -> bytes:
+    try:
+        table = pl.read_parquet(io.BytesIO(content), glob=False)
+    except pl.exceptions.PolarsError as error:
+        raise InputError.at(name, f"cannot be read as a table: {error}.") from error
+    texts = [column for column, kind in table.schema.items() if kind == pl.String]
+    if not texts:
+        return content
+    named = pl.any_horizontal(pl.col(column).is_in(list(ids)).fill_null(False) for column in texts)
+    kept = table.filter(~named)
+    if kept.height == table.height:
+        return content
+    buffer = io.BytesIO()
+    kept.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _csv(content: bytes, ids: set[str]) -> bytes | None:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    head = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=head.count)
+    out = io.StringIO()
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerows(row for row in rows if not any(unmarked(one.strip()) in ids for one in row))
+    return out.getvalue().encode()
+
+
+def _json(content: bytes, ids: set[str]) -> bytes | None:
+    try:
+        found = json.loads(content)
+    except ValueError:
+        return None
+    return (json.dumps(_without(found, ids), indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _without(value: Any, ids: set[str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _without(one, ids) for name, one in value.items() if name not in ids}
+    if isinstance(value, list):
+        return [_without(one, ids) for one in value if not _names(one, ids)]
+    return value
+
+
+def _names(value: Any, ids: set[str]) -> bool:
+    if isinstance(value, dict):
+        return any(isinstance(one, str) and one in ids for one in value.values())
+    return isinstance(value, str) and value in ids
+
 
 SEPARATOR = ", "
 

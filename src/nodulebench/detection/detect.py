@@ -12,26 +12,88 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.core.errors import InputError, NoduleBenchError, UnknownNameError
-from nodulebench.core.executor import Engine, Lost, Terms
+from nodulebench.core.executor import Engine, Lost, Progress, Terms, untold
 from nodulebench.core.executors.local import USUAL_ENGINE
 from nodulebench.core.notices import Notice
-from nodulebench.core.progress import Progress, untold
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUNS, Submission
-from nodulebench.detection.held_out import Fold
-from nodulebench.detection.learnt import LUNA16, Learnt, learnt_by
+from nodulebench.detection.classifiers.false_positive_reduction import NAME as SECOND_LOOK
+from nodulebench.detection.classifiers.false_positive_reduction import is_asked
+from nodulebench.detection.classifiers.scoring import TRAINED
+from nodulebench.detection.held_out import Fold, left_out
 from nodulebench.detection.marks import describe
+from nodulebench.detection.network_scores import trained_network
+from nodulebench.detection.networks.cards import is_packaged
 from nodulebench.detection.scan import see_chest
 from nodulebench.detection.systems import System, candidates_in, read_system
-from nodulebench.detection.trained_classifiers import unseen_fold
+from nodulebench.detection.weights import own_classifiers, unseen_fold
 from nodulebench.i18n.translator import english
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.bundle import require_local_workers as refuse_others
-from nodulebench.io.case_lists import case_table_of
-from nodulebench.io.images.case_images import read_case_image
-from nodulebench.io.images.set_images import images_folder, images_of_set
+from nodulebench.io.formats import case_table_of
+from nodulebench.io.images.case_images import images_folder, images_of_set, read_case_image
 from nodulebench.io.json_files import write_json
+from nodulebench.io.lidc.blocks import FOLDS
 from nodulebench.io.marks.submission_folder import write_marks
 from nodulebench.matching.combine import Place
+
+LUNA16 = "blocks and scans of LUNA16"
+"""What all weights of the package learnt from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What some of the weights that read a scan had learnt from."""
+
+    data: str
+    """In words, with the network or detector whose weights they are, unless the package's."""
+    without: tuple[int, ...]
+    """Folds of the data that they left out."""
+    knew_it: bool = False
+    """Whether the scan itself was among the data."""
+
+
+def refuse_fold(system: System, fold: Fold) -> None:
+    """Refuse a fold that given or packaged weights did not leave out, before any scan is read.
+
+    Raises:
+        InputError: if there are no weights as they are asked for.
+    """
+    for name in (*system.finders, *system.judges):
+        trained_network(name, system.weights).choose(("",), fold)
+    for file in own_classifiers(system.classifiers, fold).values() if isinstance(fold, int) else ():
+        if fold in file.folds:
+            what = f"the classifier of {file.part} learnt from fold {fold}."
+            remedy = f"Train it with --without-fold {fold}, or let --fold be auto."
+            raise InputError.at(file.path, what, remedy)
+
+
+def learnt_by(system: System, fold: Fold, series: Sequence[str]) -> tuple[Learnt, ...]:
+    """What the weights that read a scan had learnt from, each kind once.
+
+    Args:
+        system: who looks.
+        fold: as for ``candidates_in``.
+        series: what the scan may be called in the data of the weights.
+    """
+    found = [*_learnt_by_classifiers(system, unseen_fold(fold, series))]
+    for name in (*system.finders, *system.judges):
+        network = trained_network(name, system.weights)
+        choice = network.choose(series, fold)
+        card, path = network.cards[choice.number], network.paths[choice.number]
+        data = LUNA16 if is_packaged(path) else f"{name} ({card.data or path.name})"
+        found.append(Learnt(data, left_out(card), not choice.is_unseen))
+    return tuple(dict.fromkeys(found))
+
+
+def _learnt_by_classifiers(system: System, fold: int | None) -> Iterator[Learnt]:
+    own = own_classifiers(system.classifiers, fold)
+    asked = [name for name in system.detectors if name in TRAINED and is_asked(name)]
+    if any(name not in own for name in (*asked, *((SECOND_LOOK,) if system.detectors else ()))):
+        yield Learnt(LUNA16, () if fold is None else (fold,))
+    for file in own.values():
+        without = tuple(one for one in FOLDS if one not in file.folds) if file.folds else ()
+        yield Learnt(f"{file.part} ({file.path.name})", without, fold in file.folds)
+
 
 WARNINGS = "warnings.json"
 STATE_OF_LOST = {"died": "failed", "timed_out": "timed_out", "gone": "infrastructure"}

@@ -15,10 +15,9 @@ from types import MappingProxyType
 import polars as pl
 
 from nodulebench.core.tables import MARKS, Submission
-from nodulebench.detection.candidate import Candidates
 from nodulebench.detection.candidates import LONGEST_FIRST
 from nodulebench.detection.classifiers.false_positive_reduction import looked_at, proposals
-from nodulebench.detection.scan import Chest
+from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.matching.combine import Place, is_near_lungs, merge_candidates
 
 Stage = Callable[[str], AbstractContextManager[None]]

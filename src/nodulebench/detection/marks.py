@@ -11,10 +11,9 @@ import polars as pl
 
 from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from nodulebench.core.tables import MARK_SLICES, MARKS
-from nodulebench.detection.candidate import Candidates
-from nodulebench.detection.scan import Chest
-from nodulebench.imaging.diameters import long_and_short_mm
+from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.imaging.geometry import Geometry, voxel_box_mm
+from nodulebench.imaging.outlines import long_and_short_mm
 
 LUNG_HU = -850.0
 """Aerated lung around a nodule."""

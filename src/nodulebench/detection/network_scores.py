@@ -6,6 +6,7 @@ A scan that a fold of the data left out is judged by the weights that never saw 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +18,17 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
 from nodulebench.detection.block_grid import BlockVoxels, block_voxels
 from nodulebench.detection.catalogue import parts_of
+from nodulebench.detection.detectors import near_lungs
 from nodulebench.detection.held_out import Choice, Fold, choose_unseen, choose_without, left_out
 from nodulebench.detection.networks import FINDERS, NETWORKS
-from nodulebench.detection.networks.packaged import packaged_weights
+from nodulebench.detection.networks.cards import packaged_weights
+from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.lidc.blocks import HU_PER_STEP, LOWEST_HU
 
 if TYPE_CHECKING:
     from nodulebench.detection.networks.cards import Card
+
 
 SUFFIX = ".safetensors"
 PURPOSE = "judging with a network"
@@ -80,8 +84,7 @@ class TrainedNetwork:
 
     def module(self, choice: Choice) -> Any:
         """The network with the chosen weights, read once."""
-        from nodulebench.detection.networks.device import best_device
-        from nodulebench.detection.networks.folded import folded
+        from nodulebench.detection.networks.inference import best_device, folded
         from nodulebench.detection.networks.weights import read_weights
 
         if choice.number not in self._modules:
@@ -91,9 +94,8 @@ class TrainedNetwork:
 
     def judge(self, seen: BlockVoxels, place_mm: FloatArray, choice: Choice, tries: int) -> Any:
         """The probability of each place, by the chosen weights."""
-        from nodulebench.detection.networks.device import best_device
         from nodulebench.detection.networks.examples import make_examples
-        from nodulebench.detection.networks.inference import judge
+        from nodulebench.detection.networks.inference import best_device, judge
         from nodulebench.detection.networks.patches import scans_of
 
         count = len(place_mm)
@@ -239,3 +241,64 @@ def weight_files(path: Path) -> list[Path]:
 def choose(names: Sequence[str], cards: "Sequence[Card]") -> Choice:
     """By all names that a scan may have in the data; its fold is that of the first they know."""
     return choose_unseen(names[0], cards, names[1:])
+
+
+SLACK_MM = 10.0
+"""How far from the lungs a candidate may lie."""
+
+
+def found_by(
+    name: str,
+    chest: Chest,
+    volume: Volume,
+    weights: tuple[Path, ...],
+    series: Sequence[str],
+    fold: Fold = "auto",
+) -> tuple[Candidates, tuple[Notice, ...]]:
+    """What a network finds in a scan, best first; and what is to be known, if it learnt from it.
+
+    Args:
+        name: of the network.
+        chest: the scan with its lungs.
+        volume: the scan.
+        weights: files and folders.
+        series: what the scan may be called in the data of the network.
+        fold: that the weights never saw, where it is not told by the series.
+
+    Raises:
+        InputError: if there are no such weights.
+    """
+    from nodulebench.detection.networks import FINDERS
+    from nodulebench.detection.networks.detectors.search import search
+    from nodulebench.detection.networks.inference import best_device
+    from nodulebench.detection.networks.patches import scans_of
+
+    network = trained_network(name, weights)
+    choice = network.choose(series, fold)
+    corners = _corners(chest)
+    seen = block_voxels(volume, series[0], corners)
+    scans = scans_of([seen.voxels], [seen.spacing_mm], step_hu=HU_PER_STEP, lowest_hu=LOWEST_HU).to(
+        best_device()
+    )
+    index, last = seen.to_index(corners), np.array(seen.voxels.shape) - 1
+    low = np.clip(np.floor(index.min(axis=0)), 0, last).astype(np.int64)
+    high = np.clip(np.ceil(index.max(axis=0)), low, last).astype(np.int64)
+    box = [scans.shape.new_tensor(one.tolist()) for one in (low, high)]
+    found = search(network.module(choice), FINDERS[name], scans, 0, box[0], box[1])
+    place = found.place.cpu().numpy().astype(np.float64)
+    columns = (found.score.cpu().numpy(), found.diameter_mm.cpu().numpy())
+    candidates = Candidates(
+        seen.geometry.to_world(place[:, ::-1]), *(one.astype(np.float64) for one in columns)
+    )
+    return near_lungs(candidates, chest), () if choice.is_unseen else saw_scan(series[-1])
+
+
+def _corners(chest: Chest) -> FloatArray:
+    """The corners of the lungs' box with the slack around it, in millimetres."""
+    ends = []
+    for axis in range(3):
+        others = tuple(other for other in range(3) if other != axis)
+        inside = np.flatnonzero(chest.lungs.mask.any(axis=others))
+        slack = SLACK_MM / chest.spacing_mm[axis]
+        ends.append((inside[0] - slack, inside[-1] + slack))
+    return chest.to_world(np.array(list(product(*ends))))

@@ -8,15 +8,37 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.executor import Progress, untold
 from nodulebench.core.notices import Notice
-from nodulebench.core.progress import Progress, untold
 from nodulebench.core.tables import MARKS, PLACE, Submission
-from nodulebench.detection.candidate_lists import read_places
 from nodulebench.detection.network_scores import Jury
 from nodulebench.imaging.volume import Volume
+from nodulebench.io.csv_files import read_header
+from nodulebench.io.formats import read_submission
 from nodulebench.io.images.case_images import NoImageError, image_finder
 from nodulebench.io.marks import luna16 as luna16_csv
 from nodulebench.io.marks import submission_folder
+from nodulebench.io.marks.luna16_candidates import read_candidates
+
+_LISTED = {"seriesuid", "coordX", "coordY", "coordZ"}
+
+
+def read_places(path: Path) -> pl.DataFrame:
+    """Candidates with case_id, x_mm, y_mm, z_mm, score and diameter_mm (null: not given).
+
+    Args:
+        path: LUNA16's candidates.csv or candidates_V2.csv, or marks in any format.
+
+    Raises:
+        InputError: with every problem of the file.
+    """
+    is_table = path.is_file() and path.name.endswith((".csv", ".csv.gz"))
+    header = set(read_header(path)) if is_table else set()
+    if header >= _LISTED and "probability" not in header:
+        none = pl.lit(None, dtype=pl.Float64)
+        return read_candidates(path).select("case_id", *PLACE, score=none, diameter_mm=none)
+    return read_submission(path).marks.select("case_id", *PLACE, "score", "diameter_mm")
+
 
 MOST_NAMED = 5
 

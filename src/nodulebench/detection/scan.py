@@ -8,13 +8,13 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray
+from nodulebench.core.arrays import BoolArray, Columns, Float32Array, FloatArray
 from nodulebench.detection.filters.normalisation import standardised
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.lungs.segmentation import Lungs, segment_lungs
@@ -199,3 +199,32 @@ def _weights(place: FloatArray, count: int, spacing_mm: float, step_mm: float) -
         ((values / total[row]).astype(np.float32), (row, column[row, offset])),
         shape=(len(place), count),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates(Columns):
+    """One entry of each array per candidate; boxes and density are measured on the scan later."""
+
+    center_mm: FloatArray
+    """n x 3: x, y, z in LPS millimetres."""
+    score: FloatArray
+    """Higher: more like a nodule. Comparable within a detector only."""
+    diameter_mm: FloatArray
+    """The detector's own estimate."""
+
+    def best(self, count: int) -> "Candidates":
+        """The highest scores, at most ``count``, highest first; ties keep their order."""
+        return self.chosen(np.argsort(-self.score, kind="stable")[:count])
+
+
+def no_candidates() -> Candidates:
+    """A detector that found nothing."""
+    return Candidates(np.empty((0, 3)), np.empty(0), np.empty(0))
+
+
+class Detector(Protocol):
+    """A candidate detector; its module's ``Settings`` hold every parameter with its origin."""
+
+    def __call__(self, chest: Chest) -> Candidates:
+        """The candidates of one scan."""
+        ...

@@ -15,20 +15,19 @@ import numpy as np
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import InputError, UnknownNameError, did_you_mean
 from nodulebench.core.notices import Notice
-from nodulebench.detection.candidate import Candidates
 from nodulebench.detection.candidates import DETECTORS
 from nodulebench.detection.catalogue import SYSTEMS, known_detectors, parts_of
 from nodulebench.detection.classifiers.false_positive_reduction import NAME as SECOND_LOOK
 from nodulebench.detection.classifiers.false_positive_reduction import looked_at
 from nodulebench.detection.detectors import Stage, proposed, together
-from nodulebench.detection.given import WeightFile, given_weights
 from nodulebench.detection.held_out import Fold
-from nodulebench.detection.network_finder import found_by
-from nodulebench.detection.network_scores import read_jury, saw_scan
+from nodulebench.detection.network_scores import found_by, read_jury, saw_scan
 from nodulebench.detection.networks import FINDERS, NETWORKS
-from nodulebench.detection.networks.packaged import packaged_weights
-from nodulebench.detection.scan import Chest
-from nodulebench.detection.trained_classifiers import (
+from nodulebench.detection.networks.cards import packaged_weights
+from nodulebench.detection.scan import Candidates, Chest
+from nodulebench.detection.weights import (
+    WeightFile,
+    given_weights,
     own_classifiers,
     refuse_idle,
     unseen_fold,

@@ -10,14 +10,13 @@ import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.errors import InputError
-from nodulebench.core.progress import Progress, untold
+from nodulebench.core.executor import Progress, untold
 from nodulebench.core.tables import Reference
-from nodulebench.detection.classifiers.scoring import Measured
-from nodulebench.detection.classifiers.trained import TRAINED
-from nodulebench.detection.classifiers.training import Examples
+from nodulebench.detection.classifiers.models import Examples
+from nodulebench.detection.classifiers.scoring import TRAINED, Measured
 from nodulebench.detection.classifiers.weights import Classifier, write_weights
 from nodulebench.detection.scan import Chest, see_chest
-from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
+from nodulebench.imaging.lungs.segmentation import segment_part_of_lung
 from nodulebench.io.csv_files import read_columns
 from nodulebench.io.images.case_images import read_case_image
 from nodulebench.io.lidc.blocks import FOLDS, findings_inside, read_blocks

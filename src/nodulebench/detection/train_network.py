@@ -11,14 +11,14 @@ import polars as pl
 from nodulebench.core.errors import InputError, made_of_each
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.tables import PLACE
-from nodulebench.detection.candidate_lists import read_places
 from nodulebench.detection.examples import CANDIDATES
 from nodulebench.detection.held_out import NO_FOLD
 from nodulebench.detection.networks import FINDERS, NETWORKS, network_named
+from nodulebench.detection.rescore import read_places
 from nodulebench.i18n.translator import language
+from nodulebench.io.atomic import replace_whole
 from nodulebench.io.csv_files import write_csv
-from nodulebench.io.durable import replace_whole
-from nodulebench.report.charts.learning import learning_picture
+from nodulebench.report.charts.lines import learning_picture
 
 if TYPE_CHECKING:
     from nodulebench.detection.networks.cross_validation import Course, Trained
@@ -94,7 +94,7 @@ class Training:
 
     def seconds_left(self, folds: Sequence[int | None]) -> float | None:
         """About how long the trainings that are not done will take here; None: all are done."""
-        from nodulebench.detection.networks.estimate import seconds_left
+        from nodulebench.detection.networks.cross_validation import seconds_left
 
         return seconds_left(self.name, folds, self.course)
 
@@ -116,8 +116,8 @@ def prepare_training(
     how = wanted or Wanted()
     with needs("networks", PURPOSE):
         from nodulebench.detection.networks.cross_validation import Course
-        from nodulebench.detection.networks.device import best_device
         from nodulebench.detection.networks.examples import join_examples, read_examples
+        from nodulebench.detection.networks.inference import best_device
         from nodulebench.detection.networks.weights import read_weights
     start, card = (None, None) if how.start is None else read_weights(how.start)
     if card is not None and card.network != name:

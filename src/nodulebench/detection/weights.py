@@ -7,13 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 from nodulebench.core.errors import InputError, Problem, Problems, UnknownNameError, adding_to
 from nodulebench.core.optional_packages import needs
-from nodulebench.detection.held_out import UNTOLD, left_out, own_series
-from nodulebench.detection.network_scores import weight_files
+from nodulebench.detection.candidates import DETECTORS
+from nodulebench.detection.classifiers.false_positive_reduction import NAME as SECOND_LOOK
+from nodulebench.detection.classifiers.false_positive_reduction import is_asked
+from nodulebench.detection.classifiers.scoring import TRAINED
+from nodulebench.detection.classifiers.weights import (
+    fold_of_series,
+    holds_classifier,
+    read_origin,
+    read_weights,
+)
+from nodulebench.detection.held_out import UNTOLD, Fold, left_out, own_series
+from nodulebench.detection.network_scores import PURPOSE as PURPOSE_FROM_NETWORK_SCORES
+from nodulebench.detection.network_scores import SUFFIX, weight_files
 from nodulebench.detection.networks import network_named
-from nodulebench.detection.networks.packaged import networks_with_weights, packaged_weights
+from nodulebench.detection.networks.cards import networks_with_weights, packaged_weights
 
 if TYPE_CHECKING:
     from nodulebench.detection.networks.cards import Card
+
 
 PURPOSE = "weights of networks"
 ELSEWHERE = ("steps", "check_every")
@@ -166,3 +178,107 @@ def _seen_before(
     if origin is None or card.begun_from in passed:
         return told or {UNTOLD}
     return told | own_series(origin) | _seen_before(origin, cards, passed | {card.begun_from})
+
+
+ARCHIVE = ".npz"
+"""Of the files of classifiers."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightFile:
+    """A file of weights."""
+
+    path: Path
+    part: str
+    """The network that it is of, or the detector whose classifier it holds, or the second look."""
+    is_classifier: bool = False
+    folds: tuple[int, ...] = ()
+    """Folds that a classifier learnt from; none: the file does not say."""
+
+
+def given_weights(weights: Sequence[Path]) -> list[WeightFile]:
+    """The files of weights that were given.
+
+    Args:
+        weights: files, and folders of them.
+
+    Raises:
+        InputError: if a file holds no weights or does not say whose, a folder has no such file, or
+            PyTorch is missing for a network.
+    """
+    return [file for given in weights for file in _files_of(given)]
+
+
+def _files_of(given: Path) -> Iterator[WeightFile]:
+    if given.is_dir():
+        archives = [one for one in sorted(given.glob(f"*{ARCHIVE}")) if holds_classifier(one)]
+        networks = [] if archives and not any(given.glob(f"*{SUFFIX}")) else weight_files(given)
+    else:
+        is_archive = given.suffix == ARCHIVE or holds_classifier(given)
+        archives, networks = ([given], []) if is_archive else ([], [given])
+    yield from map(_of_network, networks)
+    yield from map(_of_classifier, archives)
+
+
+def _of_network(path: Path) -> WeightFile:
+    with needs("networks", PURPOSE_FROM_NETWORK_SCORES):
+        from nodulebench.detection.networks.weights import read_card
+    return WeightFile(path, read_card(path).network)
+
+
+def _of_classifier(path: Path) -> WeightFile:
+    """By what the file says; of one that says nothing, by its name."""
+    origin = read_origin(path)
+    name = origin.name or path.stem
+    if name not in TRAINED:
+        raise InputError.at(
+            path,
+            "holds a classifier, and does not say of which detector.",
+            f"Name the file after it ({', '.join(TRAINED)}), or train it anew with `train`.",
+        )
+    read_weights(path, TRAINED[name].names)  # refused, if it was trained on other features
+    return WeightFile(path, name, is_classifier=True, folds=origin.folds)
+
+
+def takes(names: Sequence[str], file: WeightFile) -> bool:
+    """Whether a file of weights is of one of these parts; detectors have a second look."""
+    is_second_look = file.is_classifier and file.part == SECOND_LOOK
+    return any(name in DETECTORS for name in names) if is_second_look else file.part in names
+
+
+def refuse_idle(names: Sequence[str], classifiers: Sequence[WeightFile]) -> None:
+    """Refuse classifiers that would change nothing.
+
+    Args:
+        names: of the parts of a system.
+        classifiers: that were given.
+
+    Raises:
+        InputError: if a detector is not among the parts, or does not ask its classifier.
+    """
+    for file in classifiers:
+        if not takes(names, file):
+            what = f"is the classifier of {file.part}, which {'+'.join(names)} does not have."
+            raise InputError.at(file.path, what, "Leave it out, or name the detector: a+b.")
+        if not is_asked(file.part):
+            raise InputError.at(
+                file.path,
+                f"is the classifier of {file.part}, which reports all that it finds: the second "
+                "look alone gives the scores.",
+                f"Train {SECOND_LOOK} in its place.",
+            )
+
+
+def own_classifiers(classifiers: Sequence[WeightFile], fold: int | None) -> dict[str, WeightFile]:
+    """Of each given classifier the file that judges: one that left the fold out, where one did."""
+    found: dict[str, WeightFile] = {}
+    for file in classifiers:
+        best = found.get(file.part, file)
+        rank = (fold not in file.folds, len(file.folds))
+        found[file.part] = file if rank > (fold not in best.folds, len(best.folds)) else best
+    return found
+
+
+def unseen_fold(fold: Fold, series: Sequence[str]) -> int | None:
+    """The fold that the packaged classifiers which judge a scan never saw; None: they saw all."""
+    return fold_of_series(*series) if fold == "auto" else fold

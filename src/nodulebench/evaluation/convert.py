@@ -1,5 +1,6 @@
 """Marks, a reference or readings in one format -> in another, and what was lost on the way."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -10,12 +11,10 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
 from nodulebench.core.readings import Readings
 from nodulebench.core.tables import Reference, Submission, without_images
-from nodulebench.io.findings_tables import read_findings, write_findings
-from nodulebench.io.format import Format
+from nodulebench.io.format import Format, glimpse
 from nodulebench.io.formats import FORMATS, fitting, read_cases, read_reference, read_submission
-from nodulebench.io.marks.own_columns import parse_columns
-from nodulebench.io.readings import read_case_geometry, read_readings
-from nodulebench.io.sniff import glimpse
+from nodulebench.io.marks.luna16 import parse_columns
+from nodulebench.io.readings import read_case_geometry, read_findings, read_readings, write_findings
 
 What = Literal["marks", "reference", "readings", "result"]
 Tables = Submission | Reference | Readings
@@ -253,3 +252,29 @@ def _changes(places: pl.DataFrame, new_places: pl.DataFrame) -> list[Notice]:
         if isinstance(change, float) and change > LARGEST_CHANGE:
             changes.append(Notice("values_changed", {"column": column, "change": change}))
     return changes
+
+
+ABILITIES = {
+    "read_marks": "reads marks",
+    "read_reference": "reads a reference",
+    "write_marks": "writes marks",
+    "write_reference": "writes a reference",
+    "write_cohorts": "writes labelled results",
+    "read_readings": "reads readings",
+    "write_readings": "writes readings",
+}
+"""What a format may be able to do, in words."""
+
+
+def known_formats(names: Sequence[str] = ()) -> list[Format]:
+    """All formats in the order in which files are tried, those of other packages last; or these.
+
+    Raises:
+        UnknownNameError: for a name that no format has.
+    """
+    return [FORMATS[name] for name in names or FORMATS]
+
+
+def abilities(form: Format) -> list[str]:
+    """What a format can do."""
+    return [words for name, words in ABILITIES.items() if getattr(form, name) is not None]

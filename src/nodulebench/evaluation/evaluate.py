@@ -1,31 +1,263 @@
 """Reference + submissions + protocol -> Evaluation: every rule, figure, interval and stratum."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any
+from math import isfinite
+from typing import Any, TypeVar
 
 import polars as pl
 
 from nodulebench import __version__
 from nodulebench.core.cohort import LabelledCohort, labelled_cohort
-from nodulebench.core.errors import InputError, UndefinedError
-from nodulebench.core.executor import HERE, Engine
-from nodulebench.core.labels import Labels
+from nodulebench.core.errors import InputError, NoduleBenchError, UndefinedError
+from nodulebench.core.executor import HERE, Engine, Lost, Progress, Terms, untold
+from nodulebench.core.labels import LABEL_NAMES, Labels
 from nodulebench.core.notices import Notice, reason_of
-from nodulebench.core.progress import Progress, untold
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.results import AlgorithmResult, Evaluation, RuleResult
+from nodulebench.core.protocol import RuleChoice, SizeLimit, TestProtocol
+from nodulebench.core.results import AlgorithmResult, Curve, Evaluation, OperatingPoint, RuleResult
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.evaluation.check.cases import keep_listed
-from nodulebench.evaluation.check.declared import threshold_notices
-from nodulebench.evaluation.check.submission import judged_notices, submission_notices
-from nodulebench.evaluation.check.tables import checked_reference, checked_submission
-from nodulebench.evaluation.errors import diameter_histogram
-from nodulebench.evaluation.rule import RuleTask, evaluate_rules
-from nodulebench.io.digest import reference_digest, table_digest
+from nodulebench.evaluation.check.submission import (
+    checked_reference,
+    checked_submission,
+    judged_notices,
+    submission_notices,
+    threshold_notices,
+)
+from nodulebench.evaluation.errors import diameter_histogram, error_analysis
+from nodulebench.evaluation.estimates import estimate_all
+from nodulebench.evaluation.strata import estimate_strata, strata_notices
+from nodulebench.i18n.translator import english
+from nodulebench.io.manifests import reference_digest, table_digest
 from nodulebench.matching import label_marks, targets
+from nodulebench.metrics import CURVES, TABLES, belongs_to
+from nodulebench.metrics.froc import froc_curve
 from nodulebench.metrics.score_order import at_operating_point
+
+Result = TypeVar("Result")
+
+TABLE_NAMES = {
+    "density_accuracy": "density_confusion",
+    "expected_calibration_error": "reliability",
+    "malignancy_auc": "malignancy_cuts",
+    "category_kappa_linear": "category_cuts",
+    "category_kappa_quadratic": "category_cuts",
+}
+"""The name in evaluation.json of the table that belongs to a figure; else the figure's."""
+
+
+def figure_curves(cohort: LabelledCohort, protocol: TestProtocol) -> list[Curve]:
+    """The curves behind the protocol's areas, where they are defined."""
+    makers = (belongs_to(figure, CURVES) for figure in protocol.figures)
+    found = (_unless_undefined(make, cohort) for make in makers if make is not None)
+    return [curve for curve in found if curve is not None]
+
+
+def figure_tables(cohort: LabelledCohort, protocol: TestProtocol) -> dict[str, Any]:
+    """The tables that belong to the protocol's figures, where they are defined."""
+    found = {
+        TABLE_NAMES.get(figure, figure): _unless_undefined(make, cohort)
+        for figure in protocol.figures
+        if (make := belongs_to(figure, TABLES)) is not None
+    }
+    return {name: as_rows(table) for name, table in found.items() if table is not None}
+
+
+def matching_order(labels: Labels) -> dict[str, Any]:
+    """Hits in the reference's order, in reverse, and by optimal assignment, where it matters."""
+    return {} if labels.order is None else {"order_sensitivity": asdict(labels.order)}
+
+
+def size_sweep(
+    cohort: LabelledCohort, protocol: TestProtocol, choice: RuleChoice
+) -> tuple[dict[str, Any], list[Curve]]:
+    """Counts and rates for each tolerance of the protocol's sweep, and a FROC for each.
+
+    Counts are those of the marks that count at the operating point, curves have every mark.
+    """
+    if protocol.size_limit is None or not protocol.size_limit.sweep_mm:
+        return {}, []
+    from nodulebench.matching import targets
+    from nodulebench.matching.sweep import sweep_size_tolerance
+
+    reference, submission = cohort.reference, cohort.submission
+    every = sweep_size_tolerance(reference, submission, protocol, choice)
+    sweep = every
+    if cohort.threshold is not None:
+        counted = protocol.model_copy(update={"score_threshold": cohort.threshold})
+        sweep = sweep_size_tolerance(reference, submission, counted, choice)
+    table = sweep.table.with_columns(
+        sensitivity=pl.col("hit") / (pl.col("hit") + pl.col("missed")),
+        fp_per_case=pl.col("false_positive") / cohort.case_count,
+    )
+    is_target = targets(reference, submission, protocol)
+    curves = []
+    for tolerance, labels in zip(table["tolerance_mm"], every.labels, strict=True):
+        limited = labelled_cohort(reference, submission, labels, is_target)
+        curve = _unless_undefined(froc_curve, limited)
+        if curve is not None:
+            curves.append(replace(curve, name=f"froc_tolerance_{tolerance:g}"))
+    return {
+        "size_tolerance": {
+            "minimum_mm": protocol.size_limit.minimum_mm,
+            "sweep": as_rows(table),
+            "hits_settle_mm": sweep.hits_settle_mm,
+            "false_positives_settle_mm": sweep.false_positives_settle_mm,
+        }
+    }, curves
+
+
+def as_rows(table: pl.DataFrame) -> list[dict[str, Any]]:
+    """A table as it stands in evaluation.json; JSON has no infinity, so it is the word."""
+    return [
+        {name: _json_value(value) for name, value in row.items()}
+        for row in table.iter_rows(named=True)
+    ]
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "inf"
+    return value
+
+
+def _unless_undefined(
+    make: Callable[[LabelledCohort], Result], cohort: LabelledCohort
+) -> Result | None:
+    try:
+        return make(cohort)
+    except UndefinedError:
+        return None  # the figure itself says why
+
+
+TERMS = Terms(seconds=24 * 3600.0, memory_bytes=None, preload=(__name__,))
+PLENTY = 4
+"""So many rules for each worker keep all of them busy; of fewer, the parts are given out."""
+
+
+@dataclass(frozen=True, eq=False)
+class RuleTask:
+    """What the parts of a rule's result are made of."""
+
+    algorithm: str
+    cohort: LabelledCohort
+    protocol: TestProtocol
+    choice: RuleChoice
+    labels: Labels
+    """Of the marks that count at the operating point."""
+    parts: tuple[str, ...] = ()
+
+
+PARTS: dict[str, Callable[[RuleTask], Any]] = {
+    "figures": lambda task: estimate_all(task.cohort, task.protocol),
+    "strata": lambda task: estimate_strata(task.cohort, task.protocol),
+    "sizes": lambda task: size_sweep(task.cohort, task.protocol, task.choice),
+    "curves": lambda task: figure_curves(task.cohort, task.protocol),
+    "tables": lambda task: figure_tables(task.cohort, task.protocol),
+    "errors": lambda task: error_analysis(task.cohort, task.protocol),
+}
+DEAR = (("figures",), ("strata",), ("sizes", "curves", "tables", "errors"))
+"""What is given out apart: draws of the bootstrap make the first two."""
+
+
+def evaluate_rules(
+    tasks: Sequence[RuleTask], engine: Engine, progress: Progress
+) -> list[RuleResult]:
+    """The results of algorithms under rules, in the order of the tasks.
+
+    Raises:
+        InputError: if whoever made a part was lost.
+    """
+    is_plenty = engine.workers == 1 or len(tasks) >= PLENTY * engine.workers
+    shares = (tuple(PARTS),) if is_plenty else DEAR
+    given = [replace(task, parts=parts) for task in tasks for parts in shares]
+    found: list[dict[str, Any]] = [{} for _ in tasks]
+    for number, made in _told(engine, given, progress):
+        found[number // len(shares)] |= made
+    return [_result(task, parts) for task, parts in zip(tasks, found, strict=True)]
+
+
+def _told(
+    engine: Engine, given: Sequence[RuleTask], progress: Progress
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Parts as they come; which task is begun then is told."""
+    for task in given[:1]:
+        progress(task.algorithm, 0, len(given))
+    for done, (number, made) in enumerate(engine.map(make_parts, given, TERMS), 1):
+        task = given[number]
+        if isinstance(made, Lost):
+            where = f"submission '{task.algorithm}' rule '{task.choice.name}'"
+            what = f"could not be evaluated: {english(made.why)}."
+            raise InputError.at(where, what, "Try it with --workers 1, which needs less memory.")
+        if isinstance(made, NoduleBenchError):
+            raise made
+        yield number, made
+        if done < len(given):
+            progress(given[done].algorithm, done, len(given))
+
+
+def make_parts(task: RuleTask) -> dict[str, Any] | NoduleBenchError:
+    """Some parts of a result, by their names; or what is wrong."""
+    try:
+        return {name: PARTS[name](task) for name in task.parts}
+    except NoduleBenchError as error:
+        return error
+
+
+def _result(task: RuleTask, parts: Mapping[str, Any]) -> RuleResult:
+    cohort, protocol, labels = task.cohort, task.protocol, task.labels
+    counts = _counts(cohort, labels, protocol.size_limit)
+    sizes, size_curves = parts["sizes"]
+    return RuleResult(
+        rule=task.choice.name,
+        parameters=dict(task.choice.parameters),
+        counts=counts,
+        figures=parts["figures"].figures,
+        strata=parts["strata"],
+        curves=(*parts["figures"].curves, *parts["curves"], *size_curves),
+        extras={**parts["tables"], **matching_order(labels), **sizes, **parts["errors"]},
+        notices=(
+            *labels.notices,
+            *_cap_notices(counts["over_cap"], protocol),
+            *strata_notices(cohort, protocol),
+        ),
+        remarks=labels.remarks,
+        operating_point=_operating_point(cohort, protocol),
+        cohort=cohort,
+    )
+
+
+def _operating_point(cohort: LabelledCohort, protocol: TestProtocol) -> OperatingPoint | None:
+    threshold = cohort.threshold
+    if threshold is None:
+        return None
+    return OperatingPoint(protocol.operating_point, threshold if isfinite(threshold) else None)
+
+
+def _counts(cohort: LabelledCohort, labels: Labels, limit: SizeLimit | None) -> dict[str, int]:
+    """Nodules hit and missed, and marks by label as the official program counts them."""
+    return {
+        "cases": cohort.case_count,
+        "nodules": cohort.nodule_count,
+        "hit": cohort.nodule_count - cohort.missed_count,
+        "missed": cohort.missed_count,
+        "marks": cohort.submission.marks.height,
+        **{name: labels.count(number) for number, name in enumerate(LABEL_NAMES) if number},
+        **(
+            {}
+            if limit is None
+            else {"fp_oe": len(labels.overestimated), "fn_ue": len(labels.underestimated)}
+        ),
+    }
+
+
+def _cap_notices(count: int, protocol: TestProtocol) -> tuple[Notice, ...]:
+    if not count:
+        return ()
+    values = {"count": count, "cap": protocol.mark_cap, "ties": protocol.ties}
+    return (Notice("marks_over_cap", values),)
 
 
 def evaluate(

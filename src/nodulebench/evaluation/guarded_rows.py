@@ -12,8 +12,7 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.core.results import Sound
 from nodulebench.metrics import Figure, guard_of
-from nodulebench.metrics.facts import Guard
-from nodulebench.metrics.metric import CaseSums, Ratio, sum_by_case
+from nodulebench.metrics.metric import CaseSums, Guard, Ratio, sum_by_case
 from nodulebench.metrics.pseudo_patient import (
     KINDS,
     SINGLE_ICC,
@@ -24,12 +23,12 @@ from nodulebench.metrics.pseudo_patient import (
     with_pseudo_cases,
     without_cases,
 )
-from nodulebench.statistics.bootstrap import leave_one_out
-from nodulebench.statistics.guarded import (
+from nodulebench.statistics.bootstrap import (
     GuardedBootstrap,
     GuardedRatio,
     UnitWeights,
     guarded_interval,
+    leave_one_out,
     proportion_of,
     ratio_rows,
 )

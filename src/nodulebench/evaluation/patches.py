@@ -9,13 +9,12 @@ import polars as pl
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.tables import PLACE
-from nodulebench.evaluation.misses import false_positive_table, miss_table
+from nodulebench.evaluation.errors import false_positive_table, miss_table
 from nodulebench.evaluation.recompute import Evaluated
-from nodulebench.imaging.png import png
+from nodulebench.imaging.rasters import png
 from nodulebench.imaging.volume import AIR_HU, Volume
 from nodulebench.io.images.case_images import NoImageError
-from nodulebench.report.sections.gallery import SIDE_MM, Patch
-from nodulebench.report.sections.misses import hardest_first
+from nodulebench.report.sections.errors import SIDE_MM, Patch, hardest_first
 
 STEP_MM = 0.5
 WINDOW_HU = (-1000.0, 400.0)

@@ -5,7 +5,7 @@ folder can recompute every number without the original files.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from nodulebench.core.documents.evaluation import Document, evaluation_document,
 from nodulebench.core.documents.records import AlgorithmSummary
 from nodulebench.core.errors import InputError, Problem, refuse_any
 from nodulebench.core.labels import LABEL_NAMES, NO_NODULE, Labels
-from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.results import Evaluation
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.core.tables import (
@@ -39,10 +39,10 @@ from nodulebench.evaluation.result_folder import (
     read_document,
     result_tables,
 )
-from nodulebench.io.digest import reference_digest, table_digest
-from nodulebench.io.manifests import MANIFEST, manifest_problems
+from nodulebench.io.manifests import MANIFEST, manifest_problems, reference_digest, table_digest
 from nodulebench.io.table_files import read_parquet, read_table
 from nodulebench.matching import targets
+from nodulebench.matching.sweep import sweep_parameter
 from nodulebench.metrics.score_order import at_operating_point
 
 
@@ -348,3 +348,63 @@ def cohorts_of_readers(
         if name not in judged
     )
     return evaluated.protocol, {cell: judged[name] for cell, name in named.items()}
+
+
+def sweep_folder(folder: Path, sweep: str, algorithms: Sequence[str]) -> pl.DataFrame:
+    """Judge the kept marks again with each value of a parameter.
+
+    Args:
+        folder: what ``evaluate`` wrote.
+        sweep: ``RULE.PARAMETER=VALUE,VALUE,...``; other parameters are the protocol's.
+        algorithms: which of its algorithms.
+
+    Returns:
+        One row per algorithm and value: algorithm, rule, parameter, value, cases, and the counts
+        hit, missed, false_positive, duplicate, ignored.
+
+    Raises:
+        InputError: if the sweep cannot be read, or the folder is not as the evaluation left it.
+    """
+    rule, parameter, values = _read(sweep)
+    evaluated = load_evaluated(folder)
+    if evaluated.problems:
+        raise InputError(evaluated.problems)
+    applied = {one.name: one for one in evaluated.protocol.rules}
+    choice = applied.get(rule, RuleChoice(name=rule))
+    parts = []
+    for name in algorithms:
+        submission = evaluated.submissions[name]
+        cohort = evaluated.cohorts.get(rule, {}).get(name)
+        protocol = evaluated.protocol
+        if cohort is not None and cohort.threshold is not None:
+            protocol = protocol.model_copy(update={"score_threshold": cohort.threshold})
+        found = sweep_parameter(
+            evaluated.reference, submission, protocol, choice, parameter, values
+        )
+        parts.append(
+            found.select(
+                pl.lit(name).alias("algorithm"),
+                pl.lit(rule).alias("rule"),
+                pl.lit(parameter).alias("parameter"),
+                pl.col(parameter).alias("value"),
+                pl.lit(evaluated.reference.cases.height).alias("cases"),
+                pl.exclude(parameter),
+            )
+        )
+    return pl.concat(parts)
+
+
+def _read(sweep: str) -> tuple[str, str, list[float]]:
+    name, _, listed = sweep.partition("=")
+    rule, _, parameter = name.partition(".")
+    try:
+        values = sorted({float(one) for one in listed.split(",")})
+    except ValueError:
+        values = []
+    if not (rule and parameter and values):
+        raise InputError.at(
+            f"sweep '{sweep}'",
+            "cannot be read.",
+            "Write a rule, its parameter and values: area_overlap.threshold=0.1,0.3,0.5.",
+        )
+    return rule, parameter, values

@@ -28,16 +28,14 @@ from nodulebench.io.csv_files import (
     without_marks,
     write_csv,
 )
-from nodulebench.io.digest import file_digest
 from nodulebench.io.json_files import read_json
-from nodulebench.io.manifests import MANIFEST, files_in, read_manifest, record_files
+from nodulebench.io.manifests import MANIFEST, file_digest, files_in, read_manifest, record_files
 from nodulebench.io.table_files import read_parquet
-from nodulebench.report.beside import Beside
-from nodulebench.report.content import Audience
+from nodulebench.report.content import Audience, Beside
 from nodulebench.report.developer_copy import developers_document, only_algorithm
 from nodulebench.report.excerpts import Excerpt, excerpt
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.issued import Issued
+from nodulebench.report.sections.verdict import Issued
 
 SPREAD_COLUMNS = ("algorithm", "figure", "reference", "nodules", "hit", "value")
 CAUSE_COLUMNS = ("algorithm", "cause")
@@ -295,7 +293,7 @@ def _patches(folder: Path, document: Document, choice: ReportChoice) -> Iterator
 def _sweeps(folder: Path, document: Document, choice: ReportChoice) -> Iterator[pl.DataFrame]:
     """Only for the lab: fine steps of a parameter would tell of single marks."""
     if choice.audience == "lab":
-        from nodulebench.evaluation.parameter_sweep import sweep_folder
+        from nodulebench.evaluation.recompute import sweep_folder
 
         names = [one.name for one in document.algorithms]
         yield from (sweep_folder(folder, one, names) for one in choice.sweeps)

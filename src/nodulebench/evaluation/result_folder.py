@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from nodulebench.core.documents.as_json import as_json
 from nodulebench.core.documents.error_tables import FALSE_POSITIVES, MISSES
 from nodulebench.core.documents.evaluation import (
     SCHEMA,
@@ -19,6 +18,7 @@ from nodulebench.core.documents.evaluation import (
     evaluation_document,
     read_evaluation,
 )
+from nodulebench.core.documents.records import as_json
 from nodulebench.core.errors import InputError
 from nodulebench.core.results import Evaluation
 from nodulebench.core.schema import TableSchema
@@ -32,13 +32,13 @@ from nodulebench.core.tables import (
     RUNS,
     Submission,
 )
-from nodulebench.evaluation.misses import false_positive_table, miss_table
+from nodulebench.evaluation.errors import false_positive_table, miss_table
 from nodulebench.io.atomic import complete_move, leave_out, staged_folder
 from nodulebench.io.csv_files import csv_content
 from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import SIGNATURE, listed_files, record_files, write_manifest
 from nodulebench.io.table_files import read_parquet, read_table, write_parquet
-from nodulebench.report.beside import Beside
+from nodulebench.report.content import Beside
 from nodulebench.report.html import render_html
 
 if TYPE_CHECKING:

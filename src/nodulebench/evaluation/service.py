@@ -7,19 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nodulebench.core.errors import InputError, Problem
-from nodulebench.core.executor import HERE, Engine
+from nodulebench.core.executor import HERE, Engine, Progress, untold
 from nodulebench.core.notices import Notice
-from nodulebench.core.progress import Progress, untold
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.results import Evaluation
 from nodulebench.core.tables import Reference, Submission, without_images
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.result_folder import refuse_other_result, write_evaluation
-from nodulebench.io.case_lists import read_case_list
-from nodulebench.io.case_names import algorithm_name
-from nodulebench.io.formats import read_reference, read_submission
-from nodulebench.io.marks.own_columns import parse_columns
+from nodulebench.io.cases import algorithm_name
+from nodulebench.io.formats import read_case_list, read_reference, read_submission
+from nodulebench.io.marks.luna16 import parse_columns
 
 if TYPE_CHECKING:
     from nodulebench.core.plans import TestPlan

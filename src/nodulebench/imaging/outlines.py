@@ -223,3 +223,127 @@ def _is_in_box(
         inside &= point >= low[which] - edge_mm
         inside &= point <= high[which] + edge_mm
     return inside
+
+
+def areas_and_overlap_mm2(first: FloatArray, second: FloatArray) -> tuple[float, float, float]:
+    """The area of each outline and of what both enclose.
+
+    Args:
+        first: corners, one row (x, y) each; the last joins the first. May be empty.
+        second: likewise.
+    """
+    start = np.concatenate([first, second])
+    stop = np.concatenate([np.roll(first, -1, axis=0), np.roll(second, -1, axis=0)])
+    is_first = np.arange(len(start)) < len(first)
+    if not len(start):
+        return 0.0, 0.0, 0.0
+    height = np.unique(np.concatenate([start[:, 1], _crossing_heights(start, stop)]))
+    strip, side, x = _meetings(start, stop, height)
+    step = np.diff(x, append=0.0) * np.diff(height)[strip]
+    # every outline is met an even number of times in a strip, so sums may run on to the next
+    in_first = np.cumsum(is_first[side]) % 2 == 1
+    in_second = np.cumsum(~is_first[side]) % 2 == 1
+    return (
+        float(step[in_first].sum()),
+        float(step[in_second].sum()),
+        float(step[in_first & in_second].sum()),
+    )
+
+
+def crosses_itself(outline: FloatArray) -> bool:
+    """Whether two sides of an outline cross; sides that only touch do not."""
+    return len(_crossing_heights(outline, np.roll(outline, -1, axis=0))) > 0
+
+
+def _meetings(
+    start: FloatArray, stop: FloatArray, height: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Where sides meet the middle of strips: strip, side and x, from left to right in each strip.
+
+    Strip s lies between height[s] and height[s + 1]; every side begins and ends at a height.
+    """
+    low = np.searchsorted(height, np.minimum(start[:, 1], stop[:, 1]))
+    length = np.searchsorted(height, np.maximum(start[:, 1], stop[:, 1])) - low
+    side = np.repeat(np.arange(len(start)), length)
+    strip = np.arange(len(side)) + np.repeat(low - np.cumsum(length) + length, length)
+    middle = (height[strip] + height[strip + 1]) / 2
+    rise, run = (stop[side] - start[side])[:, ::-1].T
+    x = start[side, 0] + (middle - start[side, 1]) / rise * run
+    order = np.lexsort((x, strip))
+    return strip[order], side[order], x[order]
+
+
+def _crossing_heights(start: FloatArray, stop: FloatArray) -> FloatArray:
+    """The heights at which two sides cross; parallel sides do not."""
+    low, high = np.minimum(start, stop), np.maximum(start, stop)
+    is_near = np.triu(np.ones((len(start), len(start)), dtype=np.bool_), 1)
+    for axis in (0, 1):
+        is_near &= low[:, np.newaxis, axis] <= high[:, axis]
+        is_near &= high[:, np.newaxis, axis] >= low[:, axis]
+    one, other = np.nonzero(is_near)
+    along, across, apart = (stop - start)[one], (stop - start)[other], (start[other] - start[one])
+    turn = along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0]
+    is_turned = turn != 0
+    one, along, across, apart, turn = (
+        part[is_turned] for part in (one, along, across, apart, turn)
+    )
+    on_one = (apart[:, 0] * across[:, 1] - apart[:, 1] * across[:, 0]) / turn
+    on_other = (apart[:, 0] * along[:, 1] - apart[:, 1] * along[:, 0]) / turn
+    is_crossing = (on_one > 0) & (on_one < 1) & (on_other > 0) & (on_other < 1)
+    height: FloatArray = (start[one, 1] + on_one * along[:, 1])[is_crossing]
+    return height
+
+
+_EQUAL = 1 - 1e-9  # axes that differ by less, relatively, are equally long
+
+
+def long_and_short_mm(*rings: FloatArray) -> tuple[float, float]:
+    """Long and short axis of what closed outlines on one slice hold together.
+
+    Args:
+        rings: corners of each outline, one row (x, y) each; the last joins the first.
+    """
+    start = np.concatenate(rings)
+    return axes_of_sides(start, np.concatenate([np.roll(ring, -1, axis=0) for ring in rings]))
+
+
+def axes_of_sides(start: FloatArray, stop: FloatArray) -> tuple[float, float]:
+    """Long and short axis of what closed outlines hold, from their sides in any order.
+
+    Of several equally long axes the one with the longer perpendicular counts.
+
+    Args:
+        start: where each side begins, one row (x, y) each.
+        stop: where it ends.
+    """
+    apart = start[:, None, :] - start[None, :, :]
+    length = np.hypot(apart[..., 0], apart[..., 1])
+    long = float(length.max())
+    if long == 0.0:
+        return 0.0, 0.0
+    first, second = np.nonzero(np.triu(length) >= long * _EQUAL)
+    axes = apart[first, second] / length[first, second][:, None]
+    return long, max(_longest_across(start, stop, axis) for axis in axes)
+
+
+def _longest_across(start: FloatArray, stop: FloatArray, axis: FloatArray) -> float:
+    """The largest distance of two points of some sides on one line at right angles to an axis.
+
+    It changes linearly between corners, so one of them has the maximum.
+    """
+    beside = np.array([-axis[1], axis[0]])
+    along, across = start @ axis, start @ beside
+    step = stop @ axis - along
+    is_steep = np.abs(step) < 1e-12
+    share = (along[:, None] - along) / np.where(is_steep, 1.0, step)
+    is_met = (share >= 0) & (share <= 1) & ~is_steep
+    height = across + share * (stop @ beside - across)
+    top = np.where(is_met, height, -np.inf).max(axis=1)
+    bottom = np.where(is_met, height, np.inf).min(axis=1)
+    return float(np.max(np.where(np.isfinite(top), top - bottom, 0.0)))
+
+
+def largest_distance_mm(points: FloatArray) -> float:
+    """The largest distance between two points; 0 for a single one."""
+    apart = points[:, None, :] - points
+    return float(np.hypot(apart[..., 0], apart[..., 1]).max())

@@ -10,13 +10,11 @@ import polars as pl
 from nodulebench.core.errors import InputError, Problems, refuse_any
 from nodulebench.core.tables import CASES, NODULE_SLICES, NODULES, Reference
 from nodulebench.io.atomic import complete_move, leave_out, staged_folder
-from nodulebench.io.bag import DECLARATION, PAYLOAD, is_bag
 from nodulebench.io.cases import joined_cases
-from nodulebench.io.digest import bytes_digest, file_digest
-from nodulebench.io.format import Format
+from nodulebench.io.format import Format, Glimpse
 from nodulebench.io.json_files import parse_json, write_json
+from nodulebench.io.manifests import DECLARATION, PAYLOAD, bytes_digest, file_digest, is_bag
 from nodulebench.io.marks.boxes import refuse_unlisted
-from nodulebench.io.sniff import Glimpse
 from nodulebench.io.table_files import read_parquet, write_parquet
 
 SCHEMA = "nodulebench/bundle@1"

@@ -1,12 +1,15 @@
 """A test set's own tables and one given beside them -> one table, or what contradicts."""
 
 import math
+from pathlib import Path, PurePosixPath
 
+import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError, Problem
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import SCAN_FACTS
+from nodulebench.imaging.geometry import geometries, lps_to_ras
 
 _MOST_NAMED = 5
 _TOLERANCE = 1e-6
@@ -132,3 +135,65 @@ def _is_same(own: object, given: object) -> bool:
         )
     except ValueError:
         return own == given
+
+
+IMAGE_SUFFIXES = (".nii.gz", ".nii", ".mhd", ".mha", ".nrrd", ".dcm")
+
+
+def algorithm_name(path: Path) -> str:
+    """The name of an algorithm: its folder's name, or its file's without endings."""
+    if path.is_dir():
+        return path.resolve().name
+    return path.name.removesuffix(".gz").rsplit(".", 1)[0]
+
+
+def case_of_image(image: str) -> str:
+    """The case that an image file belongs to: its name without folders and image ending."""
+    name = PurePosixPath(image.replace("\\", "/")).name
+    for suffix in IMAGE_SUFFIXES:
+        if name.lower().endswith(suffix):
+            return name[: -len(suffix)]
+    return name
+
+
+def file_of_case(case_id: str, suffix: str) -> str:
+    """The name of a case's own file.
+
+    Raises:
+        InputError: if the case's name cannot be that of a file.
+    """
+    if not case_id or case_id in (".", "..") or set(case_id) & set("/\\\0"):
+        raise InputError.at(
+            f"case '{case_id}'",
+            "cannot be the name of a file.",
+            "Rename the case, or choose a format that keeps all cases in one file.",
+        )
+    return case_id + suffix
+
+
+def place_notices(places: pl.DataFrame, cases: pl.DataFrame | None) -> tuple[Notice, ...]:
+    """Say how many places lie outside their image, and whether RAS or LPS explains it.
+
+    A mark in the wrong coordinate system is a miss without any other sign, so it is said.
+
+    Args:
+        places: a table with case_id, x_mm, y_mm, z_mm.
+        cases: CASES; cases without geometry are passed over.
+    """
+    known = geometries(cases)
+    checked = outside = mirrored_outside = 0
+    if known:
+        for (case_id,), part in places.group_by("case_id", maintain_order=True):
+            grid = known.get(str(case_id))
+            if grid is None or grid.size is None:
+                continue
+            point = part.select("x_mm", "y_mm", "z_mm").to_numpy()
+            checked += len(point)
+            outside += int(np.count_nonzero(~grid.contains(point)))
+            mirrored_outside += int(np.count_nonzero(~grid.contains(lps_to_ras(point))))
+    if not outside:
+        return ()
+    values = {"outside": outside, "checked": checked}
+    if mirrored_outside < outside:
+        values["mirrored"] = mirrored_outside
+    return (Notice("outside_image", values),)

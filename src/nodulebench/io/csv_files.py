@@ -2,30 +2,244 @@
 
 import csv
 import gzip
+import io
+import math
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, Problems, refuse_any
 from nodulebench.io.atomic import staged_file
-from nodulebench.io.csv_dialect import (
-    FORMULA,
-    MARKED,
-    NUMBER,
-    Dialect,
-    dialect_of,
-    marked,
-    plain_csv,
-    spelt,
-    unmarked,
-)
-from nodulebench.io.csv_problems import row_problems
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+"""What may stand between columns, and its name."""
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*", re.ASCII)
+FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
+"""Text that a spreadsheet would work out, or that is marked as such by an apostrophe."""
+MARKED = r"^'('*[=+\-@\t\r\n＝＋－＠])"
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_FORMULA, _MARKED, _NUMBER = map(re.compile, (FORMULA, MARKED, NUMBER))
+_NO_LETTERS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a file separates columns and writes fractions."""
+
+    separator: str = ","
+    has_decimal_comma: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is as we write it ourselves."""
+        return self.separator == ","
+
+    @property
+    def word(self) -> str:
+        """What stands between columns, in a word."""
+        return SEPARATORS[self.separator]
+
+
+def dialect_of(header: str, start: bytes = b"") -> Dialect:
+    """The dialect of a file: its separator is the one that its header has most often.
+
+    Args:
+        header: its first line.
+        start: its first bytes, to see how it writes fractions.
+    """
+    separator = max(SEPARATORS, key=header.count)
+    if separator == ",":
+        return Dialect()
+    _, *rows = start.decode("utf-8", "replace").splitlines() or [""]
+    cells = (cell for row in rows for cell in row.split(separator))
+    return Dialect(separator, any(map(_DECIMAL_COMMA.fullmatch, cells)))
+
+
+def marked(cell: str) -> str:
+    """A text as we write it: with an apostrophe before what a spreadsheet takes for a formula.
+
+    A number is none; a text that looks marked already gets one more, so that ``unmarked`` gives
+    back every text as it was.
+    """
+    is_formula = _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
+    return f"'{cell}" if is_formula else cell
+
+
+def unmarked(cell: str) -> str:
+    """A text as it was before ``marked``."""
+    return _MARKED.sub(r"\1", cell)
+
+
+def simple_name(name: str) -> str:
+    """A column's name without case, spaces, dashes and underscores."""
+    return _NO_LETTERS.sub("", name).lower()
+
+
+def spelt(
+    header: Sequence[str], wanted: Iterable[str], given: Mapping[str, str] | None = None
+) -> list[str]:
+    """The header with the names that are wanted, where it has them in another spelling.
+
+    Args:
+        header: the names in the file.
+        wanted: the names that are looked for.
+        given: for a wanted name the one it has in the file, as somebody said.
+    """
+    if given is not None:
+        renamed = {theirs: ours for ours, theirs in given.items()}
+        # a column that has the name of another one's place is none of ours
+        return [renamed.get(one, f"{one}?" if one in given else one) for one in header]
+    missing = {simple_name(one): one for one in wanted if one not in header}
+    simple = [simple_name(one) for one in header]
+    return [
+        missing.get(plain, one) if simple.count(plain) == 1 else one
+        for one, plain in zip(header, simple, strict=True)
+    ]
+
+
+def plain_csv(text: str, dialect: Dialect, header: Sequence[str]) -> bytes:
+    """The text with commas between columns, decimal points, and another header; lines stay.
+
+    Raises:
+        csv.Error: if it cannot be read so.
+    """
+    out = io.StringIO()
+    write = csv.writer(out, lineterminator="\n").writerow
+    rows = csv.reader(io.StringIO(text), delimiter=dialect.separator, strict=True)
+    next(rows, None)
+    write(header)
+    for row in rows:
+        write([_with_point(cell) for cell in row] if dialect.has_decimal_comma else row)
+    return out.getvalue().encode()
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
+
+
+_LONGEST_LINE_BYTES = 1 << 20
+_MOST_NAMED = 10
+_CSV_PROBLEMS_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_is_plain_number = re.compile(r"[+-]?\d{1,300}(\.\d*)?", re.ASCII).fullmatch
+
+
+class _UnusableLineError(ValueError):
+    """A line after which nothing more can be read."""
+
+    def __init__(self, line: int, what: str) -> None:
+        super().__init__(what)
+        self.line = line
+
+
+def row_problems(
+    file: BinaryIO,
+    name: str,
+    header: Sequence[str],
+    case_column: str,
+    required: Sequence[str],
+    numbers: Sequence[str],
+    known_cases: pl.Series | None,
+) -> list[Problem]:
+    """Read a file line by line, however large, and say which rows cannot be used.
+
+    Args:
+        file: the bytes of the file, from its header line on.
+        name: its name, for messages.
+        header: its column names.
+        case_column: the column that names the case.
+        required: the columns of numbers that may not be empty.
+        numbers: all columns of numbers.
+        known_cases: rows of other cases are passed over; None: every row counts.
+    """
+    known = None if known_cases is None else frozenset(known_cases)
+    place = {column: header.index(column) for column in (case_column, *numbers)}
+    case, width = place[case_column], len(header)
+    number_places = [place[column] for column in numbers]
+    problems = Problems()
+    counts: Counter[str] = Counter()
+    try:
+        for line, row in _rows(file):
+            if (
+                len(row) == width
+                and row[case]
+                and all(_is_plain_number(row[index]) for index in number_places)
+            ):
+                continue  # nearly every row of a large file: worth a quick look
+            if not row or (known is not None and unmarked(_cell(row, case)) not in known):
+                continue
+            for group, what, remedy in _complaints(row, width, case_column, required, place):
+                counts[group] += 1
+                if counts[group] <= _MOST_NAMED:
+                    problems.add(f"{name} line {line}", what, remedy)
+    except _UnusableLineError as error:
+        problems.add(f"{name} line {error.line}", str(error))
+    for group, number in counts.items():
+        if number > _MOST_NAMED:
+            where = f" in {group}" if group else ""
+            problems.add(name, f"{number - _MOST_NAMED} more rows like this{where}.")
+    return problems
+
+
+def _rows(file: BinaryIO) -> Iterator[tuple[int, list[str]]]:
+    """The rows under the header, each with the line it starts on."""
+    reader = csv.reader(_lines(file), strict=True)
+    line = 1
+    try:
+        for row in reader:
+            if line > 1:
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise _UnusableLineError(line, f"is not comma-separated text ({error}).") from error
+
+
+def _lines(file: BinaryIO) -> Iterator[str]:
+    for number in count(1):
+        line = file.readline(_LONGEST_LINE_BYTES)
+        if not line:
+            return
+        if len(line) == _LONGEST_LINE_BYTES and not line.endswith(b"\n"):
+            raise _UnusableLineError(number, f"is longer than {_LONGEST_LINE_BYTES >> 20} MB.")
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise _UnusableLineError(number, "is not UTF-8 text.") from error
+
+
+def _complaints(
+    row: list[str], width: int, case_column: str, required: Sequence[str], place: dict[str, int]
+) -> Iterator[tuple[str, str, str]]:
+    """What is wrong with one row: the group of the complaint, its words, and the remedy."""
+    if any(row[width:]):
+        what = f"has {len(row)} values, but the header names {width} columns."
+        yield "", what, "Is there a comma inside a value? Quote the value, and write 1.5, not 1,5."
+        return
+    if not _cell(row, place[case_column]):
+        yield case_column, f"{case_column} is empty.", "Fill it in for every row."
+    for column, index in place.items():
+        if column == case_column:
+            continue
+        value = _cell(row, index).strip()
+        if not value and column in required:
+            what = f"{column} is missing; the row is cut short or empty there."
+            yield column, what, "Complete the row or remove it."
+        elif value and not (_CSV_PROBLEMS_NUMBER.fullmatch(value) and math.isfinite(float(value))):
+            what = f"{column} '{value[:60]}' is not a finite number."
+            yield column, what, "Correct the value or remove the row."
+
+
+def _cell(row: list[str], index: int) -> str:
+    return row[index] if index < len(row) else ""
+
 
 _HEAD_BYTES = 1 << 16
 _MOST_UNPACKED_BYTES = 1 << 33

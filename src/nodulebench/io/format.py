@@ -1,15 +1,108 @@
 """Format: what an outside format holds, how it is told from others, how it is read and written."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal, Self
 
 import polars as pl
 
 from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import InputError, Problem
 from nodulebench.core.readings import Readings
 from nodulebench.core.tables import Reference, Submission
-from nodulebench.io.sniff import Glimpse
+from nodulebench.io.csv_files import open_bytes, read_header, spelt
+from nodulebench.io.json_files import read_json
+
+_WORDS = {"csv": "comma-separated text", "json": "JSON", "dicom": "DICOM", "folder": "a folder"}
+
+
+FAR, NEAR = 1000, 10
+"""How much is wrong with a file of another kind, and where nothing more is known."""
+
+
+class Refusal(str):
+    """Why a file is not of a format, and how much is wrong with it."""
+
+    __slots__ = ("distance",)
+    distance: int
+
+    def __new__(cls, words: str, distance: int) -> Self:
+        """The words with the number of things that are missing."""
+        made = super().__new__(cls, words)
+        made.distance = distance
+        return made
+
+
+def distance_of(reason: str) -> int:
+    """How far a file is from a format that gave this reason to refuse it."""
+    return getattr(reason, "distance", NEAR)
+
+
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """What a file or folder looks like from outside."""
+
+    path: Path
+    kind: Literal["folder", "csv", "json", "pickle", "parquet", "dicom", "other"]
+    names: frozenset[str]
+    """Files of a folder, columns of a CSV file, or keys of a JSON object."""
+    document: Any = field(default=None, repr=False)
+    """The value that a JSON file holds."""
+    error: InputError | None = field(default=None, repr=False)
+    """Why a file of another kind is neither JSON nor comma-separated; an outside format may still
+    know it."""
+
+    def lacks(self, *names: str) -> str:
+        """What of these is not among the names, in words; empty: nothing."""
+        held = spelt(sorted(self.names), names) if self.kind == "csv" else self.names
+        missing = [f"'{name}'" for name in names if name not in held]
+        kinds = {"folder": "file", "json": "key"}
+        words = f"no {kinds.get(self.kind, 'column')} {', '.join(missing)}"
+        return Refusal(words, len(missing)) if missing else ""
+
+    def is_not(self, *kinds: str) -> str:
+        """In words that the path is none of these kinds; empty: it is one."""
+        wanted = " or ".join(_WORDS.get(kind, kind) for kind in kinds)
+        return "" if self.kind in kinds else Refusal(f"not {wanted}", FAR)
+
+
+def glimpse(path: Path) -> Glimpse:
+    """Look at a path.
+
+    Raises:
+        InputError: if it is not there.
+    """
+    if path.is_dir():
+        return Glimpse(path, "folder", frozenset(item.name for item in path.iterdir()))
+    with open_bytes(path) as file:
+        whole = file.read(1024)
+    if whole[128:132] == b"DICM":
+        return Glimpse(path, "dicom", frozenset())
+    start = whole.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(b"PAR1"):
+        return Glimpse(path, "parquet", frozenset())
+    if start.startswith(b"\x80"):
+        return Glimpse(path, "pickle", frozenset())
+    try:
+        if start.startswith((b"{", b"[")):
+            document = read_json(path)
+            return Glimpse(path, "json", _keys(document), document)
+        header = read_header(path)
+    except InputError as error:
+        return Glimpse(path, "other", frozenset(), error=error)
+    if path.name.lower().endswith((".json", ".json.gz")):
+        told = Problem(str(path), "is not JSON: it starts with neither '{' nor '['.")
+        return Glimpse(path, "other", frozenset(), error=InputError(told))
+    return Glimpse(path, "csv", frozenset(header))
+
+
+def _keys(document: Any) -> frozenset[str]:
+    """The keys of an object, or of the first object in a list."""
+    if isinstance(document, list) and document:
+        document = document[0]
+    return frozenset(document) if isinstance(document, dict) else frozenset()
+
 
 Refuse = Callable[[Glimpse], str]
 """Why a file is not of a format, from a glimpse at it; empty: it may well be."""

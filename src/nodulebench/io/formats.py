@@ -11,18 +11,58 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.registry import Registry
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.core.text import in_a_line, shown
-from nodulebench.io.case_lists import case_table_of
-from nodulebench.io.csv_dialect import spelt
-from nodulebench.io.csv_files import read_dialect, read_header
-from nodulebench.io.format import Format
-from nodulebench.io.marks.luna16 import read_own_columns
-from nodulebench.io.marks.own_columns import guessed_columns
+from nodulebench.io.cases import place_notices
+from nodulebench.io.csv_files import read_dialect, read_head, read_header, spelt
+from nodulebench.io.format import Format, Glimpse, distance_of, glimpse
+from nodulebench.io.manifests import PAYLOAD
+from nodulebench.io.marks.luna16 import guessed_columns, read_own_columns, read_series
 from nodulebench.io.nodules import joined_nodules
-from nodulebench.io.plausibility import place_notices
-from nodulebench.io.sniff import Glimpse, distance_of, glimpse
+from nodulebench.io.table_files import read_cases as read_cases_from_table_files
 from nodulebench.io.table_files import read_cases as read_cases_table
 
-__all__ = ["FORMATS", "Format", "fitting", "read_cases", "read_reference", "read_submission"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "fitting",
+    "read_cases",
+    "read_reference",
+    "read_submission",
+]
+
+
+CASE_TABLE = "cases.parquet"
+
+
+def case_table_of(path: Path) -> Path | None:
+    """The table of cases that a folder holds; None: none.
+
+    The folder is a curation, a bundle, a bag, or a sealed set, which shows the cases of a run.
+    """
+    tables = (path / CASE_TABLE, path / PAYLOAD / CASE_TABLE, path / PAYLOAD / "cases.csv")
+    return next((table for table in tables if table.is_file()), None) if path.is_dir() else None
+
+
+def read_case_list(path: Path) -> pl.Series:
+    """The cases that are listed, in their order: what every ``--series`` takes.
+
+    Args:
+        path: a list without a header, one series a line; a table of cases, as ``draw`` writes it;
+            or a folder with such a table, as ``curate`` and ``bundle`` write it.
+
+    Raises:
+        InputError: if it is none of these.
+    """
+    table = case_table_of(path)
+    if table is None and path.suffix != ".parquet" and not _is_table(path):
+        return read_series(path)
+    return read_cases_from_table_files(table or path)["case_id"]
+
+
+def _is_table(path: Path) -> bool:
+    """Whether a file of text begins with the header of a table of cases."""
+    cells = read_head(path).replace(";", ",").split(",")
+    return "case_id" in {cell.strip().strip('"') for cell in cells}
+
 
 FORMATS: Registry[Format] = Registry(
     "format",
@@ -37,7 +77,7 @@ FORMATS: Registry[Format] = Registry(
         "coco3d_json": "nodulebench.io.marks.coco3d:FORMAT",
         "nndetection": "nodulebench.io.marks.nndetection:FORMAT",
         "jafroc_xlsx": "nodulebench.io.marks.jafroc:FORMAT",
-        "slicer_markups": "nodulebench.io.viewers.slicer_markups:FORMAT",
+        "slicer_markups": "nodulebench.io.viewers.slicer:FORMAT",
         "worklist_csv": "nodulebench.io.marks.worklist:FORMAT",
         "dicom_sr": "nodulebench.io.dicom.sr:FORMAT",
         "chest_cad_sr": "nodulebench.io.dicom.chest_cad_sr:FORMAT",
@@ -63,7 +103,7 @@ def read_cases(path: Path) -> pl.DataFrame:
     """
     table = case_table_of(path)
     if table is None and path.is_dir():
-        from nodulebench.io.dicom.images import cases_of_images
+        from nodulebench.io.dicom.volumes import cases_of_images
 
         return cases_of_images(path)
     return read_cases_table(table or path)

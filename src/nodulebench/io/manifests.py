@@ -1,20 +1,108 @@
 """Folder <-> its manifest: the SHA-256 of every file, so that a changed file is found and named."""
 
+import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from nodulebench.core.errors import InputError, Problem
-from nodulebench.io.atomic import (
-    complete_move,
-    is_unfinished,
-    leave_out,
-    staged_folder,
-)
-from nodulebench.io.digest import file_digest
+from nodulebench.core.tables import Reference
+from nodulebench.io.atomic import complete_move, is_unfinished, leave_out, staged_folder
 from nodulebench.io.json_files import read_json
+
+_ROWS_AT_A_TIME = 100_000
+
+
+def file_digest(path: Path) -> str:
+    """The digest of a file's bytes, or of a folder's file names and bytes."""
+    if path.is_dir():
+        whole = hashlib.sha256()
+        for part in sorted(p for p in path.rglob("*") if p.is_file()):
+            line = f"{part.relative_to(path).as_posix()} {file_digest(part)}\n"
+            whole.update(line.encode("utf-8", "surrogatepass"))  # names may be no text
+        return "sha256:" + whole.hexdigest()
+    with path.open("rb") as file:
+        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def folder_digest(folder: Path) -> str:
+    """The digest of a folder's file names and bytes, and of its links and their targets.
+
+    No link is followed. Without links it is the same as ``file_digest``.
+    """
+    whole = hashlib.sha256()
+    for path in paths_in(folder):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            line = f"{name} link {bytes_digest(os.fsencode(path.readlink()))}\n"
+        elif path.is_file():
+            line = f"{name} {file_digest(path)}\n"
+        else:
+            continue
+        whole.update(line.encode("utf-8", "surrogatepass"))
+    return "sha256:" + whole.hexdigest()
+
+
+def paths_in(folder: Path) -> list[Path]:
+    """Everything in a folder and the folders below it, however deep; no link is followed.
+
+    Raises:
+        OSError: if a folder cannot be read.
+    """
+    paths, waiting = [], [folder]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                paths.append(Path(entry.path))
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(paths[-1])
+    return sorted(paths)
+
+
+def bytes_digest(content: bytes) -> str:
+    """The digest of some bytes."""
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+def table_digest(*tables: pl.DataFrame | None) -> str:
+    """The digest of tables' contents, whatever file they came from.
+
+    Column by column: name, type, which rows are empty, and the values as little-endian numbers or
+    as UTF-8 text with its length in bytes.
+    """
+    whole = hashlib.sha256()
+    for table in tables:
+        whole.update(b"no table" if table is None else str(table.shape).encode())
+        for column in () if table is None else table.get_columns():
+            whole.update(f"|{column.name}:{column.dtype}|".encode())
+            whole.update(np.packbits(column.is_null().to_numpy()).tobytes())
+            if column.null_count() < len(column):
+                for part in range(0, len(column), _ROWS_AT_A_TIME):
+                    whole.update(_column_bytes(column.slice(part, _ROWS_AT_A_TIME)))
+    return "sha256:" + whole.hexdigest()
+
+
+def reference_digest(reference: Reference) -> str:
+    """The digest of what a reference says is in its cases."""
+    return table_digest(reference.nodules, reference.slices)
+
+
+def _column_bytes(column: pl.Series) -> bytes:
+    if column.dtype.is_float():
+        return column.fill_null(0).cast(pl.Float64).to_numpy().astype("<f8").tobytes()
+    if column.dtype.is_integer() or column.dtype == pl.Boolean:
+        return column.cast(pl.Int64).fill_null(0).to_numpy().astype("<i8").tobytes()
+    text = column.cast(pl.String).fill_null("")
+    lengths = text.str.len_bytes().to_numpy().astype("<i8").tobytes()
+    return lengths + str(text.str.join("").item() if len(text) else "").encode()
+
 
 SCHEMA = "nodulebench/manifest@1"
 MANIFEST = "manifest.json"
@@ -190,3 +278,71 @@ def _parse(content: dict[str, Any]) -> Manifest | None:
     if not isinstance(signed, dict) or set(signed) != set(Signed.__dataclass_fields__):
         return None
     return Manifest(files, Signed(**signed))
+
+
+DECLARATION, INFO = "bagit.txt", "bag-info.txt"
+PAYLOAD_MANIFEST, TAG_MANIFEST = "manifest-sha256.txt", "tagmanifest-sha256.txt"
+PAYLOAD = "data"
+
+
+def is_bag(folder: Path) -> bool:
+    """Whether a folder says that it is a bag."""
+    return (folder / DECLARATION).is_file()
+
+
+def tag_files(
+    digests: Mapping[str, str],
+    *,
+    payload_bytes: int,
+    description: str,
+    organization: str = "",
+    day: date,
+    agent: str,
+    others: Mapping[str, bytes],
+) -> dict[str, bytes]:
+    """The tag files of a bag, by name.
+
+    Args:
+        digests: path from the bag's root -> digest, for every file below ``data/``.
+        payload_bytes: how large those files are together.
+        description: what the bag holds, in a line.
+        organization: whose it is.
+        day: when it was made.
+        agent: what program made it.
+        others: further tag files, which the tag manifest lists too.
+    """
+    info = {
+        "Source-Organization": organization,
+        "External-Description": description,
+        "Bagging-Date": day.isoformat(),
+        "Bag-Software-Agent": agent,
+        "Payload-Oxum": f"{payload_bytes}.{len(digests)}",
+    }
+    files = {
+        DECLARATION: b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n",
+        INFO: "".join(
+            f"{name}: {_one_line(text)}\n" for name, text in info.items() if text
+        ).encode(),
+        PAYLOAD_MANIFEST: tag_manifest(digests),
+        **others,
+    }
+    listed = {name: "sha256:" + hashlib.sha256(text).hexdigest() for name, text in files.items()}
+    return {**files, TAG_MANIFEST: tag_manifest(listed)}
+
+
+def tag_manifest(digests: Mapping[str, str]) -> bytes:
+    """The lines of a bag's list of files, payload or tags, from their digests."""
+    lines = (
+        f"{digest.removeprefix('sha256:')}  {_escaped(name)}\n"
+        for name, digest in sorted(digests.items())
+    )
+    return "".join(lines).encode()
+
+
+def _escaped(name: str) -> str:
+    # RFC 8493 2.1.3: percent, line feed and carriage return of a path are percent-encoded
+    return name.replace("%", "%25").replace("\n", "%0A").replace("\r", "%0D")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,11 +1,25 @@
 """Qualifying pairs (mark, nodule, cost) -> hits: one mark for a nodule, one nodule for a mark."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
+import polars as pl
 
 from nodulebench.core.arrays import BoolArray, Columns, FloatArray, IntArray
+from nodulebench.core.labels import (
+    DUPLICATE,
+    FALSE_POSITIVE,
+    HIT,
+    IGNORED,
+    NO_NODULE,
+    Labels,
+    OrderSensitivity,
+)
+from nodulebench.core.notices import Notice
 from nodulebench.matching.pairs import first_of_each
+from nodulebench.matching.scene import Scene
 
 _TIE = 1e-9  # share of the cost's range within a component that the second criterion may move
 
@@ -114,3 +128,128 @@ def _solve(group: PossiblePairs) -> IntArray:
 def _unit(value: FloatArray) -> FloatArray:
     span = np.ptp(value)
     return (value - value.min()) / span if span > 0 else np.zeros_like(value)
+
+
+_DECIMALS = 9  # what differs later is rounding, not rank
+
+Assignment = Literal["greedy", "optimal"]
+Duplicates = Literal["ignore", "false_positive"]
+
+ASSIGNMENTS: dict[Assignment, Callable[[PossiblePairs], IntArray]] = {
+    "greedy": assign_greedily,
+    "optimal": assign_optimally,
+}
+
+
+def one_to_one_labels(
+    scene: Scene,
+    mark: IntArray,
+    nodule: IntArray,
+    cost: FloatArray,
+    tie: FloatArray | None = None,
+    *,
+    assignment: Assignment,
+    duplicates: Duplicates,
+    notices: tuple[Notice, ...] = (),
+) -> Labels:
+    """Label every mark of the scene once.
+
+    Nodules that have to be found are assigned first. A mark left over that satisfies the rule on
+    such a nodule is a second mark on it: a ``duplicate``, or a ``false_positive`` if the protocol
+    counts them. A mark left over that satisfies the rule on an ignored finding is ``ignored``,
+    never a false positive. All others are false positives. Entries of one nodule stand best first.
+
+    Args:
+        scene: marks and nodules.
+        mark: marks of the qualifying pairs, each pair once.
+        nodule: nodules of the qualifying pairs, ignored findings included.
+        cost: how the rule ranks each pair; the lowest is the best.
+        tie: what decides between equal costs; if left out the score, then the mark's id.
+        assignment: nodules in the reference's order, or as many hits as possible.
+        duplicates: what further marks on a nodule are.
+        notices: what a reader must know about how the pairs were found.
+    """
+    place = _mark_place(scene)
+    pairs = PossiblePairs(
+        mark=mark,
+        nodule=nodule,
+        cost=np.round(cost, _DECIMALS),
+        tie=np.round(place[mark].astype(np.float64) if tie is None else tie, _DECIMALS),
+        mark_place=place[mark],
+        nodule_place=_id_order(scene.reference.nodules["nodule_id"])[nodule],
+    )
+    is_on_target = scene.is_target[nodule]
+    on_target = pairs.chosen(is_on_target)
+    hit = ASSIGNMENTS[assignment](on_target)
+    hit_mark, hit_nodule = on_target.mark[hit], on_target.nodule[hit]
+
+    is_free = np.ones(scene.mark_count, dtype=np.bool_)
+    is_free[hit_mark] = False
+    second_mark, second_nodule = _best_nodules(on_target, is_free)
+    on_ignored = pairs.chosen(~is_on_target)
+    ignored_mark, ignored_nodule = _best_nodules(on_ignored, is_free)
+    if duplicates == "ignore":
+        keep = ~np.isin(ignored_mark, second_mark)
+        ignored_mark, ignored_nodule = ignored_mark[keep], ignored_nodule[keep]
+    else:
+        keep = ~np.isin(second_mark, ignored_mark)
+        second_mark, second_nodule = second_mark[keep], second_nodule[keep]
+    is_free[second_mark] = is_free[ignored_mark] = False
+    false_mark = np.flatnonzero(is_free)
+    return _concatenate(
+        (hit_mark, hit_nodule, HIT),
+        (second_mark, second_nodule, DUPLICATE if duplicates == "ignore" else FALSE_POSITIVE),
+        (ignored_mark, ignored_nodule, IGNORED),
+        (false_mark, np.full_like(false_mark, NO_NODULE), FALSE_POSITIVE),
+        notices=notices,
+        order=_order_sensitivity(on_target),
+    )
+
+
+def _order_sensitivity(on_target: PossiblePairs) -> OrderSensitivity:
+    backwards = replace(on_target, nodule=on_target.nodule.max(initial=0) - on_target.nodule)
+    return OrderSensitivity(
+        in_order=len(assign_greedily(on_target)),
+        reversed_order=len(assign_greedily(backwards)),
+        optimal=len(assign_optimally(on_target)),
+    )
+
+
+def _best_nodules(pairs: PossiblePairs, is_free: BoolArray) -> tuple[IntArray, IntArray]:
+    """Each free mark of the pairs with the nodule it fits best, by nodule and best first."""
+    free = pairs.chosen(is_free[pairs.mark])
+    order = np.lexsort((free.nodule_place, free.tie, free.cost, free.mark))
+    best = free.chosen(order[first_of_each(free.mark[order])])
+    by_nodule = np.lexsort((best.mark_place, best.tie, best.cost, best.nodule))
+    return best.mark[by_nodule], best.nodule[by_nodule]
+
+
+def _concatenate(
+    *parts: tuple[IntArray, IntArray, int], notices: tuple[Notice, ...], order: OrderSensitivity
+) -> Labels:
+    return Labels(
+        mark=np.concatenate([mark for mark, _, _ in parts]),
+        nodule=np.concatenate([nodule for _, nodule, _ in parts]),
+        label=np.concatenate([np.full_like(mark, label) for mark, _, label in parts]),
+        notices=notices,
+        order=order,
+    )
+
+
+def _mark_place(scene: Scene) -> IntArray:
+    """The place of each mark from the highest score down; equal scores by id."""
+    by_id = _id_order(scene.submission.marks["mark_id"].gather(scene.mark_row))
+    score = np.zeros(scene.mark_count) if scene.mark_score is None else scene.mark_score
+    return np.argsort(np.lexsort((by_id, -score)))
+
+
+def _id_order(ids: pl.Series) -> IntArray:
+    """The place of each id: whole numbers by value, then other text by its characters."""
+    by_id = (
+        ids.rename("text")
+        .to_frame()
+        .with_columns(pl.col("text").cast(pl.Int64, strict=False).alias("number"))
+        .with_row_index("row")
+        .sort("number", "text", nulls_last=True, maintain_order=True)
+    )
+    return np.argsort(by_id["row"].to_numpy())

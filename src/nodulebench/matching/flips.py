@@ -18,8 +18,7 @@ from nodulebench.core.labels import (
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.matching.rules.center_distance import distance_threshold_mm
-from nodulebench.matching.scene import scene
-from nodulebench.matching.slices import shared_slices
+from nodulebench.matching.scene import scene, shared_slices
 
 
 def flip_list(

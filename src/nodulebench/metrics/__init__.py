@@ -8,8 +8,7 @@ from nodulebench.core.arrays import FloatArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.registry import Registry, Thing
 from nodulebench.core.results import Curve
-from nodulebench.metrics.facts import FACTS, FACTS_OF_MODULE, FigureFacts, Guard
-from nodulebench.metrics.metric import Ratio, first_line
+from nodulebench.metrics.metric import FACTS, FACTS_OF_MODULE, FigureFacts, Guard, Ratio, first_line
 from nodulebench.metrics.ratings import Ratings
 
 __all__ = [
@@ -47,7 +46,7 @@ FIGURES: Registry[Figure] = Registry(
         "sensitivity_at_fp_rate": "nodulebench.metrics.froc",
         "cpm": "nodulebench.metrics.froc",
         "cpm_exact": "nodulebench.metrics.froc",
-        "average_precision": "nodulebench.metrics.precision_recall",
+        "average_precision": "nodulebench.metrics.operating_point",
         "afroc_area": "nodulebench.metrics.afroc",
         "wafroc_area": "nodulebench.metrics.afroc",
         "afroc1_area": "nodulebench.metrics.afroc",
@@ -58,27 +57,27 @@ FIGURES: Registry[Figure] = Registry(
         "case_roc_area_until_fpf": "nodulebench.metrics.afroc",
         "lroc_area": "nodulebench.metrics.lroc",
         "pcl_at_fpf": "nodulebench.metrics.lroc",
-        "malignancy_auc": "nodulebench.metrics.roc",
-        "malignancy_sensitivity_at_fpf": "nodulebench.metrics.roc",
-        "malignancy_auc_until_fpf": "nodulebench.metrics.roc",
-        "malignancy_accuracy": "nodulebench.metrics.roc",
-        "malignancy_sensitivity": "nodulebench.metrics.roc",
-        "malignancy_specificity": "nodulebench.metrics.roc",
-        "malignancy_precision": "nodulebench.metrics.roc",
-        "malignancy_f_beta": "nodulebench.metrics.roc",
-        "brier_score": "nodulebench.metrics.calibration",
-        "expected_calibration_error": "nodulebench.metrics.calibration",
+        "malignancy_auc": "nodulebench.metrics.malignancy",
+        "malignancy_sensitivity_at_fpf": "nodulebench.metrics.malignancy",
+        "malignancy_auc_until_fpf": "nodulebench.metrics.malignancy",
+        "malignancy_accuracy": "nodulebench.metrics.malignancy",
+        "malignancy_sensitivity": "nodulebench.metrics.malignancy",
+        "malignancy_specificity": "nodulebench.metrics.malignancy",
+        "malignancy_precision": "nodulebench.metrics.malignancy",
+        "malignancy_f_beta": "nodulebench.metrics.malignancy",
+        "brier_score": "nodulebench.metrics.malignancy",
+        "expected_calibration_error": "nodulebench.metrics.malignancy",
         "size_error_rate": "nodulebench.metrics.characterisation",
         "diameter_error_mm": "nodulebench.metrics.characterisation",
         "absolute_diameter_error_mm": "nodulebench.metrics.characterisation",
         "density_accuracy": "nodulebench.metrics.characterisation",
         "density_accuracy_of_found": "nodulebench.metrics.characterisation",
-        "density_kappa": "nodulebench.metrics.agreement",
-        "type_kappa": "nodulebench.metrics.agreement",
-        "category_agreement": "nodulebench.metrics.agreement",
-        "category_kappa": "nodulebench.metrics.agreement",
-        "category_kappa_linear": "nodulebench.metrics.agreement",
-        "category_kappa_quadratic": "nodulebench.metrics.agreement",
+        "density_kappa": "nodulebench.metrics.characterisation",
+        "type_kappa": "nodulebench.metrics.characterisation",
+        "category_agreement": "nodulebench.metrics.characterisation",
+        "category_kappa": "nodulebench.metrics.characterisation",
+        "category_kappa_linear": "nodulebench.metrics.characterisation",
+        "category_kappa_quadratic": "nodulebench.metrics.characterisation",
         "mean_dice": "nodulebench.metrics.segmentation",
         "mean_iou": "nodulebench.metrics.segmentation",
         "pooled_dice": "nodulebench.metrics.segmentation",
@@ -95,7 +94,7 @@ RATINGS: Registry[Callable[[LabelledCohort], tuple[Ratings, Ratings]]] = Registr
     "ratings",
     {
         "case_roc_area": "nodulebench.metrics.afroc:case_ratings",
-        "malignancy_auc": "nodulebench.metrics.roc:benign_and_malignant",
+        "malignancy_auc": "nodulebench.metrics.malignancy:benign_and_malignant",
     },
 )
 """Negatives and positives whose ROC an area is, by the figure's name."""
@@ -108,8 +107,8 @@ CURVES: Registry[Callable[[LabelledCohort], Curve]] = Registry(
         "wafroc_area": "nodulebench.metrics.afroc:wafroc_curve",
         "case_roc_area": "nodulebench.metrics.afroc:case_roc_curve",
         "lroc_area": "nodulebench.metrics.lroc:lroc_curve",
-        "malignancy_auc": "nodulebench.metrics.roc:malignancy_roc_curve",
-        "average_precision": "nodulebench.metrics.precision_recall:precision_recall_curve",
+        "malignancy_auc": "nodulebench.metrics.malignancy:malignancy_roc_curve",
+        "average_precision": "nodulebench.metrics.operating_point:precision_recall_curve",
     },
 )
 """The curve behind an area, by the figure's name."""
@@ -119,10 +118,10 @@ TABLES: Registry[Callable[[LabelledCohort], pl.DataFrame]] = Registry(
     "tables",
     {
         "density_accuracy": "nodulebench.metrics.characterisation:density_confusion",
-        "expected_calibration_error": "nodulebench.metrics.calibration:reliability_table",
-        "malignancy_auc": "nodulebench.metrics.graded:malignancy_cuts",
-        "category_kappa_linear": "nodulebench.metrics.graded:category_cuts",
-        "category_kappa_quadratic": "nodulebench.metrics.graded:category_cuts",
+        "expected_calibration_error": "nodulebench.metrics.malignancy:reliability_table",
+        "malignancy_auc": "nodulebench.metrics.malignancy:malignancy_cuts",
+        "category_kappa_linear": "nodulebench.metrics.malignancy:category_cuts",
+        "category_kappa_quadratic": "nodulebench.metrics.malignancy:category_cuts",
     },
 )
 """The table that belongs to a figure, by the figure's name."""

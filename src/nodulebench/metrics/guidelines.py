@@ -132,3 +132,102 @@ def _check_categories(stated: pl.Series, table: str) -> None:
 def _to_tenth(size_mm: FloatArray) -> FloatArray:
     """Rounded to 0.1 mm, halves up (5.95 mm is 6.0 mm); 1e-9 undoes binary fractions."""
     return np.floor(size_mm * 10 + 0.5 + 1e-9) / 10
+
+
+NEW_SOLID_CUTS_MM = (4.0, 6.0, 8.0)
+GROWING_SOLID_CUT_MM = 8.0
+NEW_PART_SOLID_CUT_MM = 6.0
+SOLID_PART_CUT_MM = 4.0
+SIX_MONTHS_DAYS, THREE_MONTHS_DAYS = 180, 90
+(
+    _LUNG_RADS_FOLLOW_UP_SOLID,
+    _LUNG_RADS_FOLLOW_UP_PART_SOLID,
+    _LUNG_RADS_FOLLOW_UP_GROUND_GLASS,
+    _LUNG_RADS_FOLLOW_UP_CALCIFIED,
+) = (DENSITIES.index(name) for name in ("solid", "part_solid", "ground_glass", "calcified"))
+_1, _2, _3, _4A, _4B = (LUNG_RADS.index(name) for name in ("1", "2", "3", "4A", "4B"))
+
+
+def follow_up_class(
+    mean_mm: FloatArray,
+    density: IntArray,
+    solid_part_mm: FloatArray,
+    change: list[str | None],
+    prior_days: IntArray,
+) -> IntArray:
+    """The number in LUNG_RADS of each nodule, -1 where the data do not suffice.
+
+    Args:
+        mean_mm: mean diameter to 0.1 mm, NaN where not measured.
+        density: number in DENSITIES, -1 where unknown.
+        solid_part_mm: mean diameter of the solid part, NaN where unknown.
+        change: new, growing, slowly_growing, stable; None: not known.
+        prior_days: since the latest earlier scan.
+    """
+    baseline = lung_rads_class(mean_mm, density, solid_part_mm)
+    named = np.array([one or "" for one in change], dtype=object)
+    is_new, is_growing = named == "new", named == "growing"
+    is_changed = is_new | is_growing
+    by_part = np.where(solid_part_mm < SOLID_PART_CUT_MM, _4A, _4B)
+    by_part = np.where(np.isnan(solid_part_mm), SILENT, by_part)
+    is_small_new = is_new & (mean_mm < NEW_PART_SOLID_CUT_MM)
+    of_solid = np.where(
+        is_new,
+        _2 + np.searchsorted(NEW_SOLID_CUTS_MM, mean_mm, "right"),
+        np.where(mean_mm < GROWING_SOLID_CUT_MM, _4A, _4B),
+    )
+    of_glass = np.where(mean_mm < GROUND_GLASS_CUT_MM, _2, _3)
+    changed = np.select(
+        [
+            density == _LUNG_RADS_FOLLOW_UP_SOLID,
+            density == _LUNG_RADS_FOLLOW_UP_PART_SOLID,
+            density == _LUNG_RADS_FOLLOW_UP_GROUND_GLASS,
+        ],
+        [of_solid, np.where(is_small_new, _3, by_part), of_glass],
+        SILENT,
+    )
+    slow = np.where(density == _LUNG_RADS_FOLLOW_UP_GROUND_GLASS, _2, _4B)
+    stable = np.where((baseline == _3) & (prior_days >= SIX_MONTHS_DAYS), _2, baseline)
+    stable = np.where((baseline == _4A) & (prior_days >= THREE_MONTHS_DAYS), _3, stable)
+    stable = np.where(density == _LUNG_RADS_FOLLOW_UP_GROUND_GLASS, _2, stable)
+    found = np.select(
+        [is_changed, named == "slowly_growing", named == "stable"], [changed, slow, stable], SILENT
+    )
+    is_known = ~np.isnan(mean_mm) & (density != SILENT)
+    found = np.where(is_known, found, SILENT)
+    return np.where((density == _LUNG_RADS_FOLLOW_UP_CALCIFIED) & (named != ""), _1, found).astype(
+        np.int64
+    )
+
+
+FLEISCHNER_SIZES = (
+    "solid <6 mm",
+    "solid 6-8 mm",
+    "solid >8 mm",
+    "subsolid <6 mm",
+    "subsolid ≥6 mm",
+)
+"""Classes of whole millimetres; subsolid nodules are ground glass or part-solid."""
+
+
+def fleischner_size(mean_mm: FloatArray, density: IntArray) -> IntArray:
+    """The number in FLEISCHNER_SIZES of each nodule, -1 where the data do not suffice.
+
+    Args:
+        mean_mm: mean diameter, NaN where not measured.
+        density: number in DENSITIES, -1 where unknown; calcified nodules have no class.
+    """
+    whole = np.floor(mean_mm + 0.5 + 1e-9)
+    of_solid = np.searchsorted((6.0, 9.0), whole, "right")
+    of_subsolid = 3 + np.searchsorted((6.0,), whole, "right")
+    solid, *subsolid = (DENSITIES.index(name) for name in ("solid", "part_solid", "ground_glass"))
+    found = np.select(
+        [density == solid, np.isin(density, subsolid)], [of_solid, of_subsolid], SILENT
+    )
+    return np.where(np.isnan(whole), SILENT, found)
+
+
+def fleischner_strata(cohort: LabelledCohort) -> IntArray:
+    """The Fleischner size class of each nodule of a cohort."""
+    mean_mm = mean_diameter_mm(*(cohort.truth(name) for name in SIZES))
+    return fleischner_size(mean_mm, density_pairs(cohort).truth)

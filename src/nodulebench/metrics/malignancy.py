@@ -10,10 +10,25 @@ cancers can look good here: read it beside recall.
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
-from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, WeightArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
+from nodulebench.core.results import Curve
+from nodulebench.metrics.classes import ClassPairs
+from nodulebench.metrics.guidelines import category_pairs
+from nodulebench.metrics.metric import CaseSums, divide, ratio, sum_by_case
+from nodulebench.metrics.operating_point import f_beta_sums
+from nodulebench.metrics.ratings import (
+    TWO_FRACTIONS,
+    Ratings,
+    concordance,
+    mean_signal_until,
+    rated,
+    rating_curve,
+    signal_at,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +71,237 @@ def malignancy_counts(cohort: LabelledCohort) -> dict[str, int]:
         "not_said": int(np.count_nonzero(is_known & cohort.is_hit & ~is_said)),
         "truth_unknown": int(np.count_nonzero(~is_known)),
     }
+
+
+def malignancy_auc(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Area under the ROC of malignancy: malignant nodules given more than benign ones.
+
+    It equals the trapezoids under the curve, ties counting one half (Mann-Whitney).
+    """
+    return concordance(*benign_and_malignant(cohort), case_weight)
+
+
+def malignancy_sensitivity_at_fpf(
+    cohort: LabelledCohort,
+    case_weight: WeightArray,
+    *,
+    fpf_points: tuple[float, ...] = TWO_FRACTIONS,
+) -> FloatArray:
+    """Sensitivity for malignancy at fixed specificity, read on the ROC at 1 - x (columns)."""
+    return signal_at(*benign_and_malignant(cohort), case_weight, fpf_points)
+
+
+def malignancy_auc_until_fpf(
+    cohort: LabelledCohort,
+    case_weight: WeightArray,
+    *,
+    fpf_points: tuple[float, ...] = TWO_FRACTIONS,
+) -> FloatArray:
+    """Partial area under the ROC of malignancy over its width: mean sensitivity until x."""
+    return mean_signal_until(*benign_and_malignant(cohort), case_weight, fpf_points)
+
+
+def malignancy_roc_curve(cohort: LabelledCohort) -> Curve:
+    """The ROC curve of malignancy, from (0, 0) to (1, 1)."""
+    benign, malignant = benign_and_malignant(cohort)
+    return rating_curve(benign, malignant, "malignancy_roc", "1 - specificity", "sensitivity")
+
+
+def benign_and_malignant(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
+    """Found nodules of known malignancy by the probability said."""
+    judged = judged_nodules(cohort)
+    is_malignant = judged.is_malignant
+    if is_malignant.all() or not is_malignant.any():
+        present = "malignant" if is_malignant.all() else "benign"
+        raise UndefinedError("one_kind_only", kind=present)
+    return (
+        rated(judged.case[~is_malignant], judged.said[~is_malignant]),
+        rated(judged.case[is_malignant], judged.said[is_malignant]),
+    )
+
+
+@ratio("no_nodule_judged", is_proportion=True)
+def malignancy_accuracy(cohort: LabelledCohort, *, malignancy_threshold: float = 0.5) -> CaseSums:
+    """Found nodules called rightly benign or malignant / found nodules judged."""
+    case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
+    return _share(cohort, case, is_called == is_malignant)
+
+
+@ratio("no_malignant_judged", is_proportion=True)
+def malignancy_sensitivity(
+    cohort: LabelledCohort, *, malignancy_threshold: float = 0.5
+) -> CaseSums:
+    """Malignant nodules called malignant / malignant nodules judged."""
+    case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
+    return _share(cohort, case[is_malignant], is_called[is_malignant])
+
+
+@ratio("no_benign_judged", is_proportion=True)
+def malignancy_specificity(
+    cohort: LabelledCohort, *, malignancy_threshold: float = 0.5
+) -> CaseSums:
+    """Benign nodules called benign / benign nodules judged."""
+    case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
+    return _share(cohort, case[~is_malignant], ~is_called[~is_malignant])
+
+
+@ratio("none_called_malignant", is_proportion=True)
+def malignancy_precision(cohort: LabelledCohort, *, malignancy_threshold: float = 0.5) -> CaseSums:
+    """Malignant nodules called malignant / nodules called malignant."""
+    case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
+    return _share(cohort, case[is_called], is_malignant[is_called])
+
+
+@ratio("none_malignant")
+def malignancy_f_beta(
+    cohort: LabelledCohort, *, malignancy_threshold: float = 0.5, beta: float = 1.0
+) -> CaseSums:
+    """Weighted harmonic mean of malignancy precision and sensitivity (F1 for beta = 1)."""
+    case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
+    right, missed, wrong = (
+        sum_by_case(cohort, case[which])
+        for which in (
+            is_called & is_malignant,
+            ~is_called & is_malignant,
+            is_called & ~is_malignant,
+        )
+    )
+    return f_beta_sums(right, missed, wrong, beta)
+
+
+def _calls(cohort: LabelledCohort, threshold: float) -> tuple[IntArray, BoolArray, BoolArray]:
+    """Of the nodules judged: their cases, whether they are malignant and whether called so."""
+    judged = judged_nodules(cohort)
+    return judged.case, judged.is_malignant, judged.said >= threshold
+
+
+def _share(cohort: LabelledCohort, case: IntArray, is_right: BoolArray) -> CaseSums:
+    """Those that are right among nodules of these cases."""
+    return CaseSums(sum_by_case(cohort, case[is_right]), sum_by_case(cohort, case))
+
+
+@ratio("no_nodule_judged")
+def brier_score(cohort: LabelledCohort) -> CaseSums:
+    """Mean squared difference between the probability of malignancy said and the truth."""
+    judged = judged_nodules(cohort)
+    error = (judged.said - judged.is_malignant) ** 2
+    return CaseSums(sum_by_case(cohort, judged.case, error), sum_by_case(cohort, judged.case))
+
+
+def expected_calibration_error(
+    cohort: LabelledCohort, case_weight: WeightArray, calibration_bins: int = 10
+) -> FloatArray:
+    """Mean distance between probability said and share malignant, over bins of equal width.
+
+    Each bin counts by its nodules.
+    """
+    judged = judged_nodules(cohort)
+    number = _bin_of(judged.said, calibration_bins)
+    excess = np.zeros((cohort.case_count, calibration_bins))
+    np.add.at(excess, (judged.case, number), judged.said - judged.is_malignant)
+    weight = case_weight.astype(np.float64, copy=False)
+    distance = np.abs(weight @ excess).sum(axis=1)
+    return divide(distance, weight @ sum_by_case(cohort, judged.case))
+
+
+def reliability_table(cohort: LabelledCohort, calibration_bins: int = 10) -> pl.DataFrame:
+    """Probability said against share malignant, bin by bin.
+
+    Returns:
+        Rows ``low, high, nodules, mean_said, share_malignant``; the last two are null in a bin
+        without nodules. A bin holds its lower edge, the last one both.
+    """
+    judged = judged_nodules(cohort)
+    number = _bin_of(judged.said, calibration_bins)
+    nodules = np.bincount(number, minlength=calibration_bins)
+    said, malignant = (
+        np.bincount(number, value, calibration_bins).astype(np.float64)
+        for value in (judged.said, judged.is_malignant)
+    )
+    edges = np.arange(calibration_bins + 1) / calibration_bins
+    count = nodules.astype(np.float64)
+    return pl.DataFrame(
+        {
+            "low": edges[:-1],
+            "high": edges[1:],
+            "nodules": nodules,
+            "mean_said": divide(said, count),
+            "share_malignant": divide(malignant, count),
+        }
+    ).with_columns(pl.col("mean_said", "share_malignant").fill_nan(None))
+
+
+def _bin_of(said: FloatArray, bins: int) -> IntArray:
+    """The bin of each probability; 1e-9 keeps edges such as 0.29 * 100 in the upper bin."""
+    return np.minimum(np.floor(said * bins + 1e-9), bins - 1).astype(np.int64)
+
+
+def category_cuts(cohort: LabelledCohort) -> pl.DataFrame:
+    """Lung-RADS categories, over found nodules: one row per cut, as ``grade_cuts`` has them."""
+    return grade_cuts(category_pairs(cohort))
+
+
+def grade_cuts(pairs: ClassPairs) -> pl.DataFrame:
+    """Graded classes on both sides: at each cut, who reaches it and who is said to reach it.
+
+    Returns:
+        One row per cut: ``cut`` (the lowest grade above it), counts ``true_positive,
+        false_negative, false_positive, true_negative`` and ``accuracy, sensitivity,
+        specificity``, null where undefined. Nodules without a grade on both sides are left out.
+    """
+    truth, said = pairs.truth[pairs.is_paired], pairs.said[pairs.is_paired]
+    rows = []
+    for cut in range(1, len(pairs.names)):
+        above, called = truth >= cut, said >= cut
+        rows.append(
+            {
+                "cut": pairs.names[cut],
+                "true_positive": int(np.sum(above & called)),
+                "false_negative": int(np.sum(above & ~called)),
+                "false_positive": int(np.sum(~above & called)),
+                "true_negative": int(np.sum(~above & ~called)),
+                "accuracy": _graded_share(above == called, np.ones_like(above)),
+                "sensitivity": _graded_share(called, above),
+                "specificity": _graded_share(~called, ~above),
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def malignancy_cuts(cohort: LabelledCohort) -> pl.DataFrame:
+    """A graded reference (say five grades from 0 to 1) and a probability: the ROC area per cut.
+
+    Returns:
+        One row per cut: ``cut`` (the lowest grade above it), ``below`` and ``above`` (nodules
+        found with a probability) and ``auc``.
+
+    Raises:
+        UndefinedError: where fewer than two grades were found with a probability.
+    """
+    truth, said = cohort.truth("malignancy"), cohort.said("malignancy")
+    is_judged = np.isfinite(truth) & np.isfinite(said)
+    truth, said, case = truth[is_judged], said[is_judged], cohort.nodule_case[is_judged]
+    grades = np.unique(truth)
+    if len(grades) < 2:
+        raise UndefinedError("few_grades")
+    everyone = np.ones((1, cohort.case_count))
+    rows = []
+    for cut in grades[1:]:
+        above = truth >= cut
+        area = concordance(
+            rated(case[~above], said[~above]), rated(case[above], said[above]), everyone
+        )
+        rows.append(
+            {
+                "cut": float(cut),
+                "below": int(np.sum(~above)),
+                "above": int(np.sum(above)),
+                "auc": float(area[0]),
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def _graded_share(is_right: np.ndarray, is_counted: np.ndarray) -> float | None:
+    total = int(np.sum(is_counted))
+    return int(np.sum(is_right & is_counted)) / total if total else None

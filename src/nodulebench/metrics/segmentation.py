@@ -13,8 +13,7 @@ from nodulebench.core.arrays import FloatArray, IntArray
 from nodulebench.core.cache import kept
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
-from nodulebench.imaging.outlines import box_outline, read_outline
-from nodulebench.imaging.overlap import areas_and_overlap_mm2
+from nodulebench.imaging.outlines import areas_and_overlap_mm2, box_outline, read_outline
 from nodulebench.metrics.metric import CaseSums, ratio, sum_by_case
 
 _SHAPE = ("center_x_mm", "center_y_mm", "length_mm", "width_mm", "contour")

@@ -9,16 +9,20 @@ import numpy as np
 from nodulebench.core.tables import NODULE_TYPES
 from nodulebench.phantom.body.chest import Chest, random_chest
 from nodulebench.phantom.body.lung_vessels import USUAL, LungTubes, grow_lung_tubes
-from nodulebench.phantom.bulges import grow_bulges
+from nodulebench.phantom.bulges import SPARSE, grow_bulges, hilar_vessels
 from nodulebench.phantom.conditions import (
     Condition,
     random_breath,
     random_condition,
     seen_in,
 )
-from nodulebench.phantom.hilum import SPARSE, hilar_vessels
-from nodulebench.phantom.nodules.kinds import KINDS, make_nodule, random_diameter
-from nodulebench.phantom.nodules.nodule import ATTACHMENTS, Nodule
+from nodulebench.phantom.nodules.nodule import (
+    ATTACHMENTS,
+    KINDS,
+    Nodule,
+    make_nodule,
+    random_diameter,
+)
 from nodulebench.phantom.nodules.placement import NoPlaceError, Surroundings
 from nodulebench.phantom.tubes import Tubes
 

@@ -1,36 +1,39 @@
 """Patient and scanner -> a CT volume with its lungs and nodules known exactly."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from nodulebench.core.arrays import BoolArray
+from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.core.tables import DENSITY_OF_TYPE, NODULE_SLICES, NODULES
 from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.outlines import long_and_short_mm, outline_text
 from nodulebench.imaging.volume import Volume
-from nodulebench.phantom.artefacts import blur_by_motion
+from nodulebench.phantom.artefacts import blur_by_motion, draw_streaks
 from nodulebench.phantom.body import bones, great_vessels
-from nodulebench.phantom.body.bend import Bend, random_bend
 from nodulebench.phantom.body.chest import heart_surface
-from nodulebench.phantom.body.enhancement import Enhancement, random_enhancement
-from nodulebench.phantom.body.organs import draw_slice
-from nodulebench.phantom.body.slice import SliceGrid, make_plane, random_textures
-from nodulebench.phantom.body.surfaces import surfaces_along
-from nodulebench.phantom.body.wall import empty_slice
+from nodulebench.phantom.body.organs import draw_slice, empty_slice
+from nodulebench.phantom.body.slice import (
+    Bend,
+    Enhancement,
+    SliceGrid,
+    make_plane,
+    random_bend,
+    random_enhancement,
+    random_textures,
+    surfaces_along,
+)
 from nodulebench.phantom.bulges import BULGE_HU
 from nodulebench.phantom.canvas import Canvas
-from nodulebench.phantom.disease import draw_disease, random_disease
+from nodulebench.phantom.conditions import draw_disease, random_disease
 from nodulebench.phantom.nodules.nodule import Nodule, paint_nodule
 from nodulebench.phantom.patient import BODY, DISEASE, NOISE, STREAKS, TEXTURE, Patient, stream
 from nodulebench.phantom.scanner import Scanner, make_slices
-from nodulebench.phantom.streaks import draw_streaks
-from nodulebench.phantom.tubes import (
-    IN_LUNG,
-    OUTSIDE_LUNG,
-    Tubes,
-    paint_in_lung,
-    paint_tubes,
-)
+from nodulebench.phantom.tubes import IN_LUNG, OUTSIDE_LUNG, Tubes, paint_in_lung, paint_tubes
 
 OESOPHAGUS_HU = 38.0
 OESOPHAGUS_FLATTENING = (0.8, 1.3, 1.0)
@@ -257,3 +260,98 @@ def _without_airways(
     is_lung = inside & (airways.hu < 0.5)
     side = np.where(canvas.x_mm < 3.0, RIGHT_LUNG, LEFT_LUNG).astype(np.uint8)
     return is_lung * side
+
+
+CONTOUR_CORNERS = 72
+
+
+def nodule_rows(case_id: str, nodules: Iterable[Nodule]) -> list[dict[str, Any]]:
+    """One row of NODULES for each nodule; its centre is the centre of mass."""
+    rows = []
+    for nodule in nodules:
+        shape = nodule.shape
+        x, y, z = shape.centroid_mm.tolist()
+        long, short = shape.long_and_short_mm
+        core = nodule.core
+        rows.append(
+            {
+                "case_id": case_id,
+                "nodule_id": nodule.nodule_id,
+                "x_mm": x,
+                "y_mm": y,
+                "z_mm": z,
+                "diameter_mm": shape.diameter_mm,
+                "is_ignored": False,
+                "long_mm": long,
+                "short_mm": short,
+                "type": nodule.type,
+                "density": DENSITY_OF_TYPE[nodule.type],
+                "malignancy": float(nodule.is_malignant),
+                "volume_mm3": shape.volume_mm3,
+                "surface": nodule.surface,
+                "attachment": nodule.attachment,
+                "hu": nodule.hu,
+                "core_diameter_mm": None if core is None else core.diameter_mm,
+            }
+        )
+    return rows
+
+
+def slice_rows(case_id: str, nodules: Iterable[Nodule], geometry: Geometry) -> list[dict[str, Any]]:
+    """One row of NODULE_SLICES for each nodule and slice of an axial scan that cuts it.
+
+    A nodule that lies between two slices is seen on the nearer one, with its largest section.
+    """
+    return [
+        {"case_id": case_id, "nodule_id": nodule.nodule_id, **row}
+        for nodule in nodules
+        for row in _sections(nodule, geometry)
+    ]
+
+
+def _sections(nodule: Nodule, geometry: Geometry) -> list[dict[str, Any]]:
+    shape = nodule.shape
+    bottom, step = float(geometry.origin_mm[2]), float(geometry.spacing_mm[2])
+    assert geometry.size is not None  # noqa: S101 - scans know their size
+    low, high = (int(np.ceil((z - bottom) / step)) for z in shape.extent_z_mm)
+    heights = {number: bottom + number * step for number in range(low, high)}
+    if not heights:
+        widest = shape.largest_section_z_mm
+        heights = {round((widest - bottom) / step): widest}
+    rows = []
+    for number, height in heights.items():
+        outline = shape.outline(height, CONTOUR_CORNERS)
+        if outline is not None and 0 <= number < geometry.size[2]:
+            rows.append(_section_row(number, bottom + number * step, outline))
+    return rows
+
+
+def _section_row(number: int, z_mm: float, outline: FloatArray) -> dict[str, Any]:
+    low, high = outline.min(axis=0), outline.max(axis=0)
+    center, extent = (low + high) / 2, high - low
+    long, short = long_and_short_mm(outline)
+    return {
+        "slice_index": number,
+        "z_mm": z_mm,
+        "center_x_mm": float(center[0]),
+        "center_y_mm": float(center[1]),
+        "length_mm": float(extent[0]),
+        "width_mm": float(extent[1]),
+        "long_mm": long,
+        "short_mm": short,
+        "contour": outline_text(outline.tolist(), ".3f"),
+    }
+
+
+def nodule_tables(
+    nodules: Sequence[dict[str, Any]], slices: Sequence[dict[str, Any]]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows as the tables NODULES and NODULE_SLICES."""
+    return (
+        NODULES.conform(_table(nodules, NODULES.empty()), "phantom nodules"),
+        NODULE_SLICES.conform(_table(slices, NODULE_SLICES.empty()), "phantom slices"),
+    )
+
+
+def _table(rows: Sequence[dict[str, Any]], empty: pl.DataFrame) -> pl.DataFrame:
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else empty

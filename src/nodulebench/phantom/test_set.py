@@ -6,15 +6,17 @@ The folder is a bundle (tables, manifest, ``images/``) and holds ``nifdc.csv`` a
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from nodulebench.core.errors import Problem, refuse_any
-from nodulebench.core.progress import Progress, untold
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.executor import HERE, Engine, Lost, Progress, Terms, in_order, untold
 from nodulebench.core.tables import CASES, Reference
+from nodulebench.i18n.translator import english
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
 from nodulebench.io import bundle
@@ -34,10 +36,15 @@ from nodulebench.phantom.patient import (
     make_patient,
     stream,
 )
-from nodulebench.phantom.scan import PhantomScan, nodule_mask, scan_patient
-from nodulebench.phantom.scanner import Scanner
-from nodulebench.phantom.truth import nodule_rows, nodule_tables, slice_rows
-from nodulebench.phantom.vendors import Vendor, random_scanner, series_header
+from nodulebench.phantom.scan import (
+    PhantomScan,
+    nodule_mask,
+    nodule_rows,
+    nodule_tables,
+    scan_patient,
+    slice_rows,
+)
+from nodulebench.phantom.scanner import Scanner, Vendor, random_scanner, series_header
 
 IMAGE_FORMATS = ("metaimage", "dicom", "nifti")
 FIRST_DAY = date(2024, 1, 8)
@@ -310,3 +317,48 @@ def _told(case: PhantomCase) -> str:
         f"{case.case_id}: {columns} x {rows} x {slices}, {case.vendor.manufacturer} "
         f"{case.header.kernel}, {kinds or 'no nodule'}"
     )
+
+
+TERMS = Terms(seconds=3600.0, memory_bytes=None, preload=("nodulebench.phantom.test_set",))
+
+
+def make_phantoms(
+    out: Path,
+    cases: int,
+    seed: int,
+    *,
+    people: People,
+    matrix: int,
+    thickness: float | None,
+    kernel: str | None,
+    dose: float | None,
+    has_follow_up: bool,
+    image_formats: Sequence[str],
+    has_masks: bool,
+    engine: Engine = HERE,
+    progress: Progress = untold,
+) -> Reference:
+    """Write the scans of synthetic patients and what is known of them; return that.
+
+    A patient follows from seed and number alone, so that it does not matter who makes whom.
+
+    Raises:
+        InputError: if the folder cannot be written to, or whoever made a patient was lost.
+    """
+    recipe = Recipe(seed, matrix, has_follow_up, ScanPlan(thickness, kernel, dose), people)
+    form = Form(tuple(image_formats), has_masks)
+
+    def write(stage: Path) -> Iterator[WrittenScan]:
+        task = partial(write_patient, recipe=recipe, form=form, stage=stage.resolve())
+        for number, found in in_order(engine.map(task, range(1, cases + 1), TERMS)):
+            if isinstance(found, Lost):
+                what = f"was not made: {english(found.why)}."
+                raise InputError.at(f"patient {number + 1}", what, "Make them again.")
+            yield from found
+
+    return write_truth(out, form, write, progress)
+
+
+def write_patient(number: int, recipe: Recipe, form: Form, stage: Path) -> list[WrittenScan]:
+    """Make and write the scans of a patient."""
+    return [form.write(scan, stage) for scan in recipe.scans_of(number)]

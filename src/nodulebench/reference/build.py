@@ -9,11 +9,16 @@ import polars as pl
 from nodulebench.core.parameters import checked_parameters
 from nodulebench.core.readings import CHARACTERISTICS, Readings
 from nodulebench.core.tables import NODULES, Reference
-from nodulebench.reference.decision import Rule, Verdict
+from nodulebench.reference.decision import (
+    Rule,
+    Verdict,
+    density_of_type,
+    lidc_type,
+    most_frequent,
+    nodule_slices,
+)
 from nodulebench.reference.panel import Panel, measure_findings
 from nodulebench.reference.rules import RULES
-from nodulebench.reference.slices import nodule_slices
-from nodulebench.reference.types import density_of_type, lidc_type, most_frequent
 
 
 def build_reference(

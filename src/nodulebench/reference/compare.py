@@ -1,12 +1,14 @@
 """Two references -> which nodules they share, and how far place and size differ there."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import Reference
+from nodulebench.io.formats import read_reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +83,12 @@ def _nearest_first(close: pl.DataFrame, left: int, right: int) -> list[int]:
             is_free[0][one] = is_free[1][other] = False
             kept.append(number)
     return kept
+
+
+def compare_reference_files(first: Path, second: Path) -> ReferenceComparison:
+    """Pair the nodules of two references.
+
+    Raises:
+        InputError: if one cannot be read, or they have no case in common.
+    """
+    return compare_references(read_reference(first), read_reference(second))

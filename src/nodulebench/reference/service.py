@@ -11,16 +11,21 @@ from nodulebench import __version__
 from nodulebench.core.readings import FINDING_KINDS
 from nodulebench.core.tables import Reference, without_images
 from nodulebench.io.bundle import PROVENANCE, write_reference
-from nodulebench.io.case_lists import read_case_list
-from nodulebench.io.digest import file_digest
-from nodulebench.io.findings_tables import write_findings
+from nodulebench.io.csv_files import write_csv
+from nodulebench.io.formats import read_case_list
 from nodulebench.io.json_files import write_json
-from nodulebench.io.readings import read_readings
-from nodulebench.reference.agreement import agreement_levels
+from nodulebench.io.manifests import file_digest
+from nodulebench.io.readings import read_readings, write_findings
+from nodulebench.reference.agreement import (
+    SizeError,
+    agreement_levels,
+    readers_against_others,
+    silent_readers,
+    size_error,
+)
 from nodulebench.reference.build import build_reference, rule_parameters
 from nodulebench.reference.panel import measure_findings
 from nodulebench.reference.rules import RULES
-from nodulebench.reference.size_error import SizeError, size_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +117,45 @@ def build_reference_files(
 def _defaults(rule: str) -> dict[str, Any]:
     """The parameters of a rule that have a default."""
     return dict(RULES[rule].__kwdefaults__ or {})
+
+
+@dataclass(frozen=True, slots=True)
+class ReadersOfPanel:
+    """How readers stand to each other."""
+
+    against_others: pl.DataFrame
+    """One row per reader: reader_id, cases, reference, found, sensitivity, lone marks."""
+    silent: pl.DataFrame
+    """outlined_by, kind, readers: what readers marked where others outlined a nodule."""
+
+
+def readers_of_files(
+    source: Path,
+    *,
+    reader_count: int = 4,
+    minimum_agreement: int = 2,
+    series: Path | None = None,
+    cases: Path | None = None,
+    out: Path | None = None,
+) -> ReadersOfPanel:
+    """Score each reader against what enough of the others drew.
+
+    Args:
+        source: whatever ``read_readings`` takes.
+        reader_count: only cases that exactly so many have read.
+        minimum_agreement: how many of the others make a nodule.
+        series: list of cases; restricts and orders them.
+        cases: table of cases or LIDC scans with their geometry.
+        out: CSV for the table of readers.
+    """
+    listed = None if series is None else read_case_list(series)
+    panel = measure_findings(read_readings(source, cases=cases, series=listed))
+    found = ReadersOfPanel(
+        readers_against_others(
+            panel, reader_count=reader_count, minimum_agreement=minimum_agreement
+        ),
+        silent_readers(panel, reader_count=reader_count),
+    )
+    if out is not None:
+        write_csv(found.against_others, out)
+    return found

@@ -12,8 +12,12 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.imaging.diameters import axes_of_sides, largest_distance_mm, long_and_short_mm
-from nodulebench.imaging.outlines import area_mm2
+from nodulebench.imaging.outlines import (
+    area_mm2,
+    axes_of_sides,
+    largest_distance_mm,
+    long_and_short_mm,
+)
 
 SIZE_DEFINITIONS = {
     "volume_equivalent": "diameter of the sphere of equal volume (LUNA16)",

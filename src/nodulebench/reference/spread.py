@@ -1,13 +1,17 @@
 """Readings + submission + protocol -> how much its score depends on how the readers are heard."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.executor import Progress, untold
+from nodulebench.core.labels import LABEL_NAMES
 from nodulebench.core.notices import Notice
-from nodulebench.core.progress import Progress, untold
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.readings import Readings
@@ -16,12 +20,54 @@ from nodulebench.core.tables import Reference, Submission
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.service import with_options
 from nodulebench.i18n.translator import english
-from nodulebench.io.case_lists import read_case_list
-from nodulebench.io.formats import read_submission
+from nodulebench.io.formats import read_case_list, read_reference, read_submission
 from nodulebench.io.readings import read_readings
 from nodulebench.io.table_files import write_table
-from nodulebench.reference.panel import measure_findings
-from nodulebench.reference.variants import by_agreement, by_rule, leave_one_reader_out
+from nodulebench.matching import label_marks
+from nodulebench.reference.build import build_reference
+from nodulebench.reference.panel import Panel, measure_findings
+
+ALTERNATIVES: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+    ("luna16, plain mean", "luna16", {"average": "mean"}),
+    ("luna16, readers counted", "luna16", {"counts": "readers"}),
+    ("majority, recursive merge", "majority", {}),
+    ("majority, single linkage", "majority", {"grouping": "linkage"}),
+    ("majority, shared voxels", "majority", {"grouping": "overlap"}),
+    ("majority, closest pairs", "majority", {"grouping": "closest_pair"}),
+    ("STAPLE", "staple", {}),
+    ("unanimous", "unanimous", {}),
+    ("union", "union", {}),
+)
+"""Name, rule and parameters of other ways to hear the same readers."""
+
+
+def by_agreement(panel: Panel, levels: range = range(1, 5)) -> Iterator[tuple[str, Reference]]:
+    """LUNA16's rule with each threshold of agreement."""
+    for level in levels:
+        chosen = {"minimum_agreement": level}
+        yield f"agreement >= {level}", build_reference(panel, "luna16", chosen, has_slices=False)
+
+
+def leave_one_reader_out(
+    readings: Readings, *, minimum_agreement: int = 2
+) -> Iterator[tuple[str, Reference]]:
+    """LUNA16's rule without one reader of each case: the first, the second, and so on.
+
+    Of LIDC's four readers two of three then agree. There are as many variants as most cases have
+    readers.
+    """
+    chosen = {"minimum_agreement": minimum_agreement}
+    seats = readings.sessions.group_by("case_id").len()["len"].mode().max()
+    for seat in range(1, int(str(seats or 0)) + 1):
+        panel = measure_findings(readings.without_seat(seat))
+        yield f"without reader {seat}", build_reference(panel, "luna16", chosen, has_slices=False)
+
+
+def by_rule(panel: Panel) -> Iterator[tuple[str, Reference]]:
+    """Every alternative rule."""
+    for name, rule, parameters in ALTERNATIVES:
+        yield name, build_reference(panel, rule, parameters, has_slices=False)
+
 
 _SPREAD = {
     "reference": pl.String,
@@ -108,3 +154,73 @@ def spread_files(
         named = (pl.lit(submission.name).alias("algorithm"), pl.lit(figure).alias("figure"))
         write_table(table.select(*named, pl.all()), out)
     return table
+
+
+def flipped_marks(
+    first: Reference, second: Reference, submission: Submission, protocol: TestProtocol
+) -> pl.DataFrame:
+    """Marks whose label under the protocol's first rule depends on the reference.
+
+    Both references are restricted to the cases they share. A mark that touches several nodules has
+    the best of its labels.
+
+    Returns:
+        case_id, mark_id, score, the labels, and how far the mark lies outside the nearest nodule
+        of each reference in mm (negative: inside; null: the case has none).
+    """
+    shared = first.cases.join(second.cases, on="case_id", how="semi", maintain_order="left")
+    references = [one.restricted(shared["case_id"], "shared cases") for one in (first, second)]
+    marks = submission.marks.join(shared, on="case_id", how="semi", maintain_order="left")
+    judged = Submission(submission.name, marks)
+    labels = [_labels(reference, judged, protocol) for reference in references]
+    flipped = np.flatnonzero(labels[0] != labels[1])
+    names = np.array(LABEL_NAMES)
+    chosen = marks[flipped]
+    columns = {
+        f"{what}_{which}": values
+        for which, reference, codes in zip(("first", "second"), references, labels, strict=True)
+        for what, values in (
+            ("label", names[codes[flipped]]),
+            ("outside_mm", _outside_mm(reference, chosen)),
+        )
+    }
+    return (
+        chosen.select("case_id", "mark_id", "score")
+        .with_columns(pl.Series(name, values) for name, values in columns.items())
+        .with_columns(pl.col("outside_mm_first", "outside_mm_second").fill_nan(None))
+        .sort("score", descending=True, nulls_last=True, maintain_order=True)
+    )
+
+
+def flipped_marks_of_files(
+    first: Path, second: Path, marks: Path, protocol: str = "luna16"
+) -> pl.DataFrame:
+    """The same from files."""
+    one, other = (read_reference(path) for path in (first, second))
+    submission = read_submission(marks, one.cases)
+    return flipped_marks(one, other, submission, load_protocol(protocol))
+
+
+def _labels(reference: Reference, submission: Submission, protocol: TestProtocol) -> IntArray:
+    """The best label of each mark."""
+    found = label_marks(reference, submission, protocol, protocol.rules[0])
+    best = np.full(submission.marks.height, len(LABEL_NAMES) - 1, dtype=np.int64)
+    np.minimum.at(best, found.mark, found.label)
+    return best
+
+
+def _outside_mm(reference: Reference, marks: pl.DataFrame) -> FloatArray:
+    """How far each mark lies from the nearest surface of a measured nodule; NaN without any."""
+    nodules = reference.nodules.filter(~pl.col("is_ignored"))
+    places = nodules.select("x_mm", "y_mm", "z_mm").to_numpy()
+    radius = nodules["diameter_mm"].to_numpy() / 2
+    case = nodules["case_id"].to_numpy()
+    outside = np.full(marks.height, np.nan)
+    for row, (case_id, *place) in enumerate(
+        marks.select("case_id", "x_mm", "y_mm", "z_mm").iter_rows()
+    ):
+        near = np.flatnonzero(case == case_id)
+        if len(near):
+            apart = np.linalg.norm(places[near] - place, axis=1) - radius[near]
+            outside[row] = np.fmin.reduce(apart)
+    return outside

@@ -1,9 +1,15 @@
 """Blocks that hold others or plain text: side by side, under a heading that opens, paragraphs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from string import ascii_lowercase
 from typing import Any, ClassVar
 
+from nodulebench.core.results import Estimate
+from nodulebench.i18n.numbers import UNDEFINED, decimals, interval, significant, whole
+from nodulebench.i18n.translator import Language
+from nodulebench.report.charts.svg import rate_bar
+from nodulebench.report.pages.cells import NOTHING, Cell
 from nodulebench.report.pages.templates import Block
 
 
@@ -54,3 +60,209 @@ class Paragraphs(Block):
 
     macro: ClassVar[str] = "paragraphs"
     texts: Sequence[str]
+
+
+LONGEST_NAME, NAME_SHOWN = 20, 10
+"""Characters: names of cases up to the first are shown whole, of longer ones the second."""
+
+
+class Notes:
+    """The notes of one table: equal reasons share a letter."""
+
+    def __init__(self, say: Language) -> None:
+        self.say = say
+        self._letters: dict[str, str] = {}
+
+    def letter(self, reason: Any) -> str:
+        """The letter that stands for a reason."""
+        told = self.say.message(reason)
+        number = len(self._letters)
+        letter = ascii_lowercase[number % 26] * (number // 26 + 1)
+        return self._letters.setdefault(told, letter)
+
+    def all(self) -> list[tuple[str, str]]:
+        """Every letter with its reason."""
+        return [(letter, told) for told, letter in self._letters.items()]
+
+
+def words(text: str, hint: str = "") -> Cell:
+    """A cell of words."""
+    return Cell(text, hint=hint, kind="words")
+
+
+def short(text: str) -> Cell:
+    """A cell with a short name that stays on one line."""
+    return Cell(text, kind="name")
+
+
+def head(text: str, rows: int = 1) -> Cell:
+    """The cell that heads a row."""
+    return Cell(text, kind="head", rows=rows)
+
+
+def code(text: str) -> Cell:
+    """A cell with an identifier."""
+    return Cell(text, kind="code")
+
+
+def case(name: str) -> Cell:
+    """A cell with the name of a case: a long one by its end, which tells it apart."""
+    if len(name) <= LONGEST_NAME:
+        return Cell(name, kind="code case")
+    return Cell(f"…{name[-NAME_SHOWN:]}", hint=name, kind="code case")
+
+
+def count(value: int | None) -> Cell:
+    """A cell with a whole number."""
+    return Cell(UNDEFINED if value is None else whole(value))
+
+
+def undefined(reason: Any, notes: Notes, columns: int = 1) -> Cell:
+    """A dash with the reason in a note; one that stands for many columns says the reason itself."""
+    told = notes.say.message(reason or notes.say("cell.undefined"))
+    if columns > 1:
+        text = notes.say("cell.not_applicable", reason=told)
+        return Cell(f"{UNDEFINED}  {text}", kind="words", columns=columns)
+    return Cell(UNDEFINED, note=notes.letter(told), hint=told)
+
+
+def estimate(value: Estimate | None, notes: Notes, *, bar_scale: float = 0.0) -> Cell:
+    """A figure with its interval; a dash with the reason in a note where it is undefined.
+
+    With a ``bar_scale`` a bar stands below it, from 0 to that value.
+    """
+    if value is None:
+        return undefined(notes.say("cell.not_computed"), notes)
+    if value.value is None:
+        return undefined(value.reason, notes)
+    reason = value.reason
+    return Cell(
+        decimals(value.value),
+        bounds=interval(value),
+        note=notes.letter(reason) if reason else "",
+        picture=rate_bar(value.value, value.low, value.high, bar_scale) if bar_scale else NOTHING,
+    )
+
+
+def any_cell(value: Any, say: Language) -> Cell:
+    """A cell for a value of any JSON kind."""
+    match value:
+        case None:
+            return Cell(UNDEFINED)
+        case bool():
+            return words(say.word("yes" if value else "no"))
+        case int():
+            return count(value)
+        case float():
+            return Cell(significant(value))
+        case "inf":
+            return Cell("∞")
+        case {"value": None}:
+            return Cell(UNDEFINED, hint=say.message(value.get("reason") or ""))
+        case {"value": float() | int() as figure}:
+            return Cell(
+                decimals(figure),
+                bounds=interval(Estimate(figure, value.get("low"), value.get("high"))),
+            )
+        case list():
+            return words(say.listed(say.word(str(item)) for item in value))
+    return words(say.word(str(value)))
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Block):
+    """A table with its caption and notes."""
+
+    macro: ClassVar[str] = "table"
+    caption: str
+    heads: Sequence[Cell]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[tuple[str, str]] = ()
+    """Letter and text of each note."""
+    remark: str = ""
+    is_tight: bool = False
+    """Whether intervals stand below their values, to save width."""
+    kind: str = ""
+    """How the page shows it, where not as every table: signatures, with room to write."""
+    groups: Sequence[tuple[str, int]] = ()
+    """Headings above the heads: text and how many columns each covers."""
+
+    @property
+    def has_heads(self) -> bool:
+        """Whether anything stands above the columns."""
+        return any(one.text for one in self.heads)
+
+
+def tables_of(name: str, value: Any, say: Language) -> list[Table]:
+    """Any list of rows or dictionary that belongs to a result, as tables.
+
+    Rows ``truth, said, <count>`` become a square; numbers are shown by their kind.
+    """
+    if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+        return [_square(name, value, say) if _is_square(value) else _rows(name, value, say)]
+    if isinstance(value, dict) and "value" not in value:
+        nested = {
+            key: item
+            for key, item in value.items()
+            if isinstance(item, list) or (isinstance(item, dict) and "value" not in item)
+        }
+        single = [
+            [head(say.word(key)), any_cell(item, say)]
+            for key, item in value.items()
+            if key not in nested
+        ]
+        own = [Table(say.heading(name), [], single)] if single else []
+        parts = [tables_of(f"{name}: {key}", item, say) for key, item in nested.items()]
+        return own + [table for part in parts for table in part]
+    if isinstance(value, list) and not value:
+        return []
+    return [Table(say.heading(name), [], [[any_cell(value, say)]])]
+
+
+def _rows(name: str, rows: list[dict[str, Any]], say: Language) -> Table:
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    places = {key: _places([row.get(key) for row in rows]) for key in columns}
+    cells = [[_in_column(row.get(key), places[key], say) for key in columns] for row in rows]
+    heads = [
+        words(say.word(key)) if cells[0][place].kind == "words" else Cell(say.word(key))
+        for place, key in enumerate(columns)
+    ]
+    return Table(say.heading(name), heads, cells)
+
+
+def _places(values: list[Any]) -> int:
+    """How many decimals a column needs, three at most, so that its numbers line up."""
+    shown = [f"{value:.3f}".rstrip("0") for value in values if isinstance(value, float)]
+    return max((len(text.partition(".")[2]) for text in shown), default=0)
+
+
+def _in_column(value: Any, places: int, say: Language) -> Cell:
+    return Cell(decimals(value, places)) if isinstance(value, float) else any_cell(value, say)
+
+
+def _is_square(rows: list[dict[str, Any]]) -> bool:
+    return all(len(row) == 3 and {"truth", "said"} < set(row) for row in rows)
+
+
+def _square(name: str, rows: list[dict[str, Any]], say: Language) -> Table:
+    """Pairs of classes as a square: the reference down, what was said across."""
+    counted = next(key for key in rows[0] if key not in ("truth", "said"))
+    truths = list(dict.fromkeys(row["truth"] for row in rows))
+    said = list(dict.fromkeys(row["said"] for row in rows))
+    found = {(row["truth"], row["said"]): row[counted] for row in rows}
+    return Table(
+        say.heading(name),
+        [words(say("square.corner")), *(Cell(say.word(str(one))) for one in said)],
+        [
+            [head(say.word(str(truth))), *(any_cell(found.get((truth, one)), say) for one in said)]
+            for truth in truths
+        ],
+        remark=say("square.remark", counted=say.heading(counted)),
+    )
+
+
+def closed_if_long(table: Table | None, most_rows: int = 12, file: str = "") -> Any:
+    """A table as it is, or a long one under its caption, closed; print refers to its file."""
+    if table is None or len(table.rows) <= most_rows:
+        return table
+    return Fold(table.caption, [replace(table, caption="")], is_open=False, file=file)

@@ -1,14 +1,14 @@
 """Document and what lies beside it -> the content of a report, the same for page and print."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.translator import Language, LanguageName, language
-from nodulebench.report.beside import NOTHING, Beside
-from nodulebench.report.blocks import Fold, Section, Side
+from nodulebench.report.blocks import Fold, Section, Side, closed_if_long, tables_of
 from nodulebench.report.charts.interactive import switched
 from nodulebench.report.key_tables import (
     counts_table,
@@ -20,15 +20,12 @@ from nodulebench.report.key_tables import (
 from nodulebench.report.sections.curves import (
     Curves,
     by_curve,
+    find_sweeps,
     froc_charts,
     other_charts,
+    parameter_charts,
+    sweep_charts,
     tolerance_chart,
-)
-from nodulebench.report.sections.heading import facts, headline, title
-from nodulebench.report.sections.issued import (
-    issued_by,
-    issued_facts,
-    signature_table,
 )
 from nodulebench.report.sections.methods import (
     facts_table,
@@ -37,19 +34,81 @@ from nodulebench.report.sections.methods import (
     rules_table,
     terms_table,
 )
-from nodulebench.report.sections.narrative import about_intervals, paragraphs
-from nodulebench.report.sections.notices import has_doubts, notices, remarks_table
 from nodulebench.report.sections.rules import difference_table, flip_table, uses_table
 from nodulebench.report.sections.strata import strata_tables
-from nodulebench.report.sections.summary import answer, leading_result
-from nodulebench.report.sections.sweeps import find_sweeps, parameter_charts, sweep_charts
+from nodulebench.report.sections.summary import (
+    about_intervals,
+    answer,
+    facts,
+    headline,
+    leading_result,
+    paragraphs,
+    title,
+)
 from nodulebench.report.sections.uncertainty import (
     sources_table,
     traceability_table,
     uncertainty_table,
 )
-from nodulebench.report.sections.verdict import VerdictBlock, verdict
-from nodulebench.report.tables import closed_if_long, tables_of
+from nodulebench.report.sections.verdict import (
+    NOT_ISSUED,
+    Issued,
+    VerdictBlock,
+    has_doubts,
+    issued_by,
+    issued_facts,
+    notices,
+    remarks_table,
+    signature_table,
+    verdict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What may lie beside an evaluation; what is absent is not reported."""
+
+    flips: pl.DataFrame | None = None
+    """Nodules and marks whose label depends on the rule."""
+    misses: pl.DataFrame | None = None
+    """MISSES: nodules missed."""
+    false_positives: pl.DataFrame | None = None
+    """FALSE_POSITIVES: those with the best scores."""
+    causes: pl.DataFrame | None = None
+    """What readers say false positives are: algorithm, cause."""
+    patches: Sequence[Any] = ()
+    """Pictures of nodules and marks (``gallery.Patch``)."""
+    combinations: Sequence[pl.DataFrame] = ()
+    """Tables of combined algorithms, as ``nodulebench combine`` writes them."""
+    agreement: Sequence[dict[str, Any]] = ()
+    """How far readers agree: name, value, low, high."""
+    sweeps: Sequence[pl.DataFrame] = ()
+    """Counts for each value of a rule's parameter."""
+    spreads: Sequence[pl.DataFrame] = ()
+    """A figure under other references, as ``nodulebench reference spread`` writes it."""
+
+    def only(self, algorithm: str) -> "Beside":
+        """The same without the single nodules and marks of other algorithms, and their names."""
+        is_own = pl.col("algorithm") == algorithm
+        misses = self.misses
+        if misses is not None:
+            nobody = pl.lit(None, pl.String)
+            misses = misses.filter(is_own).with_columns(also_missed_by=nobody, found_by=nobody)
+        return replace(
+            self,
+            flips=None if self.flips is None else self.flips.filter(is_own),
+            misses=misses,
+            false_positives=None
+            if self.false_positives is None
+            else self.false_positives.filter(is_own),
+        )
+
+    issued: Issued = NOT_ISSUED
+    """Who issues the report, when and under which number."""
+
+
+NOTHING = Beside()
+
 
 Audience = Literal["lab", "developer"]
 
@@ -189,7 +248,7 @@ def _curves(document: Document, curves: Curves, say: Language) -> list[Any]:
 def _rules(document: Document, beside: Beside, say: Language) -> list[Any]:
     charts: list[Any] = []
     if _is_group(document):
-        from nodulebench.report.sections.group_charts import difference_chart, mean_chart
+        from nodulebench.report.sections.groups import difference_chart, mean_chart
 
         found = [mean_chart(document, say), difference_chart(document, say)]
         charts = [Side([one for one in found if one is not None])] if any(found) else []
@@ -209,7 +268,7 @@ def _rule_effects(document: Document, say: Language) -> list[Any]:
     """Box plots and tests of the rules over a group of algorithms."""
     if not _is_group(document) or len(document.protocol.rules) < 2:
         return []
-    from nodulebench.report.sections.rule_effects import rule_effect_blocks
+    from nodulebench.report.sections.rules import rule_effect_blocks
 
     return rule_effect_blocks(document, say)
 
@@ -221,7 +280,7 @@ def _compared(document: Document, beside: Beside, say: Language) -> list[Any]:
 
         blocks += comparison_blocks(document, say)
     if beside.combinations:
-        from nodulebench.report.sections.combinations import combination_tables
+        from nodulebench.report.sections.comparison import combination_tables
 
         blocks += combination_tables(beside.combinations, say)
     return blocks
@@ -230,7 +289,7 @@ def _compared(document: Document, beside: Beside, say: Language) -> list[Any]:
 def _strata(document: Document, say: Language) -> list[Any]:
     charts: list[Any] = []
     if _is_group(document):
-        from nodulebench.report.sections.group_charts import (
+        from nodulebench.report.sections.groups import (
             hardest_chart,
             miss_rate_chart,
         )
@@ -260,11 +319,11 @@ def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
 def _test_set(document: Document, beside: Beside, say: Language) -> list[Any]:
     charts: list[Any] = []
     if document.reference.diameters:
-        from nodulebench.report.sections.diameters import diameter_chart
+        from nodulebench.report.sections.curves import diameter_chart
 
         charts.append(diameter_chart(document, say))
     if beside.agreement:
-        from nodulebench.report.sections.agreement import agreement_chart
+        from nodulebench.report.sections.strata import agreement_chart
 
         charts.append(agreement_chart(beside.agreement, say))
     shown = [chart for chart in charts if chart is not None]
@@ -304,8 +363,7 @@ def _all_figures(document: Document, say: Language) -> list[Any]:
 
 
 def _methods(document: Document, say: Language) -> list[Any]:
-    from nodulebench.report.sections.course import course_chart
-    from nodulebench.report.sections.matching import matching_chart, rule_sketches
+    from nodulebench.report.sections.methods import course_chart, matching_chart, rule_sketches
 
     sketches, chart = rule_sketches(document, say), matching_chart(document, say)
     return [
@@ -322,7 +380,7 @@ def _methods(document: Document, say: Language) -> list[Any]:
 
 
 def _uncertainty(document: Document, beside: Beside, say: Language) -> list[Any]:
-    from nodulebench.report.sections.reference_spread import spread_tables
+    from nodulebench.report.sections.methods import spread_tables
 
     return [
         uncertainty_table(document, say),

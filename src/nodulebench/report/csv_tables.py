@@ -5,9 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.core.documents.as_json import as_json
 from nodulebench.core.documents.comparison import ComparisonDocument, Permutation, Significance
 from nodulebench.core.documents.evaluation import Document
+from nodulebench.core.documents.records import as_json
 from nodulebench.core.results import Estimate
 from nodulebench.i18n.translator import english
 

@@ -26,9 +26,15 @@ from nodulebench.core.documents.records import (
 )
 from nodulebench.core.notices import Notice, is_notice, read_notice
 from nodulebench.core.results import Estimate, Stratum
-from nodulebench.report.disclosure import WITHHELD, for_developers
+from nodulebench.report.disclosure import (
+    WITHHELD,
+    Divisions,
+    StratumName,
+    for_developers,
+    hidden_strata,
+    members_by_name,
+)
 from nodulebench.report.sections.groups import CROSSED
-from nodulebench.report.suppression import Divisions, StratumName, hidden_strata, members_by_name
 
 SECRET_EXTRAS = ("worst_cases",)
 SECRET_FIGURES = ("threshold_at_fp_rate",)

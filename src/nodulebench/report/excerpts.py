@@ -1,17 +1,21 @@
 """Document and what lies beside it -> those blocks of a report that another page shows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
-from nodulebench.i18n.translator import Language
-from nodulebench.report.beside import Beside
+from nodulebench.i18n.translator import Language, LanguageName, language
+from nodulebench.report.blocks import Paragraphs, Section, Table, head, words
 from nodulebench.report.charts.interactive import switched
-from nodulebench.report.content import Audience, for_developers
+from nodulebench.report.content import Audience, Beside, for_developers
+from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.templates import framed
 from nodulebench.report.sections.curves import by_curve, froc_charts
-from nodulebench.report.sections.misses import miss_blocks
+from nodulebench.report.sections.errors import miss_blocks
+from nodulebench.report.sections.verdict import NOT_ISSUED, Issued, issued_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +58,78 @@ def excerpt(
     charts = froc_charts(document, by_curve(curves), say)
     misses = miss_blocks(document, beside, (algorithm.name, rule), say)
     return Excerpt(switched(charts), misses)
+
+
+def feedback_page(
+    told: Mapping[str, Any],
+    version: str,
+    name: LanguageName = "en",
+    issued: Issued = NOT_ISSUED,
+) -> str:
+    """The page in a language, complete in itself.
+
+    Args:
+        told: what feedback.json holds.
+        version: of NoduleBench.
+        name: the language.
+        issued: who issues it, when and under which number.
+    """
+    say = language(name)
+    figures = told.get("figures", {})
+    looks = told["looks"]
+    facts = [
+        (say("fact.test_set"), told["test_set"]),
+        *([(say("feedback.alias"), told["alias"])] if "alias" in told else []),
+        *([(say("feedback.plan"), told["plan"])] if "plan" in told else []),
+        (say("feedback.look"), say("feedback.look_of", **looks)),
+        *issued_facts(issued, say),
+    ]
+    sections = []
+    if figures:
+        sections.append(Section("figures", say("feedback.figures"), [_figures(figures, say)]))
+    if "warning" in looks:
+        texts = [say.message(looks["warning"])]
+        sections.append(Section("looks", say("feedback.looks"), [Paragraphs(texts)]))
+    return framed(
+        title=told["algorithm"],
+        kind=say("page.kind_developer"),
+        lead=_lead(told, say),
+        facts=facts,
+        sections=sections,
+        footer=[
+            say("feedback.footer"),
+            say("page.identity", version=version, digest=told["protocol"]),
+            say("feedback.submission", digest=told["submission"]),
+        ],
+        version=version,
+        language=say.code,
+        contents=say("page.contents"),
+        find=say("page.find"),
+    )
+
+
+def _lead(told: Mapping[str, Any], say: Language) -> str:
+    if "verdict" not in told:
+        return say("feedback.lead_figures")
+    reason = say.message(told["verdict_reason"]) if "verdict_reason" in told else ""
+    return say(f"feedback.{told['verdict']}", plan=told["plan"], reason=reason)
+
+
+def _figures(figures: Mapping[str, Any], say: Language) -> Table:
+    heads = [
+        words(say("feedback.figure")),
+        words(say("feedback.rule")),
+        Cell(say("feedback.value")),
+        words(say("feedback.bound")),
+    ]
+    rows = []
+    for name, one in figures.items():
+        rule, _, figure = name.partition(".")
+        title = say.figure(figure.replace("@", "/")).title
+        value = say.message(one["reason"]) if one["value"] is None else f"{one['value']:g}"
+        bound = "–"
+        if "bound" in one:
+            key = "feedback.at_most" if one.get("side") == "upper" else "feedback.at_least"
+            bound = say(key, bound=f"{one['bound']:g}")
+        rows.append([head(title), words(say.word(rule)), Cell(value), words(bound)])
+    return Table(say("feedback.rounded"), heads, rows)

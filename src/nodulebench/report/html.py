@@ -6,9 +6,8 @@ import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.translator import LanguageName
-from nodulebench.report.beside import NOTHING, Beside
-from nodulebench.report.content import Audience, Content, report_content
-from nodulebench.report.pages.frame import framed
+from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
+from nodulebench.report.pages.templates import framed
 
 __all__ = ["Audience", "render_html"]
 

@@ -7,17 +7,8 @@ from nodulebench.core.documents.records import AlgorithmSummary
 from nodulebench.core.results import Estimate
 from nodulebench.i18n.numbers import decimals, rate, significant, whole
 from nodulebench.i18n.translator import FP_RATE, Language
-from nodulebench.report.cells import (
-    Cell,
-    Notes,
-    count,
-    estimate,
-    head,
-    short,
-    undefined,
-    words,
-)
-from nodulebench.report.tables import Table
+from nodulebench.report.blocks import Notes, Table, count, estimate, head, short, undefined, words
+from nodulebench.report.pages.cells import Cell
 
 SCORED_FIGURES = ("cpm", "sensitivity_at_fp_rate/1", "recall", "precision", "fp_per_case")
 PLAIN_FIGURES = ("recall", "precision", "f1", "fp_per_case")

@@ -20,18 +20,15 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.errors import InputError
 from nodulebench.core.optional_packages import needs
 from nodulebench.i18n.translator import Language, LanguageName
-from nodulebench.report.beside import NOTHING, Beside
-from nodulebench.report.blocks import Fold, Paragraphs, Side, Switch
-from nodulebench.report.charts.canvas import text_width
+from nodulebench.report.blocks import Fold, Paragraphs, Side, Switch, Table
 from nodulebench.report.charts.interactive import Chart
-from nodulebench.report.charts.svg import FINE
-from nodulebench.report.content import Audience, Content, report_content
+from nodulebench.report.charts.svg import FINE, text_width
+from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.colours import palette
 from nodulebench.report.pages.svg import stand_alone
 from nodulebench.report.pages.templates import FOLDER, printable
-from nodulebench.report.sections.gallery import Gallery
-from nodulebench.report.tables import Table
+from nodulebench.report.sections.errors import Gallery
 
 FONTS = ("Libertinus Serif", "Noto Sans SC")
 MONOSPACED = ("DejaVu Sans Mono", "Noto Sans SC")

@@ -8,10 +8,9 @@ from pathlib import Path
 import nodulebench
 from nodulebench.core.algorithm import RunProfile
 from nodulebench.core.errors import InputError, UnknownNameError
-from nodulebench.detection.given import WeightFile, given_weights
 from nodulebench.detection.systems import System, read_system, system_names
-from nodulebench.detection.trained_classifiers import takes
-from nodulebench.io.digest import file_digest
+from nodulebench.detection.weights import WeightFile, given_weights, takes
+from nodulebench.io.manifests import file_digest
 from nodulebench.runner.contract.algorithm import (
     Algorithm,
     check_files,

@@ -8,17 +8,17 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.progress import Progress, untold
+from nodulebench.core.executor import Progress, untold
 from nodulebench.core.results import AlgorithmResult
 from nodulebench.core.tables import RUNS
 from nodulebench.core.text import in_a_line
 from nodulebench.evaluation.service import evaluate_files
 from nodulebench.i18n.translator import english, language
+from nodulebench.io.atomic import replace_whole
 from nodulebench.io.bundle import is_sealed
 from nodulebench.io.csv_files import write_csv
-from nodulebench.io.durable import replace_whole
 from nodulebench.io.table_files import read_table
-from nodulebench.report.charts.trade_off import (
+from nodulebench.report.charts.lines import (
     COSTS,
     LESS_IS_BETTER,
     WORTH,

@@ -5,19 +5,28 @@ A program that dies takes nothing with it; only what was our fault is tried agai
 
 import hashlib
 import hmac
+import multiprocessing.util
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 from nodulebench.core.errors import InputError, NoduleBenchError, first_line
+from nodulebench.core.executor import Engine, Lost, Terms
+from nodulebench.core.executors.dask_worker import graphics_cards
 from nodulebench.core.notices import Notice
+from nodulebench.i18n.translator import english
 from nodulebench.imaging.volume import Volume
-from nodulebench.runner.contract.algorithm import Algorithm
+from nodulebench.io.images.case_images import read_case
+from nodulebench.runner.contract.algorithm import Algorithm, unpacked
+from nodulebench.runner.isolation.choose import choose_isolation
 from nodulebench.runner.isolation.sandbox import Isolation
+from nodulebench.runner.isolation.scratch import scratch_folder
 from nodulebench.runner.slot import CaseRun, Slot, open_slot
 
 MOST_ATTEMPTS = 2
@@ -216,3 +225,172 @@ def _compared(runs: Sequence[CaseRun]) -> CaseRun:
         "seconds_spread": max(seconds) - min(seconds),
     }
     return replace(first, measured=first.measured | told)
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A slot, and the thread whose mounts it lies in."""
+
+    slot: Slot
+    thread: ThreadPoolExecutor
+
+    def do(self, work: Callable[[Slot], Result]) -> Result:
+        """What some work gives that uses the slot."""
+        return self.thread.submit(work, self.slot).result()
+
+
+@contextmanager
+def open_desk(algorithm: Algorithm, isolation: str, gpus: tuple[int, ...] = ()) -> Iterator[Desk]:
+    """A place where an algorithm reads one case after another, for as long as it is needed.
+
+    Args:
+        algorithm: what reads; an image as its archive.
+        isolation: the name of the walls around it.
+        gpus: the graphics cards that it may use.
+
+    Raises:
+        InputError: if a wall does not hold, or the archive is not the image that was declared.
+    """
+    stopped = threading.Event()
+    with ThreadPoolExecutor(1) as thread, scratch_folder() as folder:
+        walls, _ = choose_isolation(isolation, folder)
+        opened = open_slot(unpacked(algorithm, folder), walls, folder / "slot", gpus)
+        slot = thread.submit(opened.__enter__).result()
+        slot.look = partial(end_if, stopped)
+        try:
+            yield Desk(slot, thread)
+        finally:
+            stopped.set()  # what runs is ended, where somebody lost patience
+            thread.submit(opened.__exit__, None, None, None).result()
+
+
+PREPARING_S = 600.0
+"""To unpack an image, to test the walls and to read the image."""
+
+_OPEN = ExitStack()
+_DESKS: dict[tuple[str, str], Desk] = {}
+"""Of this process, by the algorithm and the walls around it."""
+
+
+@dataclass(frozen=True)
+class CaseTask:
+    """A case that a worker lets the algorithm read."""
+
+    algorithm: Algorithm
+    isolation: str
+    case: OpaqueCase
+    image: Path | OSError | NoduleBenchError
+    """Where it is, or why it cannot be had."""
+    repeats: int
+
+
+@dataclass(frozen=True)
+class _Tasks(Sequence[CaseTask]):
+    """Tasks whose images are taken when their turn comes."""
+
+    algorithm: Algorithm
+    isolation: str
+    cases: Sequence[OpaqueCase]
+    take: Callable[[str], Path]
+    repeats: int
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    def __getitem__(self, number: Any) -> Any:
+        case = self.cases[number]
+        image: Path | OSError | NoduleBenchError
+        try:
+            image = self.take(case.case_id)
+        except (OSError, NoduleBenchError) as error:
+            image = error
+        return CaseTask(self.algorithm, self.isolation, case, image, self.repeats)
+
+
+def run_cases_by(
+    engine: Engine,
+    algorithm: Algorithm,
+    isolation: str,
+    cases: Sequence[OpaqueCase],
+    take: Callable[[str], Path],
+    give_back: Callable[[str], object],
+    *,
+    repeats: int = 1,
+) -> Iterator[tuple[OpaqueCase, CaseRun]]:
+    """Let an algorithm read cases; what came of each, as they end.
+
+    Args:
+        engine: whose workers have the same files under the same paths.
+        algorithm: what is run; an image as its archive.
+        isolation: the name of the walls around it, which every worker tests.
+        cases: in the order in which they are given to it.
+        take: where the image of a case is from now on.
+        give_back: told that a case was read.
+        repeats: how often each case is read; the first time counts.
+
+    Raises:
+        InputError: if the walls of a worker do not hold, or the program does not start, time after
+            time.
+    """
+    resources = algorithm.run.resources
+    each = (resources.timeout_s + resources.startup_timeout_s) * repeats * MOST_ATTEMPTS
+    terms = Terms(PREPARING_S + each, memory_bytes=None, gpus=resources.gpus)
+    tasks = _Tasks(algorithm, isolation, cases, take, repeats)
+
+    def found() -> Iterator[tuple[OpaqueCase, CaseRun]]:
+        for number, run in engine.map(run_task, tasks, terms):
+            give_back(cases[number].case_id)
+            if isinstance(run, NoduleBenchError):
+                raise run
+            if isinstance(run, Lost):
+                why = Notice("run_infrastructure", {"problem": english(run.why)})
+                run = CaseRun("infrastructure", why, {"attempts": MOST_ATTEMPTS})
+            yield cases[number], run
+
+    yield from while_it_starts(algorithm, found())
+
+
+def run_task(task: CaseTask) -> CaseRun | NoduleBenchError:
+    """What came of a case, in a process of an engine; or why none can be run there."""
+    key = (task.algorithm.digest, task.isolation)
+    try:
+        if key not in _DESKS:
+            # a process that is ended while it is idle takes its desk away; of one that is killed
+            # the next run does
+            multiprocessing.util.Finalize(None, clear_desks, exitpriority=1)
+            cards = graphics_cards() if task.algorithm.run.resources.gpus else ()
+            desk = open_desk(task.algorithm, task.isolation, cards)
+            _DESKS[key] = _OPEN.enter_context(desk)
+        return _DESKS[key].do(partial(_read, task))
+    except NoduleBenchError as error:
+        return error
+
+
+def clear_desks() -> None:
+    """Take away what this process has prepared."""
+    _DESKS.clear()
+    _OPEN.close()
+
+
+def _read(task: CaseTask, slot: Slot) -> CaseRun:
+    work = Work(
+        slot.algorithm,
+        slot.isolation,
+        partial(_image, task.image),
+        slot.scratch.folder,
+        task.repeats,
+        queue.SimpleQueue(),
+        queue.SimpleQueue(),
+        threading.Event(),
+    )
+    return read_case_run(work, slot, task.case)
+
+
+@contextmanager
+def _image(image: Path | OSError | NoduleBenchError, _: str) -> Iterator[Volume]:
+    if not isinstance(image, Path):
+        raise image
+    yield read_case(image)

@@ -1,16 +1,25 @@
 """An algorithm and a few phantoms -> whether it keeps to the contract, before the test."""
 
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from nodulebench.core.errors import InputError
+from nodulebench.core.executor import Progress, untold
 from nodulebench.core.notices import Notice
-from nodulebench.core.progress import Progress, untold
 from nodulebench.phantom.test_set import ScanPlan, make_cases
+from nodulebench.runner.cases import open_desk
 from nodulebench.runner.contract.algorithm import Algorithm
-from nodulebench.runner.desk import open_desk
+from nodulebench.runner.isolation.choose import choose_isolation
+from nodulebench.runner.isolation.scratch import scratch_folder
+from nodulebench.runner.run import RunChoice, graphics_cards, hardware
 from nodulebench.runner.slot import CaseRun, Slot
+from nodulebench.runner.test_set import open_run_set
+from nodulebench.security.vault import Secret
 
 SEED, MATRIX, THICKNESS_MM = 1, 160, 3.0
 """Small chests: an algorithm is tried, not measured."""
@@ -86,3 +95,55 @@ def _near(algorithm: Algorithm, run: CaseRun) -> Iterator[tuple[str, float]]:
 def told(run: CaseRun) -> list[Notice]:
     """What is to be said of a run beside its state."""
     return [*([] if run.why is None else [run.why]), *run.notices]
+
+
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What is needed and what is there."""
+
+    lines: tuple[tuple[str, str], ...]
+    is_met: bool
+
+
+def needs_of(
+    algorithm: Algorithm, test_set: Path, choice: RunChoice, secret: Secret | None, person: str
+) -> Needs:
+    """What running an algorithm on a test set would take; nothing is run, no case is opened.
+
+    Raises:
+        InputError: if the test set cannot be used.
+    """
+    resources, slots = algorithm.run.resources, choice.slots
+    with open_run_set(test_set, secret, person) as cases:
+        count, name = len(cases.case_ids), cases.name
+    missing = []
+    with scratch_folder() as scratch:
+        try:
+            isolation, tested = choose_isolation(choice.isolation, scratch)
+            walls = "nothing is kept apart" if tested is None else "all walls and limits hold"
+            wall = f"{isolation.name}: {walls}"
+        except InputError as error:
+            missing.append("isolation")
+            wall = str(error)
+    there = hardware()
+    if resources.gpus * slots > len(graphics_cards()):
+        missing.append("graphics cards")
+    memory_gb = (there["memory_mb"] or 0) / 1024
+    if there["memory_mb"] and resources.memory_gb * slots > memory_gb:
+        missing.append("memory")
+    hours = count * resources.timeout_s / slots / 3600
+    free = shutil.disk_usage(tempfile.gettempdir()).free / _GIB
+    lines = (
+        ("cases", f"{count} of {name}, {slots} at the same time"),
+        ("isolation", wall),
+        ("time", f"at most {hours:.1f} h ({resources.timeout_s:g} s a case)"),
+        ("memory", f"{resources.memory_gb * slots:g} GiB of {memory_gb:.1f} GiB"),
+        ("cores", f"{resources.cpus * slots:g} of {there['cores']}"),
+        ("graphics", f"{resources.gpus * slots} of {there['gpus']} cards"),
+        ("disk", f"{free:.1f} GiB are free in {tempfile.gettempdir()}"),
+        ("missing", ", ".join(missing) or "nothing"),
+    )
+    return Needs(lines, not missing)

@@ -8,10 +8,27 @@ import os
 import shlex
 import signal
 import subprocess
-from contextlib import suppress
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+import polars as pl
+
+from nodulebench.core.algorithm import InputFormat
 from nodulebench.core.errors import InputError
+from nodulebench.core.tables import CASES
+from nodulebench.i18n.translator import english
+from nodulebench.imaging.geometry import geometry_columns
+from nodulebench.imaging.volume import Volume
+from nodulebench.io.formats import read_submission
+from nodulebench.runner.cases import Desk, open_desk
+from nodulebench.runner.contract.algorithm import read_algorithm
+from nodulebench.runner.contract.input import write_image
+from nodulebench.runner.robustness.relations import Marks
+from nodulebench.runner.slot import Slot
 
 SLOWEST_S = 1800.0
 """A scan that takes longer counts as timed out."""
@@ -74,3 +91,84 @@ def _end(process: "subprocess.Popen[str]") -> None:
     else:
         process.kill()
     process.communicate()
+
+
+Algorithm = Callable[[Volume], Marks]
+CASE_ID = "case"
+
+
+@contextmanager
+def open_algorithm(
+    name_or_command: str,
+    image_format: InputFormat = "metaimage",
+    weights: Sequence[Path] = (),
+) -> Iterator[Algorithm]:
+    """Built-in detectors by name (``a`` or ``a+b``), a folder, or any program by its command.
+
+    A folder with an ``algorithm.toml`` is run in its sandbox, as ``run`` does: made ready once, for
+    all scans that it is given.
+
+    Args:
+        name_or_command: what is run.
+        image_format: what a command is given.
+        weights: of built-in detectors and networks: files, and folders of them.
+
+    Raises:
+        UnknownNameError: if it is no folder, no command with {case} and {out} and no detector.
+        InputError: if the folder holds no algorithm that can be run, or weights are given for what
+            is not ours.
+    """
+    is_ours = not Path(name_or_command).is_dir() and "{" not in name_or_command
+    if weights and not is_ours:
+        raise InputError.at(
+            "--weights",
+            f"are of networks and classifiers of this package; '{name_or_command}' has its own.",
+            "Leave them out.",
+        )
+    if Path(name_or_command).is_dir():
+        chosen = read_algorithm(Path(name_or_command))
+        with open_desk(chosen, "auto") as desk:
+            yield partial(_at_desk, desk)
+    elif "{" in name_or_command:
+        check_command(name_or_command)
+        yield partial(_by_command, name_or_command, image_format)
+    else:
+        yield _detector(name_or_command, weights)
+
+
+def _detector(name: str, weights: Sequence[Path]) -> Algorithm:
+    from nodulebench.detection.scan import see_chest
+    from nodulebench.detection.systems import candidates_in, read_system
+
+    system = read_system(name, weights)
+
+    def run(volume: Volume) -> Marks:
+        candidates, _ = candidates_in(system, see_chest(volume), volume)
+        return Marks(candidates.center_mm, candidates.score)
+
+    return run
+
+
+def _at_desk(desk: Desk, volume: Volume) -> Marks:
+    found = desk.do(partial(Slot.read, volume=volume, name=CASE_ID))
+    if found.state != "ok":
+        why = "" if found.why is None else f": {english(found.why)}"
+        raise InputError.at(desk.slot.algorithm.name, f"{found.state}{why}.")
+    return _places(found.marks)
+
+
+def _places(marks: pl.DataFrame) -> Marks:
+    center = marks.select("x_mm", "y_mm", "z_mm").to_numpy().astype(np.float64)
+    return Marks(center.reshape(-1, 3), marks["score"].to_numpy().astype(np.float64))
+
+
+def _by_command(template: str, image_format: InputFormat, volume: Volume) -> Marks:
+    with tempfile.TemporaryDirectory() as folder:
+        image = write_image(volume, CASE_ID, Path(folder) / CASE_ID, image_format)
+        out = Path(folder) / "out"
+        out.mkdir()
+        run_command(template, image, out)
+        cases = CASES.conform(
+            pl.DataFrame([{"case_id": CASE_ID, **geometry_columns(volume.geometry)}]), "case"
+        )
+        return _places(read_submission(out, cases).marks)

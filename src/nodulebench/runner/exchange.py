@@ -16,24 +16,23 @@ import polars as pl
 
 from nodulebench.core.algorithm import InputFormat, RunContract
 from nodulebench.core.errors import InputError, Problem, refuse_any
-from nodulebench.core.progress import Progress, untold
+from nodulebench.core.executor import Progress, untold
 from nodulebench.core.tables import CASES, MARKS
 from nodulebench.custody.sealed_set import refuse_inside
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.bundle import is_sealed
+from nodulebench.io.folders import process_folder
 from nodulebench.io.formats import read_submission
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.io.marks.submission_folder import write_marks
-from nodulebench.io.process_folder import process_folder
 from nodulebench.runner.cases import OpaqueCase, opaque_cases
 from nodulebench.runner.contract.input import write_case
 from nodulebench.runner.contract.output import CATEGORY
 from nodulebench.runner.test_set import open_run_set
-from nodulebench.security.age_file import encrypted_for
 from nodulebench.security.keys import PublicKey, read_public_key
-from nodulebench.security.vault import Secret
+from nodulebench.security.vault import Secret, encrypted_for
 
 SCHEMA = "nodulebench/exchange@1"
 CASES_FOLDER, NOTE, HELP = "cases", "exchange.json", "README.txt"

@@ -17,7 +17,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice, read_notice
 from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import MARK_SLICES, MARKS
-from nodulebench.io.lock import locked
+from nodulebench.io.atomic import locked
 from nodulebench.runner.slot import CaseRun
 
 JOURNAL = "journal.jsonl"

@@ -1,5 +1,7 @@
 """An algorithm and a test set -> a submission folder with marks, RUNS and the record of the run."""
 
+import os
+import platform
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,26 +11,97 @@ from typing import Any
 
 import polars as pl
 
+from nodulebench import __version__
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import Engine
+from nodulebench.core.executor import Engine, Progress, untold
 from nodulebench.core.notices import Notice
-from nodulebench.core.progress import Progress, untold
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUN_STATES, RUNS, Submission
 from nodulebench.i18n.translator import english
 from nodulebench.io.bundle import require_local_workers as refuse_others
 from nodulebench.io.json_files import write_json
 from nodulebench.io.marks.submission_folder import RUN_RECORD as RECORD
 from nodulebench.io.marks.submission_folder import write_marks
-from nodulebench.runner.cases import OpaqueCase, opaque_cases, run_cases
+from nodulebench.runner.cases import OpaqueCase, opaque_cases, run_cases, run_cases_by
 from nodulebench.runner.contract.algorithm import Algorithm, unpacked
-from nodulebench.runner.elsewhere import run_cases_by
 from nodulebench.runner.isolation.choose import NONE, choose_isolation
 from nodulebench.runner.isolation.scratch import scratch_folder
+from nodulebench.runner.isolation.self_test import SelfTest
 from nodulebench.runner.journal import RunJournal, open_journal
-from nodulebench.runner.record import graphics_cards, identity, run_record
 from nodulebench.runner.slot import CaseRun
 from nodulebench.runner.test_set import RunSet, open_run_set
 from nodulebench.security.vault import Secret
+
+SCHEMA = "nodulebench/run@1"
+
+
+def identity(algorithm: Algorithm, isolation: str, set_digest: str, repeats: int) -> dict[str, Any]:
+    """What must be the same for a run to be gone on with."""
+    digests = [digest for _, digest in algorithm.weights]
+    return {
+        "algorithm": algorithm.digest,
+        **({"weights": digests} if digests else {}),
+        "contract": algorithm.run.model_dump(mode="json", by_alias=True),
+        "isolation": isolation,
+        "test_set": set_digest,
+        "repeats": repeats,
+    }
+
+
+def run_record(
+    algorithm: Algorithm, tested: SelfTest | None, isolation: str, set_name: str, slots: int
+) -> dict[str, Any]:
+    """What is known of a run before its first case."""
+    return {
+        "schema": SCHEMA,
+        "algorithm": {
+            "name": algorithm.name,
+            "version": algorithm.manifest.version,
+            "digest": algorithm.digest,
+            "image_digest": algorithm.image_digest or None,
+            "weights": [{"file": file, "digest": digest} for file, digest in algorithm.weights],
+        },
+        "contract": algorithm.run.model_dump(mode="json", by_alias=True),
+        "test_set": set_name,
+        "isolation": {
+            "name": isolation,
+            "version": "" if tested is None else tested.version,
+            "self_test": None if tested is None else dict(tested.holds),
+        },
+        "cases_at_once": slots,
+        "hardware": hardware(),
+        "software": {
+            "nodulebench": __version__,
+            "python": platform.python_version(),
+            "system": platform.platform(),
+        },
+    }
+
+
+def hardware() -> dict[str, Any]:
+    """The machine: cores, memory, graphics cards."""
+    model = next((line for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "")
+    memory = next((line for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), "")
+    kilobytes = memory.split()[1] if memory else ""
+    return {
+        "processor": model.partition(":")[2].strip() or platform.processor(),
+        "cores": os.cpu_count(),
+        "memory_mb": int(kilobytes) // 1024 if kilobytes.isdigit() else None,
+        "gpus": len(graphics_cards()),
+    }
+
+
+def graphics_cards() -> tuple[int, ...]:
+    """The graphics cards that there are, by their numbers."""
+    names = (path.name.removeprefix("nvidia") for path in Path("/dev").glob("nvidia[0-9]*"))
+    return tuple(sorted(int(name) for name in names if name.isdigit()))
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
 
 LOGS = "logs"
 _UNTOLD = ("problem", "file")
@@ -196,7 +269,7 @@ def _wordless(notice: Notice) -> Notice:
 
 def _write_log(folder: Path, case_id: str, run: CaseRun) -> None:
     """Keep what the program said on a case of an open set."""
-    from nodulebench.io.case_names import file_of_case
+    from nodulebench.io.cases import file_of_case
 
     path = folder / file_of_case(case_id, ".txt")
     if run.said:

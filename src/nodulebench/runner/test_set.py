@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nodulebench.core.errors import InputError
-from nodulebench.custody.audit import Fact
 from nodulebench.custody.sealed_images import (
     SealedImages,
     encrypted_images,
@@ -15,10 +14,10 @@ from nodulebench.custody.sealed_images import (
 from nodulebench.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.bundle import is_sealed
-from nodulebench.io.digest import bytes_digest
-from nodulebench.io.images.case_images import read_case
-from nodulebench.io.images.set_images import images_folder, images_of_set
-from nodulebench.io.process_folder import process_folder
+from nodulebench.io.folders import process_folder
+from nodulebench.io.images.case_images import images_folder, images_of_set, read_case
+from nodulebench.io.manifests import bytes_digest
+from nodulebench.security.event_log.events import Fact
 from nodulebench.security.vault import Secret
 
 MOST_NAMED_CASES = 2_000

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import hashlib
+import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,11 +13,33 @@ from typing import TYPE_CHECKING
 
 from nodulebench.core.errors import InputError, Problem, refuse_any
 from nodulebench.core.optional_packages import needs
-from nodulebench.io.durable import create_once, replace_whole
-from nodulebench.security.key_file import key_content, refuse_read_by_others
+from nodulebench.io.atomic import create_once, replace_whole
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+
+def key_content(path: Path, remedy: str = "") -> bytes:
+    """The bytes of a file with a key, secret or public.
+
+    Raises:
+        InputError: if it cannot be read; says how to make one.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError.at(path, f"cannot be read: {error.strerror or error}.", remedy) from error
+
+
+def refuse_read_by_others(path: Path) -> None:
+    """Refuse a file with a secret that others than its owner can read.
+
+    Raises:
+        InputError: if they can.
+    """
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        raise InputError.at(path, "can be read by others.", f"Run first: chmod 600 {path}")
+
 
 KIND = "ssh-ed25519"
 _OPENSSH = b"-----BEGIN OPENSSH PRIVATE KEY-----"

@@ -5,6 +5,8 @@ programs can check it: ``openssl pkeyutl -verify -rawin -pubin -inkey key.pub.pe
 -sigfile manifest.sig``.
 """
 
+import base64
+import binascii
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from nodulebench.core.errors import InputError, Problem, refuse_any
 from nodulebench.core.optional_packages import needs
-from nodulebench.io.atomic import staged_folder
-from nodulebench.io.durable import create_once, replace_whole
+from nodulebench.io.atomic import create_once, replace_whole, staged_folder
 from nodulebench.io.manifests import (
     MANIFEST,
     SIGNATURE,
@@ -24,16 +25,18 @@ from nodulebench.io.manifests import (
     manifest_problems,
     read_manifest,
 )
-from nodulebench.security.key_file import key_content, refuse_read_by_others
 from nodulebench.security.keys import (
     KIND,
     PrivateKey,
     PublicKey,
     has_passphrase,
     is_person_key,
+    key_content,
     loaded_key,
     read_private_key,
     read_public_key,
+    refuse_read_by_others,
+    wire,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
         Ed25519PrivateKey,
         Ed25519PublicKey,
     )
+
 
 _NEW_KEY = "Make one with: nodulebench sign --new-key key.pem"
 
@@ -280,3 +284,39 @@ def _key_digest(key: "Ed25519PublicKey") -> str:
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
     return "sha256:" + hashlib.sha256(der).hexdigest()
+
+
+NAMESPACE = "nodulebench"
+PREFIX = "sshsig:"
+"""What a signature begins with where other kinds of codes may stand."""
+_MAGIC, _VERSION, _HASH = b"SSHSIG", (1).to_bytes(4, "big"), b"sha512"
+
+
+def signature_code(content: bytes, key: PrivateKey) -> str:
+    """The signature of some bytes, in one line."""
+    signed = wire(KIND.encode()) + wire(key.sign(_signed_bytes(content)))
+    return PREFIX + base64.b64encode(_head(key.public) + wire(signed)).decode()
+
+
+def is_code_of(code: str, content: bytes, key: PublicKey) -> bool:
+    """Whether a code is the signature of some bytes by this key, and nothing more."""
+    try:
+        blob = base64.b64decode(code.removeprefix(PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    signature = blob[-64:]
+    expected = _head(key) + wire(wire(KIND.encode()) + wire(signature))
+    return (
+        code.startswith(PREFIX)
+        and blob == expected
+        and key.is_signer_of(_signed_bytes(content), signature)
+    )
+
+
+def _head(key: PublicKey) -> bytes:
+    return _MAGIC + _VERSION + wire(key.blob) + wire(NAMESPACE.encode()) + wire(b"") + wire(_HASH)
+
+
+def _signed_bytes(content: bytes) -> bytes:
+    digest = hashlib.sha512(content).digest()
+    return _MAGIC + wire(NAMESPACE.encode()) + wire(b"") + wire(_HASH) + wire(digest)

@@ -6,6 +6,7 @@ class numbers. Intervals other than Cohen's are jackknife intervals over subject
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
@@ -180,3 +181,178 @@ def _agreement_weights(classes: int, weights: Weights) -> FloatArray:
     apart: FloatArray = np.abs(np.subtract.outer(place, place))
     weight: FloatArray = 1 - (apart if weights == "linear" else apart**2)
     return weight
+
+
+IccForm = Literal["1,1", "2,1", "3,1", "1,k", "2,k", "3,k"]
+
+
+@dataclass(frozen=True, slots=True)
+class _MeanSquares:
+    subjects: int
+    readers: int
+    between: float
+    """Between subjects."""
+    reader: float
+    """Between readers."""
+    error: float
+    """Subjects x readers."""
+    within: float
+    """Within subjects, readers and error together."""
+
+
+def intraclass_correlation(
+    measured: FloatArray, *, form: IccForm = "2,1", level: float = 0.95
+) -> Estimate:
+    """Intraclass correlation in the forms of Shrout and Fleiss 1979, with F-based intervals.
+
+    ``1``: each subject has readers of its own; ``2``: readers are a random sample (absolute
+    agreement); ``3``: these readers only (consistency). ``,1`` speaks of a single measurement,
+    ``,k`` of the mean over the readers.
+
+    Args:
+        measured: subjects x readers, complete.
+        form: which correlation.
+        level: confidence level.
+    """
+    square = _mean_squares(measured)
+    if form[0] == "2":
+        single, low, high = _two_way_random(square, level)
+    else:
+        single, low, high = _by_f_ratio(square, level, is_one_way=form[0] == "1")
+    if form[2] == "k":
+        single, low, high = (_of_mean(value, square.readers) for value in (single, low, high))
+    return Estimate(single, low, high, level, Notice("icc", {"form": form}))
+
+
+def _mean_squares(measured: FloatArray) -> _MeanSquares:
+    table = np.asarray(measured, dtype=np.float64)
+    if table.ndim != 2 or min(table.shape) < 2:
+        raise UndefinedError("icc_too_few")
+    if not np.isfinite(table).all():
+        raise UndefinedError("icc_incomplete")
+    subjects, readers = table.shape
+    of_subject, of_reader = table.mean(axis=1, keepdims=True), table.mean(axis=0, keepdims=True)
+    error = ((table - of_subject - of_reader + table.mean()) ** 2).sum()
+    reader = subjects * ((of_reader - table.mean()) ** 2).sum()
+    if not error > 0:
+        raise UndefinedError("icc_without_error")
+    return _MeanSquares(
+        subjects=subjects,
+        readers=readers,
+        between=float(readers * ((of_subject - table.mean()) ** 2).sum() / (subjects - 1)),
+        reader=float(reader / (readers - 1)),
+        error=float(error / ((subjects - 1) * (readers - 1))),
+        within=float((reader + error) / (subjects * (readers - 1))),
+    )
+
+
+def _by_f_ratio(
+    square: _MeanSquares, level: float, *, is_one_way: bool
+) -> tuple[float, float, float]:
+    from scipy import stats
+
+    n, k = square.subjects, square.readers
+    noise = square.within if is_one_way else square.error
+    ahead, behind = n - 1, n * (k - 1) if is_one_way else (n - 1) * (k - 1)
+    ratio = square.between / noise
+    low = ratio / float(stats.f.ppf((1 + level) / 2, ahead, behind))
+    high = ratio * float(stats.f.ppf((1 + level) / 2, behind, ahead))
+    value, lower, upper = ((f - 1) / (f + k - 1) for f in (ratio, low, high))
+    return value, lower, upper
+
+
+def _two_way_random(square: _MeanSquares, level: float) -> tuple[float, float, float]:
+    from scipy import stats
+
+    n, k = square.subjects, square.readers
+    between, reader, error = square.between, square.reader, square.error
+    value = (between - error) / (between + (k - 1) * error + k * (reader - error) / n)
+    a = k * value / (n * (1 - value))
+    b = 1 + k * value * (n - 1) / (n * (1 - value))
+    behind = (a * reader + b * error) ** 2 / (
+        (a * reader) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
+    )
+    f_low = float(stats.f.ppf((1 + level) / 2, n - 1, behind))
+    f_high = float(stats.f.ppf((1 + level) / 2, behind, n - 1))
+    noise = k * reader + (k * n - k - n) * error
+    low = n * (between - f_low * error) / (f_low * noise + n * between)
+    high = n * (f_high * between - error) / (noise + n * f_high * between)
+    return value, low, high
+
+
+def _of_mean(single: float, readers: int) -> float:
+    """Spearman and Brown: the correlation of the mean of several measurements."""
+    return readers * single / (1 + (readers - 1) * single)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsOfAgreement:
+    """How far two ways of measuring differ (first minus second)."""
+
+    bias: Estimate
+    standard_deviation: float
+    lower: Estimate
+    upper: Estimate
+    count: int
+
+
+def bland_altman(
+    first: FloatArray, second: FloatArray, *, share: float = 0.95, level: float = 0.95
+) -> LimitsOfAgreement:
+    """Bias and limits within which a share of the differences lies, each with its interval.
+
+    The limits are bias ± z SD, about 1.96 SD for 95 %; their error is that of Bland and Altman
+    1999, SD sqrt(1 / n + z^2 / (2 (n - 1))).
+    """
+    from scipy import stats
+
+    difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    n = len(difference)
+    if n < 2:
+        raise UndefinedError("limits_too_few")
+    bias, deviation = float(difference.mean()), float(difference.std(ddof=1))
+    z = NormalDist().inv_cdf((1 + share) / 2)
+    t = float(stats.t.ppf((1 + level) / 2, n - 1))
+
+    def estimate(value: float, error: float, method: Notice) -> Estimate:
+        return Estimate(value, value - t * error, value + t * error, level, method)
+
+    error = deviation * math.sqrt(1 / n + z * z / (2 * (n - 1)))
+    limit = Notice("limit_of_agreement", {"share": share})
+    return LimitsOfAgreement(
+        bias=estimate(bias, deviation / math.sqrt(n), Notice("mean_difference_t")),
+        standard_deviation=deviation,
+        lower=estimate(bias - z * deviation, error, limit),
+        upper=estimate(bias + z * deviation, error, limit),
+        count=n,
+    )
+
+
+def concordance_correlation(
+    first: FloatArray, second: FloatArray, *, level: float = 0.95
+) -> Estimate:
+    """Lin's concordance correlation: how near pairs lie to the line of identity (Lin 1989).
+
+    The interval uses Fisher's z with the error of Lin 1989, as corrected in 2000.
+    """
+    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    n = len(x)
+    if n < 3 or not (x.std() > 0 and y.std() > 0):
+        raise UndefinedError("concordance_too_few")
+    covariance = float(((x - x.mean()) * (y - y.mean())).mean())
+    shift = float(x.mean() - y.mean())
+    value = 2 * covariance / (float(x.var() + y.var()) + shift**2)
+    r = covariance / float(x.std() * y.std())
+    if not 0 < abs(value) < 1 - 1e-12:
+        return Estimate(value, method=Notice("lin_concordance"), reason=Notice("pairs_alike"))
+    u = shift / math.sqrt(float(x.std() * y.std()))
+    rest = 1 - value**2
+    variance = (
+        (1 - r**2) * value**2 / (rest * r**2)
+        + 2 * value**3 * (1 - value) * u**2 / (r * rest**2)
+        - value**4 * u**4 / (2 * r**2 * rest**2)
+    ) / (n - 2)
+    half = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(max(variance, 0.0))
+    z = math.atanh(value)
+    method = Notice("lin_concordance_z")
+    return Estimate(value, math.tanh(z - half), math.tanh(z + half), level, method)

@@ -1,12 +1,14 @@
 """Resampling: rows of case weights, drawn in blocks so that memory stays small."""
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 
-from nodulebench.core.arrays import IntArray, WeightArray
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, WeightArray
 
 _BLOCK_ELEMENTS = 8_000_000
 
@@ -69,3 +71,224 @@ def leave_one_out(unit_of_case: IntArray) -> Iterator[WeightArray]:
     for start in range(0, units, rows):
         left_out = np.arange(start, min(start + rows, units))
         yield (unit_of_case[np.newaxis, :] != left_out[:, np.newaxis]).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitWeights:
+    """Some replicates: the weights of units (columns), and what draws the unseen patient's."""
+
+    weight: FloatArray
+    quantile: FloatArray
+    """For each replicate the quantile at which the unseen patient's weight lies."""
+
+    def abnormal(self, is_used: BoolArray) -> FloatArray:
+        """The weight of an unseen unit beside these: relative to their sum it is Exp(1).
+
+        Drawn by its quantile, so that a bound where nothing was missed is exact to 1 / replicates.
+        ``is_used`` has a column for each figure.
+        """
+        among = -np.log1p(-self.quantile)[:, np.newaxis] / is_used.sum(axis=0)
+        found: FloatArray = (self.weight @ is_used.astype(np.float64)) * np.expm1(among)
+        return found
+
+    def normal(self, is_used: BoolArray) -> FloatArray:
+        """A second such weight, large where the first is small: a row is not charged twice."""
+        among = -np.log(self.quantile)[:, np.newaxis] / is_used.sum(axis=0)
+        found: FloatArray = (self.weight @ is_used.astype(np.float64)) * np.expm1(among)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedBootstrap:
+    """The same weights for every figure, rule and algorithm of the same units and seed."""
+
+    unit_of_case: IntArray
+    replicates: int
+    seed: int
+
+    @property
+    def units(self) -> int:
+        """How many units there are."""
+        return int(self.unit_of_case.max(initial=-1)) + 1
+
+    def blocks(self) -> Iterator[UnitWeights]:
+        """The replicates in blocks, always the same; where blocks are cut does not matter."""
+        if self.units * self.replicates <= _BLOCK_ELEMENTS:
+            yield _guarded_drawn_once(self.units, self.replicates, self.seed)
+        else:
+            yield from _guarded_draw(self.units, self.replicates, self.seed)
+
+    def per_unit(self, of_case: FloatArray) -> FloatArray:
+        """Sums over the cases of each unit."""
+        sums = np.bincount(self.unit_of_case, of_case, minlength=self.units)
+        return sums.astype(np.float64, copy=False)
+
+
+def _guarded_draw(units: int, replicates: int, seed: int) -> Iterator[UnitWeights]:
+    random = np.random.default_rng([seed, 0])
+    quantile = (np.random.default_rng([seed, 1]).permutation(replicates) + 0.5) / replicates
+    rows = max(1, _BLOCK_ELEMENTS // max(units, 1))
+    for start in range(0, replicates, rows):
+        part = quantile[start : start + rows]
+        yield UnitWeights(random.standard_exponential((len(part), units)), part)
+
+
+@lru_cache(maxsize=1)
+def _guarded_drawn_once(units: int, replicates: int, seed: int) -> UnitWeights:
+    """Draws that fit into one block."""
+    (drawn,) = _guarded_draw(units, max(replicates, 1), seed)
+    drawn.weight.setflags(write=False)
+    return drawn
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedRatio:
+    """A ratio of two sums over units, and what the two cases of the unseen patient add to each."""
+
+    numerator: FloatArray
+    """Of each unit."""
+    denominator: FloatArray
+    worst: FloatArray
+    """Rows numerator and denominator, columns abnormal and normal case."""
+    best: FloatArray
+    beside: tuple[BoolArray, BoolArray]
+    """The units that the abnormal, and the normal, unseen case stand beside."""
+
+
+def proportion_of(successes: FloatArray, trials: FloatArray, size: float) -> GuardedRatio:
+    """A share of trials: the unseen unit has ``size`` of them, which all fail or all succeed."""
+    has_trial = trials > 0
+    return GuardedRatio(
+        successes,
+        trials,
+        worst=np.array([[0.0, 0.0], [size, 0.0]]),
+        best=np.array([[size, 0.0], [size, 0.0]]),
+        beside=(has_trial, has_trial),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RatioSums:
+    """What many ratios are made of: one row per replicate, one column per ratio."""
+
+    above: FloatArray
+    below: FloatArray
+    abnormal: FloatArray
+    """The weight of the unseen abnormal case."""
+    normal: FloatArray
+
+    def column(self, number: int) -> "RatioSums":
+        """One of the ratios."""
+        parts = (self.above, self.below, self.abnormal, self.normal)
+        return RatioSums(*(part[:, number] for part in parts))
+
+    def read(self, unseen: FloatArray) -> FloatArray:
+        """The ratios with what the unseen patient adds to them.
+
+        ``unseen`` is (ratios x) (numerator, denominator) x (abnormal, normal case).
+        """
+        above, below = (
+            real + self.abnormal * unseen[..., place, 0] + self.normal * unseen[..., place, 1]
+            for place, real in enumerate((self.above, self.below))
+        )
+        found: FloatArray = np.full(below.shape, np.nan)
+        return np.divide(above, below, out=found, where=below > 0)
+
+
+def ratio_sums(ratios: Sequence[GuardedRatio], weights: UnitWeights) -> RatioSums:
+    """Sums over units of many ratios at once, and the weights of their unseen patients."""
+    weight = weights.weight
+    abnormal, normal = (
+        draw(np.column_stack([ratio.beside[case] for ratio in ratios]))
+        for case, draw in enumerate((weights.abnormal, weights.normal))
+    )
+    above = weight @ np.column_stack([ratio.numerator for ratio in ratios])
+    below = weight @ np.column_stack([ratio.denominator for ratio in ratios])
+    return RatioSums(above, below, abnormal, normal)
+
+
+def ratio_rows(
+    ratios: Sequence[GuardedRatio], weights: UnitWeights
+) -> tuple[FloatArray, FloatArray]:
+    """Many ratios at once: rows at worst and at best, one row per replicate, a column per ratio."""
+    sums = ratio_sums(ratios, weights)
+    return (
+        sums.read(np.stack([ratio.worst for ratio in ratios])),
+        sums.read(np.stack([ratio.best for ratio in ratios])),
+    )
+
+
+def guarded_interval(
+    value: float, worst: FloatArray, best: FloatArray, level: float
+) -> tuple[float, float]:
+    """Bounds from the rows at worst and at best; no need to know which of them is the lower."""
+    tail = (1 - level) / 2
+    low, high = np.quantile(np.stack([worst, best]), [tail, 1 - tail], axis=1)
+    return min(float(low.min()), value), max(float(high.max()), value)
+
+
+def guarded_p_value(
+    value: float, worst: FloatArray, best: FloatArray, limit: float, *, is_low: bool
+) -> float:
+    """One-sided P value of a bound's claim: the smallest tail at which the bound reaches a limit.
+
+    Args:
+        value: the figure; where it misses the limit itself no bound reaches it, and P is 1.
+        worst: the rows at worst.
+        best: the rows at best.
+        limit: what the bound is compared with; the limit itself is good enough.
+        is_low: whether the low bound has to be at least the limit, else the high one at most.
+    """
+    sign = 1.0 if is_low else -1.0
+    if sign * value < sign * limit:
+        return 1.0
+    tails = [_tail_before(np.sort(sign * rows), sign * limit, "left") for rows in (worst, best)]
+    return max(*tails, 1 / (len(worst) + 1))
+
+
+def p_value_above(rows: FloatArray, limit: float, value: float = math.inf) -> float:
+    """One-sided P value: the smallest tail at which the low bound of rows exceeds a limit.
+
+    The bound is the quantile of the rows, as in the interval, so the two always agree. The P value
+    is never below 1 / (rows + 1), the least that so many rows can show, and 1 where the observed
+    value itself does not exceed the limit.
+    """
+    if value <= limit:
+        return 1.0
+    return max(_tail_before(np.sort(rows), limit, "right"), 1 / (len(rows) + 1))
+
+
+def _tail_before(ascending: FloatArray, limit: float, side: Literal["left", "right"]) -> float:
+    """The share at which quantiles, interpolated between rows, reach (left) or pass a limit."""
+    below = int(np.searchsorted(ascending, limit, side))
+    if below in (0, len(ascending)):
+        return float(below > 0)
+    before, after = ascending[below - 1 : below + 1]
+    position = below - 1 + (limit - before) / (after - before)
+    return float(position / (len(ascending) - 1))
+
+
+def bound_reach(rows: FloatArray, share: float) -> tuple[float, float]:
+    """Where a quantile of rows may lie by chance of drawing: two standard errors to either side."""
+    reach = 2 * np.sqrt(share * (1 - share) / len(rows))
+    low, high = np.quantile(rows, np.clip([share - reach, share + reach], 0, 1))
+    return float(low), float(high)
+
+
+def units_needed(units: int, gap: float, allowed: float, level: float) -> int | None:
+    """How many units a perfect result needs for a bound that is so near to perfect.
+
+    With K units and r = tail^(-1/K) - 1 the bound of a perfect result lies g from perfect where
+    g / (1 - g) = r * s; s follows from what is known of these units. None: no number would do.
+
+    Args:
+        units: those there are.
+        gap: how far the bound of a perfect result lies from perfect on these.
+        allowed: how far it may lie.
+        level: confidence level of the two-sided interval.
+    """
+    if not 0 < allowed < 1 or not 0 < gap < 1:
+        return None
+    log_tail = -math.log((1 - level) / 2)
+    scale = gap / (1 - gap) / math.expm1(log_tail / units)
+    return math.ceil(log_tail / math.log1p(allowed / (1 - allowed) / scale) - 1e-6)

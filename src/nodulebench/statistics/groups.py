@@ -4,10 +4,10 @@ This is the analysis of the NIFDC paper: what does the choice of the rule do to 
 group of algorithms? It is given as published and in its paired form.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -20,16 +20,161 @@ from nodulebench.core.documents.comparison import (
 )
 from nodulebench.core.errors import InputError, UndefinedError
 from nodulebench.core.notices import Notice, reason_of
-from nodulebench.statistics.anova import (
-    friedman,
-    one_way_anova,
-    paired_t,
-    repeated_measures_anova,
-    summarize_group,
-    unpaired_t,
-    wilcoxon,
-)
 from nodulebench.statistics.multiplicity import holm
+
+
+def summarize_group(values: FloatArray | Sequence[float]) -> GroupSummary:
+    """The group's mean, sample standard deviation and size.
+
+    Raises:
+        UndefinedError: with fewer than two values, whose deviation is undefined.
+    """
+    group = np.asarray(values, dtype=np.float64)
+    if len(group) < 2:
+        raise UndefinedError("deviation_too_few")
+    return GroupSummary(float(group.mean()), float(group.std(ddof=1)), len(group))
+
+
+def one_way_anova(groups: Sequence[GroupSummary]) -> Significance:
+    """One-way analysis of variance of independent groups, from their summaries."""
+    from scipy import stats
+
+    if len(groups) < 2:
+        raise UndefinedError("anova_too_few")
+    mean = np.array([group.mean for group in groups])
+    count = np.array([group.count for group in groups])
+    within = np.array([(group.count - 1) * group.sd**2 for group in groups]).sum()
+    between = (count * (mean - np.average(mean, weights=count)) ** 2).sum()
+    degrees = (float(len(groups) - 1), float(count.sum() - len(groups)))
+    if not within > 0:
+        raise UndefinedError("groups_constant")
+    statistic = (between / degrees[0]) / (within / degrees[1])
+    return Significance(
+        method=Notice("one_way_anova"),
+        statistic=float(statistic),
+        p_value=float(stats.f.sf(statistic, *degrees)),
+        degrees_of_freedom=degrees,
+    )
+
+
+def unpaired_t(first: GroupSummary, second: GroupSummary) -> Significance:
+    """Student's t-test of two independent groups with pooled variance, two-sided."""
+    from scipy import stats
+
+    if not (first.sd > 0 or second.sd > 0):
+        raise UndefinedError("neither_varies")
+    result = stats.ttest_ind_from_stats(
+        first.mean, first.sd, first.count, second.mean, second.sd, second.count, equal_var=True
+    )
+    return Significance(
+        method=Notice("unpaired_t"),
+        statistic=float(result.statistic),
+        p_value=float(result.pvalue),
+        degrees_of_freedom=(float(first.count + second.count - 2),),
+    )
+
+
+def repeated_measures_anova(values: FloatArray) -> RepeatedMeasures:
+    """Analysis of variance of the same units (rows) under several conditions (columns)."""
+    from scipy import stats
+
+    table = _paired_table(values)
+    units, conditions = table.shape
+    residual = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+    between = units * ((table.mean(axis=0) - table.mean()) ** 2).sum()
+    error = (residual**2).sum()
+    _require_variation(error, table)
+    degrees = (float(conditions - 1), float((units - 1) * (conditions - 1)))
+    statistic = float((between / degrees[0]) / (error / degrees[1]))
+    epsilon = _greenhouse_geisser(residual)
+
+    def answer(method: Notice, shrink: float) -> Significance:
+        shrunk = (shrink * degrees[0], shrink * degrees[1])
+        p_value = float(stats.f.sf(statistic, *shrunk))
+        return Significance(method, statistic, p_value, shrunk)
+
+    return RepeatedMeasures(
+        uncorrected=answer(Notice("repeated_anova"), 1.0),
+        corrected=answer(Notice("repeated_anova_corrected"), epsilon),
+        epsilon=epsilon,
+    )
+
+
+def friedman(values: FloatArray) -> Significance:
+    """Friedman's rank test of the same units (rows) under three or more conditions (columns)."""
+    from scipy import stats
+
+    table = _paired_table(values)
+    if table.shape[1] < 3:
+        raise UndefinedError("friedman_too_few")
+    if not (table != table[:, :1]).any():
+        raise UndefinedError("conditions_equal")
+    result = stats.friedmanchisquare(*table.T)
+    return Significance(
+        method=Notice("friedman"),
+        statistic=float(result.statistic),
+        p_value=float(result.pvalue),
+        degrees_of_freedom=(float(table.shape[1] - 1),),
+    )
+
+
+def paired_t(first: FloatArray, second: FloatArray) -> Significance:
+    """Student's t-test of the differences between paired values, two-sided."""
+    from scipy import stats
+
+    difference = _differences(first, second)
+    _require_variation(((difference - difference.mean()) ** 2).sum(), difference)
+    result: Any = stats.ttest_1samp(difference, 0.0)
+    return Significance(
+        method=Notice("paired_t"),
+        statistic=float(result.statistic),
+        p_value=float(result.pvalue),
+        degrees_of_freedom=(float(len(difference) - 1),),
+    )
+
+
+def wilcoxon(first: FloatArray, second: FloatArray) -> Significance:
+    """Wilcoxon's signed-rank test of paired values, two-sided; equal pairs are left out."""
+    from scipy import stats
+
+    difference = _differences(first, second)
+    difference = difference[difference != 0]
+    if not len(difference):
+        raise UndefinedError("pairs_equal")
+    has_ties = len(np.unique(np.abs(difference))) < len(difference)
+    is_exact = not has_ties and len(difference) <= 50
+    result: Any = stats.wilcoxon(difference, method="exact" if is_exact else "approx")
+    return Significance(
+        method=Notice("wilcoxon_exact" if is_exact else "wilcoxon_normal"),
+        statistic=float(result.statistic),
+        p_value=float(result.pvalue),
+    )
+
+
+def _greenhouse_geisser(residual: FloatArray) -> float:
+    """Epsilon from the covariance of the doubly centred values (Greenhouse and Geisser 1959)."""
+    covariance = residual.T @ residual
+    conditions = len(covariance)
+    return float(np.trace(covariance) ** 2 / ((conditions - 1) * (covariance**2).sum()))
+
+
+def _paired_table(values: FloatArray) -> FloatArray:
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] < 2 or table.shape[1] < 2:
+        raise UndefinedError("paired_too_few")
+    return table
+
+
+def _differences(first: FloatArray, second: FloatArray) -> FloatArray:
+    table = _paired_table(np.stack([first, second], axis=-1))
+    return table[:, 0] - table[:, 1]
+
+
+def _require_variation(error: float, values: FloatArray) -> None:
+    """Refuse a residual that is nothing but rounding."""
+    if not error > 1e-24 * max(float(np.square(values).sum()), 1e-300):
+        raise UndefinedError("differences_constant")
+
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")

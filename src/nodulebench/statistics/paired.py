@@ -19,8 +19,7 @@ from nodulebench.core.documents.comparison import MarginTest
 from nodulebench.core.errors import InputError, UndefinedError, UnknownNameError
 from nodulebench.core.notices import Notice
 from nodulebench.core.results import Estimate
-from nodulebench.statistics.bootstrap import Bootstrap
-from nodulebench.statistics.guarded import guarded_interval, p_value_above
+from nodulebench.statistics.bootstrap import Bootstrap, guarded_interval, p_value_above
 from nodulebench.statistics.intervals import percentile_interval
 from nodulebench.statistics.multiplicity import ADJUSTMENTS
 

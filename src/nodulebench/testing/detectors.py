@@ -6,11 +6,10 @@ from functools import cache
 import numpy as np
 
 from nodulebench.curation.admission.checks import CHECKS
-from nodulebench.detection.candidate import Candidates
 from nodulebench.detection.candidates import DETECTORS
-from nodulebench.detection.scan import Chest, see_chest
+from nodulebench.detection.scan import Candidates, Chest, see_chest
 from nodulebench.imaging.volume import make_volume
-from nodulebench.testing.expect import expect
+from nodulebench.testing.scenes import expect
 
 SPACING_MM = np.array([2.0, 2.5, 2.0])
 ORIGIN_MM = np.array([-110.0, -80.0, -300.0])

@@ -14,10 +14,11 @@ from nodulebench.core.protocol import TestProtocol
 from nodulebench.metrics import FIGURES, facts_of, meaning_of, name_of
 from nodulebench.metrics.metric import Ratio
 from nodulebench.statistics.permutation import side_by_side
-from nodulebench.testing.expect import expect, expect_all
 from nodulebench.testing.scenes import (
     changed,
     cohort_of,
+    expect,
+    expect_all,
     repeated,
     rescored,
     set_of,

@@ -10,8 +10,7 @@ import polars as pl
 from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.core.tables import CASES, NODULE_SLICES, NODULES
 from nodulebench.reference.build import build_reference
-from nodulebench.testing.expect import expect
-from nodulebench.testing.scenes import with_tables
+from nodulebench.testing.scenes import expect, with_tables
 
 READERS = ("1", "2", "3")
 OFFICIAL = "luna16"

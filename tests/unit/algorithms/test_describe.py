@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.lung_scenes import LUNG_HU, ball, lung_with, rod, world
-from nodulebench.detection.candidate import Candidates, no_candidates
 from nodulebench.detection.marks import describe
-from nodulebench.detection.scan import see_chest
+from nodulebench.detection.scan import Candidates, no_candidates, see_chest
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import make_volume

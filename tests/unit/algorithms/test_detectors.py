@@ -14,7 +14,6 @@ from builders.lung_scenes import ball, lung_with
 from builders.made_up_chest import made_up_chest
 from nodulebench.core.errors import InputError
 from nodulebench.detection import detectors
-from nodulebench.detection.candidate import Candidates, no_candidates
 from nodulebench.detection.candidates import DETECTORS, LONGEST_FIRST, NAMES
 from nodulebench.detection.classifiers.false_positive_reduction import looked_at
 from nodulebench.detection.detect import DetectionTask, detect_case
@@ -26,10 +25,10 @@ from nodulebench.detection.detectors import (
     proposed,
     together,
 )
-from nodulebench.detection.scan import see_chest
+from nodulebench.detection.scan import Candidates, no_candidates, see_chest
 from nodulebench.detection.systems import System
 from nodulebench.io.images import metaimage
-from nodulebench.runner.any_algorithm import open_algorithm
+from nodulebench.runner.command import open_algorithm
 
 
 def at(*places: float, score: float = 1.0) -> Candidates:

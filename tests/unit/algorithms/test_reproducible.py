@@ -16,12 +16,12 @@ PROGRAM = """
 import json
 import numpy as np
 from nodulebench.detection.block_grid import BlockVoxels
-from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import classifier_of
 from nodulebench.detection.networks import FINDERS
-from nodulebench.detection.networks.device import best_device
+from nodulebench.detection.networks.inference import best_device
 from nodulebench.detection.networks.detectors.search import search
-from nodulebench.detection.networks.packaged import packaged_weights
+from nodulebench.detection.networks.cards import packaged_weights
 from nodulebench.detection.networks.patches import scans_of
 from nodulebench.imaging.volume import make_volume
 from nodulebench.detection.network_scores import trained_network

@@ -4,8 +4,16 @@ from collections import Counter
 import pytest
 
 from builders.annotation import two_teams
-from nodulebench.annotation.people import Person, Roster, Team, check_roster, is_eligible
-from nodulebench.annotation.teams import new_seed, random_reviewer, random_teams
+from nodulebench.annotation.people import (
+    Person,
+    Roster,
+    Team,
+    check_roster,
+    is_eligible,
+    new_seed,
+    random_reviewer,
+    random_teams,
+)
 from nodulebench.core.errors import InputError
 
 

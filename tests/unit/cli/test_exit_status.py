@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import POLICY, SECRET, Desk, make_desk
-from nodulebench.cli import main, vault_options
+from nodulebench.cli import main
+from nodulebench.cli import options as vault_options
 from nodulebench.cli.help import MEANINGS
 
 CRITERIA = (

@@ -7,9 +7,8 @@ from threading import Event
 
 import pytest
 
-from nodulebench.cli import progress
-from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.terminal import guarded
+from nodulebench.cli import terminal as progress
+from nodulebench.cli.terminal import ProgressLine, guarded
 
 
 def told(capsys: pytest.CaptureFixture[str], *steps: tuple[str, int, int]) -> str:

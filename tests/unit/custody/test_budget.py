@@ -17,10 +17,10 @@ from nodulebench.custody.budget import (
     failures_of,
     has_passed,
     looks_of,
+    same_developer,
     uses,
     was_judged,
 )
-from nodulebench.custody.developers import same_developer
 from nodulebench.custody.policy import Reuse
 
 TWO = Reuse(looks_per_developer=2)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.core.errors import InputError
-from nodulebench.custody.developers import Names, refuse_mixed, same_developer
+from nodulebench.custody.budget import Names, refuse_mixed, same_developer
 from nodulebench.custody.permitted_tests import UnaskedError, refuse_unknown
 from nodulebench.custody.policy import Reuse
 

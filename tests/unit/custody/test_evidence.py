@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nodulebench.custody.evidence import DOCUMENTS, evidence_answers
+from nodulebench.custody.datasheet import DOCUMENTS, evidence_answers
 
 
 def event(step: str, actor: str) -> dict[str, str]:

@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.custody.audit import Event, Fact, Step, next_event
-from nodulebench.custody.people import PolicySeal, policy_after, refusal
-from nodulebench.custody.policy import CustodyPolicy, Person
-from nodulebench.custody.roles import Role
+from nodulebench.custody.audit import Event, PolicySeal, Step, next_event, policy_after, refusal
+from nodulebench.custody.policy import CustodyPolicy, Person, Role
+from nodulebench.security.event_log.events import Fact
 from nodulebench.security.keys import PrivateKey, new_person_key, read_private_key
-from nodulebench.security.sshsig import signature_code
+from nodulebench.security.signatures import signature_code
 
 Keys = Mapping[str, PrivateKey]
 ROLES: dict[str, Role] = {"Ada": "curator", "Bo": "operator", "Kim": "keeper"}

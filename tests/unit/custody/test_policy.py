@@ -4,9 +4,18 @@ import pytest
 
 from builders.sealed import POLICY
 from nodulebench.core.errors import InputError
-from nodulebench.custody.people import PolicySeal
-from nodulebench.custody.policy import Reuse, RosterPolicy, parse_policy
-from nodulebench.custody.roles import ACTIONS, MAY, ROLES, ROOMS, roles_that_may, rooms_of
+from nodulebench.custody.audit import PolicySeal
+from nodulebench.custody.policy import (
+    ACTIONS,
+    MAY,
+    ROLES,
+    ROOMS,
+    Reuse,
+    RosterPolicy,
+    parse_policy,
+    roles_that_may,
+    rooms_of,
+)
 from nodulebench.security.keys import PublicKey
 
 

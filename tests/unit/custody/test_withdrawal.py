@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.custody.custody_withdrawal import without_cases
+from nodulebench.custody.withdrawal import without_cases
 
 GONE = ("1.2.840.99.7", "scan1", "=scan")
 

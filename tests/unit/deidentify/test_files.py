@@ -13,14 +13,12 @@ from pydicom.uid import UID
 
 from builders.dicom import needs
 from builders.identified_slice import identified_slice, write_slice
-from nodulebench.curation.deidentify.codec import file_of
+from nodulebench.curation.deidentify.codec import Memory, file_of
 from nodulebench.curation.deidentify.files import FileOutcome, check_file, deidentify_file
-from nodulebench.curation.deidentify.memory import Memory
-from nodulebench.curation.deidentify.pseudonyms import Pseudonyms
+from nodulebench.curation.deidentify.identity import Pseudonyms
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.dicom.volumes import write_volume
-from nodulebench.phantom.scanner import Scanner
-from nodulebench.phantom.vendors import VENDORS, series_header
+from nodulebench.phantom.scanner import VENDORS, Scanner, series_header
 
 KEYED = Pseudonyms(bytes(range(32)))
 SYNTAXES = {

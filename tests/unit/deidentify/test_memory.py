@@ -11,12 +11,11 @@ from pydicom.dataset import Dataset
 from pydicom.tag import Tag
 
 from builders.identified_slice import DATE, PATIENT, ROOT, identified_slice, write_slice
-from nodulebench.curation.deidentify import memory as remembering
+from nodulebench.curation.deidentify import codec as remembering
 from nodulebench.curation.deidentify.check import leftovers
+from nodulebench.curation.deidentify.codec import Memory, key_of
 from nodulebench.curation.deidentify.files import deidentify_file
-from nodulebench.curation.deidentify.identity import Identity
-from nodulebench.curation.deidentify.memory import Memory, key_of
-from nodulebench.curation.deidentify.pseudonyms import Pseudonyms, shifted_date
+from nodulebench.curation.deidentify.identity import Identity, Pseudonyms, shifted_date
 from nodulebench.i18n.translator import english
 
 KEYED = Pseudonyms(bytes(range(32)))

@@ -8,9 +8,8 @@ import pydicom
 import pytest
 
 from builders.identified_slice import identified_slice, write_slice
-from nodulebench.curation.deidentify import read
-from nodulebench.curation.deidentify.read import read_dataset
-from nodulebench.curation.deidentify.refusal import RefusedError
+from nodulebench.curation.deidentify import codec as read
+from nodulebench.curation.deidentify.codec import RefusedError, read_dataset
 
 NOT_DICOM = (RefusedError, pydicom.errors.InvalidDicomError)
 CHARACTER_SET = 0x00080005

@@ -12,12 +12,10 @@ from pydicom.dataset import Dataset
 
 from builders.identified_slice import identified_slice, write_slice
 from nodulebench.curation.deidentify import files
-from nodulebench.curation.deidentify.codec import encoded, file_of
+from nodulebench.curation.deidentify.check import elements_in, is_known_clean, remember_clean
+from nodulebench.curation.deidentify.codec import Memory, encoded, file_of
 from nodulebench.curation.deidentify.files import deidentify_file
-from nodulebench.curation.deidentify.identity import Identity
-from nodulebench.curation.deidentify.memory import Memory
-from nodulebench.curation.deidentify.pseudonyms import Pseudonyms
-from nodulebench.curation.deidentify.read_back import elements_in, is_known_clean, remember_clean
+from nodulebench.curation.deidentify.identity import Identity, Pseudonyms
 from nodulebench.i18n.translator import english
 
 KEYED = Pseudonyms(bytes(range(32)))

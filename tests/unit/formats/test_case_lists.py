@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.io.case_lists import read_case_list
-from nodulebench.io.formats import read_cases
+from nodulebench.io.formats import read_case_list, read_cases
 
 
 def test_a_bare_list_a_table_and_a_folder_name_the_same_cases(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ from polars.testing import assert_frame_equal
 from builders.readings import block, point, read, readings
 from builders.words import sentences
 from nodulebench.core.errors import InputError
-from nodulebench.io.findings_tables import read_findings, write_findings
-from nodulebench.io.readings import read_readings
+from nodulebench.io.readings import read_findings, read_readings, write_findings
 
 XML = (
     '<LidcReadMessage xmlns="http://www.nih.gov"><ResponseHeader>'

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.imaging.diameters import largest_distance_mm, long_and_short_mm
+from nodulebench.imaging.outlines import largest_distance_mm, long_and_short_mm
 from nodulebench.phantom.nodules.shape import Lobe, NoduleShape
 from nodulebench.reference.sizes import drawn_slice_sizes, slice_sizes
 

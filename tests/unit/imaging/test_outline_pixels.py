@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from builders.readings import rim
 from nodulebench.imaging.outlines import area_mm2
-from nodulebench.imaging.rasters import enclosed_pixels, polygon_pixels
-from nodulebench.imaging.trace import trace_outlines
+from nodulebench.imaging.rasters import enclosed_pixels, polygon_pixels, trace_outlines
 
 Pixels = set[tuple[int, int]]
 

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodulebench.imaging.outlines import box_outline
-from nodulebench.imaging.overlap import areas_and_overlap_mm2
+from nodulebench.imaging.outlines import areas_and_overlap_mm2, box_outline
 
 
 def outline(*corners: tuple[float, float]) -> np.ndarray:

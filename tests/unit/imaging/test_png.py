@@ -3,7 +3,7 @@ import zlib
 
 import numpy as np
 
-from nodulebench.imaging.png import png
+from nodulebench.imaging.rasters import png
 
 
 def chunks(content):

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from builders.dicom import TURNED
 from nodulebench.imaging.geometry import Geometry
-from nodulebench.imaging.upright import upright
-from nodulebench.imaging.volume import Volume, make_volume
+from nodulebench.imaging.volume import Volume, make_volume, upright
 
 SIZE = (9, 11, 7)  # slices, rows, columns
 SPACING = (0.8, 0.7, 2.5)  # x, y, z

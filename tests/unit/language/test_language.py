@@ -17,8 +17,7 @@ from nodulebench.core.labels import LABEL_NAMES
 from nodulebench.core.plans import Criterion
 from nodulebench.core.protocol import IntervalChoice, TestProtocol
 from nodulebench.core.tables import NODULE_TYPES
-from nodulebench.curation.composition.comparison import DIFFICULTIES
-from nodulebench.curation.composition.counts import SHARES
+from nodulebench.curation.composition.counts import DIFFICULTIES, SHARES
 from nodulebench.curation.page import STEPS as CURATION_STEPS
 from nodulebench.i18n.translator import LANGUAGES, PARTS, TERMS, language
 from nodulebench.matching.rules import RULES as REGISTERED_RULES
@@ -26,13 +25,13 @@ from nodulebench.metrics import FACTS
 from nodulebench.metrics import FIGURES as REGISTERED_FIGURES
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.checklist import ITEMS
-from nodulebench.report.sections.combinations import COLUMNS as COMBINED
+from nodulebench.report.sections.comparison import COLUMNS as COMBINED
 from nodulebench.report.sections.comparison import MARGIN_ANSWERS
 from nodulebench.report.sections.curves import OTHER_CURVES
-from nodulebench.report.sections.gallery import KINDS as GALLERY_KINDS
-from nodulebench.report.sections.issued import SIGNING
-from nodulebench.report.sections.matching import ONE_TO_ONE
-from nodulebench.web.viewer.exchange import WRITTEN
+from nodulebench.report.sections.errors import KINDS as GALLERY_KINDS
+from nodulebench.report.sections.methods import ONE_TO_ONE
+from nodulebench.report.sections.verdict import SIGNING
+from nodulebench.web.viewer.export import WRITTEN
 
 PACKAGE = Path(nodulebench.__file__).parent
 PAGE_OF_CURATION = PACKAGE / "workflows" / "curate" / "page.py"

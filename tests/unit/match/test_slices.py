@@ -3,8 +3,7 @@
 import numpy as np
 import polars as pl
 
-from nodulebench.matching.scene import Boxes
-from nodulebench.matching.slices import SharedSlices, largest_radius_mm
+from nodulebench.matching.scene import Boxes, SharedSlices, largest_radius_mm
 
 
 def boxes(owner: list[int], center: list[tuple[float, float, float]], radius: list[float]) -> Boxes:

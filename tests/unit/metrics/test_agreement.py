@@ -5,7 +5,7 @@ from builders.tables import case, cohort, mark, nodule
 from builders.words import undefined
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.metrics import FIGURES
-from nodulebench.metrics.agreement import kappa
+from nodulebench.metrics.characterisation import kappa
 from nodulebench.metrics.classes import counts_by_case, density_pairs
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from builders.tables import case, cohort, mark, nodule
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.metrics.calibration import (
+from nodulebench.metrics.malignancy import (
     brier_score,
     expected_calibration_error,
     reliability_table,

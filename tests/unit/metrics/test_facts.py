@@ -6,7 +6,7 @@ import pytest
 
 from nodulebench import metrics
 from nodulebench.metrics import FIGURES, belongs_to, facts_of
-from nodulebench.metrics.facts import FACTS, FigureFacts
+from nodulebench.metrics.metric import FACTS, FigureFacts
 
 WORSE = {
     "miss_rate",

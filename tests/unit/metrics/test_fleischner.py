@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from builders.tables import case, cohort, nodule
-from nodulebench.metrics.fleischner import FLEISCHNER_SIZES, fleischner_size, fleischner_strata
+from nodulebench.metrics.guidelines import FLEISCHNER_SIZES, fleischner_size, fleischner_strata
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from nodulebench.core.tables import DENSITIES
-from nodulebench.metrics.guidelines import LUNG_RADS
-from nodulebench.metrics.lung_rads_follow_up import follow_up_class
+from nodulebench.metrics.guidelines import LUNG_RADS, follow_up_class
 
 
 def category(mean, density, change, part=np.nan, days=365):

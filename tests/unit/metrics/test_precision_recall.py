@@ -3,7 +3,7 @@ import numpy as np
 from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import undefined
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.metrics.precision_recall import average_precision, precision_recall_curve
+from nodulebench.metrics.operating_point import average_precision, precision_recall_curve
 
 
 def four_marks() -> LabelledCohort:

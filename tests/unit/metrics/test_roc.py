@@ -7,8 +7,7 @@ from nodulebench.core.errors import UndefinedError
 from nodulebench.core.notices import reason_of
 from nodulebench.i18n.translator import english
 from nodulebench.metrics import FIGURES
-from nodulebench.metrics.malignancy import malignancy_counts
-from nodulebench.metrics.roc import malignancy_auc, malignancy_roc_curve
+from nodulebench.metrics.malignancy import malignancy_auc, malignancy_counts, malignancy_roc_curve
 
 
 def judged(*pairs: tuple[float | None, float | None]) -> LabelledCohort:

@@ -4,8 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from builders.tables import protocol
-from nodulebench.core.documents.as_json import as_json
 from nodulebench.core.documents.evaluation import plan_summary
+from nodulebench.core.documents.records import as_json
 from nodulebench.core.plans import Criterion, CriterionOutcome, PlanOutcome, TestPlan
 
 RECALL = Criterion(figure="recall", rule="luna16", bound="low", comparison=">=", limit=0.8)

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from nodulebench.core.documents.as_json import as_json
+from nodulebench.core.documents.records import as_json
 from nodulebench.core.errors import InputError, UnknownNameError
 from nodulebench.core.protocol import (
     TestProtocol,

@@ -19,14 +19,13 @@ from nodulebench.curation.composition.design import CoverageRule, DesignInput
 from nodulebench.curation.composition.service import cover
 from nodulebench.curation.page import Card, SeriesBrowser
 from nodulebench.i18n.translator import LANGUAGES, Language, language
-from nodulebench.imaging.png import png
-from nodulebench.report.beside import Beside
+from nodulebench.imaging.rasters import png
 from nodulebench.report.blocks import Paragraphs, Section
-from nodulebench.report.content import Audience, report_content
+from nodulebench.report.content import Audience, Beside, report_content
 from nodulebench.report.html import page
-from nodulebench.report.pages.frame import framed
+from nodulebench.report.pages.templates import framed
 from nodulebench.report.sections.composition import render_coverage
-from nodulebench.report.sections.gallery import Patch
+from nodulebench.report.sections.errors import Patch
 
 PACKAGE = Path(nodulebench.__file__).parent
 ATTACK = (

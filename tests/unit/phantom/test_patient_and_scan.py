@@ -5,7 +5,7 @@ import pytest
 
 from nodulebench.core.tables import NODULE_TYPES
 from nodulebench.phantom.body.chest import SIDES, Chest, lung_surface, random_chest
-from nodulebench.phantom.nodules.kinds import KINDS
+from nodulebench.phantom.nodules.nodule import KINDS
 from nodulebench.phantom.patient import NodulePlan, follow_up, make_patient
 from nodulebench.phantom.scan import nodule_mask, scan_patient
 from nodulebench.phantom.scanner import Scanner

@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.curation.composition.vendors import vendor_of
+from nodulebench.curation.composition.header_facts import vendor_of
 from nodulebench.io import bundle
 from nodulebench.io.dicom import volumes as dicom_volume
 from nodulebench.io.images import metaimage, nifti
 from nodulebench.io.marks import luna16 as luna16_csv
 from nodulebench.io.marks import nifdc as nifdc_csv
+from nodulebench.phantom.scanner import VENDORS, random_scanner
 from nodulebench.phantom.test_set import ScanPlan, make_cases, write_test_set
-from nodulebench.phantom.vendors import VENDORS, random_scanner
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,7 @@ import pytest
 
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.dicom.volumes import write_volume
-from nodulebench.phantom.scanner import Scanner
-from nodulebench.phantom.vendors import VENDORS, series_header
+from nodulebench.phantom.scanner import VENDORS, Scanner, series_header
 
 pydicom = pytest.importorskip("pydicom")
 sitk = pytest.importorskip("SimpleITK")

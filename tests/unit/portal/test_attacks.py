@@ -32,17 +32,19 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from nodulebench.web.portal import counter
-from nodulebench.web.portal.accounts.credentials import AT_ONCE, Passwords
-from nodulebench.web.portal.accounts.refusals import Refusals
+from nodulebench.web.portal import middleware as counter
+from nodulebench.web.portal.accounts.credentials import (
+    AT_ONCE,
+    MOST_PER_ADDRESS,
+    Passwords,
+    Refusals,
+)
 from nodulebench.web.portal.accounts.service import DeniedError, make_link
-from nodulebench.web.portal.accounts.throttle import MOST_PER_ADDRESS
 from nodulebench.web.portal.accounts.users import Visitor
-from nodulebench.web.portal.app import make_app
-from nodulebench.web.portal.counter import Counter
+from nodulebench.web.portal.app import ROUTERS, make_app
 from nodulebench.web.portal.database.event_log import latest_events
 from nodulebench.web.portal.database.models import Benchmark, Entry, Job, Result, now
-from nodulebench.web.portal.routes_package import ROUTERS
+from nodulebench.web.portal.middleware import Counter
 from nodulebench.web.portal.site import Settings, Site
 from nodulebench.web.portal.submissions import archive, jobs, worker
 from nodulebench.web.portal.submissions import service as entries
@@ -267,7 +269,7 @@ def test_who_asks_is_believed_of_a_named_proxy_alone(
     """Whoever sprays invents addresses; the proxy adds the true one as the last."""
     asked: list[str] = []
     monkeypatch.setattr(
-        "nodulebench.web.portal.accounts.throttle._from",
+        "nodulebench.web.portal.accounts.credentials._from",
         lambda address: asked.append(address) or "",
     )
     site = open_site(tmp_path / "portal", proxy=proxy)
@@ -307,7 +309,7 @@ def test_a_flood_of_passwords_takes_no_more_memory_than_a_few(
 
 def test_refusals_are_told_once_and_then_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
-    monkeypatch.setattr("nodulebench.web.portal.accounts.refusals.monotonic", lambda: clock[0])
+    monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.monotonic", lambda: clock[0])
     kept = Refusals()
     assert [kept.due("ada", "form_old") for _ in range(5)] == [1, 0, 0, 0, 0]
     assert kept.due("lin", "form_old") == 1

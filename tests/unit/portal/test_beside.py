@@ -5,11 +5,10 @@ from threading import Event
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.web.portal import beside as module
-from nodulebench.web.portal.beside import beside
-from nodulebench.web.portal.serve import _web, _worker
+from nodulebench.web.portal import serve as module
+from nodulebench.web.portal.serve import _web, _worker, beside
 from nodulebench.web.portal.site import Settings
-from nodulebench.web.viewer.door import LOOPBACK, listening
+from nodulebench.web.viewer.app import LOOPBACK, listening
 
 
 class Process:

@@ -14,7 +14,7 @@ from nodulebench.web.portal.database.event_log import parse_event
 from nodulebench.web.portal.database.models import Benchmark, Worker, now
 from nodulebench.web.portal.leaderboards.reuse import uses_of
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.workers import living_workers, say_alive, say_ended
+from nodulebench.web.portal.submissions.jobs import living_workers, say_alive, say_ended
 
 
 def test_workers_are_shown_while_they_live(site: Site, as_organiser: Browser) -> None:

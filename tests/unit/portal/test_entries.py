@@ -20,9 +20,9 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from nodulebench.security.event_log.statements import canonical
+from nodulebench.security.event_log.events import canonical
 from nodulebench.security.keys import parse_public_key
-from nodulebench.security.sshsig import is_code_of
+from nodulebench.security.signatures import is_code_of
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import NOBODY, Visitor
 from nodulebench.web.portal.benchmarks.service import BenchmarkRules

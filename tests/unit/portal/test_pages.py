@@ -93,7 +93,7 @@ def test_people_register_alone_where_that_was_opened(site: Site, as_organiser: B
 
 
 def test_a_second_factor_is_set_up_by_its_code(site: Site, as_ada: Browser) -> None:
-    from nodulebench.web.portal.accounts.factor import code_at, step_at
+    from nodulebench.web.portal.accounts.credentials import code_at, step_at
     from nodulebench.web.portal.database.models import now
 
     page = as_ada.post("/account/factor/begin", "/account", old=WORDS).text

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from builders.portal import GOOD, Browser, work_off
-from nodulebench.core.progress import Progress
+from nodulebench.core.executor import Progress
 from nodulebench.evaluation.result_folder import read_document
 from nodulebench.web.portal.database.models import Job, Result, now
 from nodulebench.web.portal.site import Site

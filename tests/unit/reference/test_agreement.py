@@ -15,7 +15,7 @@ from nodulebench.reference.agreement import (
 )
 from nodulebench.reference.compare import compare_references
 from nodulebench.reference.panel import measure_findings
-from nodulebench.reference.variants import ALTERNATIVES, by_agreement, by_rule, leave_one_reader_out
+from nodulebench.reference.spread import ALTERNATIVES, by_agreement, by_rule, leave_one_reader_out
 
 FOUR = ("1", "2", "3", "4")
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.annotation import drawn, reading, small_cases
-from nodulebench.annotation.readings.findings import findings_of
+from nodulebench.annotation.readings.reading import findings_of
+from nodulebench.reference.agreement import size_error
 from nodulebench.reference.panel import measure_findings
-from nodulebench.reference.size_error import size_error
 
 PLACES = ((20, 20), (70, 20), (20, 70), (70, 70))
 

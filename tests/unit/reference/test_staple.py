@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from builders.words import undefined
 from nodulebench.core.arrays import BoolArray
-from nodulebench.reference.rules.reference_staple import estimate_truth
+from nodulebench.reference.rules.staple import estimate_truth
 
 THREE_READERS = (
     "000000000000 000111100000 001111110000 001111110000 000111100000 000000000000",

@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from nodulebench.core.tables import DENSITIES, DENSITY_OF_TYPE, NODULE_TYPES, PULMONARY_TYPES
-from nodulebench.reference.types import (
+from nodulebench.reference.decision import (
     TYPE_OF_TEXTURE,
     density_of_type,
     lidc_type,

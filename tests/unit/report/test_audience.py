@@ -12,7 +12,7 @@ from builders.report import comparison, group_content, group_document, plan, typ
 from builders.sentences import sentence_json
 from nodulebench.core.notices import Notice
 from nodulebench.core.results import Estimate
-from nodulebench.report.beside import Beside
+from nodulebench.report.content import Beside
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.developer_copy import (
     developers_curves,
@@ -20,7 +20,7 @@ from nodulebench.report.developer_copy import (
     only_algorithm,
 )
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.gallery import Patch
+from nodulebench.report.sections.errors import Patch
 
 ONE = evaluation(algorithm_result("One", (90, 66)))
 UNTOLD = Estimate(None, reason=Notice("too_few_to_tell"))

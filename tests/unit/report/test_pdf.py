@@ -15,15 +15,13 @@ from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.core.errors import InputError
 from nodulebench.evaluation.patches import png
-from nodulebench.report.beside import Beside
-from nodulebench.report.blocks import Section
-from nodulebench.report.cells import Cell, head, words
-from nodulebench.report.content import report_content
+from nodulebench.report.blocks import Section, Table, head, words
+from nodulebench.report.content import Beside, report_content
 from nodulebench.report.html import render_html
+from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.colours import COLOURS, palette
 from nodulebench.report.pdf import render_pdf, text_size, write_print
-from nodulebench.report.sections.gallery import Patch
-from nodulebench.report.tables import Table
+from nodulebench.report.sections.errors import Patch
 
 pytest.importorskip("typst", reason="typst (extra 'pdf') is not installed")
 pypdf = pytest.importorskip("pypdf", reason="pypdf, which reads PDF files back, is not installed")

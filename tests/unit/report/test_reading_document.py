@@ -20,8 +20,7 @@ from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.core.notices import Notice
 from nodulebench.core.results import AlgorithmResult, Estimate, RuleResult
 from nodulebench.i18n.translator import language
-from nodulebench.report.blocks import Fold, Side
-from nodulebench.report.cells import Notes, any_cell, estimate
+from nodulebench.report.blocks import Fold, Notes, Side, Table, any_cell, estimate, tables_of
 from nodulebench.report.content import report_content
 from nodulebench.report.key_tables import (
     MOST_LEADING,
@@ -34,7 +33,6 @@ from nodulebench.report.key_tables import (
 )
 from nodulebench.report.sections.rules import difference_table, flip_table
 from nodulebench.report.sections.strata import strata_tables
-from nodulebench.report.tables import Table, tables_of
 
 SAY = language()
 

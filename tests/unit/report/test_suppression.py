@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from builders.report import group_content, typed
 from nodulebench.core.notices import Notice
 from nodulebench.report.developer_copy import developers_document
-from nodulebench.report.suppression import Divisions, hidden_strata, members_by_name
+from nodulebench.report.disclosure import Divisions, hidden_strata, members_by_name
 
 
 def division(*sizes: int, rest: int = 0) -> dict[str, np.ndarray]:

@@ -9,12 +9,12 @@ from builders.evaluation import algorithm_result, curves_of, evaluation, flips
 from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.i18n.translator import language
-from nodulebench.report.beside import Beside
+from nodulebench.report.content import Beside
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.agreement import agreement_chart
-from nodulebench.report.sections.combinations import combination_tables
+from nodulebench.report.sections.comparison import combination_tables
 from nodulebench.report.sections.literature import PUBLISHED, literature_table
+from nodulebench.report.sections.strata import agreement_chart
 
 SAY = language()
 CANDIDATES = pl.DataFrame(

@@ -5,7 +5,6 @@ import pytest
 
 from nodulebench.core.notices import Notice, read_notice
 from nodulebench.i18n.translator import english
-from nodulebench.runner.robustness.insertion import InsertedNodule
 from nodulebench.runner.robustness.relations import (
     Marks,
     as_many,
@@ -17,6 +16,7 @@ from nodulebench.runner.robustness.relations import (
     same_marks,
     still_found,
 )
+from nodulebench.runner.robustness.variants import InsertedNodule
 
 
 def marks(*rows):

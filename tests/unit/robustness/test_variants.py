@@ -4,11 +4,13 @@ import pytest
 from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
 from nodulebench.imaging.volume import make_volume
-from nodulebench.runner.robustness.insertion import InsertedNodule, insert_nodules, place_nodules
 from nodulebench.runner.robustness.variants import (
+    InsertedNodule,
     cropped,
     flipped,
+    insert_nodules,
     mirrored,
+    place_nodules,
     sharper,
     shifted,
     smoother,

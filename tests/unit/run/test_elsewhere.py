@@ -9,10 +9,10 @@ import pytest
 from builders.algorithms import CALLS, MARKS, algorithm_folder, images_set
 from nodulebench.core.errors import InputError
 from nodulebench.core.executor import HERE, USUAL, Engine, Here, Lost, Terms
-from nodulebench.runner import desk, elsewhere
-from nodulebench.runner.cases import OpaqueCase
+from nodulebench.runner import cases as desk
+from nodulebench.runner import cases as elsewhere
+from nodulebench.runner.cases import OpaqueCase, clear_desks, run_cases_by
 from nodulebench.runner.contract.algorithm import read_algorithm
-from nodulebench.runner.elsewhere import clear_desks, run_cases_by
 from nodulebench.runner.slot import CaseRun
 
 CASES = [OpaqueCase(f"scan-{number}", f"case-{number}") for number in range(3)]

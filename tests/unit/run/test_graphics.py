@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.runner import graphics
-from nodulebench.runner.graphics import used_mb, watched_cards
+from nodulebench.runner import slot as graphics
+from nodulebench.runner.slot import used_mb, watched_cards
 
 
 def cards(folder: Path, told: str, monkeypatch: pytest.MonkeyPatch) -> None:

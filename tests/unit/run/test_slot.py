@@ -13,9 +13,8 @@ from builders.algorithms import CALLS, MARKS, algorithm_folder, needs_bubblewrap
 from builders.hostile import HOSTILE, LEFT
 from nodulebench.runner.contract.algorithm import read_algorithm
 from nodulebench.runner.isolation import scratch
-from nodulebench.runner.isolation.bare import Bare
 from nodulebench.runner.isolation.bubblewrap import Bubblewrap
-from nodulebench.runner.isolation.sandbox import Isolation
+from nodulebench.runner.isolation.sandbox import Bare, Isolation
 from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
 from nodulebench.runner.isolation.watch import MOST_SAID_BYTES
 from nodulebench.runner.slot import CaseRun, Slot, open_slot
@@ -287,7 +286,7 @@ import os, sys
 from pathlib import Path
 import polars as pl
 from nodulebench.runner.contract.algorithm import read_algorithm
-from nodulebench.runner.desk import open_desk
+from nodulebench.runner.cases import open_desk
 from nodulebench.runner.slot import Slot
 from builders.algorithms import small_volume
 with open_desk(read_algorithm(Path(sys.argv[1])), "bubblewrap") as desk:

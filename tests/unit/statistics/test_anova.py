@@ -5,7 +5,7 @@ from scipy import stats
 from builders.words import undefined
 from nodulebench.core.errors import UndefinedError
 from nodulebench.i18n.translator import english
-from nodulebench.statistics.anova import (
+from nodulebench.statistics.groups import (
     GroupSummary,
     friedman,
     one_way_anova,

@@ -3,8 +3,13 @@ import pytest
 
 from builders.words import sentences, undefined
 from nodulebench.core.errors import InputError
-from nodulebench.statistics.anova import paired_t, unpaired_t, wilcoxon
-from nodulebench.statistics.groups import relative_difference, rule_effect
+from nodulebench.statistics.groups import (
+    paired_t,
+    relative_difference,
+    rule_effect,
+    unpaired_t,
+    wilcoxon,
+)
 from nodulebench.statistics.multiplicity import holm
 
 RULES = ("center_hit", "center_distance", "area_overlap")

@@ -8,7 +8,7 @@ from scipy import stats
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.metrics.pseudo_patient import SINGLE_ICC, pseudo_size
-from nodulebench.statistics.guarded import (
+from nodulebench.statistics.bootstrap import (
     GuardedBootstrap,
     GuardedRatio,
     RatioSums,
@@ -56,7 +56,7 @@ def test_weights_by_hand() -> None:
 def test_where_blocks_are_cut_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     bootstrap = GuardedBootstrap(np.arange(5), 40, 3)
     (whole,) = bootstrap.blocks()
-    monkeypatch.setattr("nodulebench.statistics.guarded._BLOCK_ELEMENTS", 35)
+    monkeypatch.setattr("nodulebench.statistics.bootstrap._BLOCK_ELEMENTS", 35)
     parts = list(bootstrap.blocks())
     assert len(parts) == 6
     assert np.array_equal(np.concatenate([part.weight for part in parts]), whole.weight)
@@ -220,7 +220,7 @@ def test_blocks_of_single_rows_hold_the_same_weights(monkeypatch: pytest.MonkeyP
     bootstrap = GuardedBootstrap(np.arange(3), 4, 0)
     (whole,) = bootstrap.blocks()
     for elements in (1, 6):
-        monkeypatch.setattr("nodulebench.statistics.guarded._BLOCK_ELEMENTS", elements)
+        monkeypatch.setattr("nodulebench.statistics.bootstrap._BLOCK_ELEMENTS", elements)
         parts = list(bootstrap.blocks())
         assert len(parts) > 1
         assert np.concatenate([one.weight for one in parts]).tolist() == whole.weight.tolist()

@@ -12,7 +12,7 @@ def test_importing_statistics_loads_no_heavy_package() -> None:
     modules = [
         module.name for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     ]
-    assert "nodulebench.statistics.sample_size.acceptance" in modules
+    assert "nodulebench.statistics.sample_size.proportions" in modules
     program = f"import {', '.join(modules)}, sys; print(*sys.modules)"
     answer = subprocess.run(
         [sys.executable, "-c", program], check=True, capture_output=True, text=True

@@ -4,7 +4,7 @@ from scipy import stats
 
 from builders.words import undefined
 from nodulebench.core.notices import Notice
-from nodulebench.statistics.measurement_agreement import (
+from nodulebench.statistics.agreement import (
     IccForm,
     bland_altman,
     concordance_correlation,

@@ -7,15 +7,13 @@ from nodulebench.core.notices import Notice
 from nodulebench.i18n.translator import english
 from nodulebench.statistics.delong import auc_covariance, placements
 from nodulebench.statistics.mrmc import (
+    ReaderFigures,
     components,
+    figures_from_left_out,
+    figures_from_ratings,
     obuchowski_rockette,
     one_treatment,
     readers_against_algorithm,
-)
-from nodulebench.statistics.reader_figures import (
-    ReaderFigures,
-    figures_from_left_out,
-    figures_from_ratings,
 )
 
 RANDOM = np.random.default_rng(12)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from builders.words import undefined
-from nodulebench.statistics.reader_figures import figures_from_left_out, figures_from_ratings
+from nodulebench.statistics.mrmc import figures_from_left_out, figures_from_ratings
 
 
 def test_covariance_of_left_out_values_by_plain_loops() -> None:

@@ -6,28 +6,26 @@ from typing import Any
 
 import pytest
 
-from nodulebench.metrics.calibration import reliability_table
-from nodulebench.metrics.operating_point import f_beta
-from nodulebench.metrics.roc import (
+from nodulebench.metrics.malignancy import (
     malignancy_accuracy,
     malignancy_f_beta,
     malignancy_precision,
     malignancy_sensitivity,
     malignancy_specificity,
+    reliability_table,
 )
+from nodulebench.metrics.operating_point import f_beta
 from nodulebench.statistics.agreement import (
+    bland_altman,
     cohen_kappa,
+    concordance_correlation,
     fleiss_kappa,
     gwet_ac1,
+    intraclass_correlation,
     krippendorff_alpha,
 )
 from nodulebench.statistics.delong import auc_estimate, compare_auc
 from nodulebench.statistics.mcnemar import compare_detection
-from nodulebench.statistics.measurement_agreement import (
-    bland_altman,
-    concordance_correlation,
-    intraclass_correlation,
-)
 from nodulebench.statistics.mrmc import (
     obuchowski_rockette,
     one_treatment,
@@ -36,7 +34,7 @@ from nodulebench.statistics.mrmc import (
 from nodulebench.statistics.paired import compare_all
 from nodulebench.statistics.permutation import permutation_test
 from nodulebench.statistics.ranking import rank_algorithms
-from nodulebench.statistics.sample_size.pilot import size_from_pilot
+from nodulebench.statistics.sample_size.comparisons import size_from_pilot
 from nodulebench.statistics.sample_size.readers import reader_study_power, size_for_reader_study
 from nodulebench.statistics.size_error_model import lost_fraction, normal_error, overestimated_share
 

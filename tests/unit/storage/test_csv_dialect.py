@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from nodulebench.io.csv_dialect import Dialect, dialect_of, plain_csv, simple_name, spelt
+from nodulebench.io.csv_files import Dialect, dialect_of, plain_csv, simple_name, spelt
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from nodulebench.core.errors import InputError
 from nodulebench.io import csv_files as csv_text
-from nodulebench.io.csv_dialect import marked, unmarked
-from nodulebench.io.csv_files import read_columns, read_header, write_csv
+from nodulebench.io.csv_files import marked, read_columns, read_header, unmarked, write_csv
 
 
 def written(folder: Path, content: bytes, name: str = "x.csv") -> Path:

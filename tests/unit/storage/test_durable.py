@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.io.durable import create_once
+from nodulebench.io.atomic import create_once
 
 
 @pytest.fixture(params=["links", "no links"])

@@ -9,8 +9,7 @@ import pytest
 
 from builders.word_log import Word, log_in, say
 from nodulebench.core.errors import InputError
-from nodulebench.security.event_log.chain import Link, chain_problems
-from nodulebench.security.event_log.log import EventLog
+from nodulebench.security.event_log.log import EventLog, Link, chain_problems
 from nodulebench.security.event_log.store import FolderStore
 
 CHAIN = [

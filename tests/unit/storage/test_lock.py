@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.io.lock import locked
+from nodulebench.io.atomic import locked
 
 
 def test_another_process_is_refused_until_the_work_is_done(tmp_path: Path) -> None:
     file = tmp_path / ".lock"
     program = (
-        "from pathlib import Path; from nodulebench.io.lock import locked\n"
+        "from pathlib import Path; from nodulebench.io.atomic import locked\n"
         f"with locked(Path({str(file)!r}), Path('the set')): print('alone')\n"
     )
     with locked(file, tmp_path):

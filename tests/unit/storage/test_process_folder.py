@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.io.process_folder import is_alive, owner, process_folder
+from nodulebench.io.folders import is_alive, owner, process_folder
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from nodulebench.io.process_folder import process_folder
+from nodulebench.io.folders import process_folder
 with process_folder(Path(sys.argv[1])) as place:
     (place / "scan.raw").write_text("plain")
     os.kill(os.getpid(), signal.SIGKILL)

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from nodulebench.core.errors import InputError
+from nodulebench.io import atomic as durable
 from nodulebench.io import atomic as staging
-from nodulebench.io import durable
 from nodulebench.io.atomic import (
     MOVING,
     complete_move,

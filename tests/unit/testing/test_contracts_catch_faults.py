@@ -11,8 +11,8 @@ import pytest
 from nodulebench.core.labels import FALSE_POSITIVE, Labels
 from nodulebench.core.registry import Registry
 from nodulebench.core.tables import MARKS, Submission
-from nodulebench.detection.candidate import Candidates
 from nodulebench.detection.candidates import DETECTORS
+from nodulebench.detection.scan import Candidates
 from nodulebench.io.formats import FORMATS, Format
 from nodulebench.matching.rules import RULES
 from nodulebench.metrics import FIGURES

@@ -11,10 +11,9 @@ from starlette.testclient import TestClient
 
 from builders.attacked import HANGING
 from builders.reading import ball, write_scans
-from nodulebench.web.viewer.app import workbench_app
-from nodulebench.web.viewer.door import Door
+from nodulebench.web.viewer.app import Door, workbench_app
 from nodulebench.web.viewer.findings import MOST_CORNERS, OutlinedSlice
-from nodulebench.web.viewer.routes import outlines
+from nodulebench.web.viewer.routes import readings as outlines
 from nodulebench.web.viewer.session import Room, open_room
 
 DOOR = Door(8040)

@@ -7,11 +7,16 @@ import pytest
 
 from builders.reading import BALL_MM, RADIUS_MM, write_scans
 from nodulebench.imaging.rasters import voxels_of
-from nodulebench.web.viewer.drawn import filled_between, joined, outlines_of, proposed
-from nodulebench.web.viewer.findings import Finding, OutlinedSlice
-from nodulebench.web.viewer.measured import measured
-from nodulebench.web.viewer.scans import scans_in
-from nodulebench.web.viewer.tiles import Tiles, tiles_of
+from nodulebench.web.viewer.findings import (
+    Finding,
+    OutlinedSlice,
+    filled_between,
+    joined,
+    measured,
+    outlines_of,
+    proposed,
+)
+from nodulebench.web.viewer.scans import Tiles, scans_in, tiles_of
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from builders.attacked import OWN, TRIES, answers_of, routes_of
 from builders.exams import PANEL, ball_exam, empty_key
 from builders.reading import BALL_MM, write_scans
 from nodulebench.core.errors import InputError
-from nodulebench.web.viewer.app import workbench_app
-from nodulebench.web.viewer.door import Door
+from nodulebench.web.viewer.app import Door, workbench_app
 from nodulebench.web.viewer.exam import Exam, exam_of, open_exam_room
 from nodulebench.web.viewer.session import Room
 

@@ -14,11 +14,10 @@ from starlette.testclient import TestClient
 from builders.attacked import OWN
 from builders.reading import BALL_MM, ball, write_scans
 from nodulebench.imaging.rasters import voxels_of
-from nodulebench.web.viewer.app import workbench_app
-from nodulebench.web.viewer.door import Door
+from nodulebench.web.viewer.app import Door, workbench_app
 from nodulebench.web.viewer.findings import Finding
+from nodulebench.web.viewer.scans import Tiles
 from nodulebench.web.viewer.session import open_room
-from nodulebench.web.viewer.tiles import Tiles
 
 SCANS = {"plain": ball(), "flipped": ball(direction=np.diag([-1.0, -1.0, 1.0]))}
 DOOR = Door(8040)
@@ -129,7 +128,7 @@ def test_nothing_drawn_unknown_kinds_and_broken_files_are_told(client: TestClien
 
 
 def test_a_file_that_is_too_large_is_refused(client: TestClient, monkeypatch: Any) -> None:
-    monkeypatch.setattr("nodulebench.web.viewer.routes.exchange.MOST_BYTES", 10)
+    monkeypatch.setattr("nodulebench.web.viewer.routes.readings.MOST_BYTES", 10)
     name = {"name": "a.mrk.json"}
     told = client.post("/scans/0/files", params=name, content=b"x" * 11, headers=OWN)
     assert told.status_code == 422

@@ -7,14 +7,12 @@ import polars as pl
 import pytest
 
 from builders.reading import BALL_MM, RADIUS_MM, write_scans
-from nodulebench.io.findings_tables import read_findings
 from nodulebench.io.formats import read_reference, read_submission
+from nodulebench.io.readings import read_findings
 from nodulebench.io.table_files import read_cases
 from nodulebench.web.viewer.drafts import Drafts, Edit
-from nodulebench.web.viewer.drawn import proposed
 from nodulebench.web.viewer.export import write_readings
-from nodulebench.web.viewer.findings import Finding
-from nodulebench.web.viewer.measured import measured
+from nodulebench.web.viewer.findings import Finding, measured, proposed
 from nodulebench.web.viewer.session import Room, open_room
 
 PLACE = (float(BALL_MM[0]), float(BALL_MM[1]), float(BALL_MM[2]))

@@ -14,10 +14,8 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.protocol import RuleChoice
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.recompute import evaluated_of
-from nodulebench.web.viewer.app import workbench_app
-from nodulebench.web.viewer.door import Door
-from nodulebench.web.viewer.evaluation import Judged
-from nodulebench.web.viewer.gallery import open_gallery
+from nodulebench.web.viewer.app import Door, workbench_app
+from nodulebench.web.viewer.evaluation import Judged, open_gallery
 from nodulebench.web.viewer.session import Room
 
 X, Y, Z = BALL_MM.tolist()

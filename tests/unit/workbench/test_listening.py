@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.web.viewer.app import PORT, _listening_as_before
-from nodulebench.web.viewer.door import LOOPBACK, listening
+from nodulebench.web.viewer.app import LOOPBACK, PORT, _listening_as_before, listening
 
 
 def port_of(folder: Path, port: int = 0) -> int:

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from builders.reading import BALL_MM, RADIUS_MM, ball, write_scans
-from nodulebench.web.viewer.findings import Finding
-from nodulebench.web.viewer.measured import measured
-from nodulebench.web.viewer.scans import scans_in
-from nodulebench.web.viewer.tiles import tiles_of
+from nodulebench.web.viewer.findings import Finding, measured
+from nodulebench.web.viewer.scans import scans_in, tiles_of
 
 
 def test_a_box_of_outlines_has_the_sizes_that_one_computes_by_hand(tmp_path: Path) -> None:

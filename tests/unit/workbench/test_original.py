@@ -10,10 +10,8 @@ from builders.reading import BALL_MM, RADIUS_MM, ball, write_scans
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.rasters import voxels_of
 from nodulebench.imaging.volume import Volume
-from nodulebench.web.viewer.drawn import proposed
-from nodulebench.web.viewer.original import grid_of, on_original
-from nodulebench.web.viewer.scans import Scan, scans_in
-from nodulebench.web.viewer.tiles import Tiles, tiles_of
+from nodulebench.web.viewer.findings import grid_of, on_original, proposed
+from nodulebench.web.viewer.scans import Scan, Tiles, scans_in, tiles_of
 
 PLACE = (float(BALL_MM[0]), float(BALL_MM[1]), float(BALL_MM[2]))
 

@@ -15,10 +15,10 @@ from builders.working import BESIDE, PLACE, AtHome
 from nodulebench.annotation.observer_study.selection import SUSPECTS
 from nodulebench.annotation.observer_study.study import OpenStudy, begin_study
 from nodulebench.core.errors import InputError
-from nodulebench.imaging.upright import upright
+from nodulebench.imaging.volume import upright
 from nodulebench.web.viewer.findings import Ruler
+from nodulebench.web.viewer.scans import Tiles, patch_of
 from nodulebench.web.viewer.study import open_study_room, ruler_mm
-from nodulebench.web.viewer.tiles import Tiles, patch_of
 
 SECRETS = ("secret-case", "secret-mark", "0.8125", "bo")
 

@@ -11,9 +11,8 @@ import pytest
 
 from builders.reading import BALL_MM, ball, write_scans
 from nodulebench.web.viewer import session as room_module
-from nodulebench.web.viewer.scans import Scan, scans_in
+from nodulebench.web.viewer.scans import VOXELS, Scan, Tiles, kept_tiles, scans_in, tiles_of
 from nodulebench.web.viewer.session import open_room
-from nodulebench.web.viewer.tiles import VOXELS, Tiles, kept_tiles, tiles_of
 
 
 def the_scan(folder: Path) -> Scan:

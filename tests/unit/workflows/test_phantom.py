@@ -15,7 +15,7 @@ from builders.machines import older_processor, with_threads
 from nodulebench.core.errors import InputError
 from nodulebench.core.executor import Here, Lost
 from nodulebench.io.images import metaimage
-from nodulebench.phantom import phantom
+from nodulebench.phantom import test_set as phantom
 from nodulebench.phantom.test_set import WrittenScan
 
 CHOICE: dict[str, Any] = {

@@ -27,11 +27,11 @@ from nodulebench.core.config_model import checked
 from nodulebench.core.errors import InputError, Problem, adding_to, refuse_any
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.io.csv_files import write_csv
-from nodulebench.io.digest import bytes_digest, file_digest
 from nodulebench.io.json_files import read_json, write_json
+from nodulebench.io.manifests import bytes_digest, file_digest
 from nodulebench.io.table_files import read_table
+from nodulebench.security.event_log.events import canonical
 from nodulebench.security.event_log.log import EventLog
-from nodulebench.security.event_log.statements import canonical
 from nodulebench.security.event_log.store import FolderStore
 
 STUDY, TO_READ, LOGS = "study.json", "to_read.csv", "calls"

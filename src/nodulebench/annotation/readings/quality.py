@@ -4,8 +4,9 @@ A detection has no countable true negatives, so two readers agree by positive ag
 what both drew over all that each drew. What several readers drew counts once as a candidate.
 """
 
+import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
@@ -244,3 +245,83 @@ def drift(periods: Sequence[Sequence[CaseCheck]], reader_id: str) -> Drift:
     z = score / math.sqrt(share * (1 - share) * spread)
     p_value = 2 * NormalDist().cdf(-abs(z))
     return Drift(reader_id, tuple(backed.tolist()), tuple(found.tolist()), z, p_value)
+
+
+def draw_repeats(case_ids: Sequence[str], share: float, *, seed: int = 0) -> dict[str, str]:
+    """Draw cases to be shown again: the name each is shown by -> the case.
+
+    Args:
+        case_ids: all cases.
+        share: how many of them, between 0 and 1; rounded, at least one.
+        seed: of the draw and of the names.
+
+    Raises:
+        InputError: if the share cannot be.
+    """
+    if not 0 < share <= 1:
+        raise InputError.at(
+            "repeats", f"a share of {share:g} cannot be drawn.", "Give more than 0, up to 1."
+        )
+    ordered = sorted(case_ids)
+    count = max(1, round(share * len(ordered)))
+    drawn = np.random.default_rng(seed).choice(len(ordered), size=count, replace=False)
+    return {_name(ordered[place], seed): ordered[place] for place in sorted(drawn.tolist())}
+
+
+def _name(case_id: str, seed: int) -> str:
+    return "case-" + hashlib.sha256(f"{seed} {case_id}".encode()).hexdigest()[:12]
+
+
+def in_turn(
+    case_ids: Sequence[str], repeats: Mapping[str, str], key: Callable[[str], bytes]
+) -> list[str]:
+    """Cases in the order in which a reader is shown them, which tells nothing of them.
+
+    Between a case and its repeat lie at least all others that are shown twice, once each, and about
+    half of those that are not; repeats lie among these, not at the end.
+
+    Args:
+        case_ids: what is to be read.
+        repeats: the name a case is shown by the second time -> the case.
+        key: at least eight bytes that look random, for each name.
+    """
+    given = set(case_ids)
+    again = {case: name for name, case in repeats.items() if name in given and case in given}
+    twice = sorted(again, key=key)
+    pairs = {*again, *again.values()}
+    once = sorted((name for name in case_ids if name not in pairs), key=key)
+
+    def part(rank: int, name: str, count: int) -> float:
+        return (rank + int.from_bytes(key(name)[:8]) / 2**64) / count
+
+    place = {name: 2 * part(rank, name, len(once)) for rank, name in enumerate(once)}
+    for rank, name in enumerate(twice):
+        place[name] = part(rank, name, len(twice))
+        place[again[name]] = place[name] + 1
+    return sorted(place, key=place.__getitem__)
+
+
+def with_repeats(cases: pl.DataFrame, repeats: Mapping[str, str]) -> pl.DataFrame:
+    """CASES with a further row for each case that is shown again."""
+    shown = pl.DataFrame(
+        {"shown_as": list(repeats), "case_id": list(repeats.values())},
+        schema={"shown_as": pl.String, "case_id": pl.String},
+    )
+    again = shown.join(cases, on="case_id", how="left", maintain_order="left")
+    named = again.drop("case_id").rename({"shown_as": "case_id"}).select(cases.columns)
+    return pl.concat([cases, named])
+
+
+def repeated_readings(
+    readings: Sequence[Reading], repeats: Mapping[str, str]
+) -> dict[str, list[tuple[Reading, Reading]]]:
+    """For each reader the first and the repeated reading of every case read twice."""
+    found = {(one.case_id, one.reader_id): one for one in readings}
+    pairs: dict[str, list[tuple[Reading, Reading]]] = {}
+    for shown_as, case_id in repeats.items():
+        for reader in sorted({one.reader_id for one in readings}):
+            first, again = found.get((case_id, reader)), found.get((shown_as, reader))
+            if first is not None and again is not None:
+                same = again.model_copy(update={"case_id": case_id})
+                pairs.setdefault(reader, []).append((first, same))
+    return pairs

@@ -1,6 +1,7 @@
 """What one reader drew in one case: boxes and outlines per slice, checked against the image."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,9 +11,11 @@ from nodulebench.annotation.people import Name
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.config_model import Written
 from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
+from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import NODULE_TYPES, Submission
 from nodulebench.imaging.geometry import Geometry, geometries
-from nodulebench.imaging.outlines import box_outline, read_outline
+from nodulebench.imaging.outlines import box_outline, outline_text, read_outline
 from nodulebench.imaging.rasters import DrawnOutline
 
 
@@ -178,3 +181,74 @@ def _slice_problems(
 def _is_inside(place: Geometry, slice_index: int, outline: FloatArray) -> bool:
     heights = place.height_on(np.full(len(outline), float(slice_index)), outline)
     return bool(place.contains(np.column_stack([outline, heights])).all())
+
+
+def findings_of(name: str, cases: pl.DataFrame, readings: Sequence[Reading]) -> Readings:
+    """What readers drew, as tables; every finding is taken for a nodule.
+
+    Args:
+        name: of the readings.
+        cases: CASES; readings of other cases are left out.
+        readings: one per case and reader, also where nothing was drawn.
+
+    Raises:
+        InputError: if a reader has read a case twice.
+    """
+    order = {case_id: number for number, case_id in enumerate(cases["case_id"])}
+    listed = sorted(
+        (one for one in readings if one.case_id in order),
+        key=lambda one: (order[one.case_id], one.reader_id),
+    )
+    sessions = [{"case_id": one.case_id, "reader_id": one.reader_id} for one in listed]
+    findings = [row for one in listed for row in _finding_rows(one)]
+    slices = [row for one in listed for row in _slice_rows(one)]
+    return Readings(
+        name=name,
+        cases=cases,
+        sessions=_table(SESSIONS, sessions),
+        findings=_table(FINDINGS, findings),
+        slices=_table(FINDING_SLICES, slices),
+    )
+
+
+def finding_name(reader_id: str, finding_id: str) -> str:
+    """What a reader's finding is called among those of all readers."""
+    return f"{reader_id}:{finding_id}"
+
+
+def _finding_rows(reading: Reading) -> Iterator[dict[str, Any]]:
+    for one in reading.findings:
+        yield {
+            "case_id": reading.case_id,
+            "finding_id": finding_name(reading.reader_id, one.finding_id),
+            "reader_id": reading.reader_id,
+            "kind": "nodule",
+            "diameter_mm": None if _has_outline(one) else box_diameter_mm(one),
+            "type": one.type,
+            "source_id": one.finding_id,
+        }
+
+
+def _has_outline(finding: DrawnFinding) -> bool:
+    """Whether outlines say more than boxes."""
+    return any(drawn.contour for drawn in finding.slices)
+
+
+def _slice_rows(reading: Reading) -> Iterator[dict[str, Any]]:
+    for one in reading.findings:
+        for drawn in one.slices:
+            yield {
+                "case_id": reading.case_id,
+                "finding_id": finding_name(reading.reader_id, one.finding_id),
+                "slice_index": drawn.slice_index,
+                "outline_index": 0,
+                "z_mm": drawn.z_mm,
+                "is_hole": False,
+                "convention": "boundary" if drawn.contour else "box",
+                "contour": outline_text(drawn.outline.tolist()),
+            }
+
+
+def _table(schema: TableSchema, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    given = {column.name: column.dtype for column in schema.columns}
+    return schema.conform(pl.DataFrame(rows, schema=given), schema.name)

@@ -1,15 +1,20 @@
 """What people can do in the workflow, as they send it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from nodulebench.annotation.people import Name, PublicLine
-from nodulebench.annotation.readings.consistency import CaseCheck
+from nodulebench.annotation.people import PROGRAM, Name, PublicLine
+from nodulebench.annotation.readings.consistency import CaseCheck, ConsistencyRule
 from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
+from nodulebench.annotation.workflow.events import Event, json_digest
 from nodulebench.core.config_model import Written
 from nodulebench.core.tables import NODULE_TYPES
+from nodulebench.security.event_log.signers import Seal
+from nodulebench.security.keys import parse_public_key
 
 NoduleType = Annotated[str, Field(pattern=f"^({'|'.join(NODULE_TYPES)})$")]
 
@@ -230,3 +235,174 @@ def at_once(batch_id: str, steps: Sequence[OneStep]) -> Action:
     if len(steps) == 1 and not isinstance(steps[0], CheckBatch):
         return steps[0]
     return Several(batch_id=batch_id, steps=tuple(steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of an event, which may hold several."""
+
+    actor_id: str
+    step: str
+    case_id: str | None
+    change: str
+
+
+def event_of(
+    number: int,
+    previous: str,
+    actor_id: str,
+    action: Action,
+    at: datetime,
+    seal: Seal | None = None,
+) -> Event:
+    """The event that an allowed action becomes.
+
+    Args:
+        number: of the event.
+        previous: digest of the event before.
+        actor_id: who acts.
+        action: what was allowed.
+        at: when.
+        seal: makes its code; None: it has none.
+    """
+    case_id, change = _words(action)
+    payload = action.model_dump(mode="json")
+    event = Event(
+        number=number,
+        at=at,
+        actor_id=actor_id,
+        step=action.step,
+        batch_id=action.batch_id,
+        case_id=case_id,
+        change=change,
+        payload=payload,
+        payload_digest=json_digest(payload),
+        previous=previous,
+    )
+    if seal is None:
+        return event
+    return event.model_copy(update={"code": seal.make(event.unsigned_bytes, actor_id)})
+
+
+def steps_of(event: Event) -> Iterator[Step]:
+    """The steps that were taken with an event, in their order."""
+    if event.step != "several":
+        yield Step(event.actor_id, event.step, event.case_id, event.change)
+        return
+    for one in Several.model_validate(event.payload).steps:
+        yield Step(taken_by(event.actor_id, one), one.step, *_words(one))
+
+
+def taken_by(actor_id: str, action: Action) -> str:
+    """Who takes a step of an event: the program what nobody takes by hand."""
+    return PROGRAM if isinstance(action, CheckBatch) else actor_id
+
+
+def _words(action: Action) -> tuple[str | None, str]:
+    """The case that an action is about, and what it changes."""
+    match action:
+        case OpenBatch():
+            return None, f"{len(action.case_ids)} cases for {action.team_id}"
+        case SubmitReading(reading=reading):
+            return reading.case_id, f"{len(reading.findings)} findings"
+        case ReviseReading(reading=reading):
+            return reading.case_id, f"{len(reading.findings)} findings after seeing all"
+        case CheckBatch(checks=checks):
+            count = sum(len(one.inconsistent_slices) for one in checks)
+            found = sum(len(one.candidates) for one in checks)
+            return None, f"{found} candidates, {count} inconsistent slices"
+        case DrawReviewer():
+            anew = f" anew{_quoted(action.anew)}" if action.anew else ""
+            return None, f"{action.reviewer_id} was drawn to review{anew}"
+        case TypeNodule():
+            return action.case_id, f"{action.candidate_id} is {action.type}"
+        case ReviewNodule():
+            verdict = "agreed" if action.agrees else "objected"
+            return action.case_id, f"{action.candidate_id} {verdict}{_quoted(action.comment)}"
+        case AddNodule(finding=finding):
+            kind = f", {finding.type}" if finding.type else ""
+            words = f"{action.candidate_id} added{kind}, on {len(finding.slices)} slices"
+            return action.case_id, words + _quoted(action.comment)
+        case CorrectOutline():
+            words = f"{action.candidate_id} drawn anew on {len(action.slices)} slices"
+            return action.case_id, words + _quoted(action.comment)
+        case FinishCase():
+            return action.case_id, "review finished"
+        case ArbitrateNodule():
+            ruling = f"a nodule, {action.type}" if action.is_nodule else "no nodule"
+            return action.case_id, f"{action.candidate_id} is {ruling}{_quoted(action.comment)}"
+        case ApproveBatch(approves=approves):
+            verdict = "approved" if approves else "not approved"
+            return None, f"{verdict}{_quoted(action.comment)}"
+        case ReleaseBatch():
+            return None, "released"
+        case ChangeKey():
+            new = parse_public_key(action.key).fingerprint if action.key else "no key any more"
+            return None, f"{action.person_id} has {new}{_quoted(action.reason)}"
+        case Several(steps=steps):
+            return None, f"{len(steps)} steps at once"
+
+
+def _quoted(comment: str) -> str:
+    return f": {comment}" if comment else ""
+
+
+class WorkflowRules(Written):
+    """What differs between published workflows."""
+
+    name: str = "nifdc-2022"
+    readers: int = Field(default=3, ge=2)
+    """Readers in a team."""
+    typings: int = Field(default=1, ge=0)
+    """How many of those who drew a nodule say its type; 0: the step is left out."""
+    has_review: bool = True
+    """Whether the leader of another team reviews every case, with or without candidates."""
+    arbitrator_may_have_read: bool = False
+    requires_seniority: bool = True
+    """Whether titles and years of reading are checked."""
+    least_years: float = Field(default=0, ge=0)
+    """Years of reading that everybody who reads, reviews or arbitrates has at least."""
+    requires_training: bool = False
+    """Whether everybody who reads, reviews or arbitrates has a training on record."""
+    requires_exam: bool = False
+    """Whether everybody who reads, reviews or arbitrates has passed the exam."""
+    requires_approval: bool = False
+    """Whether a commission approves a batch before it is released."""
+    revision: Literal["none", "case", "batch"] = "none"
+    """Whether readers see what others drew, without names, and may change their own: as soon as all
+    have read the case, or the whole batch."""
+    has_arbitration: bool = True
+    """Whether disputes are settled; else whatever anybody drew is kept, and nothing is forced."""
+    consistency: ConsistencyRule = ConsistencyRule()
+
+    @model_validator(mode="after")
+    def _settles_what_is_reviewed(self) -> Self:
+        if self.has_review and not self.has_arbitration:
+            raise ValueError("who reviews may object, and nobody would settle it")
+        return self
+
+
+NIFDC = WorkflowRules()
+ITU = WorkflowRules(
+    name="fg-ai4h",
+    has_review=False,
+    arbitrator_may_have_read=True,
+    requires_seniority=False,
+    least_years=10,
+    requires_training=True,
+    requires_approval=True,
+)
+"""At least three experts of ten years, trained beforehand, one of whom decides disputed marks; a
+commission inspects what was labelled (ITU FG-AI4H)."""
+LIDC = WorkflowRules(
+    name="lidc-idri",
+    readers=4,
+    typings=0,
+    has_review=False,
+    has_arbitration=False,
+    requires_seniority=False,
+    revision="case",
+)
+"""Four readers, first blind, then with the marks of all before them; no consensus is forced
+(Armato et al., Medical Physics 38, 2011)."""
+WORKFLOWS = {rules.name: rules for rules in (NIFDC, ITU, LIDC)}

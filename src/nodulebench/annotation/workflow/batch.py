@@ -12,9 +12,8 @@ from nodulebench.annotation.readings.consistency import (
 )
 from nodulebench.annotation.readings.reading import Reading
 from nodulebench.annotation.workflow import actions
+from nodulebench.annotation.workflow.actions import WorkflowRules, taken_by
 from nodulebench.annotation.workflow.events import Event
-from nodulebench.annotation.workflow.record import taken_by
-from nodulebench.annotation.workflow.rules import WorkflowRules
 from nodulebench.core.notices import Notice
 
 State = Literal["reading", "revision", "checking", "typing", "review", "arbitration", "released"]

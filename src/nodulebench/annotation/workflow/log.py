@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nodulebench.annotation.workflow.actions import KEYS, Action
+from nodulebench.annotation.workflow.actions import KEYS, Action, event_of
 from nodulebench.annotation.workflow.batch import Batch
 from nodulebench.annotation.workflow.events import Event, json_digest, parse_event
-from nodulebench.annotation.workflow.record import event_of
 from nodulebench.annotation.workflow.workflow import Workflow
 from nodulebench.security.event_log.index import IndexedLog, View
 from nodulebench.security.event_log.log import EventLog

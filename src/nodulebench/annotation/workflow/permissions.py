@@ -1,6 +1,7 @@
 """A batch, a person and a step -> why the step may not be taken; nothing where it may."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -9,12 +10,97 @@ from nodulebench.annotation.people import PROGRAM, Roster
 from nodulebench.annotation.readings.consistency import check_consistency
 from nodulebench.annotation.readings.reading import DrawnFinding, Reading, check_reading
 from nodulebench.annotation.workflow import actions
+from nodulebench.annotation.workflow.actions import ASPECTS, ApproveBatch, ChangeKey, WorkflowRules
 from nodulebench.annotation.workflow.batch import Batch, State
-from nodulebench.annotation.workflow.endings import approval_refusal, release_refusal
-from nodulebench.annotation.workflow.keys import key_refusal
 from nodulebench.annotation.workflow.reviewer_draw import draw_refusal, reviewer_problems
-from nodulebench.annotation.workflow.rules import WorkflowRules
 from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.security.event_log.signers import Change
+from nodulebench.security.keys import parse_public_key
+
+
+def release_refusal(batch: Batch, actor_id: str, *, may: bool) -> Problem | None:
+    """Why somebody may not release a batch; ``may``: whether their part in it lets them."""
+    where = f"batch '{batch.order.batch_id}'"
+    if not may:
+        who = "an arbitrator who has not read or reviewed it"
+        who = who if batch.rules.has_arbitration else "an organiser"
+        return Problem(where, f"'{actor_id}' is not {who}.")
+    if not batch.is_approved:
+        return Problem(
+            where,
+            "is not approved by the commission.",
+            "It inspects the batch, and says so with 'approve'.",
+        )
+    return _dispute_refusal(batch)
+
+
+def approval_refusal(
+    roster: Roster, batch: Batch, actor_id: str, action: ApproveBatch
+) -> Problem | None:
+    """Why the commission may not say what it says of a batch."""
+    where = f"batch '{batch.order.batch_id}'"
+    team = roster.team(batch.order.team_id)
+    has_part = actor_id in {*team.member_ids, batch.order.reviewer_id}
+    if actor_id == PROGRAM or not roster.has_role(actor_id, "commission") or has_part:
+        who = "of the commission, without a part in the batch"
+        return Problem(where, f"'{actor_id}' is not {who}.")
+    if batch.approval is not None and batch.approval.approves:
+        return Problem(where, "was approved before.")
+    if not action.approves:
+        missing = "says no without a reason." if not action.comment else ""
+        return Problem(where, f"the commission {missing}", "Say why.") if missing else None
+    left = [one for one in ASPECTS if one not in action.inspected]
+    if left:
+        told = f"was not inspected for {', '.join(left)}."
+        return Problem(where, told, "Inspect it for all four.")
+    return _dispute_refusal(batch)
+
+
+def _dispute_refusal(batch: Batch) -> Problem | None:
+    """Why a batch with open disputes goes no further."""
+    if not batch.open_disputes:
+        return None
+    shown = ", ".join(f"{case_id} {name}" for case_id, name in batch.open_disputes[:5])
+    return Problem(
+        f"batch '{batch.order.batch_id}'",
+        f"has {len(batch.open_disputes)} open dispute(s): {shown}.",
+        "Settle them first.",
+    )
+
+
+_STEP = b'"step":"key"'
+
+
+def key_refusal(roster: Roster, actor_id: str, action: ChangeKey) -> str:
+    """Why somebody may not change a key, in words that follow the place; nothing: they may."""
+    if not roster.keys:
+        return "changes a key, though the project names none"
+    if action.person_id not in {one.person_id for one in roster.people}:
+        return f"changes the key of '{action.person_id}', whom the roster does not know"
+    if actor_id == action.person_id and action.key:
+        return ""  # everybody replaces their own
+    if not roster.has_role(actor_id, "organiser"):
+        return f"changes the key of '{action.person_id}', which is for an organiser"
+    if actor_id == action.person_id:
+        return "takes back the own key: nobody could sign that it was meant"
+    return ""
+
+
+def key_change(roster: Roster) -> Callable[[bytes], Change | None]:
+    """What an event says of somebody's key, for those who check the events after it."""
+
+    def change(content: bytes) -> Change | None:
+        if _STEP not in content:  # quotation marks of texts are written otherwise
+            return None
+        told = json.loads(content)
+        action = ChangeKey.model_validate(told["payload"])
+        why = key_refusal(roster, told["actor_id"], action)
+        if why:
+            raise ValueError(why)
+        return action.person_id, parse_public_key(action.key) if action.key else None
+
+    return change
+
 
 STATES_OF_STEP: dict[str, tuple[State, ...]] = {
     "read": ("reading",),

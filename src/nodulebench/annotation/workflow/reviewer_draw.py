@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from nodulebench.annotation.people import PROGRAM, Roster
-from nodulebench.annotation.teams import possible_reviewers, promise_of
+from nodulebench.annotation.people import PROGRAM, Roster, possible_reviewers, promise_of
 from nodulebench.annotation.workflow import actions
 from nodulebench.annotation.workflow.batch import Batch
 from nodulebench.annotation.workflow.events import Event

@@ -6,6 +6,7 @@ before all are in; no reader of a batch does before it is released, unless the w
 revise theirs.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,25 +15,36 @@ from functools import cached_property
 import polars as pl
 from pydantic import ValidationError
 
-from nodulebench.annotation.people import Roster, check_roster
+from nodulebench.annotation.people import Roster, check_roster, random_reviewer
 from nodulebench.annotation.readings.consistency import Box, Candidate, CaseCheck, check_consistency
 from nodulebench.annotation.readings.reading import Reading
-from nodulebench.annotation.teams import random_reviewer
 from nodulebench.annotation.workflow.actions import (
     ACTIONS,
+    NIFDC,
     Action,
     AddNodule,
     CheckBatch,
     DrawReviewer,
     Several,
+    WorkflowRules,
+    taken_by,
 )
 from nodulebench.annotation.workflow.batch import Batch, after, batches_of
 from nodulebench.annotation.workflow.events import Event
-from nodulebench.annotation.workflow.letters import letter_of
 from nodulebench.annotation.workflow.permissions import Permissions, known_batch
-from nodulebench.annotation.workflow.record import taken_by
-from nodulebench.annotation.workflow.rules import NIFDC, WorkflowRules
 from nodulebench.core.errors import InputError
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def letter_of(batch: Batch, reader_id: str) -> str:
+    """By which letter a reader of a batch is shown; drawn with what the first one handed in."""
+
+    def drawn(name: str) -> bytes:
+        secret = batch.seeds[0] if batch.seeds else ""
+        return hashlib.sha256(f"{secret} {batch.order.batch_id} {name}".encode()).digest()
+
+    return LETTERS[sorted(batch.reader_ids, key=drawn).index(reader_id)]
 
 
 @dataclass(frozen=True, slots=True)

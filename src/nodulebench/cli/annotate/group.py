@@ -7,7 +7,7 @@ import click
 
 from nodulebench.cli.help import keep_examples
 from nodulebench.cli.options import FILE, WHOLE, option, print_written
-from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.terminal import ProgressLine
 from nodulebench.i18n.translator import english
 
 
@@ -94,7 +94,8 @@ def consistency(
     \b
     nodulebench annotate consistency ann.csv bo.csv cy.csv --out agreement/
     """
-    from nodulebench.annotation.reader_agreement import ConsistencyRule, compare_readings
+    from nodulebench.annotation.reader_agreement import compare_readings
+    from nodulebench.annotation.readings.consistency import ConsistencyRule
 
     rule = ConsistencyRule(minimum_iou=minimum_iou, center_in_box=center_in_box)
     with ProgressLine("comparing"):
@@ -121,8 +122,11 @@ def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) ->
     \b
     nodulebench annotate quality ann.csv bo.csv cy.csv --out agreement/
     """
-    from nodulebench.annotation.annotate_reader_agreement import reader_agreement, write_agreement
-    from nodulebench.annotation.reader_agreement import compare_readings
+    from nodulebench.annotation.reader_agreement import (
+        compare_readings,
+        reader_agreement,
+        write_agreement,
+    )
 
     with ProgressLine("comparing"):
         found = reader_agreement(compare_readings(readings, cases=cases))

@@ -1,13 +1,10 @@
 """nodulebench annotate review: take a batch from blind readings to release."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodulebench.cli.annotate.draw import draw, open_cases
-from nodulebench.cli.annotate.keys import key
-from nodulebench.cli.annotate.log import anchor, audit, log
 from nodulebench.cli.annotate.options import (
     BATCH,
     BY,
@@ -16,14 +13,280 @@ from nodulebench.cli.annotate.options import (
     FOLDER,
     one_candidate,
     signed,
+    tell_batch,
 )
-from nodulebench.cli.annotate.quality import quality
-from nodulebench.cli.annotate.questions import answer, ask
-from nodulebench.cli.annotate.revise import revise
-from nodulebench.cli.annotate.tell import tell_batch
 from nodulebench.cli.options import FILE, SHARE, option, print_next, print_written
 from nodulebench.core.notices import Notice
 from nodulebench.i18n.translator import english
+
+if TYPE_CHECKING:
+    from nodulebench.annotation.project import Desk
+
+
+@click.command("open")
+@FOLDER
+@BATCH
+@CASES
+@click.option("--team", "team_id", required=True, help="The team that reads.")
+@click.option("--reviewer", "reviewer_id", help="Leader of another team; else drawn.")
+@click.option("--promise", type=FILE, help="Another file for your part of the draw.")
+@signed
+def open_cases(desk: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any) -> None:
+    r"""Give CASEs to a team; without any, all that no batch has yet.
+
+    Who reviews them is drawn when all have read, by what you promise now: see 'draw'.
+
+    \b
+    nodulebench annotate review open panel/ b1 ct-1 ct-2 --team one --by office
+    """
+    from nodulebench.annotation.reader_view import unread_cases
+    from nodulebench.annotation.reviewers import open_batch, promise_file
+
+    open_batch(desk, batch_id=batch_id, case_ids=case_ids or unread_cases(desk), **given)
+    order = desk.batch(batch_id).order
+    if order.sealed:
+        click.echo("promised the draw of the reviewer, sealed in the log for organisers")
+    elif order.promise:
+        file = given["promise"] or promise_file(desk.folder, batch_id)
+        click.echo(f"wrote {file}: your part of the draw; let nobody read it before 'draw'")
+    tell_batch(desk, batch_id)
+
+
+@click.command("draw")
+@FOLDER
+@BATCH
+@click.option("--promise", type=FILE, help="File that 'open --promise' wrote; else found.")
+@click.option("--old-key", type=FILE, help="Your key of then, if it was replaced since 'open'.")
+@click.option("--old-key-passphrase-file", type=FILE, help="File whose first line opens that.")
+@click.option("--anew", metavar="REASON", help="As arbitrator: the promise is lost or kept back.")
+@signed
+def draw(desk: Any, batch_id: str, actor_id: str, anew: str | None, **given: Path | None) -> None:
+    r"""Draw who reviews a BATCH that all have read, with what the office promised by 'open'.
+
+    \b
+    nodulebench annotate review draw panel/ b1 --by office
+    """
+    from nodulebench.annotation.reviewers import draw_anew, draw_reviewer
+
+    if anew is None:
+        draw_reviewer(desk, actor_id, batch_id, **_opening(**given))
+    elif any(given.values()):
+        raise click.UsageError("a promise is told, or --anew draws without it: give one of them.")
+    else:
+        draw_anew(desk, actor_id, batch_id, anew)
+    tell_batch(desk, batch_id)
+
+
+def _opening(
+    promise: Path | None, old_key: Path | None, old_key_passphrase_file: Path | None
+) -> dict[str, Any]:
+    """By what a promise is opened."""
+    from nodulebench.cli.options import first_line
+
+    file = old_key_passphrase_file
+    return {
+        "promise": promise,
+        "old_key": old_key,
+        "passphrase": "" if file is None else first_line(file),
+    }
+
+
+@click.command("key")
+@FOLDER
+@click.argument("person_id", metavar="PERSON")
+@click.option("--new-key", type=FILE, help="The new public key; without it the person has none.")
+@click.option("--reason", required=True, help="Why; it stands in the log.")
+@signed
+def key(desk: "Desk", actor_id: str, person_id: str, new_key: Path | None, reason: str) -> None:
+    r"""Replace somebody's key, or take it back.
+
+    An organiser does it for others; everybody replaces their own with the old one.
+
+    \b
+    nodulebench annotate review key panel/ r2 --new-key r2-new.pub \\
+        --reason "laptop stolen" --by office --key office
+    """
+    from nodulebench.annotation.project import change_key
+
+    event = change_key(desk, actor_id, person_id, new_key, reason=reason)
+    click.echo(f"event {event.number}: {event.change}")
+
+
+@click.command("log")
+@FOLDER
+def log(folder: Path) -> None:
+    r"""Show every step: who, when, what changed.
+
+    \b
+    nodulebench annotate review log panel/
+    """
+    from nodulebench.annotation.project import open_project
+    from nodulebench.annotation.workflow.actions import steps_of
+
+    for event in open_project(folder).log.read():
+        at = event.at.isoformat(timespec="seconds")
+        for one in steps_of(event):
+            case = f" {one.case_id}" if one.case_id else ""
+            step = f"{one.actor_id} {one.step} {event.batch_id}{case}"
+            click.echo(f"{event.number} {at} {step}: {one.change}")
+
+
+@click.command("audit")
+@FOLDER
+@click.option("--anchor", "anchors", type=FILE, multiple=True, help="Anchor that others kept.")
+@click.option("--public-key", type=FILE, help="Key of who shall have signed the anchors.")
+def audit(folder: Path, anchors: tuple[Path, ...], public_key: Path | None) -> int:
+    r"""Check the whole log: nothing changed or cut off, and every step allowed when it was taken.
+
+    \b
+    nodulebench annotate review audit panel/ --anchor notary/panel.anchor
+    """
+    from nodulebench.annotation.project import audit_project, open_project
+
+    found = audit_project(open_project(folder), anchors, public_key)
+    for problem in found.problems:
+        click.echo(f"error: {problem}", err=True)
+    for notice in found.notices:
+        click.echo(f"warning: {english(notice)}", err=True)
+    click.echo(f"events      {len(found.events)}")
+    click.echo(f"signatures  {'checked' if found.signers else 'none'}")
+    click.echo(f"anchors     {len(anchors)} compared")
+    click.echo(f"{folder}: {len(found.problems) or 'no'} problem(s)")
+    return 1 if found.problems else 0
+
+
+@click.command("anchor")
+@FOLDER
+@click.argument("path", metavar="OUT", type=FILE)
+@click.option("--key", type=FILE, help="Private Ed25519 key that signs it, PEM or OpenSSH.")
+@click.option("--key-passphrase-file", type=FILE, help="File whose first line opens that key.")
+@click.option("--by", default="", help="Name of the signer.")
+def anchor(
+    folder: Path, path: Path, key: Path | None, key_passphrase_file: Path | None, by: str
+) -> None:
+    r"""Write down how far the log goes, for somebody else to keep.
+
+    \b
+    nodulebench annotate review anchor panel/ notary/panel.anchor --key auditor.pem
+    """
+    from nodulebench.annotation.project import anchor_project, open_project
+    from nodulebench.cli.options import signing_passphrase
+
+    passphrase = signing_passphrase(key, key_passphrase_file)
+    made = anchor_project(open_project(folder), path, key=key, passphrase=passphrase, by=by)
+    click.echo(f"wrote {path}: {made.events} events, {made.digest}")
+
+
+@click.command("quality")
+@FOLDER
+@option("--periods", click.IntRange(min=2), 4, "Parts of a reader's time, to look for drift.")
+@click.option("--out", type=FILE, help="JSON file for all numbers.")
+def quality(folder: Path, periods: int, out: Path | None) -> None:
+    r"""Say how readers agree with each other, with themselves and over time.
+
+    \b
+    nodulebench annotate review quality panel/ --out quality.json
+    """
+    from nodulebench.annotation.project import open_project
+    from nodulebench.annotation.reader_agreement import reader_quality, write_quality
+
+    found = reader_quality(open_project(folder), periods=periods)
+    for one in found["pairs"]:
+        click.echo(f"{one['first']} and {one['second']}: agreement {_shown(one['agreement'])}")
+    for one in found["readers"]:
+        trend = one["drift"].get("p_value")
+        click.echo(
+            f"{one['reader_id']}: sensitivity against the others {_shown(one['sensitivity'])}, "
+            f"{one['lone_per_case']:.2f} lone marks per case, p of drift {_shown(trend)}"
+        )
+    for one in found["repeats"]:
+        _tell_repeats(one)
+    if out is not None:
+        write_quality(found, out)
+    print_written(out)
+
+
+def _tell_repeats(one: dict[str, Any]) -> None:
+    """What a reader made of cases that came back."""
+    click.echo(
+        f"{one['first']} and the own repeats: agreement {_shown(one['agreement'])} in "
+        f"{one['cases']} case(s), at least {one['least_between']} other(s) between"
+    )
+    pair = f"{one['first']}, {one['second']}"
+    for row in one["figures"]:
+        if row["name"] in (f"type: {pair}", f"diameter: {pair}") and row["value"] is not None:
+            click.echo(f"  {row['name']}: {row['value']:.3f}")
+    for row in one["limits"]:
+        if row["bias_mm"] is not None:
+            limits = f"{row['lower_mm']:+.2f} to {row['upper_mm']:+.2f} mm"
+            click.echo(f"  diameter, first - again: {row['bias_mm']:+.2f} mm, limits {limits}")
+
+
+def _shown(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+@click.command("ask")
+@FOLDER
+@BATCH
+@click.argument("file", type=FILE)
+@signed
+def ask(desk: Any, batch_id: str, file: Path, actor_id: str) -> None:
+    r"""Write what waits for somebody in a BATCH to a CSV FILE, with a column for the answers.
+
+    Readers are asked for types, the reviewer whether to agree, arbitrators for a ruling.
+
+    \b
+    nodulebench annotate review ask panel/ b1 questions.csv --by dee
+    """
+    from nodulebench.annotation.reader_view import ask_into
+
+    count = ask_into(desk, batch_id, actor_id, file)
+    if not count:
+        click.echo(f"{batch_id}: nothing waits for {actor_id}")
+        return
+    click.echo(f"wrote {file}: {count} question(s) to {actor_id}")
+    print_next(
+        f"nodulebench annotate review answer {desk.folder} {batch_id} {file} --by {actor_id}"
+    )
+
+
+@click.command("answer")
+@FOLDER
+@BATCH
+@click.argument("file", type=FILE)
+@signed
+def answer(desk: Any, batch_id: str, file: Path, actor_id: str) -> None:
+    r"""Hand in the answers that a CSV FILE of 'ask' holds; rows without an answer stay open.
+
+    \b
+    nodulebench annotate review answer panel/ b1 questions.csv --by dee
+    """
+    from nodulebench.annotation import reader_view as questions
+
+    questions.answer(desk, batch_id, actor_id, file)
+    tell_batch(desk, batch_id)
+
+
+@click.command("revise")
+@FOLDER
+@BATCH
+@click.argument("reading", type=FILE, required=False)
+@signed
+def revise(desk: Any, batch_id: str, reading: Path | None, actor_id: str) -> None:
+    r"""Hand in cases of a BATCH once more, after having seen what others drew there.
+
+    READING holds all that you take for nodules in the cases that all have read, not your changes
+    alone; without it they stay as you read them. The last one starts the check.
+
+    \b
+    nodulebench annotate review show panel/ b1 --by ann
+    nodulebench annotate review revise panel/ b1 ann-again.csv --by ann
+    """
+    from nodulebench.annotation import project as desks
+
+    desks.revise(desk, batch_id, actor_id, reading)
+    tell_batch(desk, batch_id)
 
 
 @click.group("review")
@@ -56,7 +319,7 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
     \b
     nodulebench annotate review start panel/ --roster people.toml --cases cases.csv
     """
-    from nodulebench.annotation.start_project import start_project
+    from nodulebench.annotation.project import start_project
 
     desk = start_project(folder, roster, cases, **chosen)
     for team in desk.workflow.roster.teams:
@@ -262,7 +525,7 @@ def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
     nodulebench annotate review warnings panel/ b1 --images images/
     """
     from nodulebench.annotation.project import open_project
-    from nodulebench.annotation.readings.reading_warnings import warn_of_batch
+    from nodulebench.annotation.readings.warnings import warn_of_batch
 
     found = warn_of_batch(open_project(folder), batch_id, images)
     for told in found:
@@ -304,7 +567,8 @@ def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
     \b
     nodulebench annotate review status panel/
     """
-    from nodulebench.annotation.project import known_batch, open_project
+    from nodulebench.annotation.project import open_project
+    from nodulebench.annotation.workflow.permissions import known_batch
 
     desk = open_project(folder)
     batches = desk.batches()

@@ -1,12 +1,17 @@
 """Cells and columns of tables on a terminal."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from nodulebench.i18n.translator import english, language
+
 if TYPE_CHECKING:
     from nodulebench.core.notices import Notice
+    from nodulebench.evaluation.comparison.combine import CandidateRow, ScoreRow
     from nodulebench.evaluation.comparison.compare import FigureDifference
+    from nodulebench.evaluation.plans.sample_size import Plan
 
 
 def print_columns(heads: list[str], rows: list[list[str]]) -> None:
@@ -40,3 +45,91 @@ def _open_verdict(reason: "Notice") -> str:
     """Why a margin cannot be judged, in few words."""
     needed, unit = reason.values.get("needed"), reason.values.get("unit")
     return "not assessable" + (f": {needed} {unit}s needed" if needed else "")
+
+
+def print_rows(
+    rows: "Sequence[CandidateRow | ScoreRow]", operating_points: Sequence[float]
+) -> None:
+    """Print one line for each algorithm and combination."""
+    rates = [f"{rate:g}" for rate in operating_points]
+    heads = (
+        ["algorithms", *rates, "CPM", "best single", "difference"]
+        if rates
+        else ["algorithms", "sensitivity", "best single", "difference", "candidates", "per case"]
+    )
+    print_columns(heads, [_cells(row) for row in rows])
+
+
+def _cells(row: "CandidateRow | ScoreRow") -> list[str]:
+    from nodulebench.evaluation.comparison.combine import ScoreRow
+
+    return _score_cells(row) if isinstance(row, ScoreRow) else _candidate_cells(row)
+
+
+def _candidate_cells(row: "CandidateRow") -> list[str]:
+    return [
+        "+".join(row.members),
+        f"{row.sensitivity:.3f}",
+        *_beside(row.best_single, row.difference),
+        str(row.candidates),
+        f"{row.candidates_per_case:.1f}",
+    ]
+
+
+def _score_cells(row: "ScoreRow") -> list[str]:
+    sensitivities = [f"{value:.3f}" for value in row.sensitivities]
+    best = _beside(row.best_single, row.difference)
+    return ["+".join(row.members), *sensitivities, f"{row.cpm:.3f}", *best]
+
+
+def _beside(best: float | None, difference: float | None) -> list[str]:
+    if best is None or difference is None:
+        return ["", ""]
+    return [f"{best:.3f}", f"{difference:+.3f}"]
+
+
+BAR_WIDTH = 40
+
+
+def print_sample_size(plan: "Plan", wanted: float | None = None) -> None:
+    """Print a plan.
+
+    Args:
+        plan: what was found.
+        wanted: the value of the curve that was asked for; sizes that reach it are marked.
+    """
+    word = language().word
+    click.echo(english(plan.question))
+    if plan.answer is None:
+        click.secho("No size that was tried suffices.", bold=True)
+    else:
+        click.secho(f"{plan.answer} {word(plan.unit)}", bold=True)
+    for name, value in plan.details.items():
+        click.echo(f"  {word(name)}: {value:.6g}")
+    click.echo()
+    click.secho("assumptions", bold=True)
+    for assumption in plan.assumptions:
+        click.echo(f"  {english(assumption)}")
+    click.echo(f"  Method: {english(plan.method)}.")
+    click.echo()
+    for line in curve_lines(plan, wanted):
+        click.echo(line)
+
+
+def curve_lines(plan: "Plan", wanted: float | None) -> list[str]:
+    """The curve as a table with a bar for each size; ``*`` marks sizes that suffice."""
+    is_power = plan.curve_name == "power"
+    top = 1.0 if is_power else max(point.value for point in plan.curve)
+    unit, shows = language().word(plan.unit), language().word(plan.curve_name)
+    width = max(len(unit), *(len(str(point.size)) for point in plan.curve))
+    lines = [click.style(f"{unit:>{width}}  {shows}", bold=True)]
+    for point in plan.curve:
+        reached = wanted is not None and (
+            point.value >= wanted if is_power else point.value <= wanted
+        )
+        bar = "█" * round(BAR_WIDTH * point.value / top) if top > 0 else ""
+        shown = f"{point.size:>{width}}  {point.value:<{len(shows)}.3f}"
+        lines.append(f"{shown} {'*' if reached else ' '} {bar}".rstrip())
+    if wanted is not None:
+        lines.append(f"*: {shows} {'at least' if is_power else 'at most'} {wanted:g}")
+    return lines

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import TypeAdapter
 
-from nodulebench.core.documents.as_json import as_json, record
 from nodulebench.core.documents.notice_field import Told
 from nodulebench.core.documents.records import (
     AlgorithmSummary,
@@ -20,14 +19,17 @@ from nodulebench.core.documents.records import (
     ReferenceSummary,
     RuleDifference,
     RuleSummary,
+    as_json,
+    record,
 )
 from nodulebench.core.errors import InputError, Problem, refuse_any
 from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.results import AlgorithmResult, Evaluation, RuleResult
+from nodulebench.core.results import AlgorithmResult, Estimate, Evaluation, RuleResult
 
 if TYPE_CHECKING:
     from nodulebench.core.documents.comparison import ComparisonDocument
     from nodulebench.core.plans import PlanOutcome
+
 
 SCHEMA: Final = "nodulebench/evaluation@1"
 
@@ -226,3 +228,20 @@ def document_reader() -> TypeAdapter[Document]:
     from nodulebench.core.documents.comparison import ComparisonDocument  # noqa: F401  # of a field above
 
     return TypeAdapter(Document)
+
+
+def readings(document: Document) -> Iterator[dict[str, Any]]:
+    """Every figure of the whole cohort under every rule, in the order of the protocol."""
+    for _, rule, result in document.results:
+        for figure, found in result.figures.items():
+            points = {"": found} if isinstance(found, Estimate) else found
+            for point, one in points.items():
+                yield reading(rule, figure, point, one.value, one.low, one.high)
+
+
+def reading(
+    rule: str, figure: str, point: str, value: float | None, low: float | None, high: float | None
+) -> dict[str, Any]:
+    """One figure under one rule, at a point where it is read at several."""
+    named = {"rule": rule, "figure": figure, "point": point}
+    return {**named, "value": value, "low": low, "high": high}

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from typing import Any, TypeVar
 
 from nodulebench.core.executor import USUAL, Lost, Terms
@@ -178,3 +179,33 @@ def _limit_memory(most: int) -> None:
     within = most if hard == resource.RLIM_INFINITY else min(hard, most)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (within, hard))
+
+
+LARGE = 1 << 20
+"""Bytes from which sending costs more than reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFile:
+    """Bytes that lie in memory until they are closed."""
+
+    descriptor: int
+
+    @property
+    def path(self) -> Path:
+        """Where processes of the same user read it."""
+        return Path(f"/proc/{os.getpid()}/fd/{self.descriptor}")
+
+    def close(self) -> None:
+        """Give the memory back."""
+        os.close(self.descriptor)
+
+
+def memory_file(content: bytes) -> MemoryFile | None:
+    """Bytes as a file in memory; None if they are few, or this system has no such files."""
+    if len(content) < LARGE or not hasattr(os, "memfd_create"):
+        return None
+    made = MemoryFile(os.memfd_create("nodulebench-task", os.MFD_CLOEXEC))
+    with open(made.descriptor, "wb", closefd=False) as file:
+        file.write(content)
+    return made

@@ -3,8 +3,36 @@
 Each check is a function of the name of its code; its first line says what it means.
 """
 
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nodulebench.core.arrays import FloatArray
+from nodulebench.core.notices import Notice
 from nodulebench.core.registry import Registry
-from nodulebench.curation.admission.reasons import Check
+from nodulebench.curation.admission.image import CoarseArray, Fault
+from nodulebench.curation.admission.reasons import Check, Reason, Subject
+from nodulebench.io.dicom.series import (
+    PLACED_BY,
+    beside_mm,
+    differences,
+    half_pixel_mm,
+    is_localizer,
+    is_skew,
+    tilt_degrees,
+    turned_otherwise,
+    upward_normal,
+)
+from nodulebench.io.dicom.slices import CT_CLASSES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nodulebench.io.dicom.slices import SliceHeader
+
 
 CODES_OF_MODULE = {
     "kind": ("not_ct", "localizer", "secondary_capture"),
@@ -33,27 +61,451 @@ CHECKS: Registry[Check] = Registry(
     "check of admission",
     "admission_checks",
     {
-        "not_ct": "nodulebench.curation.admission.kind",
-        "localizer": "nodulebench.curation.admission.kind",
-        "secondary_capture": "nodulebench.curation.admission.kind",
-        "unreadable": "nodulebench.curation.admission.pixels",
-        "truncated_pixels": "nodulebench.curation.admission.pixels",
-        "inconsistent_patient": "nodulebench.curation.admission.grid",
-        "no_geometry": "nodulebench.curation.admission.grid",
-        "inconsistent_orientation": "nodulebench.curation.admission.grid",
-        "inconsistent_pixels": "nodulebench.curation.admission.grid",
-        "not_axial": "nodulebench.curation.admission.orientation",
-        "gantry_tilt": "nodulebench.curation.admission.orientation",
-        "duplicate_slice": "nodulebench.curation.admission.places",
-        "missing_slice": "nodulebench.curation.admission.places",
-        "uneven_spacing": "nodulebench.curation.admission.places",
-        "contradicting_spacing": "nodulebench.curation.admission.places",
-        "too_few_slices": "nodulebench.curation.admission.places",
-        "small_matrix": "nodulebench.curation.admission.resolution",
-        "thick_slices": "nodulebench.curation.admission.resolution",
-        "wrong_rescale": "nodulebench.curation.admission.values",
-        "slice_out_of_place": "nodulebench.curation.admission.values",
-        "not_chest": "nodulebench.curation.admission.chest",
-        "cut_lungs": "nodulebench.curation.admission.chest",
+        "not_ct": "nodulebench.curation.admission.checks",
+        "localizer": "nodulebench.curation.admission.checks",
+        "secondary_capture": "nodulebench.curation.admission.checks",
+        "unreadable": "nodulebench.curation.admission.checks",
+        "truncated_pixels": "nodulebench.curation.admission.checks",
+        "inconsistent_patient": "nodulebench.curation.admission.checks",
+        "no_geometry": "nodulebench.curation.admission.checks",
+        "inconsistent_orientation": "nodulebench.curation.admission.checks",
+        "inconsistent_pixels": "nodulebench.curation.admission.checks",
+        "not_axial": "nodulebench.curation.admission.checks",
+        "gantry_tilt": "nodulebench.curation.admission.checks",
+        "duplicate_slice": "nodulebench.curation.admission.checks",
+        "missing_slice": "nodulebench.curation.admission.checks",
+        "uneven_spacing": "nodulebench.curation.admission.checks",
+        "contradicting_spacing": "nodulebench.curation.admission.checks",
+        "too_few_slices": "nodulebench.curation.admission.checks",
+        "small_matrix": "nodulebench.curation.admission.checks",
+        "thick_slices": "nodulebench.curation.admission.checks",
+        "wrong_rescale": "nodulebench.curation.admission.checks",
+        "slice_out_of_place": "nodulebench.curation.admission.checks",
+        "not_chest": "nodulebench.curation.admission.checks",
+        "cut_lungs": "nodulebench.curation.admission.checks",
     },
 )
+
+
+def not_chest(subject: Subject) -> Reason | None:
+    """The image shows too little lung to be a chest: tissue of its density, with vessels, in it."""
+    seen, limits = subject.anatomy, subject.limits
+    if seen is None or seen.lung_ml >= limits.smallest_lung_ml:
+        return None
+    if seen.cut_mm > limits.largest_cut_mm:  # a chest whose lungs are cut, and excluded for that
+        return None
+    said = subject.series.slices[len(subject.series.slices) // 2].facts.get("body_part")
+    values = {"lung_ml": seen.lung_ml, "limit_ml": limits.smallest_lung_ml, "body_part": said}
+    return Reason(Notice("little_lung", values))
+
+
+def cut_lungs(subject: Subject) -> Reason | None:
+    """The field of view cuts the lungs: at its edge, or at the first or last slice."""
+    seen, limits = subject.anatomy, subject.limits
+    if seen is None:
+        return None
+    if seen.cut_mm > limits.largest_cut_mm:
+        return Reason(Notice("edge_through_lung", {"cut_mm": seen.cut_mm}))
+    if seen.lung_ml < limits.smallest_lung_ml:
+        return None
+    for end, area in (("feet", seen.lowest_cm2), ("head", seen.highest_cm2)):
+        if area > limits.largest_end_share * seen.widest_cm2:
+            return Reason(Notice("ends_within_lung", {"end": end, "area_cm2": area}))
+    return None
+
+
+FIELD_OF_VIEW_TOLERANCE = 0.05
+"""How far pixel size times columns may be from the reconstruction diameter, as a share."""
+SQUARE_TOLERANCE = 0.01
+"""By which share the sides of a pixel may differ; scanners reconstruct square ones."""
+
+
+def inconsistent_patient(subject: Subject) -> Reason | None:
+    """Slices of one series name different patients or studies."""
+    names: dict[str, Callable[[SliceHeader], str]] = {
+        "patients": lambda one: one.patient_id,
+        "studies": lambda one: one.study_uid,
+    }
+    for name, value in names.items():
+        counts = Counter(value(one) for one in subject.series.slices)
+        if len(counts) > 1:
+            usual, _ = counts.most_common(1)[0]
+            other = [one.path for one in subject.series.slices if value(one) != usual]
+            notice = Notice("slices_name_several", {"count": len(counts), "what": name})
+            return Reason(notice, tuple(dict.fromkeys(other)))
+    return None
+
+
+def no_geometry(subject: Subject) -> Reason | None:
+    """A slice does not say where it lies: position, orientation or pixel size lack or are none."""
+    for name, value in PLACED_BY.items():
+        silent = [one.path for one in subject.series.slices if value(one) is None]
+        if silent:
+            notice = Notice("slices_without", {"count": len(silent), "what": name})
+            return Reason(notice, tuple(dict.fromkeys(silent)))
+    sizes = [one.pixel_spacing_mm or (0.0,) for one in subject.series.slices]
+    if min(map(min, sizes)) <= 0:
+        return Reason(Notice("pixels_without_size"))
+    skew = [one.path for one in subject.series.slices if is_skew(one)]
+    if skew:
+        return Reason(Notice("slices_skew", {"count": len(skew)}), tuple(skew))
+    return None
+
+
+def inconsistent_orientation(subject: Subject) -> Reason | None:
+    """Slices of one series are turned differently."""
+    turned = turned_otherwise(subject.series)
+    if not turned:
+        return None
+    values = {"count": len(turned), "total": len(subject.series.slices)}
+    return Reason(Notice("slices_turned", values), tuple(turned))
+
+
+def inconsistent_pixels(subject: Subject) -> Reason | None:
+    """Slices differ in rows, columns, bits or pixel size; pixels not square or of another field."""
+    for what, (first, second, *third), files in differences(subject.series):
+        values = {"what": what, "first": first, "second": second, "third": "".join(third)}
+        return Reason(Notice("slices_differ", values), files)
+    return _contradiction(subject)
+
+
+def _contradiction(subject: Subject) -> Reason | None:
+    for one in subject.series.slices:
+        if one.pixel_spacing_mm is None:
+            continue
+        rows, columns = one.pixel_spacing_mm
+        if abs(rows - columns) > SQUARE_TOLERANCE * max(rows, columns):
+            return Reason(Notice("pixels_not_square", {"rows_mm": rows, "columns_mm": columns}))
+        if one.field_of_view_mm is None:
+            continue
+        seen = one.pixel_spacing_mm[1] * one.pixels.columns
+        if abs(seen - one.field_of_view_mm) > FIELD_OF_VIEW_TOLERANCE * one.field_of_view_mm:
+            values = {
+                "columns": one.pixels.columns,
+                "pixel_mm": one.pixel_spacing_mm[1],
+                "seen_mm": seen,
+                "said_mm": one.field_of_view_mm,
+            }
+            return Reason(Notice("other_field_of_view", values))
+    return None
+
+
+SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
+PROJECTION_WORDS = frozenset(
+    {"MIP", "MINIP", "MAX_IP", "MIN_IP", "PROJECTION", "SSD", "VRT", "VOLREN"}
+)
+"""In an image type: values are maxima, minima or surfaces of many slices."""
+
+
+def not_ct(subject: Subject) -> Reason | None:
+    """The modality is not CT, or the object is no CT image: another scanner, a report, a mask."""
+    first = subject.series.slices[0]
+    if first.modality != "CT":
+        return Reason(Notice("other_modality", {"modality": first.modality}))
+    if first.sop_class not in CT_CLASSES and not first.sop_class.startswith(SECONDARY_CAPTURE):
+        return Reason(Notice("other_sop_class", {"sop_class": first.sop_class}))
+    return None
+
+
+def localizer(subject: Subject) -> Reason | None:
+    """An overview image (scout, topogram) taken to plan the scan."""
+    first = subject.series.slices[0]
+    if not is_localizer(first):
+        return None
+    return Reason(Notice("localizer_type", {"type": "/".join(first.image_type)}))
+
+
+def secondary_capture(subject: Subject) -> Reason | None:
+    """A picture of images, not a scan: a screen, a dose report, a projection, colours, 8 bits."""
+    first = subject.series.slices[0]
+    pixels = first.pixels
+    if first.modality != "CT" or not pixels.rows:
+        return None
+    if first.sop_class.startswith(SECONDARY_CAPTURE) or first.has_conversion_type:
+        return Reason(Notice("secondary_capture"))
+    if not PROJECTION_WORDS.isdisjoint(" ".join(first.image_type).upper().split()):
+        return Reason(Notice("projection", {"type": "/".join(first.image_type)}))
+    if pixels.samples != 1 or not pixels.photometric.startswith("MONOCHROME"):
+        values = {"photometric": pixels.photometric, "samples": pixels.samples}
+        return Reason(Notice("colours", values))
+    if pixels.bits_allocated < 16:
+        return Reason(Notice("few_bits", {"bits": pixels.bits_allocated}))
+    return None
+
+
+def not_axial(subject: Subject) -> Reason | None:
+    """Slices are coronal, sagittal or oblique."""
+    cosines = subject.series.orientation
+    if cosines is None:
+        return None
+    normal = upward_normal(cosines)
+    off = float(np.degrees(np.arccos(np.clip(abs(normal[2]), 0.0, 1.0))))
+    if off <= subject.limits.largest_obliquity_degrees:
+        return None
+    name = ("sagittal", "coronal", "oblique_axial")[int(np.argmax(np.abs(normal)))]
+    return Reason(Notice("slices_off_axial", {"plane": name, "degrees": off}))
+
+
+def gantry_tilt(subject: Subject) -> Reason | None:
+    """The gantry was tilted: slices shift sideways from one to the next."""
+    limit = subject.limits.largest_tilt_degrees
+    said = [one.tilt_degrees or 0.0 for one in subject.series.slices]
+    worst = max(said, key=abs)
+    if abs(worst) > limit:
+        return Reason(Notice("gantry_tilted", {"degrees": worst}))
+    if len(subject.series.slices) < 3:
+        return None
+    angle = tilt_degrees(subject.series)
+    return Reason(Notice("slices_shift", {"degrees": angle})) if angle > limit else None
+
+
+def unreadable(subject: Subject) -> Reason | None:
+    """A file cannot be read: its header or its compressed pixels are damaged."""
+    return _told([one for one in _faults(subject) if not one.is_truncated])
+
+
+def truncated_pixels(subject: Subject) -> Reason | None:
+    """A file ends before its pixels do."""
+    return _told([one for one in _faults(subject) if one.is_truncated])
+
+
+def _faults(subject: Subject) -> Sequence[Fault]:
+    return () if subject.image is None else subject.image.faults
+
+
+def _told(faults: Sequence[Fault]) -> Reason | None:
+    if not faults:
+        return None
+    files = tuple(dict.fromkeys(one.path for one in faults))
+    values = {"problem": faults[0].notice, "more": len(faults) - 1 or None}
+    return Reason(Notice("slice_unread", values), files)
+
+
+WIDEST_GAP = 1.5
+"""Slices further apart than this many times their thickness leave tissue out."""
+SPACING_DISAGREEMENT = 0.05
+
+
+def duplicate_slice(subject: Subject) -> Reason | None:
+    """Two slices lie at one place, are one object, or show the very same pixels."""
+    slices = subject.series.slices
+    counts = Counter((one.sop_uid or one.path, one.frame) for one in slices)
+    twice = [one for one in slices if counts[one.sop_uid or one.path, one.frame] > 1]
+    if twice:
+        notice = Notice("slice_twice", {"file": _named(twice[0].path)})
+        return Reason(notice, tuple(one.path for one in twice))
+    places = subject.series.places_mm
+    if places is not None:
+        at = np.flatnonzero(np.diff(places) <= subject.limits.spacing_tolerance_mm).tolist()
+        if at:
+            files = [slices[number + extra].path for number in at for extra in (0, 1)]
+            values = {**_pair(*files[:2]), "at_mm": float(places[at[0]])}
+            return Reason(Notice("slices_at_one_place", values), tuple(dict.fromkeys(files)))
+    return _same_pixels(subject)
+
+
+def _same_pixels(subject: Subject) -> Reason | None:
+    image = subject.image
+    if image is None:
+        return None
+    seen: dict[bytes, int] = {}
+    for number in np.flatnonzero(image.is_read).tolist():
+        plane = image.hu[number]
+        if np.ptp(plane) == 0:
+            continue  # an empty slice may repeat
+        before = seen.setdefault(plane.tobytes(), number)
+        if before != number:
+            files = (subject.series.slices[before].path, subject.series.slices[number].path)
+            return Reason(Notice("slices_same_pixels", _pair(*files)), files)
+    return None
+
+
+def missing_slice(subject: Subject) -> Reason | None:
+    """The distance of two neighbouring slices leaves room for one or more that are not there."""
+    series = subject.series
+    gaps, usual = _gaps(subject), series.spacing_mm
+    if gaps is None or usual is None:
+        return None
+    tolerance = subject.limits.spacing_tolerance_mm
+    room = np.rint(gaps / usual).astype(np.int64)
+    is_missing = (room >= 2) & (np.abs(gaps - room * usual) <= tolerance * room)
+    at = np.flatnonzero(is_missing).tolist()
+    if at:
+        count = int((room[is_missing] - 1).sum())
+        files = [series.slices[number + extra].path for number in at for extra in (0, 1)]
+        values = {
+            "count": count if count > 1 else None,
+            "places": len(at) if len(at) > 1 else None,
+            **_pair(*files[:2]),
+            "gap_mm": float(gaps[at[0]]),
+            "usual_mm": usual,
+        }
+        return Reason(Notice("slices_missing", values), tuple(dict.fromkeys(files)))
+    thickness = [
+        one.thickness_mm for one in series.slices if one.thickness_mm and one.thickness_mm > 0
+    ]
+    if thickness and usual > WIDEST_GAP * max(thickness):
+        values = {"usual_mm": usual, "thickness_mm": max(thickness)}
+        return Reason(Notice("slices_leave_gaps", values))
+    return None
+
+
+def uneven_spacing(subject: Subject) -> Reason | None:
+    """Slices are not the same distance apart, with none missing, or do not lie in one line."""
+    series = subject.series
+    gaps, usual = _gaps(subject), series.spacing_mm
+    if gaps is None or usual is None:
+        return None
+    tolerance = subject.limits.spacing_tolerance_mm
+    room = np.maximum(np.rint(gaps / usual), 1)
+    is_odd = (np.abs(gaps - room * usual) > tolerance * room) & (gaps > tolerance)
+    at = np.flatnonzero(is_odd).tolist()
+    if not at:
+        return _beside(subject)
+    files = [series.slices[number + extra].path for number in at for extra in (0, 1)]
+    values = {**_pair(*files[:2]), "gap_mm": float(gaps[at[0]]), "usual_mm": usual}
+    return Reason(Notice("slices_uneven", values), tuple(dict.fromkeys(files)))
+
+
+def _beside(subject: Subject) -> Reason | None:
+    """A slice that lies beside the line from the first to the last, by half a pixel or more."""
+    series = subject.series
+    off = beside_mm(series)
+    limit = max(subject.limits.spacing_tolerance_mm, half_pixel_mm(series))
+    at = np.flatnonzero(off > limit).tolist()
+    if not at:
+        return None
+    files = tuple(series.slices[number].path for number in at)
+    values = {"file": _named(files[0]), "off_mm": float(off[at[0]])}
+    return Reason(Notice("slice_beside", values), files)
+
+
+def contradicting_spacing(subject: Subject) -> Reason | None:
+    """The header's slice spacing contradicts the positions."""
+    usual = subject.series.spacing_mm
+    said = {abs(one.slice_spacing_mm) for one in subject.series.slices if one.slice_spacing_mm}
+    if usual is None or not said:
+        return None
+    worst = max(said, key=lambda value: abs(value - usual))
+    if abs(worst - usual) <= SPACING_DISAGREEMENT * usual + subject.limits.spacing_tolerance_mm:
+        return None
+    return Reason(Notice("spacing_contradicts", {"said_mm": worst, "usual_mm": usual}))
+
+
+def too_few_slices(subject: Subject) -> Reason | None:
+    """Fewer slices than a scan of a chest can have."""
+    count = len(subject.series.slices)
+    fewest = subject.limits.fewest_slices
+    values = {"count": count, "limit": fewest}
+    return Reason(Notice("few_slices", values)) if count < fewest else None
+
+
+def _gaps(subject: Subject) -> FloatArray | None:
+    places = subject.series.places_mm
+    return None if places is None or len(places) < 3 else np.diff(places)
+
+
+def _pair(first: str, second: str) -> dict[str, str]:
+    return {"first": _named(first), "second": _named(second)}
+
+
+def _named(path: str) -> str:
+    return PurePath(path).name
+
+
+def small_matrix(subject: Subject) -> Reason | None:
+    """Fewer rows or columns than the limit."""
+    side = min(min(one.pixels.rows, one.pixels.columns) for one in subject.series.slices)
+    limit = subject.limits.smallest_matrix
+    first = subject.series.slices[0].pixels
+    if side >= limit:
+        return None
+    values = {"rows": first.rows, "columns": first.columns, "limit": limit}
+    return Reason(Notice("few_pixels", values))
+
+
+def thick_slices(subject: Subject) -> Reason | None:
+    """Slices are thicker than the limit, or do not say how thick they are."""
+    # rounded, because scanners write 3.0000001
+    said = [round(one.thickness_mm or 0.0, 3) for one in subject.series.slices]
+    known = [one for one in said if one > 0]
+    if not known:
+        return Reason(Notice("thickness_unknown"))
+    limit = subject.limits.largest_thickness_mm
+    values = {"thickness_mm": max(known), "limit_mm": limit}
+    return Reason(Notice("too_thick", values)) if max(known) > limit else None
+
+
+AIR_HU = (-1080.0, -750.0)
+"""Where the level of air and lung lies in chest CT."""
+TISSUE_HU = (-150.0, 150.0)
+"""Where the level of fat, muscle and blood lies."""
+LEAST_CONTRAST_HU = 300.0
+"""Levels of air and tissue are further apart than this on any scale that may be HU."""
+SHOWN_HU = (-1024, 600)
+"""Metal and padding are cut off before slices are compared."""
+ODD_SLICE_RATIO = 1.3
+"""In good scans a slice is at most 0.75 times as unlike its neighbours as these are each other."""
+ODD_SLICE_HU = 2.0
+ODD_END_RATIO = 3.0
+SWAP_RATIO = 0.9
+"""In good scans exchanging neighbours makes them at least 1.3 times as unlike."""
+
+
+def wrong_rescale(subject: Subject) -> Reason | None:
+    """Values are not Hounsfield units: no rescaling, or air and soft tissue at wrong values."""
+    for one in subject.series.slices:
+        if one.slope is None or one.intercept is None:
+            return Reason(Notice("no_rescale"), (one.path,))
+        if one.slope <= 0:
+            return Reason(Notice("bad_slope", {"slope": one.slope}), (one.path,))
+    seen = subject.anatomy
+    if seen is None:
+        return None
+    if seen.tissue_hu - seen.air_hu < LEAST_CONTRAST_HU:
+        return Reason(Notice("little_contrast", {"span_hu": seen.tissue_hu - seen.air_hu}))
+    air, tissue = round(seen.air_hu), round(seen.tissue_hu)
+    if not (AIR_HU[0] <= air <= AIR_HU[1] and TISSUE_HU[0] <= tissue <= TISSUE_HU[1]):
+        return Reason(Notice("wrong_levels", {"air_hu": air, "tissue_hu": tissue}))
+    return None
+
+
+def slice_out_of_place(subject: Subject) -> Reason | None:
+    """A slice does not fit between its neighbours: swapped, foreign or rescaled differently."""
+    image = subject.image
+    if image is None or len(image.hu) < 4 or not image.is_read.all():
+        return None
+    shown = np.clip(image.hu, *SHOWN_HU)
+    one_apart, two_apart = _difference_hu(shown, 1), _difference_hu(shown, 2)
+    odd = np.flatnonzero(_is_odd(one_apart, two_apart)).tolist()
+    if odd:
+        files = tuple(subject.series.slices[number].path for number in odd)
+        return Reason(Notice("slices_do_not_fit", {"count": len(odd)}), files)
+    swapped = _swapped(one_apart, two_apart)
+    if swapped:
+        files = tuple(subject.series.slices[n + extra].path for n in swapped for extra in (0, 1))
+        return Reason(Notice("slices_in_wrong_order"), tuple(dict.fromkeys(files)))
+    return None
+
+
+def _difference_hu(hu: CoarseArray, apart: int) -> FloatArray:
+    """Mean difference of slices so far apart."""
+    pairs = zip(hu[apart:], hu[:-apart], strict=True)
+    return np.array([np.abs(one - other).mean(dtype=np.float64) for one, other in pairs])
+
+
+def _is_odd(one_apart: FloatArray, two_apart: FloatArray) -> np.ndarray:
+    """Slices unlike both neighbours, while these are like each other; ends have one neighbour."""
+    odd = np.zeros(len(one_apart) + 1, dtype=np.bool_)
+    nearer = np.minimum(one_apart[:-1], one_apart[1:])
+    odd[1:-1] = (nearer > ODD_SLICE_RATIO * two_apart) & (nearer - two_apart > ODD_SLICE_HU)
+    for end, here, beyond in ((0, one_apart[0], one_apart[1]), (-1, one_apart[-1], one_apart[-2])):
+        odd[end] = here > ODD_END_RATIO * beyond + ODD_SLICE_HU
+    return odd
+
+
+def _swapped(one_apart: FloatArray, two_apart: FloatArray) -> list[int]:
+    """Where exchanging two neighbours would make the series smoother."""
+    now = one_apart[:-2] + one_apart[2:]
+    exchanged = two_apart[:-1] + two_apart[1:]
+    return (np.flatnonzero(exchanged < SWAP_RATIO * now) + 1).tolist()

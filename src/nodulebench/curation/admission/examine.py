@@ -8,13 +8,11 @@ from typing import Any
 
 from nodulebench.core.notices import Notice, in_words, read_notice
 from nodulebench.curation.admission.checks import CHECKS, CODES_OF_MODULE
-from nodulebench.curation.admission.image import SeriesImage, read_image
-from nodulebench.curation.admission.limits import Limits
-from nodulebench.curation.admission.reasons import Subject
-from nodulebench.curation.admission.thumbnail import thumbnails
+from nodulebench.curation.admission.image import SeriesImage, read_image, thumbnails
+from nodulebench.curation.admission.reasons import Limits, Subject
 from nodulebench.curation.perceptual_hash import perceptual_hash
 from nodulebench.imaging.geometry import geometry_columns, is_orthonormal
-from nodulebench.imaging.png import png
+from nodulebench.imaging.rasters import png
 from nodulebench.io.dicom.series import Series
 
 KINDS = CODES_OF_MODULE["kind"]

@@ -4,11 +4,56 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from pydantic import Field, field_validator
+
+from nodulebench.core.config_model import Written
+from nodulebench.core.errors import did_you_mean
 from nodulebench.core.notices import Notice
-from nodulebench.curation.admission.anatomy import Anatomy, see_anatomy
-from nodulebench.curation.admission.image import SeriesImage
-from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.admission.image import Anatomy, SeriesImage, see_anatomy
 from nodulebench.io.dicom.series import Series
+
+
+class Limits(Written):
+    """The limits of admission; lengths in mm, areas and volumes of lung in the image."""
+
+    smallest_matrix: int = Field(512, ge=1)
+    """Rows and columns that a slice must have at least (ITU FG-AI4H)."""
+    largest_thickness_mm: float = Field(3.0, gt=0)
+    """Slices may be this thick (LUNA16 leaves out scans above 3 mm)."""
+    fewest_slices: int = Field(20, ge=2)
+    """Slices that a scan of a chest must have at least."""
+    spacing_tolerance_mm: float = Field(0.05, ge=0)
+    """How far a slice may be from its place: headers round positions to a hundredth or so."""
+    largest_tilt_degrees: float = Field(1.0, ge=0)
+    """How far slices may be tilted against the table."""
+    largest_obliquity_degrees: float = Field(20.0, ge=0)
+    """How far from axial slices may be turned."""
+    smallest_lung_ml: float = Field(500.0, ge=0)
+    """Lung that a chest must show at least; one lung is enough."""
+    largest_end_share: float = Field(0.1, ge=0, le=1)
+    """How much of its widest cross-section the lung may still have on the first or last slice."""
+    largest_cut_mm: float = Field(10.0, ge=0)
+    """Along how much of the body the field of view may cut the lungs."""
+    near_duplicate_similarity: float = Field(0.84, gt=0.5, le=1)
+    """From this share of equal bits on, two perceptual hashes are those of one scan."""
+    waived: tuple[str, ...] = ()
+    """Codes that do not exclude a series; they are still told."""
+
+    @field_validator("waived")
+    @classmethod
+    def _codes_are_known(cls, waived: tuple[str, ...]) -> tuple[str, ...]:
+        from nodulebench.curation.admission.checks import (
+            CHECKS,  # here: they look at limits themselves
+        )
+        from nodulebench.curation.duplicates import DUPLICATE_CODES
+
+        known = [*CHECKS, *DUPLICATE_CODES]
+        strange = [one for one in waived if one not in known]
+        hints = {one: did_you_mean(one, known) for one in strange}
+        wrong = [f"there is no code '{one}'{hint and '.'}{hint}" for one, hint in hints.items()]
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return waived
 
 
 @dataclass(frozen=True, slots=True)

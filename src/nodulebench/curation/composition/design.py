@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from nodulebench.core.config_model import Written, parse_written
 from nodulebench.core.errors import InputError, UnknownNameError, did_you_mean
-from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.admission.reasons import Limits
 
 NAMES = ("fg-ai4h", "luna16", "nifdc-2022")
 LARGEST_HALF_WIDTH = 0.1

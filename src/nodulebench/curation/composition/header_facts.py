@@ -1,5 +1,7 @@
 """CTDIvol and length of a scan -> its dose-length product, effective dose and class of dose."""
 
+import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 CHEST_FACTORS = ((0.5, 0.039), (3.0, 0.026), (7.5, 0.018), (15.0, 0.013))
@@ -65,3 +67,137 @@ def dose_class(dose_msv: float) -> str:
     if LOW_MSV[0] <= dose_msv < LOW_MSV[1]:
         return "low"
     return "normal" if NORMAL_MSV[0] <= dose_msv <= NORMAL_MSV[1] else "other"
+
+
+KERNEL_WORDS = {
+    "lung": ("lung",),
+    "bone": ("bone", "boneplus", "edge", "osteo", "inner ear"),
+    "standard": ("standard", "stnd", "std", "soft", "smooth", "detail", "chst", "body", "brain"),
+}
+"""Class -> words among those of the kernel, of any vendor; the first class that has one counts."""
+FAMILIES: dict[str, tuple[tuple[str, int, int, str], ...]] = {
+    "Siemens": (
+        ("bl", 0, 99, "lung"),
+        ("b|i|br|qr|bf|bv|q|d|t|sa", 0, 49, "standard"),
+        ("b|i|br|qr|bf|bv|q|d|t|sa", 50, 99, "lung"),
+        ("s", 80, 99, "bone"),
+        ("h|j|hr|hc|hv|hp|c|u|ur", 0, 59, "standard"),
+        ("h|j|hr|hc|hv|hp|c|u|ur", 60, 99, "bone"),
+    ),
+    "Canon": (
+        ("fc", 1, 29, "standard"),
+        ("fc", 30, 39, "bone"),
+        ("fc", 40, 49, "standard"),
+        ("fc", 50, 59, "lung"),
+        ("fc", 80, 82, "bone"),
+        ("fc", 83, 89, "lung"),
+    ),
+}
+"""Vendor -> kernels by their letters and the number after them, from and to."""
+LETTERS = {
+    "Philips": {
+        "lung": ("l", "ya", "yb"),
+        "bone": ("d", "e", "yc", "yd"),
+        "standard": ("a", "b", "c", "ua", "ub", "uc"),
+    },
+}
+"""Vendor -> class -> kernels that are letters alone."""
+KERNEL_TABLE = {"words": KERNEL_WORDS, "families": FAMILIES, "letters": LETTERS}
+"""All that decides, as curation writes it down."""
+
+
+def kernel_class_of(kernel: str | None, vendor: str | None) -> str | None:
+    """The class of a kernel: lung, bone or standard; None where nothing is known of it.
+
+    Args:
+        kernel: as the header calls it; of several values the first counts.
+        vendor: as ``vendor_of`` calls it.
+    """
+    name = (kernel or "").split("\\")[0].strip().casefold()
+    words = set(re.findall("[a-z]+", name))
+    for kind, known in KERNEL_WORDS.items():
+        if any(word in words or (" " in word and word in name) for word in known):
+            return kind
+    for kind, letters in LETTERS.get(vendor or "", {}).items():
+        if name in letters:
+            return kind
+    parts = re.match(r"([a-z]+)(\d+)", name)
+    for prefixes, low, high, kind in FAMILIES.get(vendor or "", ()) if parts else ():
+        if parts and parts[1] in prefixes.split("|") and low <= int(parts[2]) <= high:
+            return kind
+    return None
+
+
+SCAN_KIND_WORDS = {
+    "follow_up": ("follow up", "follow-up", "followup", "f/u", "复查", "随访"),
+    "first": ("baseline", "initial", "first scan", "初诊", "首诊", "基线"),
+}
+"""Kind -> words in the description of a study or series."""
+SCAN_KIND_TABLE = {
+    "words": SCAN_KIND_WORDS,
+    "dates": "of several days of a patient the earliest is the first scan",
+}
+"""All that decides, as curation writes it down."""
+
+
+def scan_kinds(
+    patients: Sequence[str | None], days: Sequence[str | None], descriptions: Sequence[str]
+) -> list[str | None]:
+    """For each scan "first", "follow_up" or None where nothing tells.
+
+    What a description says counts; else, of a patient with scans of several days, the earliest day
+    is the first. A patient with scans of one day alone may have been scanned before, elsewhere.
+
+    Args:
+        patients: who was scanned.
+        days: when, as texts that sort by time.
+        descriptions: of study and series, as headers have them.
+    """
+    known: dict[str, set[str]] = {}
+    for patient, day in zip(patients, days, strict=True):
+        if patient and day:
+            known.setdefault(patient, set()).add(day)
+    return [
+        _said(description) or _by_day(day, known.get(patient or "", set()))
+        for patient, day, description in zip(patients, days, descriptions, strict=True)
+    ]
+
+
+def _said(description: str) -> str | None:
+    text = description.casefold()
+    for kind, words in SCAN_KIND_WORDS.items():
+        if any(_has(text, word) for word in words):
+            return kind
+    return None
+
+
+def _has(text: str, word: str) -> bool:
+    """Whether a word is in a text; a Latin one stands alone, so that initials are not initial."""
+    if not word.isascii():
+        return word in text
+    return re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", text) is not None
+
+
+def _by_day(day: str | None, days: set[str]) -> str | None:
+    if not day or len(days) < 2:
+        return None
+    return "first" if day == min(days) else "follow_up"
+
+
+VENDORS = {
+    "GE": ("ge", "gehc", "general electric"),
+    "Siemens": ("siemens",),
+    "Philips": ("philips",),
+    "Canon": ("canon", "toshiba"),
+    "United Imaging": ("united imaging", "uih"),
+}
+"""Vendor -> words of its own among those that headers hold; Toshiba's scanners became Canon's."""
+
+
+def vendor_of(manufacturer: str) -> str:
+    """The vendor; a manufacturer that is not known keeps its name."""
+    text = f" {' '.join(re.findall('[a-z]+', manufacturer.casefold()))} "
+    known = (
+        vendor for vendor, words in VENDORS.items() if any(f" {word} " in text for word in words)
+    )
+    return next(known, manufacturer)

@@ -6,26 +6,298 @@ bright as anything in the picture. Smoothed text over the body is not found.
 """
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from nodulebench.curation.deidentify.allowed_values import is_known_code
-from nodulebench.curation.deidentify.drawn import drawn_boxes
-from nodulebench.curation.deidentify.pieces import (
-    Numbers,
-    boxes_of,
-    pieces_of,
-    places_of,
-    runs_at,
-    runs_of,
+from nodulebench.curation.deidentify.codec import RefusedError
+from nodulebench.io.dicom.files import many_of, number_of, shared_item, text_of
+
+Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Pixels of a mask that follow each other in a row, row by row."""
+
+    width: int
+    """Columns of the mask and a gap after the last, so that no run goes on in the next row."""
+    start: Numbers
+    """Row x width + column."""
+    stop: Numbers
+    """After the last."""
+
+    def only(self, chosen: Flags) -> "Runs":
+        """Some of the runs."""
+        return Runs(self.width, self.start[chosen], self.stop[chosen])
+
+    def pixels(self) -> tuple[Numbers, Numbers, Numbers]:
+        """Row and column of every pixel, and the number of its run."""
+        length = self.stop - self.start
+        run = np.repeat(np.arange(len(length)), length)
+        place = np.arange(len(run)) + (self.start - (np.cumsum(length) - length))[run]
+        return *np.divmod(place, self.width), run
+
+
+def places_of(mask: Flags) -> Numbers:
+    """Where a mask is set, row by row, as ``np.flatnonzero``; eight at a time: few mostly are."""
+    flat = mask.ravel()
+    if len(flat) % 8:
+        return np.flatnonzero(flat)
+    eights = flat.view(np.uint64)
+    some = np.flatnonzero(eights != 0)
+    within = np.flatnonzero(eights[some].view(bool))
+    return np.asarray((some[within >> 3] << 3) + (within & 7))
+
+
+def runs_of(mask: Flags) -> Runs:
+    """The runs of a mask."""
+    rows, columns = mask.shape
+    changes = np.empty((rows, columns + 1), dtype=bool)
+    changes[:, 0], changes[:, -1] = mask[:, 0], mask[:, -1]
+    np.not_equal(mask[:, 1:], mask[:, :-1], out=changes[:, 1:-1])
+    change = places_of(changes)
+    return Runs(columns + 1, change[0::2], change[1::2])
+
+
+def runs_at(place: Numbers, columns: int) -> Runs:
+    """The runs of pixels that are given by their places, row by row."""
+    framed = place + place // columns
+    is_apart = np.ones(len(framed) + 1, dtype=bool)
+    np.not_equal(framed[1:], framed[:-1] + 1, out=is_apart[1:-1])
+    return Runs(columns + 1, framed[is_apart[:-1]], framed[is_apart[1:]] + 1)
+
+
+def pieces_of(runs: Runs, *, over_corners: bool) -> Numbers:
+    """The number, from 0, of the piece that each run belongs to.
+
+    Args:
+        runs: of a mask.
+        over_corners: whether pixels belong together that touch at a corner alone.
+    """
+    reach = 1 if over_corners else 0
+    first = np.searchsorted(runs.stop, runs.start + (runs.width - reach), side="right")
+    after = np.searchsorted(runs.start, runs.stop + (runs.width + reach), side="left")
+    root = list(range(len(first)))  # of every run one before it in its piece, or itself
+    for run, below, end in zip(root.copy(), first.tolist(), after.tolist(), strict=True):
+        for other in range(below, end):
+            one = run
+            while root[one] != one:
+                root[one] = one = root[root[one]]
+            while root[other] != other:
+                root[other] = other = root[root[other]]
+            root[max(one, other)] = min(one, other)
+    for run, before in enumerate(root):
+        root[run] = root[before]
+    return np.unique(np.array(root, dtype=np.int64), return_inverse=True)[1]
+
+
+def boxes_of(runs: Runs, piece: Numbers) -> Numbers:
+    """First row, row after the last, first column, column after the last of every piece."""
+    order = np.argsort(piece, kind="stable")
+    first = np.searchsorted(piece[order], np.arange(piece.max() + 1))
+    row, start = np.divmod(runs.start[order], runs.width)
+    stop = runs.stop[order] - row * runs.width
+    sides = (
+        np.minimum.reduceat(row, first),
+        np.maximum.reduceat(row, first) + 1,
+        np.minimum.reduceat(start, first),
+        np.maximum.reduceat(stop, first),
+    )
+    return np.stack(sides, axis=1)
+
+
+TIMES_NEAR, MORE_PAIRS = 3, 12
+"""A value stands out that has so many times the equal neighbours of values beside it, and more."""
+BESIDE = 8
+"""How many values on either side are beside one."""
+LEAST_PIXELS, LEAST_SIDE = 4, 4
+"""Of a piece that counts."""
+LEAST_ALTOGETHER = 14
+"""Pixels of all pieces of one value: two small letters."""
+READABLE_HU = 20.0
+"""What is drawn differs so much from what lies beside it, or nobody could read it."""
+SHARP_HU = 300.0
+"""From one pixel to the next; air that a scanner sees fades into tissue over several."""
+METAL_HU = 2500.0
+"""Above the lowest value: from there on the highest value may be metal that was cut off."""
+SHARP_SHARE = 0.3
+"""The same for metal, as a share of its height over air."""
+_NOTHING = np.empty((0, 4), dtype=np.int64)
+
+
+def drawn_boxes(stored: npt.NDArray[Any], slope: float) -> Numbers:
+    """First row, row after the last, first column, column after the last of what was drawn.
+
+    Args:
+        stored: rows x columns, as stored.
+        slope: from stored values to HU.
+    """
+    least, most = int(stored.min()), int(stored.max())
+    if least == most:
+        return _NOTHING
+    metal = most if (most - least) * abs(slope) >= METAL_HU else None
+    steps: _Steps | None = None
+    for value in _outstanding(_equal_neighbours(stored, least), least):
+        is_lowest = value == least or (value != most and _is_next(stored, least, value))
+        if is_lowest or value == metal:
+            steps = steps or _steps(stored, SHARP_HU / abs(slope), most - least)
+            steep = SHARP_HU / abs(slope) if is_lowest else SHARP_SHARE * (most - least)
+            boxes = _boxes(_sharp_within(stored, steps, value, steep), LEAST_SIDE)
+        else:
+            runs = runs_of(stored == value)
+            boxes = _boxes(runs.only(_are_sharp(stored, runs, value, READABLE_HU / abs(slope))), 1)
+        if len(boxes):
+            return boxes
+    return _NOTHING
+
+
+def _equal_neighbours(stored: npt.NDArray[Any], least: int) -> npt.NDArray[Any]:
+    """The value of every pixel above the least that is the same as the one before or above it."""
+    flat, width = stored.ravel(), stored.shape[1]
+    same = np.zeros(len(flat), dtype=bool)
+    np.equal(flat[1:], flat[:-1], out=same[1:])  # at the end of a row, too: one pixel of many
+    same[width:] |= flat[width:] == flat[:-width]
+    same &= flat > least
+    return np.asarray(flat[places_of(same)])
+
+
+def _outstanding(pairs: npt.NDArray[Any], least: int) -> list[int]:
+    """Values that are far commoner among equal neighbours than values beside them.
+
+    Args:
+        pairs: the value of each pair of equal neighbours.
+        least: what fills the corners, of which few pairs are counted, however large they are.
+    """
+    first = least - BESIDE
+    highest = int(pairs.max(initial=least))
+    count = np.bincount(pairs.astype(np.int64) - first, minlength=highest - first + BESIDE + 1)
+    count[BESIDE] = MORE_PAIRS + 1
+    common = np.flatnonzero(count > MORE_PAIRS)
+    around = count[common[:, None] + np.arange(-BESIDE, BESIDE + 1)]
+    own, left, right = around[:, BESIDE], around[:, BESIDE - 1], around[:, BESIDE + 1]
+    # where there is little noise, all values of air or tissue are common: both neighbours are, too
+    near = np.maximum((around.sum(axis=1) - own) / (2 * BESIDE), np.minimum(left, right))
+    return list((common[own > TIMES_NEAR * near + MORE_PAIRS] + first).tolist())
+
+
+def _is_next(stored: npt.NDArray[Any], least: int, value: int) -> bool:
+    """Whether nothing in a picture lies between its lowest value and another."""
+    flat = stored.ravel()
+    return not np.any((flat > least) & (flat < value))
+
+
+class _Steps(NamedTuple):
+    """Places, row by row, that differ much from the one before them, be it in the row above."""
+
+    place: Numbers
+    before: npt.NDArray[Any]
+    """The value before each."""
+    at: npt.NDArray[Any]
+    """The value of each."""
+
+
+def _steps(stored: npt.NDArray[Any], least: float, extent: int) -> _Steps:
+    """Where a picture goes up or down by so much from one pixel to the next.
+
+    Args:
+        stored: rows x columns, as stored.
+        least: the step.
+        extent: from the lowest to the highest value; what two bytes hold is taken in two bytes.
+    """
+    flat = stored.ravel()
+    kind = np.int16 if extent < 1 << 15 else np.int64
+    step = np.zeros(len(flat), kind)
+    np.subtract(flat[1:], flat[:-1], out=step[1:], dtype=kind, casting="unsafe")
+    place = places_of(np.abs(step, out=step) >= math.ceil(least))
+    return _Steps(place, flat[place - 1], flat[place])
+
+
+def _sharp_within(stored: npt.NDArray[Any], steps: _Steps, value: int, least: float) -> Runs:
+    """The runs of a value that begin and end with a step, at neither border.
+
+    Args:
+        stored: rows x columns, as stored.
+        steps: of the picture, all that count and maybe smaller ones.
+        value: of the runs.
+        least: the step that counts.
+    """
+    flat, width = stored.ravel(), stored.shape[1]
+    begin, stop = steps.place[steps.at == value], steps.place[steps.before == value]
+    if not len(stop):
+        return Runs(width + 1, stop, stop)
+    stop = stop[np.searchsorted(stop[:-1], begin, side="right")]  # the first after each beginning
+    row = begin // width
+    is_within = (begin < stop) & (row * width < begin) & (stop < (row + 1) * width)
+    begin, stop, row = begin[is_within], stop[is_within], row[is_within]
+    if not len(row):
+        return Runs(width + 1, begin, stop)
+    beside = flat[np.concatenate((begin - 1, stop))].astype(np.int64)
+    is_large = (np.abs(beside - value) >= least).reshape(2, -1).all(axis=0)
+    runs = Runs(width + 1, begin + row, stop + row).only(is_large)
+    rows, columns, run = runs.pixels()
+    is_other = stored[rows, columns] != value
+    return runs.only(np.bincount(run, is_other, len(runs.start)) == 0)
+
+
+def _are_sharp(
+    stored: npt.NDArray[Any], runs: Runs, value: int, least: float
+) -> npt.NDArray[np.bool_]:
+    """For every run, whether the pixels before and after it differ much, or are none there."""
+    row, first = np.divmod(runs.start, runs.width)
+    after = runs.stop - row * runs.width
+    before = np.abs(stored[row, np.maximum(first - 1, 0)].astype(np.int64) - value) >= least
+    behind = np.minimum(after, stored.shape[1] - 1)
+    behind = np.abs(stored[row, behind].astype(np.int64) - value) >= least
+    return np.asarray((before | (first == 0)) & (behind | (after == stored.shape[1])))
+
+
+def _boxes(runs: Runs, least_height: int) -> Numbers:
+    """Boxes of the pieces of some runs that are large enough, if they are all together."""
+    length = runs.stop - runs.start
+    if length.sum() < LEAST_ALTOGETHER:
+        return _NOTHING
+    piece = pieces_of(runs, over_corners=True)
+    boxes = boxes_of(runs, piece)
+    size = np.bincount(piece, weights=length, minlength=len(boxes))
+    height, width = boxes[:, 1] - boxes[:, 0], boxes[:, 3] - boxes[:, 2]
+    counts = (size >= LEAST_PIXELS) & (np.maximum(height, width) >= LEAST_SIDE)
+    counts &= height >= least_height
+    return boxes[counts] if size[counts].sum() >= LEAST_ALTOGETHER else _NOTHING
+
+
+_SIGNATURES: tuple[tuple[str, str, str], ...] = (
+    ("dose_page", "ImageType", r".*\b(?:DOSE|DOSE_INFO|DOSEREPORT|DOSE_REPORT)\b.*"),
+    ("protocol_page", "ImageType", r".*(?:\bPROT\b|SOM\d PROT|PROTOCOL).*"),
+    ("captured_screen", "ImageType", r".*(?:SCREEN|CAPTURE|PRINTSCREEN|SNAPSHOT_WS|HARDCOPY).*"),
+    ("dose_page", "SeriesDescription", r".*(?:dose (?:report|info|record|summary)).*"),
+    ("protocol_page", "SeriesDescription", r".*(?:patient protocol|exam(?:ination)? summary).*"),
+    ("captured_screen", "SeriesDescription", r".*(?:screen ?(?:save|shot|capture)).*"),
+    ("captured_screen", "ConversionType", r".+"),
+    ("dose_page", "SeriesNumber", r"(?:999|9999)"),
 )
-from nodulebench.curation.deidentify.refusal import RefusedError
-from nodulebench.curation.deidentify.signatures import screen_of
-from nodulebench.io.dicom.values import many_of, number_of, shared_item, text_of
+"""What a picture is, the attribute that says so, and the form that it then has."""
+SIGNATURES = tuple((what, name, re.compile(form, re.I | re.S)) for what, name, form in _SIGNATURES)
+
+
+def screen_of(dataset: Any) -> str:
+    """Which screen of a scanner a picture is; empty: none that is known.
+
+    Args:
+        dataset: the header of a slice.
+    """
+    for what, keyword, form in SIGNATURES:
+        text = text_of(dataset, keyword).replace("\\", " ")
+        if text and form.fullmatch(text):
+            return what
+    return ""
+
 
 AIR_LIMIT_HU = -300
 """What is denser is body, table or something drawn."""

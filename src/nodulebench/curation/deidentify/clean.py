@@ -3,33 +3,37 @@
 from functools import lru_cache
 from typing import Any
 
-from nodulebench.curation.deidentify import keep, numbers
+from nodulebench.curation.deidentify import allowed_values as numbers
+from nodulebench.curation.deidentify import profile as keep
 from nodulebench.curation.deidentify.allowed_values import (
     clean_description,
     is_known_code,
     is_known_text,
 )
-from nodulebench.curation.deidentify.codec import encoded, encoding_of
-from nodulebench.curation.deidentify.concepts import CODE_PARTS, meaning_of
-from nodulebench.curation.deidentify.identity import Identity, texts_of, word_in
-from nodulebench.curation.deidentify.memory import Memory, reading_of
-from nodulebench.curation.deidentify.plain import (
+from nodulebench.curation.deidentify.codec import (
     MOMENTS,
+    Memory,
+    RefusedError,
+    encoded,
+    encoding_of,
     keyword_of,
     plain_moment,
     plain_numbers,
     plain_uids,
+    reading_of,
     with_text,
 )
-from nodulebench.curation.deidentify.profile import ACTIONS
-from nodulebench.curation.deidentify.pseudonyms import (
+from nodulebench.curation.deidentify.identity import (
+    Identity,
     Pseudonyms,
     plain_time,
     shifted_date,
     shifted_date_time,
+    texts_of,
+    word_in,
 )
-from nodulebench.curation.deidentify.refusal import RefusedError
-from nodulebench.io.dicom.values import text_of
+from nodulebench.curation.deidentify.profile import ACTIONS, CODE_PARTS, meaning_of
+from nodulebench.io.dicom.files import text_of
 
 TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
 

@@ -1,9 +1,17 @@
 """Elements without identities -> the bytes of a DICOM file (PS3.10)."""
 
+import re
 import struct
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self, TypeVar
 
+from nodulebench.core.errors import NoduleBenchError
+from nodulebench.core.notices import Notice
+from nodulebench.core.optional_packages import needs
 from nodulebench.io.dicom.header import IMPLEMENTATION_UID
+from nodulebench.io.dicom.slices import EXPLICIT_LITTLE
 
 IMPLEMENTATION_NAME = "NODULEBENCH"
 PIXEL_DATA = 0x7FE00010
@@ -102,3 +110,264 @@ def _head(tag: int, kind: str, length: int, encoding: tuple[bool, bool]) -> byte
         return struct.pack(f"{order}HHL", tag >> 16, tag & 0xFFFF, length)
     form = f"{order}HH2sxxL" if kind in LONG_KINDS else f"{order}HH2sH"
     return struct.pack(form, tag >> 16, tag & 0xFFFF, kind.encode("ascii"), length)
+
+
+Finding = TypeVar("Finding")
+
+MOST_CONTEXTS = 12
+MOST_ELEMENTS = 4096
+"""In one context; then it is begun anew."""
+LARGEST_BYTES = 4096
+"""Larger elements are looked at every time."""
+UNDEFINED_LENGTH = 0xFFFFFFFF
+
+CHARACTER_SET = 0x00080005
+READ_BY = (CHARACTER_SET, 0x00080102, 0x00280103, 0x00283002)
+"""Elements that the reading of others hangs on."""
+
+
+class Memory:
+    """What was found out about the elements of earlier slices.
+
+    Args:
+        contexts: how many are kept, the latest; with 0 nothing is remembered from slice to slice.
+    """
+
+    def __init__(self, contexts: int = MOST_CONTEXTS) -> None:
+        self._most = contexts
+        self._known: dict[Hashable, dict[Hashable, Any]] = {}
+
+    def each(
+        self,
+        elements: Iterable[tuple[int, Any]],
+        look: Callable[[int, Any], Finding],
+        *context: Hashable,
+    ) -> Iterator[tuple[int, Finding]]:
+        """The tag of every element with what is found out about it.
+
+        Args:
+            elements: tags and elements, as they were read.
+            look: finds out about one; its finding follows from the element and the context alone.
+            context: everything else that the finding follows from.
+        """
+        known = self.about(*context)
+        for tag, element in elements:
+            key = key_of(tag, element)
+            found = known.get(key, known)  # which is no finding
+            if found is known:
+                found = look(tag, element)
+                if key is not None:
+                    known[key] = found
+            yield tag, found
+
+    def about(self, *context: Hashable) -> dict[Hashable, Any]:
+        """What is known in a context, by element; what is added is known from then on."""
+        known = self._known.pop(context, {})
+        if len(known) > MOST_ELEMENTS:
+            known = {}
+        self._known[context] = known
+        while len(self._known) > self._most:
+            del self._known[next(iter(self._known))]
+        return known
+
+
+def key_of(tag: int, element: Any) -> Hashable | None:
+    """What tells an element from all others; None: it is not to be remembered."""
+    value = element.value
+    if not element.is_raw:  # but for the character set, which is always converted
+        return (tag, element.VR, str(value)) if tag == CHARACTER_SET else None
+    if element.length == UNDEFINED_LENGTH or tag >> 16 == 0x7FE0:
+        return None
+    return None if value and len(value) > LARGEST_BYTES else (tag, element.VR, value)
+
+
+def elements_of(dataset: Any) -> list[tuple[int, Any]]:
+    """Tags and elements in their order, as they were read: converting one does not change these."""
+    return sorted(((int(tag), element) for tag, element in dataset.items()), key=_tag)
+
+
+def reading_of(dataset: Any) -> Hashable:
+    """How the elements of a dataset are read: their encoding, and the elements others hang on."""
+    read_by = []
+    for tag in READ_BY:
+        element = dataset.get_item(tag)
+        value = None if element is None else element.value
+        read_by.append((type(value).__name__, str(value)))
+    return (dataset.original_encoding, tuple(read_by))
+
+
+def _tag(one: tuple[int, Any]) -> int:
+    return one[0]
+
+
+class RefusedError(NoduleBenchError):
+    """A slice that cannot be shown to be without identities."""
+
+    def __init__(self, code: str, **values: Any) -> None:
+        super().__init__(code)
+        self.notice = Notice(code, values)
+
+    @classmethod
+    def told(cls, notice: Notice) -> Self:
+        """The error of what was told elsewhere."""
+        return cls(notice.code, **notice.values)
+
+
+def left(code: str, where: str, **values: Any) -> Notice:
+    """Something that could still identify, at a place of a header."""
+    return Notice(code, {"where": where, **values})
+
+
+HEAD_BYTES = 1 << 15
+"""Longer headers are left to pydicom."""
+_KINDS = {kind.encode("ascii"): kind for kind in KINDS}
+_EXPLICIT = EXPLICIT_LITTLE.encode("ascii")
+_PREAMBLE = 128
+_FIRST, _SYNTAX, _FIRST_OF_BODY = 0x00020000, 0x00020010, 0x00030000
+
+
+def read_dataset(path: Path) -> Any:
+    """The dataset of a file, its elements as they were read.
+
+    Raises:
+        RefusedError: if it is no DICOM file.
+    """
+    with needs("images", "DICOM"):
+        import pydicom
+    try:
+        dataset = _plainly_written(path)
+        return pydicom.dcmread(path) if dataset is None else dataset
+    except (pydicom.errors.InvalidDicomError, EOFError) as error:
+        raise RefusedError("not_dicom") from error
+
+
+def _plainly_written(path: Path) -> Any | None:
+    """The dataset of a file that is plainly written; None: it is not."""
+    from pydicom.dataset import Dataset, FileMetaDataset
+
+    with path.open("rb", buffering=0) as file:
+        head = file.read(HEAD_BYTES)
+        raw = _elements(head)
+        picture, syntax = raw.pop(PIXEL_DATA, None), raw.get(_SYNTAX)
+        if picture is None or syntax is None or syntax.value.rstrip(b"\0") != _EXPLICIT:
+            return None
+        file.seek(picture.value_tell)
+        content = file.read()
+    if not len(content) == picture.length > 0:
+        return None
+    meta = {tag: one for tag, one in raw.items() if tag < _FIRST_OF_BODY}
+    body = {tag: one for tag, one in raw.items() if tag >= _FIRST_OF_BODY}
+    body[picture.tag] = picture._replace(value=content)
+    dataset = Dataset(body)
+    dataset.preamble = head[:_PREAMBLE]
+    dataset.file_meta = FileMetaDataset(meta)
+    dataset.file_meta.set_original_encoding(False, True, _encodings(None))
+    dataset.set_original_encoding(False, True, _encodings(body.get(CHARACTER_SET)))
+    return dataset
+
+
+def _elements(head: bytes) -> dict[Any, Any]:
+    """Elements by their tags, the picture last, without its value; none: not plainly written.
+
+    Args:
+        head: the beginning of a file.
+    """
+    from pydicom.dataelem import RawDataElement, empty_value_for_VR
+    from pydicom.tag import BaseTag
+
+    short, long = struct.Struct("<HH2sH").unpack_from, struct.Struct("<L").unpack_from
+    found: dict[Any, Any] = {}
+    place, last, end = _PREAMBLE + 4, _FIRST - 1, len(head) - 12
+    while head[_PREAMBLE : _PREAMBLE + 4] == b"DICM" and place <= end:
+        group, number, letters, length = short(head, place)
+        kind, tag, start = _KINDS.get(letters), BaseTag(group << 16 | number), place + 8
+        if kind is None or tag <= last:
+            break
+        if kind in LONG_KINDS:
+            (length,), start = long(head, start), place + 12
+        place, last = start + length, tag
+        if tag == PIXEL_DATA:
+            found[tag] = RawDataElement(tag, kind, length, None, start, False, True)
+            return found
+        value: Any = head[start:place] if length else empty_value_for_VR(kind, raw=True)
+        found[tag] = RawDataElement(tag, kind, length, value, start, False, True)
+    return {}
+
+
+@lru_cache(maxsize=16)
+def _encodings(element: Any | None) -> Any:
+    """How texts are written, as the element with the character set says."""
+    from pydicom.charset import convert_encodings, default_encoding
+    from pydicom.dataelem import convert_raw_data_element
+
+    if element is None:
+        return default_encoding
+    return convert_encodings(convert_raw_data_element(element).value)
+
+
+_BINARY = {"FD": "d", "FL": "f", "SL": "l", "SS": "h", "SV": "q", "UL": "L", "US": "H", "UV": "Q"}
+_WRITTEN = frozenset({"DS", "IS"})
+_DIGITS = re.compile(rb"[0-9eE+\-. \\\0]*")
+_MOMENT = re.compile(rb"[0-9.]+ ?")
+MOMENTS = frozenset({"DA", "DT", "TM"})
+_UIDS = re.compile(rb"[0-9.]+(?:\\[0-9.]+)*\0?")
+
+
+def plain_numbers(element: Any) -> list[str] | None:
+    """The numbers in an element that nothing has converted yet; None: it is to be converted.
+
+    Args:
+        element: what ``dataset.get_item`` gives.
+    """
+    if not element.is_raw:
+        return None
+    value = element.value or b""
+    if element.VR in _WRITTEN:
+        return str(value, "ascii").split("\\") if _DIGITS.fullmatch(value) else None
+    form = _BINARY.get(element.VR)
+    if form is None:
+        return None
+    order = "<" if getattr(element, "is_little_endian", True) else ">"
+    size = struct.calcsize(f"{order}{form}")
+    if len(value) % size:
+        return None
+    return [repr(one) for one in struct.unpack(f"{order}{len(value) // size}{form}", value)]
+
+
+def plain_uids(element: Any) -> list[str]:
+    """The UIDs in an element that nothing has converted yet; none: it is to be converted.
+
+    Args:
+        element: what ``dataset.get_item`` gives.
+    """
+    if not element.is_raw or element.VR != "UI" or not _UIDS.fullmatch(element.value or b""):
+        return []
+    return str(element.value, "ascii").rstrip("\0").split("\\")
+
+
+def plain_moment(element: Any) -> str:
+    """The date or time in an element that nothing has converted yet; empty: it is to be converted.
+
+    Args:
+        element: what ``dataset.get_item`` gives.
+    """
+    is_moment = element.is_raw and element.VR in MOMENTS
+    if not is_moment or not _MOMENT.fullmatch(element.value or b""):
+        return ""
+    return str(element.value, "ascii").rstrip(" ")
+
+
+def with_text(element: Any, text: str) -> Any:
+    """The same element, not converted, with another text that is ASCII (PS3.5 6.2)."""
+    value = text.encode("ascii")
+    if len(value) % 2:
+        value += b"\0" if element.VR == "UI" else b" "
+    return element._replace(value=value, length=len(value))
+
+
+@lru_cache(maxsize=8192)
+def keyword_of(tag: Any) -> str:
+    """What the standard calls an attribute; empty: it is none of the standard's."""
+    from pydicom.datadict import keyword_for_tag
+
+    return keyword_for_tag(tag)

@@ -12,19 +12,34 @@ from nodulebench.core.errors import first_line
 from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
 from nodulebench.curation.deidentify.burned_in import find_text, refuse_by_header, scales_of
-from nodulebench.curation.deidentify.check import leftovers, words_in
+from nodulebench.curation.deidentify.check import (
+    elements_in,
+    is_known_clean,
+    leftovers,
+    remember_clean,
+    words_in,
+)
 from nodulebench.curation.deidentify.clean import cleaned_elements
-from nodulebench.curation.deidentify.codec import PIXEL_DATA, encoding_of, file_of, picture_of
-from nodulebench.curation.deidentify.identity import Identity, identity_of
-from nodulebench.curation.deidentify.memory import Memory, elements_of
+from nodulebench.curation.deidentify.codec import (
+    PIXEL_DATA,
+    Memory,
+    RefusedError,
+    elements_of,
+    encoding_of,
+    file_of,
+    picture_of,
+    read_dataset,
+)
+from nodulebench.curation.deidentify.identity import (
+    Identity,
+    Pseudonyms,
+    identity_of,
+    is_registered,
+)
 from nodulebench.curation.deidentify.pixels import Picture, picture_in
-from nodulebench.curation.deidentify.pseudonyms import Pseudonyms, is_registered
-from nodulebench.curation.deidentify.read import read_dataset
-from nodulebench.curation.deidentify.read_back import elements_in, is_known_clean, remember_clean
-from nodulebench.curation.deidentify.refusal import RefusedError
 from nodulebench.io.atomic import staged_file
+from nodulebench.io.dicom.files import text_of
 from nodulebench.io.dicom.slices import CT_CLASSES
-from nodulebench.io.dicom.values import text_of
 
 
 @dataclass(frozen=True, slots=True)

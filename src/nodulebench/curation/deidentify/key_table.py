@@ -2,19 +2,24 @@
 
 import base64
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from nodulebench.core.errors import InputError
+from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.tables import Reference, without_images
+from nodulebench.io.atomic import locked, replace_whole
+from nodulebench.io.bundle import PROVENANCE, write_reference
 from nodulebench.io.csv_files import csv_content
-from nodulebench.io.durable import replace_whole
-from nodulebench.io.json_files import read_json
-from nodulebench.io.lock import locked
+from nodulebench.io.formats import read_reference
+from nodulebench.io.json_files import read_json, write_json
+from nodulebench.io.manifests import PAYLOAD, is_bag
 from nodulebench.security.vault import Secret, Vault, create_vault, open_vault
 
 SCHEMA = "nodulebench/key-table@1"
@@ -120,3 +125,156 @@ def _write(path: Path, header: Row, vault: Vault, rows: list[Row]) -> None:
     sealed = vault.seal(json.dumps(rows).encode(), _TABLE)
     content = {"schema": SCHEMA, "vault": header, "sealed": base64.b64encode(sealed).decode()}
     replace_whole(path, (json.dumps(content, indent=1) + "\n").encode())
+
+
+_WORD = re.compile(r"[\w.\-]+")
+_DAY = re.compile(r"(\d{4})(-?)(\d{2})\2(\d{2})")
+_NUMBERED = ("nodule_id", "contour")
+"""Columns whose numbers may look like a patient's."""
+_SHORTEST = 4
+"""Shorter names are words of other things too, and tell of nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A reference under its new names."""
+
+    reference: Reference
+    left_out: int
+    """Cases that the key table does not know: they were not de-identified with it."""
+
+
+def rename_files(
+    source: Path, out: Path, key_table: Path, secret: Secret, cases: Path | None = None
+) -> Renamed:
+    """Write a reference under the names that de-identification gave, with its provenance.
+
+    Args:
+        source: a reference of any format, by original names.
+        out: folder of the new bundle.
+        key_table: who is who, sealed.
+        secret: opens it.
+        cases: table of cases, where the reference has none of its own.
+
+    Raises:
+        InputError: if the key table knows none of the cases, or an original name would be left.
+    """
+    rows = read_key_table(key_table, secret)
+    renamed = rename_reference(read_reference(source, cases=cases), rows, str(key_table))
+    path = (source / PAYLOAD if is_bag(source) else source) / PROVENANCE
+    made = read_json(path) if path.is_file() else None
+    write_reference(renamed.reference, out)
+    if made is not None:
+        write_json(with_new_words(made, _new_names(rows)), out / PROVENANCE)
+    return renamed
+
+
+def rename_reference(
+    reference: Reference, rows: list[dict[str, Any]], source: str = "key table"
+) -> Renamed:
+    """A reference with the series, studies, patients and dates of clean slices.
+
+    A case is known by its ``case_id`` or, where there is one, its ``series_uid``.
+
+    Args:
+        reference: by original names.
+        rows: of the key table, one per series.
+        source: the key table, for messages.
+
+    Raises:
+        InputError: if no case is known, or any text would still name an original.
+    """
+    by_series = {row["series"]: row for row in rows}
+    uids = reference.cases["case_id"]
+    if "series_uid" in reference.cases.columns:
+        uids = reference.cases["series_uid"].fill_null(uids)
+    pairs = zip(reference.cases["case_id"], uids, strict=True)
+    found = {case: by_series[uid] for case, uid in pairs if uid in by_series}
+    if not found:
+        raise InputError.at(
+            source, "knows no case of the reference.", "Cases go by their original series UIDs."
+        )
+    kept = reference.restricted(pl.Series("case_id", list(found), dtype=pl.String), source)
+    cases = _new_cases(without_images(kept.cases), list(found.values()))
+    new_name = {case: row["new_series"] for case, row in found.items()}
+    renamed = replace(
+        kept,
+        cases=cases,
+        nodules=_with_cases(kept.nodules, new_name),
+        slices=None if kept.slices is None else _with_cases(kept.slices, new_name),
+    )
+    _refuse_leftovers(renamed, {*found, *_new_names(rows)} - set(new_name.values()))
+    return Renamed(renamed, reference.cases.height - len(found))
+
+
+def _with_cases(table: pl.DataFrame, new_name: Mapping[str, str]) -> pl.DataFrame:
+    return table.with_columns(pl.col("case_id").replace_strict(new_name, return_dtype=pl.String))
+
+
+def _new_cases(cases: pl.DataFrame, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """CASES with what the rows of the key table say of each."""
+    columns = {"case_id": "new_series", "patient_id": "pseudonym"}
+    columns |= {"series_uid": "new_series", "study_uid": "new_study"}
+    new = {
+        name: pl.Series(name, [row[key] for row in rows], dtype=pl.String)
+        for name, key in columns.items()
+        if name in cases.columns
+    }
+    if "study_date" in cases.columns:
+        dates = cases["study_date"].cast(pl.String)
+        moved = [_earlier(day, int(row["days"])) for day, row in zip(dates, rows, strict=True)]
+        new["study_date"] = pl.Series("study_date", moved, dtype=pl.String)
+    return cases.with_columns(new.values())
+
+
+def _earlier(day: str | None, days: int) -> str | None:
+    """A date so many days earlier, written as it was; None where it is none."""
+    found = _DAY.fullmatch(day.strip()) if day is not None else None
+    if found is None:
+        return None
+    year, dash, month, number = found.groups()
+    try:
+        moved = date(int(year), int(month), int(number)) - timedelta(days=days)
+    except (ValueError, OverflowError):
+        return None
+    return f"{moved.year:04d}{dash}{moved.month:02d}{dash}{moved.day:02d}"
+
+
+def _new_names(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """Original series, studies and patients -> what stands in their place."""
+    pairs = (("series", "new_series"), ("study", "new_study"), ("patient", "pseudonym"))
+    return {row[old]: row[new] for old, new in pairs for row in rows if row[old]}
+
+
+def with_new_words(told: Any, new_name: Mapping[str, str]) -> Any:
+    """A document with every original name replaced, wherever it stands as a word."""
+    if isinstance(told, str):
+        return _WORD.sub(lambda word: new_name.get(word[0], word[0]), told)
+    if isinstance(told, dict):
+        return {
+            with_new_words(name, new_name): with_new_words(value, new_name)
+            for name, value in told.items()
+        }
+    return [with_new_words(one, new_name) for one in told] if isinstance(told, list) else told
+
+
+def _refuse_leftovers(reference: Reference, originals: set[str]) -> None:
+    """Refuse a table in which an original name is still a word of some text."""
+    tables = {"cases": reference.cases, "nodules": reference.nodules}
+    if reference.slices is not None:
+        tables["slices"] = reference.slices
+    telling = {one for one in originals if len(one) >= _SHORTEST}
+    refuse_any(
+        Problem(
+            f"{table} column '{name}'",
+            "still holds original names of patients, studies or series.",
+            "Leave the column out of the reference.",
+        )
+        for table, content in tables.items()
+        for name in content.select(pl.col(pl.String)).columns
+        if name not in _NUMBERED
+        and any(
+            not telling.isdisjoint(_WORD.findall(text))
+            for text in content[name].drop_nulls().unique()
+        )
+    )

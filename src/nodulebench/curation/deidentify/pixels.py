@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.curation.deidentify.refusal import RefusedError
+from nodulebench.curation.deidentify.codec import RefusedError
+from nodulebench.io.dicom.files import whole_of
 from nodulebench.io.dicom.pixels import LARGEST_SIDE, PixelsError, stored_values
 from nodulebench.io.dicom.slices import EXPLICIT_LITTLE, MOST_FRAMES, NoSlices, read_slices
-from nodulebench.io.dicom.values import whole_of
 
 DEFLATED = "1.2.840.10008.1.2.1.99"
 UNCOMPRESSED = {

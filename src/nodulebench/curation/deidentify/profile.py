@@ -5,6 +5,12 @@ dummy, X remove, U a new UID; with slashes the first that the object's definitio
 groups (50xx curves, 60xx overlays) and private attributes are removed by rule, not by this list.
 """
 
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
 EDITION = "DICOM PS3.15 2026c"
 _TAGS = {
     "D": """
@@ -118,3 +124,130 @@ OPTIONS: dict[int, str] = {
 113105 Clean Descriptors: known words stay. 113107 Retain Longitudinal Temporal Information with
 Modified Dates: they are shifted. 113108 Retain Patient Characteristics: they stay.
 """
+
+
+DESCRIPTORS = frozenset(
+    {"StudyDescription", "SeriesDescription", "ProtocolName", "ContrastBolusAgent"}
+)
+"""Clean Descriptors Option: of these, known words stay and everything else goes."""
+
+CHARACTERISTICS = frozenset({"PatientSex", "PatientAge", "PatientSize", "PatientWeight"})
+"""Retain Patient Characteristics Option."""
+
+_KEPT_DATES_WORDS = """
+    AcquisitionDate AcquisitionDateTime AcquisitionTime ContentDate ContentTime
+    ContrastBolusStartTime ContrastBolusStopTime FrameAcquisitionDateTime FrameReferenceDateTime
+    InstanceCreationDate InstanceCreationTime SeriesDate SeriesTime StudyDate StudyTime
+"""
+KEPT_DATES = frozenset(_KEPT_DATES_WORDS.split())
+"""Retain Longitudinal Temporal Information with Modified Dates Option: dates of these are shifted,
+times of day stay."""
+
+REQUIRED_TEXT = {
+    name: frozenset({"1.2.840.10008.5.1.4.1.1.2.1"})
+    for name in ("DeviceSerialNumber", "Manufacturer", "ManufacturerModelName", "SoftwareVersions")
+}
+"""Attributes that a class of objects must have and that may have to go: they get a dummy there."""
+DUMMY = "REMOVED"
+
+METHOD = "DICOM PS3.15 basic profile, options 113105 113107 113108"
+METHOD_CODES = (
+    ("113100", "Basic Application Confidentiality Profile"),
+    ("113105", "Clean Descriptors Option"),
+    ("113107", "Retain Longitudinal Temporal Information Modified Dates Option"),
+    ("113108", "Retain Patient Characteristics Option"),
+)
+"""What was done, as DICOM PS3.16 CID 7050 codes it."""
+NOT_CLAIMED = (
+    ("113101", "Clean Pixel Data Option"),
+    ("113102", "Clean Recognizable Visual Features Option"),
+    ("113103", "Clean Graphics Option"),
+    ("113104", "Clean Structured Content Option"),
+    ("113106", "Retain Longitudinal Temporal Information Full Dates Option"),
+    ("113109", "Retain Device Identity Option"),
+    ("113110", "Retain UIDs Option"),
+    ("113111", "Retain Safe Private Option"),
+    ("113112", "Retain Institution Identity Option"),
+)
+"""Options of the standard that are not claimed."""
+OWN_TEXTS = frozenset({METHOD, DUMMY, *(meaning for _, meaning in METHOD_CODES)})
+"""What was written here says nothing of anybody, whatever the patient is called."""
+
+OLDEST_YEARS = 90
+"""Higher ages are given as this one, since they are rare enough to identify."""
+
+
+def capped_age(text: str) -> str:
+    """An age as DICOM writes it, at most 90 years; empty where it is none."""
+    if not re.fullmatch(r"\d{3}[DWMY]", text):
+        return ""
+    is_old = text.endswith("Y") and int(text[:3]) > OLDEST_YEARS
+    return f"{OLDEST_YEARS:03d}Y" if is_old else text
+
+
+CODE_PARTS = frozenset({"CodeValue", "CodingSchemeDesignator", "CodeMeaning"})
+"""What stays of a coded term; its meaning is written anew."""
+LONGEST_MEANING = 64
+"""Characters that a meaning may have (VR LO)."""
+
+
+@cache
+def _meanings(scheme: str) -> dict[str, str]:
+    """Codes of a scheme -> their shortest meanings in pydicom's dictionary of PS3.16."""
+    from pydicom.sr._concepts_dict import concepts
+
+    found: dict[str, str] = {}
+    held: Any = concepts
+    for codes in held.get(scheme, {}).values():
+        for code, (meaning, _) in codes.items():
+            known = found.get(str(code))
+            if known is None or len(meaning) < len(known):
+                found[str(code)] = str(meaning)
+    return found
+
+
+@cache
+def _successor(code: str) -> str:
+    """The SNOMED CT code of an older SNOMED code; empty: none."""
+    from pydicom.sr._snomed_dict import mapping
+
+    return str(mapping["SRT"].get(code, ""))
+
+
+def meaning_of(item: Any) -> str:
+    """What the standard calls a coded term; empty: it is none of the standard's.
+
+    Args:
+        item: of a code sequence.
+    """
+    scheme, code = (
+        str(item.get(name, "") or "") for name in ("CodingSchemeDesignator", "CodeValue")
+    )
+    if scheme in ("SRT", "SNM3", "99SDM"):
+        scheme, code = "SCT", _successor(code)
+    meaning = _meanings(scheme).get(code, "") if scheme in SCHEMES else ""
+    return meaning[:LONGEST_MEANING]
+
+
+SCHEMES = frozenset({"DCM", "LN", "RADLEX", "SCT", "UCUM"})
+"""Public schemes; a hospital's own codes go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A profile or option of the standard."""
+
+    code: str
+    """Of PS3.16 CID 7050; it stands in De-identification Method Code Sequence where claimed."""
+    name: str
+    is_claimed: bool
+    rows: int
+    """Attributes of table E.1-1 that are done as it says."""
+
+
+def conformance() -> tuple[str, list[Claim]]:
+    """The edition of the standard, and what is claimed of it."""
+    rows = Counter(OPTIONS.values())
+    rows[METHOD_CODES[0][0]] = len(ACTIONS) - len(OPTIONS)
+    claims = [Claim(code, name, True, rows[code]) for code, name in METHOD_CODES]
+    return EDITION, claims + [Claim(code, name, False, 0) for code, name in NOT_CLAIMED]

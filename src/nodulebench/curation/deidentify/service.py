@@ -8,19 +8,68 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import polars as pl
+
 from nodulebench.core.errors import InputError, Problem, refuse_any
-from nodulebench.core.executor import HERE, Engine, Lost, Terms, map_in_batches
+from nodulebench.core.executor import HERE, Engine, Lost, Progress, Terms, map_in_batches, untold
 from nodulebench.core.notices import Notice
-from nodulebench.core.progress import Progress, untold
 from nodulebench.curation.deidentify.check import name_leftovers
+from nodulebench.curation.deidentify.codec import Memory
 from nodulebench.curation.deidentify.files import FileOutcome, check_file, deidentify_file
-from nodulebench.curation.deidentify.key_table import open_key_table
-from nodulebench.curation.deidentify.memory import Memory
-from nodulebench.curation.deidentify.pseudonyms import Pseudonyms
-from nodulebench.curation.deidentify.quarantine import list_quarantine, quarantine_of
-from nodulebench.io.atomic import run_folder
+from nodulebench.curation.deidentify.identity import Pseudonyms
+from nodulebench.curation.deidentify.key_table import claimed, open_key_table
+from nodulebench.i18n.translator import english
+from nodulebench.io.atomic import run_folder, settle
+from nodulebench.io.csv_files import read_columns, write_csv
 from nodulebench.io.folders import files_below
 from nodulebench.security.vault import Secret
+
+COLUMNS = ("file", "code", "reason")
+
+
+def quarantine_of(key_table: Path) -> Path:
+    """Where the list is."""
+    return key_table.with_name(f"{key_table.name}.quarantine.csv")
+
+
+def list_quarantine(
+    path: Path, files: Iterable[str], left_out: Iterable[tuple[str, Notice]]
+) -> None:
+    """Bring the list up to date: files that were looked at now stand in it if they were left out.
+
+    Args:
+        path: of the list; there is none where nothing is left out.
+        files: that were looked at.
+        left_out: those of them that were left out, and why.
+
+    Raises:
+        InputError: if the place cannot be written.
+    """
+    with claimed(path):
+        seen = {_writable(file) for file in files}
+        rows = [row for row in _listed(path) if row["file"] not in seen]
+        rows += [
+            {"file": _writable(file), "code": why.code, "reason": english(why)}
+            for file, why in left_out
+        ]
+        if rows:
+            schema = dict.fromkeys(COLUMNS, pl.String)
+            write_csv(pl.DataFrame(rows, schema=schema).sort("file"), path)
+        elif path.exists():
+            path.unlink()
+            settle(path.resolve().parent)
+
+
+def _listed(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
+    return list(read_columns(path, text=COLUMNS, numbers=()).select(COLUMNS).to_dicts())
+
+
+def _writable(name: str) -> str:
+    """The name of a file as text: bytes that are none are written out."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
 
 Result = TypeVar("Result")
 BATCH = 16

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from nodulebench.core.registry import Registry
 
 if TYPE_CHECKING:
-    from nodulebench.detection.candidate import Detector
+    from nodulebench.detection.scan import Detector
 
 NAMES = ("isicad", "subsolidcad", "largecad", "etrocad", "m5l", "mot_m5lv1")
 

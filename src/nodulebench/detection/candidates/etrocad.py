@@ -9,20 +9,17 @@ from pathlib import Path
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.detection.candidate import Candidates
 from nodulebench.detection.classifiers.features import FEATURES, measure
-from nodulebench.detection.classifiers.scoring import Measured, scored
-from nodulebench.detection.classifiers.support_vectors import train_support_vectors
-from nodulebench.detection.classifiers.trained import Trained
-from nodulebench.detection.filters.clusters import strongest_of_clusters
-from nodulebench.detection.filters.regions import NEIGHBOURS
+from nodulebench.detection.classifiers.models import train_support_vectors
+from nodulebench.detection.classifiers.scoring import Measured, Trained, scored
+from nodulebench.detection.filters.regions import NEIGHBOURS, strongest_of_clusters
 from nodulebench.detection.filters.scale_space import (
     DIAMETER_PER_SCALE,
     STEP_MM,
     Peaks,
     peaks_of_chest,
 )
-from nodulebench.detection.scan import Chest
+from nodulebench.detection.scan import Candidates, Chest
 
 NAMES = ("scale_mm", "dot_hu", "line_hu", "center", *FEATURES)
 """Features of the support-vector machine: invariants of the local image (the filters' answers are

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray
-from nodulebench.detection.candidate import Candidates
-from nodulebench.detection.filters.cores import all_parts, parts_of
-from nodulebench.detection.scan import Chest
+from nodulebench.detection.filters.regions import all_parts, parts_of
+from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.imaging.lungs.segmentation import LEFT, RIGHT
 from nodulebench.imaging.morphology import block_mean, closing, repeated
 

@@ -11,14 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from nodulebench.detection.candidate import Candidates
 from nodulebench.detection.candidates import lungcam, vbna
 from nodulebench.detection.classifiers.features import FEATURES, measure
 from nodulebench.detection.classifiers.models import train_network
-from nodulebench.detection.classifiers.scoring import Measured, scored
-from nodulebench.detection.classifiers.trained import Trained
-from nodulebench.detection.filters.clusters import strongest_of_clusters
-from nodulebench.detection.scan import Chest
+from nodulebench.detection.classifiers.scoring import Measured, Trained, scored
+from nodulebench.detection.filters.regions import strongest_of_clusters
+from nodulebench.detection.scan import Candidates, Chest
 
 HIDDEN_UNITS = 25
 """Paper: 13-25-1, 376 weights and biases."""

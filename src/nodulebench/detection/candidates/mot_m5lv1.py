@@ -11,16 +11,17 @@ from pathlib import Path
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray
-from nodulebench.detection.candidate import Candidates
 from nodulebench.detection.classifiers.features import FEATURES, measure
 from nodulebench.detection.classifiers.models import train_network
-from nodulebench.detection.classifiers.scoring import Measured, scored
-from nodulebench.detection.classifiers.trained import Trained
-from nodulebench.detection.filters.clusters import strongest_of_clusters
-from nodulebench.detection.filters.compactness import ball_diameter, compactness
-from nodulebench.detection.filters.regions import find_regions
+from nodulebench.detection.classifiers.scoring import Measured, Trained, scored
+from nodulebench.detection.filters.regions import (
+    ball_diameter,
+    compactness,
+    find_regions,
+    strongest_of_clusters,
+)
 from nodulebench.detection.filters.scale_space import STEP_MM, smoothed
-from nodulebench.detection.scan import Chest
+from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.imaging.morphology import opening
 
 HIDDEN_UNITS = 31

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray
-from nodulebench.detection.candidate import Candidates
-from nodulebench.detection.filters.clusters import strongest_of_clusters
-from nodulebench.detection.filters.cores import all_parts, parts_of
 from nodulebench.detection.filters.recentre import recentred, roundness
-from nodulebench.detection.filters.regions import find_regions
-from nodulebench.detection.scan import Chest
+from nodulebench.detection.filters.regions import (
+    all_parts,
+    find_regions,
+    parts_of,
+    strongest_of_clusters,
+)
+from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.imaging.morphology import opening
 
 

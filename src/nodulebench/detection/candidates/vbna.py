@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from nodulebench.detection.candidate import Candidates
-from nodulebench.detection.filters.clusters import strongest_of_clusters
+from nodulebench.detection.filters.regions import strongest_of_clusters
 from nodulebench.detection.filters.scale_space import (
     DIAMETER_PER_SCALE,
     REACH,
@@ -18,7 +17,7 @@ from nodulebench.detection.filters.scale_space import (
     peaks_of_chest,
     smoothed,
 )
-from nodulebench.detection.scan import Chest
+from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.imaging.morphology import block_mean, eroded, grown_into, repeated
 
 SPREAD = 1.0

@@ -11,16 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.detection.candidate import Candidates
 from nodulebench.detection.candidates import DETECTORS
 from nodulebench.detection.candidates import NAMES as OURS
 from nodulebench.detection.classifiers.description import NAMES, describe_places
-from nodulebench.detection.classifiers.ensemble import train_ensemble
-from nodulebench.detection.classifiers.scoring import Measured, scored
-from nodulebench.detection.classifiers.trained import TRAINED as WITH_CLASSIFIER
-from nodulebench.detection.classifiers.trained import Trained
+from nodulebench.detection.classifiers.models import train_ensemble
+from nodulebench.detection.classifiers.scoring import TRAINED as WITH_CLASSIFIER
+from nodulebench.detection.classifiers.scoring import Measured, Trained, scored
 from nodulebench.detection.classifiers.weights import classifier_of
-from nodulebench.detection.scan import Chest
+from nodulebench.detection.scan import Candidates, Chest
 
 NAME = "second_look"
 LEAST_PROBABILITY = 0.00001

@@ -1,19 +1,86 @@
 """Features -> probability by a network with one hidden layer (15-31-1 in MOT_M5Lv1)."""
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.core.arrays import BoolArray, Columns, FloatArray, IntArray
+from nodulebench.core.errors import InputError
 from nodulebench.core.optional_packages import needs
-from nodulebench.detection.classifiers.training import (
-    TRAINING,
-    Examples,
-    balanced,
-    logistic,
-    standardisation,
-)
+
+TRAINING = "training a classifier"
+"""What scikit-learn is needed for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Examples(Columns):
+    """Candidates to learn from, one entry of each array per candidate."""
+
+    features: FloatArray
+    """candidates x features."""
+    nodule: IntArray
+    """Number of the nodule on which it lies, -1: on none."""
+    case: IntArray
+    """Number of the block or scan."""
+    fold: IntArray
+    is_whole: BoolArray
+    """Whether the case is a whole scan, not a block around a nodule."""
+
+    @property
+    def is_nodule(self) -> BoolArray:
+        """Which candidates lie on a nodule."""
+        is_nodule: BoolArray = self.nodule >= 0
+        return is_nodule
+
+    def numbered(self, case: int, nodules: int) -> "Examples":
+        """The same of one case, numbered on from the cases and nodules before it."""
+        nodule = np.where(self.is_nodule, self.nodule + nodules, -1)
+        return replace(self, nodule=nodule, case=np.full(len(self), case))
+
+    def of_folds(self, folds: Iterable[int]) -> "Examples":
+        """Only the candidates of some folds."""
+        return self.chosen(np.isin(self.fold, list(folds)))
+
+
+def standardisation(features: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of each feature; 1 where a feature never changes."""
+    spread = features.std(axis=0)
+    return features.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+
+def logistic(values: FloatArray) -> FloatArray:
+    """Probabilities of log odds."""
+    return 1.0 / (1.0 + np.exp(-np.clip(values, -60.0, 60.0)))
+
+
+def balanced(examples: Examples, seed: int, most: int | None = None) -> IntArray:
+    """Rows to train on, shuffled: nodules are repeated until they are as many as the others.
+
+    Args:
+        examples: all there are.
+        seed: of the order, and of what is drawn.
+        most: so many others are drawn where there are more; None: all are taken.
+
+    Raises:
+        InputError: if there are no nodules or nothing else.
+    """
+    is_nodule = examples.is_nodule
+    nodules, others = np.flatnonzero(is_nodule), np.flatnonzero(~is_nodule)
+    if not len(nodules) or not len(others):
+        raise InputError.at(
+            "training",
+            f"{len(nodules)} candidates are nodules and {len(others)} are not.",
+            "Give blocks with both.",
+        )
+    chance = np.random.default_rng(seed)
+    if most is not None and len(others) > most:
+        others = chance.choice(others, most, replace=False)
+    count = max(len(nodules), len(others))
+    rows = np.concatenate([np.resize(nodules, count), np.resize(others, count)])
+    return chance.permutation(rows)
+
 
 WEIGHT_PENALTY = 0.5
 """Open: of the squared weights; chosen large, for some hundred nodules train 528 weights."""
@@ -97,3 +164,179 @@ def fitted(
         network.fit(standard, is_nodule)
     (hidden_weight, output_weight), (hidden_bias, output_bias) = network.coefs_, network.intercepts_
     return hidden_weight, hidden_bias, output_weight, output_bias
+
+
+MEMBERS = 5
+"""Open: networks, each of which leaves out a fifth of the cases."""
+HIDDEN = 16
+"""Open: units of each."""
+DESCENT = Descent(epochs=30, at_once=1000, rate=0.006)
+"""Open: larger steps than of a single network, for there are more examples."""
+MOST_OTHERS_OF_ENSEMBLE = 16_000
+"""Open: candidates off nodules that a network learns from, drawn anew for each; with more, training
+takes longer and is no better."""
+FARTHEST = 5.0
+"""Features count as at most so many spreads from their mean: what no case had says nothing."""
+NODULES_PER_SCAN = 1186 / 888
+"""LUNA16's: how frequent nodules are where probabilities are to hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Networks on standardised features, whose mean log odds are calibrated."""
+
+    mean: FloatArray
+    spread: FloatArray
+    hidden_weight: FloatArray
+    """members x features x hidden units."""
+    hidden_bias: FloatArray
+    """members x hidden units."""
+    output_weight: FloatArray
+    """members x hidden units x 1."""
+    output_bias: FloatArray
+    """members x 1."""
+    slope: FloatArray
+    """Two numbers: the probability is the logistic function of slope x log odds + intercept."""
+
+    def score(self, features: FloatArray) -> FloatArray:
+        """Probability of a nodule for each row, where nodules are as frequent as on scans."""
+        return logistic(self.slope[0] * self.log_odds(features).mean(axis=0) + self.slope[1])
+
+    def log_odds(self, features: FloatArray) -> FloatArray:
+        """Members x rows: what each network says, before it is calibrated."""
+        standard = standardised(features, self.mean, self.spread)
+        hidden = np.tanh(standard @ self.hidden_weight + self.hidden_bias[:, None])
+        odds: FloatArray = (hidden @ self.output_weight)[..., 0] + self.output_bias
+        return odds
+
+
+def standardised(features: FloatArray, mean: FloatArray, spread: FloatArray) -> FloatArray:
+    """Spreads from the mean, within limits."""
+    return np.clip((features - mean) / spread, -FARTHEST, FARTHEST)
+
+
+def train_ensemble(examples: Examples, seed: int) -> Ensemble:
+    """Train the networks and calibrate them.
+
+    Raises:
+        InputError: if scikit-learn is not installed, or one of the classes is empty.
+    """
+    mean, spread = standardisation(examples.features)
+    standard = standardised(examples.features, mean, spread)
+    unseen_by = _unseen_by(examples.case, seed)
+    members = []
+    for member in range(MEMBERS):
+        seen = np.flatnonzero(unseen_by != member)
+        rows = seen[balanced(examples.chosen(seen), seed + member, MOST_OTHERS_OF_ENSEMBLE)]
+        members.append(
+            fitted(standard[rows], examples.is_nodule[rows], seed + member, HIDDEN, DESCENT)
+        )
+    hidden, bias, output, last = (np.stack(arrays) for arrays in zip(*members, strict=True))
+    raw = Ensemble(mean, spread, hidden, bias, output, last, slope=np.array([1.0, 0.0]))
+    odds = raw.log_odds(examples.features)[unseen_by, np.arange(len(examples))]
+    return replace(raw, slope=calibration(odds, examples))
+
+
+def calibration(odds: FloatArray, examples: Examples) -> FloatArray:
+    """Slope and intercept that turn log odds of unseen candidates into those of whole scans.
+
+    Where there are whole scans, false candidates are theirs alone, and every nodule counts so that
+    there are as many on a scan as in LUNA16; else the examples count as they are.
+    """
+    with needs("algorithms", TRAINING):
+        from sklearn import linear_model
+    weight = np.ones(len(examples))
+    is_nodule, is_whole = examples.is_nodule, examples.is_whole
+    if (is_whole & ~is_nodule).any():
+        scans = len(np.unique(examples.case[is_whole]))
+        nodules = len(np.unique(examples.nodule[is_nodule]))
+        weight = np.where(is_nodule, scans * NODULES_PER_SCAN / nodules, is_whole)
+    regression = linear_model.LogisticRegression(C=1e6)
+    regression.fit(odds[:, None], is_nodule, sample_weight=weight)
+    return np.array([regression.coef_[0, 0], regression.intercept_[0]])
+
+
+def _unseen_by(case: IntArray, seed: int) -> IntArray:
+    """For each candidate the network that never sees its case."""
+    name, number = np.unique(case, return_inverse=True)
+    member = np.random.default_rng(seed).permutation(len(name)) % MEMBERS
+    chosen: IntArray = member[number]
+    return chosen
+
+
+PENALTY = 1.0
+"""Open: C, what a candidate on the wrong side costs."""
+WIDTH_PER_FEATURE = 0.5
+"""Open: gamma x number of standardised features; half of scikit-learn's default, smoother."""
+OTHERS_PER_NODULE = 2
+"""Open: other candidates kept for training; more make the file large and change little."""
+CALIBRATION_PARTS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class SupportVectors:
+    """A trained machine on standardised features."""
+
+    mean: FloatArray
+    spread: FloatArray
+    vectors: FloatArray
+    """support vectors x features, standardised."""
+    weight: FloatArray
+    bias: FloatArray
+    """One number."""
+    gamma: FloatArray
+    """One number: exp(-gamma x squared distance)."""
+    slope: FloatArray
+    """Two numbers: the probability is the logistic function of slope x decision + intercept."""
+
+    def score(self, features: FloatArray) -> FloatArray:
+        """Probability of a nodule for each row, among as many nodules as others."""
+        logit = self.slope[0] * self.decision(features) + self.slope[1]
+        return logistic(logit)
+
+    def decision(self, features: FloatArray) -> FloatArray:
+        """Distance from the border between both classes, in the machine's own unit."""
+        standard = (features - self.mean) / self.spread
+        squared = (
+            (standard**2).sum(axis=1)[:, None]
+            + (self.vectors**2).sum(axis=1)
+            - 2.0 * standard @ self.vectors.T
+        )
+        value: FloatArray = np.exp(-self.gamma[0] * squared) @ self.weight + self.bias[0]
+        return value
+
+
+def train_support_vectors(examples: Examples, seed: int) -> SupportVectors:
+    """Train a machine; both classes weigh the same. Probabilities come from held-out decisions.
+
+    Raises:
+        InputError: if scikit-learn is not installed, or one of the classes is empty.
+    """
+    balanced(examples, seed)
+    features, is_nodule = examples.features, examples.is_nodule
+    random = np.random.default_rng(seed)
+    others = random.permutation(np.flatnonzero(~is_nodule))
+    rows = np.concatenate([np.flatnonzero(is_nodule), others])
+    rows = np.sort(rows[: (1 + OTHERS_PER_NODULE) * int(is_nodule.sum())])
+    mean, spread = standardisation(features[rows])
+    standard, wanted = (features[rows] - mean) / spread, is_nodule[rows]
+    gamma = WIDTH_PER_FEATURE / features.shape[1]
+    with needs("algorithms", TRAINING):
+        from sklearn import linear_model, model_selection, svm
+    machine = svm.SVC(C=PENALTY, gamma=gamma, class_weight="balanced")
+    parts = model_selection.StratifiedKFold(CALIBRATION_PARTS, shuffle=True, random_state=seed)
+    held_out = model_selection.cross_val_predict(
+        machine, standard, wanted, cv=parts, method="decision_function"
+    )
+    logistic = linear_model.LogisticRegression(class_weight="balanced")
+    logistic.fit(held_out[:, None], wanted)
+    machine.fit(standard, wanted)
+    return SupportVectors(
+        mean,
+        spread,
+        machine.support_vectors_,
+        machine.dual_coef_[0],
+        machine.intercept_,
+        np.array([gamma]),
+        np.array([logistic.coef_[0, 0], logistic.intercept_[0]]),
+    )

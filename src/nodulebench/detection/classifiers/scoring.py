@@ -1,11 +1,14 @@
 """Candidates with their features -> candidates with a classifier's score."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.detection.candidate import Candidates
-from nodulebench.detection.classifiers.weights import classifier_of
+from nodulebench.core.registry import Registry
+from nodulebench.detection.classifiers.models import Examples
+from nodulebench.detection.classifiers.weights import Classifier, classifier_of
+from nodulebench.detection.scan import Candidates, Chest
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,3 +44,31 @@ def scored(
     score = classifier_of(name, weights, measured.names, fold).score(measured.features)
     kept = score >= least_score
     return Candidates(found.center_mm[kept], score[kept], found.diameter_mm[kept])
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The two halves of what ends in a classifier."""
+
+    names: tuple[str, ...]
+    """Of the features."""
+    find: Callable[[Chest], Measured]
+    """Candidates before the classifier."""
+    train: Callable[[Examples, int], Classifier]
+    """Examples, seed -> classifier."""
+    least_score: float = 0.0
+    """Candidates below are not reported."""
+    propose: Callable[[Chest], Candidates] | None = None
+    """The same candidates without features, where all are reported; None: found with them."""
+
+
+TRAINED: Registry[Trained] = Registry(
+    "trained detector",
+    "trained_detectors",
+    {
+        "etrocad": "nodulebench.detection.candidates.etrocad:TRAINED",
+        "m5l": "nodulebench.detection.candidates.m5l:TRAINED",
+        "mot_m5lv1": "nodulebench.detection.candidates.mot_m5lv1:TRAINED",
+        "second_look": "nodulebench.detection.classifiers.false_positive_reduction:TRAINED",
+    },
+)

@@ -19,9 +19,7 @@ import numpy.typing as npt
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import InputError
-from nodulebench.detection.classifiers.ensemble import Ensemble
-from nodulebench.detection.classifiers.models import Network
-from nodulebench.detection.classifiers.support_vectors import SupportVectors
+from nodulebench.detection.classifiers.models import Ensemble, Network, SupportVectors
 from nodulebench.detection.held_out import Learnt, digests_by_fold, fold_of, series_digest
 from nodulebench.io.atomic import staged_file
 from nodulebench.io.table_files import read_arrays

@@ -1,5 +1,6 @@
 """Mask -> its connected regions and what is measured of each: size, centre, mean values, spread."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -7,8 +8,8 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.imaging.morphology import boxed
+from nodulebench.core.arrays import BoolArray, Columns, FloatArray, IntArray
+from nodulebench.imaging.morphology import boxed, eroded
 
 FACES, CORNERS = 1, 3
 """Voxels are connected if they share a face; a face, an edge or a corner."""
@@ -82,3 +83,96 @@ def find_regions(mask: BoolArray, connectivity: int = FACES) -> Regions:
     place = np.stack(np.unravel_index(flat, part.shape), axis=1).astype(np.int64)
     place += [side.start for side in box]
     return Regions(place, labels.ravel()[flat].astype(np.int64) - 1, int(count))
+
+
+def strongest_of_clusters(place: FloatArray, strength: FloatArray, reach: FloatArray) -> BoolArray:
+    """Let each place, strongest first, take in all weaker ones within its reach.
+
+    Args:
+        place: n x 3.
+        strength: ties keep the first.
+        reach: in the unit of ``place``; what lies at just this distance is taken in.
+    """
+    from scipy.spatial import cKDTree
+
+    is_kept = np.zeros(len(place), dtype=np.bool_)
+    if not len(place):
+        return is_kept
+    is_free = np.ones(len(place), dtype=np.bool_)
+    near = cKDTree(place).query_ball_point(place, reach)
+    for one in np.argsort(-strength, kind="stable"):
+        if is_free[one]:
+            is_kept[one] = True
+            is_free[near[one]] = False
+    return is_kept
+
+
+def half_axes(regions: Regions) -> FloatArray:
+    """Half axes (n x 3, longest first, in voxels) of the ellipsoids with equal second moments."""
+    away = regions.place - regions.center[regions.number]
+    moments = np.empty((regions.count, 3, 3))
+    for one in range(3):
+        for other in range(one, 3):
+            mean = regions.mean(away[:, one] * away[:, other])
+            moments[:, one, other] = moments[:, other, one] = mean
+    # a voxel is a cube, not a point: its own second moment is 1/12 along each axis
+    variance = np.linalg.eigvalsh(moments + np.eye(3) / 12.0)[:, ::-1]
+    axes: FloatArray = np.sqrt(5.0 * variance)
+    return axes
+
+
+def compactness(regions: Regions) -> FloatArray:
+    """Share of the ball around its longest axis that a region fills: 1 for a ball."""
+    around = 4.0 / 3.0 * np.pi * half_axes(regions)[:, 0] ** 3
+    return np.minimum(regions.size / around, 1.0)
+
+
+def ball_diameter(voxels: FloatArray) -> FloatArray:
+    """Diameter of the ball with as many voxels."""
+    return np.cbrt(6.0 * voxels / np.pi)
+
+
+BALL_SPREAD = np.sqrt(3.0 / 5.0)
+"""Root mean square distance from the centre of a ball of radius one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts(Columns):
+    """Parts of a mask, one entry of each array per part; in voxels of a cubic grid."""
+
+    center: FloatArray
+    """n x 3: slice, row, column."""
+    radius: FloatArray
+    """Of the ball with the part's volume."""
+    compactness: FloatArray
+    """1: a ball; less the longer or the more ragged."""
+
+
+def parts_of(mask: BoolArray, thinning: float = 0.0, fewest: int = 1) -> Parts:
+    """The regions of a mask after it was thinned by so many voxels.
+
+    A core of ``fewest`` voxels or more counts; its radius is given back what thinning took.
+    """
+    core = eroded(mask, thinning, np.ones(3)) if thinning else mask
+    regions = find_regions(core, CORNERS if thinning else FACES)
+    regions = regions.kept(regions.size >= fewest)
+    radius = np.cbrt(regions.size * 3.0 / (4.0 * np.pi))
+    # a voxel is a cube, not a point: its own mean square distance from its centre is 1/4
+    spread = np.sqrt(regions.spread**2 + 0.25)
+    compactness = np.minimum(1.0, radius * BALL_SPREAD / spread)
+    return Parts(regions.center, radius + thinning, compactness)
+
+
+def all_parts(levels: Sequence[Parts], apart: float) -> Parts:
+    """Parts of all levels; one nearer than ``apart`` to a part of an earlier level is the same."""
+    from scipy.spatial import cKDTree
+
+    kept = levels[0]
+    for level in levels[1:]:
+        if not len(level):
+            continue
+        is_new = np.ones(len(level), dtype=np.bool_)
+        if len(kept):
+            is_new = np.asarray(cKDTree(kept.center).query(level.center)[0]) > apart
+        kept = Parts.joined(kept, level.chosen(is_new))
+    return kept

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -190,3 +191,32 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str, Callable[[Any], Any]]] = {
     "kept_step": _STEP,
 }
 """Of each field: what fits, what that is called, and what is made of it."""
+
+
+_FOLDER = files("nodulebench.detection.networks") / "trained"
+
+
+def networks_with_weights() -> list[str]:
+    """The networks whose weights the package has."""
+    return sorted(one.name for one in Path(str(_FOLDER)).iterdir() if one.is_dir())
+
+
+def is_packaged(path: Path) -> bool:
+    """Whether a file of weights is one of the package's."""
+    return path.is_relative_to(Path(str(_FOLDER)))
+
+
+def packaged_weights(name: str) -> Path:
+    """Where the weights of a network are: a folder of files, one for each fold left out.
+
+    Raises:
+        InputError: if the package has none.
+    """
+    folder = Path(str(_FOLDER / name))
+    if not folder.is_dir():
+        raise InputError.at(
+            f"network '{name}'",
+            "has no weights in the package.",
+            "Train it with `train`, and give its weights with --weights.",
+        )
+    return folder

@@ -1,17 +1,20 @@
 """Examples + trained network -> the probability that each candidate is a nodule."""
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
-from itertools import product
+from functools import cache
+from itertools import pairwise, product
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from nodulebench.detection.networks.augment import faces, shifts_mm, turns
 from nodulebench.detection.networks.examples import Examples
-from nodulebench.detection.networks.looks import Look
-from nodulebench.detection.networks.network import Augment, Network, scaled
+from nodulebench.detection.networks.network import Augment, Look, Network, scaled
 from nodulebench.detection.networks.patches import cut
 
 JUDGED_AT_ONCE, ON_CPU = 512, 32
@@ -112,3 +115,69 @@ def full_precision() -> Iterator[None]:
     exact = torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False)
     with torch.inference_mode(), exact:
         yield
+
+
+Convolution = nn.Conv2d | nn.Conv3d
+
+
+def folded(module: nn.Module) -> nn.Module:
+    """A copy that answers the same, but for the last bits, and cannot learn."""
+    found = deepcopy(module).eval()
+    for part in list(found.modules()):
+        if isinstance(part, nn.Sequential):
+            for number, following in pairwise(range(len(part))):
+                joined = _joined(part[number], part[following])
+                if joined is not None:
+                    part[number], part[following] = nn.Identity(), joined
+    return found.requires_grad_(requires_grad=False)
+
+
+def _joined(first: nn.Module, second: nn.Module) -> nn.Module | None:
+    """Two steps as one convolution; None: they are none."""
+    if isinstance(first, Convolution) and isinstance(second, nn.BatchNorm2d | nn.BatchNorm3d):
+        return fuse_conv_bn_eval(first, second)
+    if isinstance(first, nn.AvgPool3d) and isinstance(second, nn.Conv3d):
+        return _of_blocks(first, second)
+    return None
+
+
+def _of_blocks(pool: nn.AvgPool3d, single: nn.Conv3d) -> nn.Conv3d | None:
+    """A convolution of single voxels after the mean of blocks, as one of blocks."""
+    side = pool.kernel_size
+    if not isinstance(side, int) or pool.stride != side or single.kernel_size != (1, 1, 1):
+        return None
+    found = nn.Conv3d(
+        single.in_channels, single.out_channels, side, side, bias=single.bias is not None
+    )
+    with torch.no_grad():
+        found.weight.copy_(single.weight.expand_as(found.weight) / side**3)
+        if single.bias is not None and found.bias is not None:
+            found.bias.copy_(single.bias)
+    return found.eval()
+
+
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+"""Of glibc's mallopt."""
+KEPT_BYTES, LARGEST_PIECE = 1 << 30, 1 << 25
+
+
+def best_device() -> torch.device:
+    """A GPU that is there, or the CPU."""
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    keep_freed_memory()
+    return torch.device("cpu")
+
+
+@cache
+def keep_freed_memory() -> bool:
+    """Let the C library keep what a batch frees for the next one; whether it could be asked to.
+
+    It would give every batch its memory anew, page by page: a tenth of the time of judging.
+    """
+    try:
+        ask = ctypes.CDLL(None).mallopt
+    except (OSError, TypeError, AttributeError):  # another C library than glibc
+        return False
+    limits = ((TRIM_THRESHOLD, KEPT_BYTES), (MMAP_THRESHOLD, LARGEST_PIECE))
+    return all(ask(which, limit) for which, limit in limits)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from nodulebench.detection.networks.looks import Look
+from nodulebench.detection.networks.network import Look
 
 MOST_POINTS = 1 << 24
 """Points that are interpolated at once: what bounds the memory."""

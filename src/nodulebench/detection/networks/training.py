@@ -21,11 +21,11 @@ from nodulebench.detection.networks.batches import (
     lesson_of,
     refuse_one_kind,
 )
-from nodulebench.detection.networks.checkpoint import read_checkpoint, write_checkpoint
 from nodulebench.detection.networks.detectors.base import Finder
 from nodulebench.detection.networks.examples import Examples
 from nodulebench.detection.networks.inference import area_under_roc, judge, laid_out
 from nodulebench.detection.networks.network import Network, Recipe
+from nodulebench.detection.networks.weights import read_checkpoint, write_checkpoint
 
 MEASURED_STEPS = 96
 SAVING_SHARE = 0.05

@@ -1,7 +1,8 @@
 """A submission and a test set -> its marks on cases of the set, and a word on the others."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -9,8 +10,56 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.tables import Reference, Submission
-from nodulebench.evaluation.check.names import NearNames, near_names
-from nodulebench.evaluation.check.rows import MOST_NAMED
+from nodulebench.evaluation.check.submission import MOST_NAMED
+from nodulebench.io.cases import case_of_image
+
+_SIGNS = re.compile(r"[\W_]+")
+
+
+def _file(name: str) -> str:
+    return case_of_image(name.strip().strip("\"'")).removesuffix(".0")
+
+
+def _letters(name: str) -> str:
+    return _file(name).lower()
+
+
+def _signs(name: str) -> str:
+    return _SIGNS.sub("", _letters(name))
+
+
+WAYS: dict[str, Callable[[str], str]] = {"file": _file, "letters": _letters, "signs": _signs}
+"""What is left aside: folders and endings of files; large and small letters too; and all signs."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearNames:
+    """Names that are those of cases but for something."""
+
+    way: str
+    """What has to be left aside."""
+    known: dict[str, str]
+    """Name as given -> name of the case."""
+
+
+def near_names(given: Iterable[str], known: Iterable[str]) -> NearNames | None:
+    """Which names are those of cases when as little as possible is left aside; None: none is.
+
+    Two cases that become one by this are no case.
+    """
+    unknown, cases = list(given), list(known)
+    best: NearNames | None = None
+    for way, simple in WAYS.items():
+        of_simple: dict[str, str | None] = {}
+        for case in cases:
+            key = simple(case)
+            of_simple[key] = None if key in of_simple else case
+        pairs = ((name, of_simple.get(simple(name))) for name in unknown)
+        found = {name: case for name, case in pairs if case is not None}
+        if found and (best is None or len(found) > len(best.known)):
+            best = NearNames(way, found)
+    return best
+
 
 _SHOWN = MOST_NAMED - 1
 _LEFT_ASIDE = {

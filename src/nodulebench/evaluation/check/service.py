@@ -14,12 +14,15 @@ from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.tables import NODULES, Reference, Submission
 from nodulebench.evaluation.check.cases import keep_listed
-from nodulebench.evaluation.check.rows import failed_runs, repeated_marks
-from nodulebench.evaluation.check.submission import judged_notices, submission_notices
+from nodulebench.evaluation.check.submission import (
+    failed_runs,
+    judged_notices,
+    repeated_marks,
+    submission_notices,
+)
 from nodulebench.io.bundle import is_sealed
-from nodulebench.io.case_lists import read_case_list
-from nodulebench.io.formats import fitting, read_reference, read_submission
-from nodulebench.io.marks.own_columns import parse_columns
+from nodulebench.io.formats import fitting, read_case_list, read_reference, read_submission
+from nodulebench.io.marks.luna16 import parse_columns
 from nodulebench.io.table_files import require_no_parquet
 from nodulebench.matching import label_marks, targets
 

@@ -1,11 +1,117 @@
 """A submission -> everything that may be wrong with it, as notices."""
 
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.notices import Notice
-from nodulebench.core.tables import Reference, Submission
+from nodulebench.core.protocol import TestProtocol
+from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.evaluation.check.coordinates import place_notices
-from nodulebench.evaluation.check.rows import cases_without_marks, failed_runs, repeated_marks
-from nodulebench.evaluation.check.scores import score_notices
+
+MOST_NAMED = 4
+"""How many cases a notice names: one more than are shown, to show that there are more."""
+_SAME = ("x_mm", "y_mm", "z_mm", "score")
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
+
+
+def repeated_marks(submission: Submission) -> tuple[Notice, ...]:
+    """How many marks say what another mark of the same case says, to the last digit."""
+    if not _may_repeat(submission.marks):
+        return ()
+    rows = submission.marks.select("case_id", *_SAME).drop_nulls("x_mm")
+    is_again = ~rows.select(pl.struct(pl.all()).is_first_distinct()).to_series()
+    if not is_again.any():
+        return ()
+    cases = rows["case_id"].filter(is_again)
+    return (
+        Notice(
+            "marks_repeated",
+            {
+                "marks": len(cases),
+                "cases": cases.n_unique(),
+                "names": cases.unique(maintain_order=True).head(MOST_NAMED).to_list(),
+            },
+        ),
+    )
+
+
+def _may_repeat(marks: pl.DataFrame) -> bool:
+    """Whether two marks may be at one place with one score: their bits, mixed, are the same.
+
+    Of a million marks that differ, one file in thirty million would be looked through in vain.
+    """
+    mixed = np.zeros(marks.height, dtype=np.uint64)
+    for name in _SAME:
+        mixed = (mixed ^ marks[name].cast(pl.Float64).to_numpy().view(np.uint64)) * _MIXER
+        mixed ^= mixed >> np.uint64(32)
+    mixed.sort()
+    return bool((mixed[1:] == mixed[:-1]).any())
+
+
+def cases_without_marks(reference: Reference, submission: Submission) -> tuple[Notice, ...]:
+    """How many cases of the test set have no mark; those that an algorithm ran on are no slip."""
+    row = submission.rows_in(reference)
+    is_empty = np.bincount(row[row >= 0], minlength=reference.cases.height) == 0
+    if submission.runs is not None:
+        done = reference.rows_of(submission.runs.filter(pl.col("state") == "ok")["case_id"])
+        is_empty[done[done >= 0]] = False
+    empty = np.flatnonzero(is_empty)
+    if not len(empty):
+        return ()
+    names = reference.cases["case_id"]
+    return (
+        Notice(
+            "cases_without_marks",
+            {
+                "count": len(empty),
+                "cases": reference.cases.height,
+                "names": [names[row] for row in empty[:MOST_NAMED].tolist()],
+            },
+        ),
+    )
+
+
+def failed_runs(submission: Submission) -> tuple[Notice, ...]:
+    """How many runs ended without a result or in doubt of it, by the submission's own table."""
+    if submission.runs is None:
+        return ()
+    state, count = submission.runs["state"], submission.runs.height
+    failed = submission.runs.filter(~state.is_in(["ok", "lungs_implausible"]))["case_id"]
+    doubtful = submission.runs.filter(state == "lungs_implausible")["case_id"]
+    late = int((state == "timed_out").sum())
+    notices = []
+    if len(failed):
+        counts = {"failed": len(failed) - late, "timed_out": late, "runs": count}
+        names = failed.head(MOST_NAMED).to_list()
+        notices.append(Notice("runs_failed", {**counts, "names": names}))
+    if len(doubtful):
+        names = doubtful.head(MOST_NAMED).to_list()
+        values = {"count": len(doubtful), "runs": count, "names": names}
+        notices.append(Notice("runs_lungs_implausible", values))
+    return tuple(notices)
+
+
+FEWEST = 10
+"""Of hits and of false positives: with fewer, their order is chance."""
+HIGHEST_SHARE = 1 / 3
+"""Of pairs of a hit and a false positive, those where the hit has the higher score."""
+
+
+def score_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
+    """Ask whether a low score means a nodule, where the hits have the low ones.
+
+    What is told says which marks are hits, so it is for the laboratory alone.
+    """
+    hits, others = cohort.hit_score[cohort.is_hit], cohort.false_score
+    if not cohort.has_scores or min(len(hits), len(others)) < FEWEST:
+        return ()
+    others = np.sort(others)
+    below = np.searchsorted(others, hits, "left") + np.searchsorted(others, hits, "right")
+    share = float(below.mean() / 2 / len(others))
+    return (Notice("scores_inverted", {"share": share}),) if share < HIGHEST_SHARE else ()
 
 
 def submission_notices(reference: Reference, submission: Submission) -> tuple[Notice, ...]:
@@ -20,3 +126,49 @@ def submission_notices(reference: Reference, submission: Submission) -> tuple[No
 def judged_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
     """What the labels of a submission's marks tell: nothing of it may reach who must not know."""
     return (*score_notices(cohort), *place_notices(cohort))
+
+
+def threshold_notices(submission: Submission, protocol: TestProtocol) -> tuple[Notice, ...]:
+    """Say where figures of one point are read, or what takes a declared threshold's place."""
+    declared = submission.threshold
+    if declared is None:
+        return ()
+    if protocol.operating_point is not None:
+        values = {"declared": declared, "rate": protocol.operating_point}
+        return (Notice("threshold_not_used", values),)
+    if protocol.score_threshold is not None:
+        values = {"declared": declared, "threshold": protocol.score_threshold}
+        return (Notice("threshold_overridden", values),)
+    if submission.marks["score"].null_count():
+        return (Notice("threshold_without_scores", {"declared": declared}),)
+    return (Notice("threshold_declared", {"declared": declared}),)
+
+
+def checked_reference(reference: Reference) -> Reference:
+    """The test set, if its tables are what their schemas say.
+
+    Raises:
+        InputError: with every problem of its cases and nodules.
+    """
+    cases, nodules = reference.cases, reference.nodules
+    source = f"reference '{reference.name}'"
+    if not CASES.is_sound(cases) or cases["case_id"].is_duplicated().any():
+        reference = replace(reference, cases=CASES.conform(cases, f"{source} cases"))
+    if not NODULES.is_sound(nodules):
+        reference = replace(reference, nodules=NODULES.conform(nodules, f"{source} nodules"))
+    return reference
+
+
+def checked_submission(submission: Submission) -> Submission:
+    """The submission, if its marks are what their schema says.
+
+    Whoever reads a file has looked at its rows, so only marks made in memory are looked through
+    for the same mark twice.
+
+    Raises:
+        InputError: with every problem of its marks.
+    """
+    if submission.digest and MARKS.is_sound(submission.marks):
+        return submission
+    marks = MARKS.conform(submission.marks, f"submission '{submission.name}' marks")
+    return replace(submission, marks=marks)

@@ -4,26 +4,21 @@ Everything between two algorithms is paired: both are judged on the same cases, 
 draws the same ones for both.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Literal
 
+import numpy as np
+
+from nodulebench.core.algorithm import IntendedUse, intended_use
+from nodulebench.core.arrays import IntArray
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.core.documents.comparison import Permutation, Significance
-from nodulebench.core.documents.named import UseGroup
-from nodulebench.core.errors import InputError, UndefinedError
+from nodulebench.core.documents.comparison import Permutation, Significance, UseGroup
+from nodulebench.core.errors import InputError, Problem, UndefinedError, UnknownNameError
 from nodulebench.core.notices import Notice, in_words, reason_of
 from nodulebench.core.protocol import TestProtocol
-from nodulebench.evaluation.comparison.areas import delong_test
-from nodulebench.evaluation.comparison.choice import ComparisonChoice as ComparisonChoice
-from nodulebench.evaluation.comparison.choice import (
-    checked_bootstraps,
-    of_equal_use,
-    resolution_notices,
-    target_notices,
-    use_groups,
-    use_notices,
-)
 from nodulebench.evaluation.comparison.nodules import (
     Cohorts,
     DetectionDifference,
@@ -33,13 +28,189 @@ from nodulebench.evaluation.comparison.nodules import (
 from nodulebench.evaluation.comparison.replicates import Drawn, Reading, column_of, draw_readings
 from nodulebench.evaluation.comparison.rule_effects import RuleEffects, estimate_rule_effects
 from nodulebench.evaluation.estimates import bind_settings, shown_name, units_of
-from nodulebench.metrics import FIGURES, facts_of
-from nodulebench.statistics.bootstrap import Bootstrap
-from nodulebench.statistics.guarded import bound_reach
+from nodulebench.metrics import FIGURES, RATINGS, belongs_to, facts_of
+from nodulebench.statistics.bootstrap import Bootstrap, bound_reach
+from nodulebench.statistics.delong import compare_auc
 from nodulebench.statistics.paired import Better, Comparison, Replicates, paired_difference
 from nodulebench.statistics.permutation import permutation_test
-from nodulebench.statistics.ranking import Ranking as Ranking
-from nodulebench.statistics.ranking import rank_algorithms
+from nodulebench.statistics.ranking import Ranking, rank_algorithms
+
+
+def delong_test(
+    figure: str, first: LabelledCohort, second: LabelledCohort, unit_of_case: IntArray
+) -> Significance | None:
+    """DeLong's test (Obuchowski's for several of a patient) of first - second in an area.
+
+    None where the figure is no area under a ROC curve, the two rated different nodules, or the
+    difference has no variance.
+    """
+    ratings = belongs_to(figure, RATINGS)
+    if ratings is None or not _rate_the_same(figure, first, second):
+        return None
+    try:
+        (negative, positive), (other_negative, other_positive) = ratings(first), ratings(second)
+        return compare_auc(
+            np.stack([positive.rating, other_positive.rating]),
+            np.stack([negative.rating, other_negative.rating]),
+            positive_unit=unit_of_case[positive.case],
+            negative_unit=unit_of_case[negative.case],
+        ).significance
+    except UndefinedError:
+        return None
+
+
+def _rate_the_same(figure: str, first: LabelledCohort, second: LabelledCohort) -> bool:
+    """Whether both rated all cases by the same truth, or the same nodules."""
+    if not np.array_equal(first.nodule_row, second.nodule_row):
+        return False
+    if figure != "malignancy_auc":
+        return True
+    said, other = (np.isfinite(one.said("malignancy")) for one in (first, second))
+    return np.array_equal(said, other)
+
+
+PERMUTATIONS = 2000
+VERDICT_REPLICATES = 10_000
+"""How many replicates at least make a verdict on a margin."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonChoice:
+    """What is compared, and how."""
+
+    baseline: str
+    """The algorithm that the others are compared with."""
+    figures: tuple[str, ...] = ()
+    """Figures of merit; none: those of the protocol."""
+    margin: float | None = None
+    """The largest loss that does not matter. Without ``figures`` it is applied to those that are
+    better when higher (rates, areas, scores from 0 to 1), else to all that were named."""
+    bootstraps: int | None = None
+    """Number of resamples; None: as many as the protocol's, and with a margin 10,000 at least."""
+    permutations: int = PERMUTATIONS
+    """Number of random swaps; 0: no permutation tests."""
+    method: Literal["guarded", "percentile"] = "guarded"
+    """How intervals, P values and verdicts are made; "percentile": without a
+    guard where the algorithms hardly differ."""
+    is_within_use: bool = True
+    """Whether only algorithms of the baseline's intended use are compared with it."""
+
+
+def use_groups(cohorts: Cohorts) -> tuple[UseGroup, ...]:
+    """Algorithms by what they are meant for, in their order."""
+    said = {name: one.submission for of_rule in cohorts.values() for name, one in of_rule.items()}
+    groups: dict[IntendedUse, list[str]] = {}
+    for name, one in said.items():
+        groups.setdefault(intended_use(one.facts, one.intended_types), []).append(name)
+    return tuple(
+        UseGroup(said[names[0]].facts.get("intended_use", ""), types, tuple(names))
+        for (_, types), names in groups.items()
+    )
+
+
+def of_equal_use(
+    cohorts: Cohorts, groups: tuple[UseGroup, ...], choice: ComparisonChoice
+) -> Cohorts:
+    """The cohorts of those algorithms that may be compared with the baseline.
+
+    Raises:
+        InputError: if there are others, but none of its use.
+    """
+    own = next((one for one in groups if choice.baseline in one.algorithms), None)
+    if own is None or len(groups) < 2 or not choice.is_within_use:
+        return cohorts
+    if len(own.algorithms) < 2:
+        raise InputError.at(
+            "comparison",
+            f"'{choice.baseline}' is the only algorithm of its intended use.",
+            "Only equal uses are compared: take another baseline, or declare the same "
+            "'intended_use' and 'intended_types' where they are the same.",
+        )
+    return {
+        rule: {name: one for name, one in of_rule.items() if name in own.algorithms}
+        for rule, of_rule in cohorts.items()
+    }
+
+
+def use_notices(
+    cohorts: Cohorts, groups: tuple[UseGroup, ...], choice: ComparisonChoice
+) -> Iterator[Notice]:
+    """Word of algorithms that are left out because they are meant for something else."""
+    compared = {name for of_rule in cohorts.values() for name in of_rule}
+    others = [name for one in groups for name in one.algorithms if name not in compared]
+    if others and choice.is_within_use:
+        yield Notice("other_uses", {"count": len(others), "algorithms": ", ".join(others)})
+
+
+def checked_bootstraps(cohorts: Cohorts, protocol: TestProtocol, choice: ComparisonChoice) -> int:
+    """Refuse what cannot be compared; the number of bootstraps."""
+    algorithms = list(dict.fromkeys(name for of_rule in cohorts.values() for name in of_rule))
+    if choice.baseline not in algorithms:
+        raise UnknownNameError(
+            f"there is no algorithm '{choice.baseline}'. Known: {', '.join(algorithms)}."
+        )
+    for name in choice.figures:
+        _ = FIGURES[name]  # an unknown name suggests near ones
+    problems = []
+    if len(algorithms) < 2:
+        problems.append(
+            Problem(
+                "comparison",
+                f"'{choice.baseline}' is the only algorithm.",
+                "Evaluate several submissions together.",
+            )
+        )
+    bootstraps = choice.bootstraps
+    if bootstraps is None:
+        bootstraps = protocol.interval.bootstraps
+        if bootstraps and choice.margin is not None and choice.method == "guarded":
+            bootstraps = max(bootstraps, VERDICT_REPLICATES)
+    if bootstraps < 2:
+        problems.append(
+            Problem(
+                "comparison",
+                f"{bootstraps} resamples give no interval.",
+                "Give a number of bootstraps, such as 2000.",
+            )
+        )
+    if choice.margin is not None and not choice.margin > 0:
+        problems.append(
+            Problem(
+                "margin", f"{choice.margin:g} is not positive.", "Give the largest loss allowed."
+            )
+        )
+    if problems:
+        raise InputError(problems)
+    return bootstraps
+
+
+def resolution_notices(cohorts: Cohorts, bootstraps: int, level: float) -> Iterator[Notice]:
+    """Word of resamples too few for any adjusted P value to become small.
+
+    No share of B resamples is below 1 / (B + 1), so no two-sided P value is below 2 / (B + 1).
+    """
+    algorithms = len({name for of_rule in cohorts.values() for name in of_rule})
+    family = max((algorithms - 1) * len(cohorts), algorithms * (algorithms - 1) // 2)
+    smallest, alpha = 2 / (bootstraps + 1), 1 - level
+    if family * smallest > alpha:
+        yield Notice(
+            "too_few_resamples",
+            {
+                "resamples": bootstraps,
+                "family": family,
+                "smallest": smallest,
+                "enough": math.ceil(2 * family / alpha),
+            },
+        )
+
+
+def target_notices(cohorts: Cohorts) -> Iterator[Notice]:
+    """Word of algorithms that did not have the same nodules to find."""
+    for rule, of_rule in cohorts.items():
+        targets = {tuple(cohort.nodule_row.tolist()) for cohort in of_rule.values()}
+        if len(targets) > 1:
+            yield Notice("different_targets", {"rule": rule})
+
 
 MORE = 10
 """How many times more replicates where a bound comes close to its margin."""

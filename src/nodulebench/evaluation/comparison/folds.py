@@ -1,17 +1,19 @@
 """Lists of a cross-validation's folds + test set -> whether every case is tested once, unseen."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError, Problem, refuse_any
 from nodulebench.core.schema import Column, TableSchema
-from nodulebench.core.tables import Reference
-from nodulebench.io.case_lists import read_case_list
-from nodulebench.io.csv_files import read_columns, read_header
-from nodulebench.io.formats import read_reference
+from nodulebench.core.tables import MARKS, Reference, Submission
+from nodulebench.io.csv_files import read_columns, read_header, write_csv
+from nodulebench.io.formats import read_case_list, read_reference, read_submission
+from nodulebench.io.marks import luna16 as luna16_csv
+from nodulebench.io.marks import submission_folder
 
 FOLDS = TableSchema(
     "FOLDS",
@@ -172,3 +174,143 @@ def _named(case_ids: pl.Series, say: Callable[[str], tuple[str, str]]) -> Iterat
         yield Problem(f"case '{case_id}'", *say(case_id))
     if len(case_ids) > MOST_NAMED:
         yield Problem("folds", f"{len(case_ids) - MOST_NAMED} more cases like this.")
+
+
+def make_folds(
+    reference: Path, out: Path, *, count: int = 10, seed: int = 0, cases: Path | None = None
+) -> list[FoldSize]:
+    """Draw folds and write them as a table of series and folds.
+
+    Args:
+        reference: the test set; all its cases are drawn.
+        out: the table to write.
+        count: how many folds.
+        seed: of the draw.
+        cases: a table of cases that names their patients.
+
+    Raises:
+        InputError: if there are fewer patients than folds.
+    """
+    truth = read_reference(reference, cases=cases)
+    folds = drawn_folds(truth, count, seed)
+    write_csv(folds.select(seriesuid="case_id", fold="fold"), out)
+    return fold_sizes(folds, truth)
+
+
+def drawn_folds(reference: Reference, count: int, seed: int) -> pl.DataFrame:
+    """FOLDS: patients with most cases, then nodules, go first, each to the emptiest fold.
+
+    Patients alike in both come in an order that the seed draws.
+    """
+    nodules = (
+        reference.nodules.filter(~pl.col("is_ignored")).group_by("case_id").agg(nodules=pl.len())
+    )
+    named = reference.cases.select(
+        "case_id", patient=pl.col("patient_id").fill_null("case:" + pl.col("case_id"))
+    ).join(nodules, on="case_id", how="left")
+    patients = named.group_by("patient", maintain_order=True).agg(
+        cases=pl.len(), nodules=pl.col("nodules").fill_null(0).sum()
+    )
+    if patients.height < count:
+        raise InputError.at(
+            f"test set '{reference.name}'",
+            f"has {patients.height} patients, too few for {count} folds.",
+            "Make fewer folds.",
+        )
+    order = np.random.default_rng(seed).permutation(patients.height)
+    sorted_ = patients[order].sort("cases", "nodules", descending=True, maintain_order=True)
+    held = [(0, 0)] * count
+    fold_of: dict[str, int] = {}
+    for patient, own_cases, own_nodules in sorted_.iter_rows():
+        fold = min(range(count), key=lambda one: (*held[one], one))
+        held[fold] = (held[fold][0] + own_cases, held[fold][1] + own_nodules)
+        fold_of[patient] = fold
+    of_case = named["patient"].replace_strict(fold_of, return_dtype=pl.Int64).cast(pl.String)
+    return FOLDS.arrange(named.select("case_id", fold=of_case))
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What became of the folds."""
+
+    marks: int
+    cases: int
+    """That have a mark."""
+    without: int
+    """Cases of the folds without any."""
+    folds: dict[str, str]
+    """Which submission was taken for which fold."""
+
+
+def merge_folds(paths: Sequence[Path], folds: Path, out: Path, *, name: str = "") -> Merged:
+    """Write the submissions of all folds as one.
+
+    Args:
+        paths: a submission for each fold, in any format; what it marks says which fold it is, and
+            those without a mark are of the folds that are left.
+        folds: the table of series and folds.
+        out: a .csv file as LUNA16's, or a folder.
+        name: of the algorithm; empty: that of ``out``.
+
+    Raises:
+        InputError: with every case that is in no fold or marked by several submissions, every
+            submission that marks cases of several folds, and every fold without a submission.
+    """
+    table = read_folds([folds])
+    tested = table.filter((pl.col("part") == "test") | pl.col("part").is_null())
+    twice = tested.filter(tested["case_id"].is_duplicated())["case_id"].unique().sort().to_list()
+    refuse_any(list(_each(folds.name, twice, "is tested in several folds.", "Test it once.")))
+    fold_of = dict(tested.select("case_id", "fold").iter_rows())
+    given = {str(path): read_submission(path).marks for path in paths}
+    refuse_any(list(_problems(given, fold_of)))
+    taken = {
+        fold_of[marks["case_id"][0]]: path for path, marks in given.items() if not marks.is_empty()
+    }
+    missing = sorted(set(fold_of.values()) - set(taken))
+    empty = [path for path, marks in given.items() if marks.is_empty()]
+    if len(missing) > len(empty):
+        raise InputError.at(
+            folds.name,
+            f"fold {', '.join(missing)} has no submission with a mark.",
+            "Give one file for each fold; where a fold has no mark, one with its header alone.",
+        )
+    taken |= dict(zip(missing, empty, strict=False))
+    ordered = [fold for fold in dict.fromkeys(fold_of.values()) if fold in taken]
+    marks = pl.concat([given[taken[fold]] for fold in ordered], how="diagonal_relaxed")
+    numbered = marks.with_columns(mark_id=pl.int_range(1, pl.len() + 1).cast(pl.String))
+    called = name or out.name.removesuffix(".csv")
+    whole = Submission(called, MARKS.conform(numbered, "marks"))
+    form = luna16_csv if out.name.endswith(".csv") else submission_folder
+    form.write_marks(whole, out)
+    cases = marks["case_id"].n_unique()
+    return Merged(marks.height, cases, len(fold_of) - cases, {one: taken[one] for one in ordered})
+
+
+def _problems(given: Mapping[str, pl.DataFrame], fold_of: Mapping[str, str]) -> Iterator[Problem]:
+    marked_by: dict[str, str] = {}
+    for path, marks in given.items():
+        cases = marks["case_id"].unique(maintain_order=True).to_list()
+        unknown = [case for case in cases if case not in fold_of]
+        yield from _each(path, unknown, "is in no fold.", "Merge by the folds it was tested in.")
+        found = sorted({fold_of[case] for case in cases if case in fold_of})
+        if len(found) > 1:
+            yield Problem(
+                path,
+                f"marks cases of folds {', '.join(found)}.",
+                "A fold's weights have learnt from the cases of all others; keep its own alone.",
+            )
+        twice = [case for case in cases if case in marked_by]
+        for case in twice[:MOST_NAMED]:
+            yield Problem(
+                f"case '{case}'",
+                f"is marked by {marked_by[case]} and by {path}.",
+                "Each case is tested once.",
+            )
+        marked_by |= dict.fromkeys(cases, path)
+
+
+def _each(path: str, cases: Sequence[str], what: str, hint: str) -> Iterator[Problem]:
+    for case in cases[:MOST_NAMED]:
+        yield Problem(f"{path} case '{case}'", what, hint)
+    if len(cases) > MOST_NAMED:
+        yield Problem(path, f"{len(cases) - MOST_NAMED} more cases like this.")

@@ -7,7 +7,7 @@ import numpy as np
 
 from nodulebench.core.arrays import BoolArray
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.core.documents.named import MissedAlone, MissedNodule
+from nodulebench.core.documents.comparison import MissedAlone, MissedNodule
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.protocol import TestProtocol

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -10,10 +10,9 @@ from nodulebench.core.arrays import FloatArray, WeightArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.notices import Notice, reason_of
-from nodulebench.core.protocol import TestProtocol
-from nodulebench.evaluation.comparison.pairs import GuardedPairs
+from nodulebench.core.protocol import IntervalChoice, TestProtocol
+from nodulebench.evaluation.estimates import Figure as Figure_from_estimates
 from nodulebench.evaluation.estimates import (
-    Figure,
     bind_settings,
     column_keys,
     exactly,
@@ -21,10 +20,203 @@ from nodulebench.evaluation.estimates import (
     replicate_figures,
     shown_name,
 )
-from nodulebench.metrics import FIGURES
-from nodulebench.statistics.bootstrap import Bootstrap
-from nodulebench.statistics.guarded import GuardedBootstrap
-from nodulebench.statistics.paired import Replicates
+from nodulebench.evaluation.guarded_rows import (
+    FEWEST_FOR_GOOD_RATE,
+    FEWEST_UNGUARDED,
+    ROUNDING,
+    GuardedCohort,
+    guarded_rows,
+    sums_of,
+    units_of_figure,
+)
+from nodulebench.metrics import FIGURES, Figure, guard_of
+from nodulebench.metrics.pseudo_patient import Kind, paired_icc, perfect_cohort
+from nodulebench.statistics.bootstrap import (
+    Bootstrap,
+    GuardedBootstrap,
+    GuardedRatio,
+    RatioSums,
+    guarded_interval,
+    ratio_sums,
+    units_needed,
+)
+from nodulebench.statistics.paired import PairedRows, Replicates
+
+MEAN_OF = {"cpm": "sensitivity_at_fp_rate"}
+"""A figure that is the mean of another's readings is not computed beside it."""
+
+
+@dataclass(frozen=True, eq=False)
+class _One:
+    """One algorithm: its figures on every replicate, beside any unseen patient."""
+
+    cohort: LabelledCohort
+    figures: Mapping[str, Figure]
+    bootstrap: GuardedBootstrap
+
+    @cached_property
+    def guarded(self) -> GuardedCohort:
+        """The cohort; its unseen patient has one false positive, as curves read it.
+
+        Further ones would lie as low as the lowest mark, where a curve has come to its end.
+        """
+        plain = GuardedCohort(self.cohort, self.bootstrap, falses=1)
+        return replace(plain, icc=paired_icc(int(np.count_nonzero(plain.nodules_of_unit))))
+
+    @cached_property
+    def ratios(self) -> dict[str, GuardedRatio]:
+        """Those of the figures that divide two sums."""
+        sums = {name: sums_of(figure, self.cohort) for name, figure in self.figures.items()}
+        return {
+            name: self.guarded.ratio(self.figures[name], of_case, guard_of(name))
+            for name, of_case in sums.items()
+            if of_case is not None
+        }
+
+    @cached_property
+    def sums(self) -> RatioSums:
+        """Their sums, a column each."""
+        ratios = list(self.ratios.values())
+        parts = [ratio_sums(ratios, block) for block in self.bootstrap.blocks()]
+        names = ("above", "below", "abnormal", "normal")
+        return RatioSums(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+
+    @cached_property
+    def read(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """The other figures at worst and at best, a column for each point."""
+        means = {name: of for name, of in MEAN_OF.items() if {name, of} <= set(self.figures)}
+        asked = {
+            name: figure
+            for name, figure in self.figures.items()
+            if name not in self.ratios and name not in means
+        }
+        rows = guarded_rows(self.guarded, asked)
+        found = {name: (one.worst, one.best) for name, one in rows.items()}
+        for name, of in means.items():
+            found[name] = (found[of][0].mean(axis=1), found[of][1].mean(axis=1))
+        return found
+
+    def rows(self, figure: str, column: int | None, kind: Kind, falses: int) -> FloatArray:
+        """A figure on every replicate with one kind of unseen patient."""
+        if figure not in self.ratios:
+            both = self.read[figure][kind == "best"]
+            return both if column is None else both[:, column]
+        ratio = self.ratios[figure]
+        unseen = ratio.worst if kind == "worst" else ratio.best
+        if guard_of(figure) in ("cases", "rate"):
+            guarded = replace(self.guarded, falses=falses)
+            unseen = guarded.unseen_sums(self.figures[figure], kind)
+        return self.sums.column(list(self.ratios).index(figure)).read(unseen)
+
+    def units(self, figure: str) -> int:
+        """How many units bear on a figure."""
+        of_case = sums_of(self.figures[figure], self.cohort)
+        return units_of_figure(self.guarded, self.figures[figure], of_case, guard_of(figure))
+
+
+@dataclass(frozen=True, eq=False)
+class GuardedPairs:
+    """Several algorithms on the same replicates, to be compared two by two."""
+
+    cohorts: Mapping[str, LabelledCohort]
+    figures: Mapping[str, Mapping[str, Figure]]
+    """Algorithm -> the figures that are defined for it, bound to their settings."""
+    bootstrap: GuardedBootstrap
+    interval: IntervalChoice
+
+    @cached_property
+    def each(self) -> dict[str, _One]:
+        """Every algorithm with its figures."""
+        return {
+            name: _One(cohort, self.figures[name], self.bootstrap)
+            for name, cohort in self.cohorts.items()
+        }
+
+    def rows(self, figure: str, column: int | None, first: str, second: str) -> PairedRows:
+        """The difference of two algorithms in a figure, or in one of its points."""
+        one, other = self.each[first], self.each[second]
+        more = one.guarded.falses_of_unit - other.guarded.falses_of_unit
+        worst, best = (
+            one.rows(figure, column, "worst", _at_least_one(more))
+            - other.rows(figure, column, "best", 1),
+            one.rows(figure, column, "best", 1)
+            - other.rows(figure, column, "worst", _at_least_one(-more)),
+        )
+        units = min(one.units(figure), other.units(figure))
+        return PairedRows.ordered(
+            worst,
+            best,
+            self._method(figure, one.guarded.icc),
+            reason=self._no_interval(figure, units, worst, best),
+            not_assessable=partial(self._not_assessable, figure, column, first, units),
+        )
+
+    def redrawn(self, times: int, figure: str, *names: str) -> "GuardedPairs":
+        """A figure of some algorithms on so many times as many replicates."""
+        return replace(
+            self,
+            cohorts={name: self.cohorts[name] for name in names},
+            figures={name: {figure: self.figures[name][figure]} for name in names},
+            bootstrap=replace(self.bootstrap, replicates=times * self.bootstrap.replicates),
+        )
+
+    def _method(self, figure: str, icc: float) -> Notice:
+        values = {"unit": self.interval.unit, "replicates": self.bootstrap.replicates}
+        if guard_of(figure) == "none":
+            return Notice("bayesian_paired_bootstrap", values)
+        return Notice("guarded_paired_bootstrap", {**values, "icc": icc})
+
+    def _no_interval(
+        self, figure: str, units: int, worst: FloatArray, best: FloatArray
+    ) -> Notice | None:
+        """Why a difference has no interval; None: it has one."""
+        counted = {"units": units, "unit": self.interval.unit}
+        guard = guard_of(figure)
+        if guard == "rate" and units < FEWEST_FOR_GOOD_RATE:
+            return Notice("too_few_for_rate", {**counted, "needed": FEWEST_FOR_GOOD_RATE})
+        if guard == "none" and units < FEWEST_UNGUARDED:
+            return Notice("too_few_unguarded", {**counted, "needed": FEWEST_UNGUARDED})
+        rows = np.concatenate([worst, best])
+        if not np.isfinite(rows).all():
+            lost = int(np.count_nonzero(~np.isfinite(worst)))
+            return Notice("no_interval", {"lost": lost, "replicates": len(worst)})
+        return None if np.ptp(rows) > ROUNDING else Notice("no_variation")
+
+    def _not_assessable(
+        self, figure: str, column: int | None, name: str, units: int, margin: float
+    ) -> Notice | None:
+        """Why not even two perfect algorithms would be told to be alike within a margin."""
+        if guard_of(figure) == "none":
+            return None
+        try:
+            gap = self._perfect_gap(figure, column, name)
+        except UndefinedError:
+            return None  # what could be shown hangs on what the marks say
+        if gap < margin:
+            return None
+        needed = units_needed(units, gap, margin, self.interval.level)
+        values = {"units": units, "unit": self.interval.unit, "needed": needed}
+        return Notice("not_assessable", values)
+
+    def _perfect_gap(self, figure: str, column: int | None, name: str) -> float:
+        """How far from 0 the interval of two perfect algorithms reaches."""
+        one = self.each[name]
+        if guard_of(figure) == "trials":
+            ratio = one.ratios[figure]
+            sums = one.sums.column(list(one.ratios).index(figure))
+            perfect = replace(sums, above=sums.below)
+            worst, best = perfect.read(ratio.worst), perfect.read(ratio.best)
+        else:
+            figures = {figure: one.figures[figure]}
+            ideal = _One(perfect_cohort(one.cohort), figures, self.bootstrap)
+            worst, best = (ideal.rows(figure, column, kind, 1) for kind in ("worst", "best"))
+        low, high = guarded_interval(0.0, worst - best, best - worst, self.interval.level)
+        return max(-low, high)
+
+
+def _at_least_one(falses: FloatArray) -> int:
+    return max(1, int(falses.max(initial=0)))
+
 
 SENSITIVITY, CPM = "sensitivity_at_fp_rate", "cpm"
 
@@ -70,7 +262,7 @@ def draw_readings(
     figures = {name: bind_settings(FIGURES[name], protocol) for name in names}
     whole = np.ones((1, len(bootstrap.unit_of_case)), dtype=np.int32)
     undefined: dict[tuple[str, str], Notice] = {}
-    defined: dict[str, dict[str, Figure]] = {}
+    defined: dict[str, dict[str, Figure_from_estimates]] = {}
     for algorithm, cohort in cohorts.items():
         defined[algorithm] = {}
         for name, figure in figures.items():
@@ -124,7 +316,7 @@ def column_of(reading: Reading, protocol: TestProtocol) -> tuple[str, int | None
 def _read(
     cohort: LabelledCohort,
     protocol: TestProtocol,
-    figures: Mapping[str, Figure],
+    figures: Mapping[str, Figure_from_estimates],
     blocks: Iterable[WeightArray],
 ) -> dict[Reading, FloatArray]:
     """Every reading on every row of weights. The CPM is not computed beside its sensitivities."""

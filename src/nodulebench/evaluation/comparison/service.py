@@ -15,14 +15,13 @@ from nodulebench.core.documents.comparison import (
     RuleEffectsSummary,
 )
 from nodulebench.core.results import Estimate
-from nodulebench.evaluation.comparison.choice import use_groups
 from nodulebench.evaluation.comparison.compare import (
     AlgorithmComparison,
     ComparisonChoice,
     FigureDifference,
-    Ranking,
     better_of,
     compare_algorithms,
+    use_groups,
 )
 from nodulebench.evaluation.comparison.nodules import DetectionDifference
 from nodulebench.evaluation.comparison.regression_gate import (
@@ -35,6 +34,7 @@ from nodulebench.evaluation.comparison.rule_effects import RuleEffects
 from nodulebench.evaluation.recompute import Evaluated, load_unchanged
 from nodulebench.evaluation.result_folder import add_comparison
 from nodulebench.io.manifests import SIGNATURE
+from nodulebench.statistics.ranking import Ranking
 
 TESTS = ("exact", "durkalski", "obuchowski", "eliasziw_donner")
 """The forms of McNemar's test that are told."""

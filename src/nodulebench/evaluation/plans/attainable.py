@@ -30,7 +30,7 @@ from nodulebench.evaluation.guarded_rows import (
 from nodulebench.evaluation.strata import stratum_rows
 from nodulebench.metrics import FIGURES, facts_of, guard_of
 from nodulebench.metrics.pseudo_patient import SINGLE_ICC, perfect_cohort, pseudo_size
-from nodulebench.statistics.guarded import (
+from nodulebench.statistics.bootstrap import (
     bound_reach,
     guarded_interval,
     guarded_p_value,

@@ -7,7 +7,7 @@ from typing import Any
 
 from nodulebench.core.cohort import labelled_cohort
 from nodulebench.core.config_model import checked, parse_written
-from nodulebench.core.documents.as_json import as_json
+from nodulebench.core.documents.records import as_json
 from nodulebench.core.errors import InputError, Problem, did_you_mean, refuse_any
 from nodulebench.core.notices import Notice
 from nodulebench.core.plans import AcceptanceCriteria, Criterion, TestPlan
@@ -20,10 +20,9 @@ from nodulebench.evaluation.plans.attainable import not_assessable
 from nodulebench.evaluation.plans.verdict import estimates_of
 from nodulebench.evaluation.service import with_options
 from nodulebench.i18n.translator import english
-from nodulebench.io.case_lists import read_case_list
-from nodulebench.io.digest import reference_digest, table_digest
-from nodulebench.io.formats import read_reference
+from nodulebench.io.formats import read_case_list, read_reference
 from nodulebench.io.json_files import read_json, write_json
+from nodulebench.io.manifests import reference_digest, table_digest
 from nodulebench.matching import label_marks, targets
 
 SCHEMA = "nodulebench/test-plan@1"

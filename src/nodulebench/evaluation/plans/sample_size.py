@@ -1,24 +1,48 @@
 """How large a test has to be: one calculator for each question."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
+import polars as pl
 
+from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.config_model import checked
-from nodulebench.core.errors import InputError
+from nodulebench.core.errors import InputError, UndefinedError, UnknownNameError, refuse_any
+from nodulebench.core.notices import Notice
+from nodulebench.core.schema import Column, TableSchema
+from nodulebench.evaluation.comparison.compare import better_of
+from nodulebench.evaluation.estimates import bind_settings, units_of
+from nodulebench.evaluation.recompute import load_evaluated
 from nodulebench.io.formats import read_reference
 from nodulebench.io.json_files import read_json
+from nodulebench.io.table_files import read_table
+from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.statistics.mrmc import Components
-from nodulebench.statistics.sample_size.acceptance import size_for_acceptance
 from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
-from nodulebench.statistics.sample_size.comparisons import size_for_paired_detection
+from nodulebench.statistics.sample_size.comparisons import (
+    size_for_paired_detection,
+    size_from_pilot,
+)
 from nodulebench.statistics.sample_size.false_positives import (
     size_for_false_positive_limit,
     size_for_false_positives,
 )
-from nodulebench.statistics.sample_size.proportions import size_for_sensitivity
+from nodulebench.statistics.sample_size.proportions import size_for_acceptance, size_for_sensitivity
 from nodulebench.statistics.sample_size.readers import size_for_reader_study
 from nodulebench.statistics.sample_size.result import Plan
+from nodulebench.statistics.size_error_model import (
+    Distribution,
+    SizeError,
+    Sizes,
+    binned_error,
+    empirical_error,
+    limited_sensitivity,
+    lost_fraction,
+    normal_error,
+    overestimated_share,
+)
 
 __all__ = [
     "Components",
@@ -63,4 +87,203 @@ def pilot_study(path: Path) -> tuple[Components, int]:
         )
     return checked(Components, found["components"], str(path)), checked(
         int, found["cases"], str(path)
+    )
+
+
+GROWTH = (0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)
+"""Sizes that are tried, relative to the pilot's, where none are given."""
+
+
+def plan_from_pilot(
+    folder: Path,
+    *,
+    algorithm: str,
+    baseline: str,
+    figure: str = "cpm",
+    rule: str | None = None,
+    margin: float = 0.0,
+    difference: float | None = None,
+    sizes: tuple[int, ...] = (),
+    simulations: int = 1000,
+    power: float = 0.8,
+) -> Plan:
+    """Draw test sets of several sizes from the pilot's patients, and see how often a test succeeds.
+
+    Args:
+        folder: what ``evaluate --out`` wrote for the pilot set.
+        algorithm: the algorithm of interest.
+        baseline: what it is compared with.
+        figure: a figure of merit where higher is better.
+        rule: a rule of the protocol; None: the first.
+        margin: 0 for superiority, positive for non-inferiority.
+        difference: plan for this difference instead of the pilot's own.
+        sizes: numbers of patients (or cases, if the protocol resamples these) to try; none: from
+            half the pilot's number to its eightfold.
+        simulations: test sets drawn for each size.
+        power: probability of success wanted.
+
+    Raises:
+        InputError: if the folder is not as the evaluation left it, or the figure has lower values
+            for better algorithms, or several at once.
+        UnknownNameError: if there is no such algorithm, rule or figure.
+    """
+    evaluated = load_evaluated(folder)
+    refuse_any(evaluated.problems)
+    protocol = evaluated.protocol
+    chosen = rule or protocol.rules[0].name
+    if chosen not in evaluated.cohorts:
+        raise UnknownNameError(
+            f"there is no rule '{chosen}'. Known: {', '.join(evaluated.cohorts)}."
+        )
+    cohorts = evaluated.cohorts[chosen]
+    first, second = (_algorithm(cohorts, name) for name in (algorithm, baseline))
+    _require_single_merit(figure)
+    units = units_of(first, protocol.interval)
+    tried = tuple(sorted(set(sizes))) or _sizes(int(units.max(initial=0)) + 1)
+    return size_from_pilot(
+        bind_settings(FIGURES[figure], protocol),
+        first,
+        second,
+        unit_of_case=units,
+        sizes=tried,
+        simulations=simulations,
+        seed=protocol.seed,
+        margin=margin,
+        assumed_difference=difference,
+        level=protocol.interval.level,
+        power=power,
+        unit=f"{protocol.interval.unit}s",
+    )
+
+
+def _algorithm(cohorts: dict[str, LabelledCohort], name: str) -> LabelledCohort:
+    if name not in cohorts:
+        raise UnknownNameError(f"there is no algorithm '{name}'. Known: {', '.join(cohorts)}.")
+    return cohorts[name]
+
+
+def _require_single_merit(name: str) -> None:
+    _ = FIGURES[name]  # an unknown name suggests near ones
+    if better_of(name) != "higher" or facts_of(name).columns:
+        raise InputError.at(
+            f"figure '{name}'",
+            "is not one number that is better when higher.",
+            "Plan with such a figure: cpm, recall, an area.",
+        )
+
+
+def _sizes(pilot: int) -> tuple[int, ...]:
+    """Ascending numbers of patients around the pilot's own."""
+    return tuple(sorted({max(2, round(share * pilot)) for share in GROWTH}))
+
+
+@dataclass(frozen=True, slots=True)
+class ToleranceRow:
+    """What one tolerance gives."""
+
+    tolerance_mm: float
+    lost: float
+    """Share of the nodules of at least the smallest size that are reported too small."""
+    sensitivity: float
+    overestimated: float | None
+    """Share of smaller nodules that are shown; None where none are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeErrorPlan:
+    """The table, and the assumptions behind it."""
+
+    assumptions: tuple[Notice, ...]
+    rows: tuple[ToleranceRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorModel:
+    """How reported sizes differ from true ones, and how that is told."""
+
+    error: SizeError
+    told: Notice
+
+
+OBSERVED = TableSchema(
+    "SIZES",
+    "One row per nodule: its true and its reported size.",
+    (
+        Column("true_mm", pl.Float64, "true size", "mm", minimum=0),
+        Column("reported_mm", pl.Float64, "reported size", "mm", minimum=0),
+    ),
+    key=(),
+)
+
+
+def normal_errors(mean_mm: float, sd_mm: float) -> ErrorModel:
+    """Errors of a normal distribution, the same at every size."""
+    told = Notice("size_error_normal", {"mean_mm": mean_mm, "sd_mm": sd_mm})
+    return ErrorModel(normal_error(sd_mm, mean_mm), told)
+
+
+def observed_errors(path: Path, edges_mm: tuple[float, ...] = ()) -> ErrorModel:
+    """Errors as a table shows them: true_mm, reported_mm.
+
+    Args:
+        path: the table.
+        edges_mm: sizes that part nodules whose errors differ; none: errors are alike at every size.
+    """
+    table = read_table(path, OBSERVED)
+    size = table["true_mm"].to_numpy()
+    error = table["reported_mm"].to_numpy() - size
+    cuts = sorted(edges_mm)
+    edges = [f"{edge:g}" for edge in cuts] or None
+    values = {"count": len(error), "file": str(path), "edges_mm": edges}
+    model = binned_error(size, error, cuts) if cuts else empirical_error(error)
+    return ErrorModel(model, Notice("size_error_observed", values))
+
+
+def plan_size_error(
+    model: ErrorModel,
+    *,
+    minimum_mm: float,
+    tolerances_mm: tuple[float, ...],
+    sensitivity: float = 1.0,
+    mean_excess_mm: float = 2.0,
+    reference: Path | None = None,
+) -> SizeErrorPlan:
+    """Evaluate the model for each tolerance, with measured or exponential nodule sizes."""
+    sizes: Sizes
+    if reference is None:
+        from scipy.stats import expon
+
+        sizes = cast("Distribution", expon(loc=minimum_mm, scale=mean_excess_mm))
+        values = {"minimum_mm": minimum_mm, "excess_mm": mean_excess_mm}
+        source = Notice("sizes_exponential", values)
+    else:
+        nodules = read_reference(reference).nodules
+        targets = nodules.filter(~nodules["is_ignored"])["diameter_mm"]
+        sizes = targets.filter(targets > 0).to_numpy()
+        source = Notice("sizes_observed", {"count": len(sizes), "file": str(reference)})
+    error = model.error
+
+    def too_small(tolerance_mm: float) -> float | None:
+        try:
+            return overestimated_share(
+                sizes, error, minimum_mm=minimum_mm, tolerance_mm=tolerance_mm
+            )
+        except UndefinedError:
+            return None
+
+    rows = []
+    for tolerance in tolerances_mm:
+        lost = lost_fraction(sizes, error, minimum_mm=minimum_mm, tolerance_mm=tolerance)
+        rows.append(
+            ToleranceRow(
+                tolerance, lost, limited_sensitivity(sensitivity, lost), too_small(tolerance)
+            )
+        )
+    return SizeErrorPlan(
+        assumptions=(
+            source,
+            model.told,
+            Notice("any_reported_size", {"sensitivity": sensitivity}),
+        ),
+        rows=tuple(rows),
     )

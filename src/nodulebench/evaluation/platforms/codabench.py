@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nodulebench.evaluation.platforms.platform import Column, Platform, dockerfile
-from nodulebench.imaging.png import png
+from nodulebench.imaging.rasters import png
 
 _PROGRAM = Path("/app/program/protocol.toml")
 _START = "2030-01-01 00:00:00"

@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nodulebench.core.documents.evaluation import evaluation_document
-from nodulebench.core.documents.readings import readings
+from nodulebench.core.documents.evaluation import evaluation_document, readings
 from nodulebench.core.errors import InputError
 from nodulebench.core.protocols import load_protocol, protocol_text
 from nodulebench.core.tables import MARK_SLICES, MARKS, Submission, without_images

@@ -10,8 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from nodulebench.core.documents.evaluation import evaluation_document
-from nodulebench.core.documents.readings import readings
+from nodulebench.core.documents.evaluation import evaluation_document, readings
 from nodulebench.core.errors import InputError, NoduleBenchError
 from nodulebench.core.results import Evaluation
 from nodulebench.evaluation.check.service import check_alone
@@ -20,7 +19,7 @@ from nodulebench.evaluation.service import evaluate_files
 from nodulebench.i18n.translator import english
 from nodulebench.io.formats import fitting, read_reference
 from nodulebench.io.json_files import write_json
-from nodulebench.io.marks.grand_challenge_jobs import holds_jobs
+from nodulebench.io.marks.grand_challenge import holds_jobs
 from nodulebench.io.untrusted_files import OutputRefusedError, collect
 
 PRIMARY = "cpm"

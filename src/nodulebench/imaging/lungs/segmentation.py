@@ -16,13 +16,21 @@ from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray, IntArra
 from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
 from nodulebench.imaging.geometry import Geometry
-from nodulebench.imaging.lungs.air import AIR_THRESHOLD_HU as AIR_THRESHOLD_HU
-from nodulebench.imaging.lungs.air import Air, Labels, padded, see_air, seen_mean
-from nodulebench.imaging.lungs.airways import find_airways
+from nodulebench.imaging.lungs.air import (
+    AIR_THRESHOLD_HU,
+    SMALLER_LUNG_SHARE,
+    Air,
+    Judged,
+    Labels,
+    find_airways,
+    judge_regions,
+    padded,
+    see_air,
+    seen_mean,
+)
 from nodulebench.imaging.lungs.quality import MAY_BE, doubts_about, measure_lungs
-from nodulebench.imaging.lungs.regions import SMALLER_LUNG_SHARE, Judged, judge_regions
-from nodulebench.imaging.lungs.sides import part_sides
 from nodulebench.imaging.morphology import (
+    Spacing,
     block_mean,
     boxed,
     closing,
@@ -32,6 +40,81 @@ from nodulebench.imaging.morphology import (
     repeated,
 )
 from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
+
+LARGEST_SEPARATION_MM = 15.0
+"""Lungs that touch are thinned by so much at most until they part."""
+SIDE_BY_SIDE_MM = 50.0
+"""The middles of two lungs are at least so far apart across; those of parts of one lung are not."""
+SMALLEST_PIECE_ML = 10.0
+"""Smaller pieces apart are ends of bronchi."""
+
+
+def part_sides(lungs: BoolArray, step_mm: FloatArray, middle: float) -> tuple[BoolArray, BoolArray]:
+    """Right and left lung; where they touch they are thinned until they part.
+
+    Args:
+        lungs: both lungs.
+        step_mm: the size of the voxels.
+        middle: the body's middle column: a single lung lies to its right or left.
+    """
+    for thinning_mm in np.arange(0.0, LARGEST_SEPARATION_MM, float(step_mm.max())):
+        core = eroded(lungs, float(thinning_mm), step_mm) if thinning_mm else lungs
+        pair = _pair(core, float(step_mm[2]))
+        if pair is not None:
+            smallest = SMALLEST_PIECE_ML * 1000.0 / float(np.prod(step_mm))
+            return _grown_back(lungs, *pair, smallest)
+    nothing = np.zeros_like(lungs)
+    is_right = lungs.any() and _column(lungs) < middle
+    return (lungs, nothing) if is_right else (nothing, lungs)
+
+
+def _column(mask: BoolArray) -> float:
+    """The mean column of a mask."""
+    along = mask.sum(axis=(0, 1))
+    return float(np.average(np.arange(len(along)), weights=along))
+
+
+def _pair(core: BoolArray, column_mm: float) -> tuple[BoolArray, BoolArray] | None:
+    """The largest piece and the largest that lies beside it, the right one first."""
+    from scipy import ndimage
+
+    labels, count = ndimage.label(core)
+    size = np.bincount(labels.ravel(), minlength=count + 1)
+    size[0] = 0
+    order = np.argsort(-size, kind="stable")
+    large = [number for number in order if size[number] >= SMALLER_LUNG_SHARE * size.max() > 0]
+    if len(large) < 2:
+        return None
+    first = labels == large[0]
+    for number in large[1:]:
+        second = labels == number
+        apart_mm = (_column(second) - _column(first)) * column_mm
+        if abs(apart_mm) >= SIDE_BY_SIDE_MM:
+            return (first, second) if apart_mm > 0 else (second, first)
+    return None
+
+
+def _grown_back(
+    lungs: BoolArray, right: BoolArray, left: BoolArray, smallest: float
+) -> tuple[BoolArray, BoolArray]:
+    """Let both grow in turn until they fill the lungs; larger pieces apart go by their place."""
+    from scipy import ndimage
+
+    middle = (_column(right) + _column(left)) / 2
+    before = 0
+    while (filled := int(right.sum()) + int(left.sum())) > before:
+        before = filled
+        right = grown_into(right, lungs & ~left)
+        left = grown_into(left, lungs & ~right)
+    labels, count = ndimage.label(lungs & ~right & ~left)
+    size = np.bincount(labels.ravel(), minlength=count + 1)
+    numbers = [number for number in range(1, count + 1) if size[number] >= smallest]
+    for number in numbers:
+        piece = labels == number
+        side = right if _column(piece) < middle else left
+        side |= piece
+    return right, left
+
 
 RIGHT, LEFT = 1, 2
 COARSE_MM = 1.5
@@ -255,3 +338,58 @@ def _refined(hu: VoxelArray, closed: LabelArray, blocks: _Blocks, step: FloatArr
         core = part_of.spread(eroded(lung, reach, step), part.shape)
         part[core | (rim & air)] = side
     return fine
+
+
+SMALLEST_PART_ML = 1.0
+"""A smaller pocket of air beside the largest is a bronchus or bowel."""
+OPEN_AIR_HU = -950.0
+"""A region with a lower median is air in the trachea or outside the body, if it is not alone."""
+
+
+def segment_part_of_lung(
+    volume: Volume, where: str = "volume", *, closing_mm: float = CLOSING_MM
+) -> Lungs:
+    """Find the lung in a block cut out of a scan; all of it carries the label ``RIGHT``.
+
+    What a block's face cuts is continued by reflection, so that vessels and nodules there are
+    closed like those inside.
+
+    Raises:
+        InputError: if the image is too oblique or shows no lung.
+    """
+    upright = to_patient_axes(volume, where)
+    spacing = upright.spacing_mm
+    lung = _lung_regions(upright.hu, float(np.prod(spacing)) / 1000.0, where)
+    label = _closed(lung, closing_mm, spacing).astype(np.uint8) * RIGHT
+    return Lungs(label, upright.geometry)
+
+
+def _lung_regions(hu: VoxelArray, voxel_ml: float, where: str) -> BoolArray:
+    """Regions of air large enough for a lung; of several, those that are not open air."""
+    from scipy import ndimage
+
+    labels, count = ndimage.label(hu < AIR_THRESHOLD_HU)
+    numbers = np.arange(1, count + 1)
+    size_ml = np.bincount(labels.ravel(), minlength=count + 1)[1:] * voxel_ml
+    if not count or size_ml.max() < SMALLEST_PART_ML:
+        largest = float(size_ml.max()) if count else 0.0
+        raise InputError.at(
+            where,
+            f"shows no lung: the largest region of air has {largest:.1f} ml "
+            f"(a part of a lung has at least {SMALLEST_PART_ML:.0f} ml).",
+            "Is it a block of a chest CT in Hounsfield units?",
+        )
+    numbers = numbers[size_ml >= SMALLEST_PART_ML]
+    median = ndimage.median(hu, labels, numbers)
+    is_lung = median >= OPEN_AIR_HU
+    kept = numbers[is_lung] if is_lung.any() else numbers[[np.argmax(median)]]
+    return np.isin(labels, kept)
+
+
+def _closed(lung: BoolArray, closing_mm: float, spacing_mm: Spacing) -> BoolArray:
+    margin = np.minimum(np.ceil(closing_mm / spacing_mm).astype(np.int64), lung.shape)
+    wide = np.pad(lung, [(width, width) for width in margin], mode="symmetric")
+    inner = tuple(
+        slice(width, width + length) for width, length in zip(margin, lung.shape, strict=True)
+    )
+    return closing(wide, closing_mm, spacing_mm)[inner]

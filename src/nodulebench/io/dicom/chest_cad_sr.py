@@ -13,16 +13,16 @@ from nodulebench.core.errors import InputError, Problems, adding_to, made_of_eac
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import RUNS, Submission
 from nodulebench.io.dicom import codes
-from nodulebench.io.dicom.files import lacks_dicom, objects_of
+from nodulebench.io.dicom.files import item_of, lacks_dicom, objects_of, text_of
 from nodulebench.io.dicom.findings import (
     CasesAtHand,
     Report,
     ReportedFinding,
     cases_at_hand,
     passed_over,
+    submission_of_reports,
 )
-from nodulebench.io.dicom.reported_tables import submission_of_reports
-from nodulebench.io.dicom.sr_content import Item, content_tree, descendants
+from nodulebench.io.dicom.sr_content import Item, Surroundings, content_tree, descendants, region
 from nodulebench.io.dicom.sr_measurements import (
     TYPE_OF_CODE,
     ct_series_of,
@@ -32,8 +32,6 @@ from nodulebench.io.dicom.sr_measurements import (
     said_of,
     surroundings,
 )
-from nodulebench.io.dicom.sr_regions import Surroundings, region
-from nodulebench.io.dicom.values import item_of, text_of
 from nodulebench.io.format import Format
 
 CHEST_CAD_SR = ("1.2.840.10008.5.1.4.1.1.88.65",)

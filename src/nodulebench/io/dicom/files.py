@@ -1,13 +1,15 @@
 """DICOM files -> pydicom datasets, whole or with the reason why not."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableSequence
+from contextlib import contextmanager
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from nodulebench.core.errors import InputError, first_line
 from nodulebench.core.optional_packages import needs
-from nodulebench.io.sniff import Glimpse
+from nodulebench.io.format import Glimpse
 
 PREAMBLE_BYTES = 128
 UNDEFINED_LENGTH = 0xFFFFFFFF
@@ -154,3 +156,138 @@ def lacks_dicom(glimpse: Glimpse, sop_classes: tuple[str, ...], words: str) -> s
     if not any(is_dicom(file) for file in dicom_files(glimpse.path)):
         return "no DICOM file"
     return "" if holds_dicom(glimpse.path, sop_classes) else f"no {words}"
+
+
+LONGEST_REMEMBERED = 256
+"""Bytes; slices of a series share most of their short values, which are converted once."""
+
+
+def value_of(data: Any, keyword: str) -> Any:
+    """What the header says, converted as pydicom does; None: nothing."""
+    raw = None if data is None else data.get_item(_tag(keyword))
+    if raw is None:
+        return None
+    is_short = getattr(raw, "is_raw", False) and 0 < raw.length <= LONGEST_REMEMBERED
+    if not is_short or not isinstance(raw.value, bytes):
+        return data.get(keyword)
+    encoding = data.original_character_set
+    encodings = (encoding,) if isinstance(encoding, str) else tuple(encoding)
+    way = raw.is_implicit_VR, raw.is_little_endian
+    return _converted(int(raw.tag), raw.VR, raw.length, raw.value, way, encodings)
+
+
+@cache
+def _tag(keyword: str) -> Any:
+    from pydicom.tag import Tag
+
+    return Tag(keyword)
+
+
+@lru_cache(maxsize=4096)
+def _converted(
+    tag: int,
+    kind: str | None,
+    length: int,
+    value: bytes,
+    way: tuple[bool, bool],
+    encodings: tuple[str, ...],
+) -> Any:
+    from pydicom.dataelem import RawDataElement, convert_raw_data_element
+    from pydicom.tag import Tag
+
+    raw = RawDataElement(Tag(tag), kind, length, value, 0, *way)
+    return convert_raw_data_element(raw, encoding=list(encodings)).value
+
+
+def text_of(data: Any, keyword: str) -> str:
+    """A text without what fills it up; several values with backslashes, as in the file."""
+    value = value_of(data, keyword)
+    if value is None:
+        return ""
+    if isinstance(value, MutableSequence):  # not a person's name, which has signs to iterate
+        value = "\\".join(str(one) for one in value)
+    return str(value).strip(" \0")
+
+
+def many_of(data: Any, keyword: str) -> list[Any]:
+    """All values."""
+    value = value_of(data, keyword)
+    if value is None or value == "":
+        return []
+    return [value] if isinstance(value, str | int | float) else list(value)
+
+
+def floats_of(data: Any, keyword: str) -> tuple[float, ...] | None:
+    """All values as numbers, be they finite or not; None where one is none."""
+    try:
+        return tuple(float(one) for one in many_of(data, keyword))
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def numbers_of(data: Any, keyword: str, count: int | None = None) -> tuple[float, ...] | None:
+    """So many finite numbers, or as many as there are; None where it says anything else."""
+    values = floats_of(data, keyword)
+    is_finite = values is not None and all(abs(one) < 1e9 for one in values)  # NaN: false
+    return values if values is not None and is_finite and count in (None, len(values)) else None
+
+
+def number_of(data: Any, keyword: str) -> float | None:
+    """A finite number."""
+    found = numbers_of(data, keyword, 1)
+    return None if found is None else found[0]
+
+
+def items_of(data: Any, keyword: str) -> list[Any]:
+    """The items of a sequence; none where it is anything else."""
+    from pydicom.sequence import Sequence
+
+    value = None if data is None else data.get(keyword)
+    return list(value) if isinstance(value, Sequence) else []
+
+
+def item_of(data: Any, keyword: str) -> Any:
+    """The first item of a sequence; None where there is none."""
+    return next(iter(items_of(data, keyword)), None)
+
+
+def shared_item(own: Any, shared: Any, keyword: str) -> Any:
+    """The first item of a frame's sequence; where it has none, that which all frames share."""
+    held = item_of(own, keyword)
+    return item_of(shared, keyword) if held is None else held
+
+
+def whole_of(data: Any, keyword: str) -> int | None:
+    """A number without what follows its point."""
+    found = number_of(data, keyword)
+    return None if found is None else int(found)
+
+
+ROOM_BYTES = 1 << 30
+"""What decoding a slice may need beside its own size; libraries that are loaded for it included."""
+
+_STATE = Path("/proc/self/statm")
+
+
+@contextmanager
+def bounded_memory(needed: int) -> Iterator[None]:
+    """Let this process grow by no more than ``needed`` bytes and some room; then MemoryError.
+
+    Where the system cannot tell or limit it (other than Linux), nothing is bounded.
+    """
+    try:
+        import resource
+
+        pages = int(_STATE.read_text(encoding="ascii").split()[0])
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    except (ImportError, OSError):
+        yield
+        return
+    limit = pages * resource.getpagesize() + needed + ROOM_BYTES
+    if soft != resource.RLIM_INFINITY:
+        limit = min(limit, soft)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

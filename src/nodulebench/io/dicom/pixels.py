@@ -16,7 +16,7 @@ import numpy.typing as npt
 from nodulebench.core.errors import InputError, Problem, first_line
 from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
-from nodulebench.io.dicom.memory import bounded_memory
+from nodulebench.io.dicom.files import bounded_memory
 from nodulebench.io.dicom.slices import PixelPlace, SliceHeader
 
 Stored = npt.NDArray[Any]

@@ -12,9 +12,8 @@ from typing import Any, BinaryIO
 from nodulebench.core.errors import first_line
 from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
-from nodulebench.io.dicom.header import CT_IMAGE_STORAGE
-from nodulebench.io.dicom.memory import bounded_memory
-from nodulebench.io.dicom.values import (
+from nodulebench.io.dicom.files import (
+    bounded_memory,
     many_of,
     number_of,
     numbers_of,
@@ -22,6 +21,7 @@ from nodulebench.io.dicom.values import (
     text_of,
     whole_of,
 )
+from nodulebench.io.dicom.header import CT_IMAGE_STORAGE
 
 DICOMDIR_STORAGE = "1.2.840.10008.1.3.10"
 ENHANCED_CT = ("1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2")

@@ -1,38 +1,49 @@
 """DICOM measurement reports (TID 1500) <-> marks of an algorithm, or readings of people."""
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import InputError, Problems, adding_to, made_of_each, refuse_any
 from nodulebench.core.notices import Notice
+from nodulebench.core.optional_packages import needs
 from nodulebench.core.readings import Readings
 from nodulebench.core.tables import Submission
+from nodulebench.imaging.rasters import DrawnOutline, voxels_of
 from nodulebench.io.dicom import codes
-from nodulebench.io.dicom.files import lacks_dicom, objects_of
+from nodulebench.io.dicom.codes import Concept
+from nodulebench.io.dicom.files import floats_of, items_of, lacks_dicom, objects_of, text_of
 from nodulebench.io.dicom.findings import (
     CasesAtHand,
     Report,
     ReportedFinding,
     cases_at_hand,
+    drawn_by_owner,
+    linked,
     passed_over,
-)
-from nodulebench.io.dicom.reported_links import linked
-from nodulebench.io.dicom.reported_tables import (
     readings_of_reports,
+    refuse_upright,
     submission_of_reports,
 )
-from nodulebench.io.dicom.seg_segments import SEG_CLASSES, read_segments
+from nodulebench.io.dicom.header import uid_from
+from nodulebench.io.dicom.seg import SEG_CLASSES, read_segments
+from nodulebench.io.dicom.series import Series
 from nodulebench.io.dicom.sr_content import (
     Item,
+    Region,
+    Surroundings,
     content_tree,
     descendants,
     referenced_series,
+    region,
 )
 from nodulebench.io.dicom.sr_measurements import (
     TYPE_OF_CODE,
@@ -42,10 +53,273 @@ from nodulebench.io.dicom.sr_measurements import (
     said_of,
     surroundings,
 )
-from nodulebench.io.dicom.sr_regions import Region, Surroundings, region
-from nodulebench.io.dicom.sr_writer import write_marks, write_readings
-from nodulebench.io.dicom.values import floats_of, items_of, text_of
+from nodulebench.io.dicom.writing import (
+    MAKER,
+    coded,
+    made,
+    moment,
+    person_name,
+    save_objects,
+    series_of_cases,
+    settle,
+)
 from nodulebench.io.format import Format
+
+SERIES_NUMBER = 901
+_CHEST_CT = Concept("24627-2", "LN", "CT Chest")
+_WHAT = "a DICOM report"
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What a report says of one finding."""
+
+    finding_id: str
+    row: Mapping[str, Any]
+    """Of MARKS or FINDINGS."""
+    drawn: Sequence[DrawnOutline]
+
+    @property
+    def center_mm(self) -> FloatArray | None:
+        place = [self.row["x_mm"], self.row["y_mm"], self.row["z_mm"]]
+        return None if None in place else np.array([place], dtype=np.float64)
+
+
+def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:
+    """Write one report per case into a folder; a single case may go into a .dcm file.
+
+    Cases without marks get a report that says so. The cases must name the folders of their images
+    (column ``images``). The algorithm is the device that observed; a score is the Certainty of
+    Finding as it is, without unit.
+    """
+    listed = submission.marks["case_id"] if cases is None else cases["case_id"]
+    case_ids = list(dict.fromkeys([*listed, *submission.marks["case_id"]]))
+    series = series_of_cases(cases, case_ids, _WHAT)
+    drawn = drawn_by_owner(submission.slices, "mark_id")
+    written = moment()
+    rows = submission.marks.partition_by("case_id", as_dict=True, maintain_order=True)
+    objects = []
+    for case_id in case_ids:
+        observer = _device(submission.name)
+        findings = _findings(rows.get((case_id,)), "mark_id", drawn)
+        report = _sr_writer_report(series[case_id], submission.name, observer, findings, written)
+        objects.append((case_id, report))
+    save_objects(path, objects)
+
+
+def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = None) -> None:
+    """Write one report per case and reader into a folder, also where nothing was found.
+
+    Outlines keep their convention: those of LIDC-IDRI, through the first pixels outside, are
+    called so in the geometric purpose of their group.
+    """
+    keys = readings.sessions.select("case_id", "reader_id").rows()
+    known = readings.cases if cases is None else cases
+    series = series_of_cases(known, list(dict.fromkeys(case_id for case_id, _ in keys)), _WHAT)
+    drawn = drawn_by_owner(readings.slices, "finding_id")
+    rows = readings.findings.partition_by("case_id", "reader_id", as_dict=True, maintain_order=True)
+    written = moment()
+    objects = []
+    for case_id, reader_id in keys:
+        findings = _findings(rows.get((case_id, reader_id)), "finding_id", drawn)
+        report = _sr_writer_report(
+            series[case_id], reader_id, _person(reader_id), findings, written
+        )
+        objects.append((f"{case_id}-{reader_id}", report))
+    save_objects(path, objects)
+
+
+def _findings(
+    rows: pl.DataFrame | None, key: str, drawn: Mapping[tuple[str, str], list[DrawnOutline]]
+) -> list[_Finding]:
+    return [
+        _Finding(row[key], row, drawn.get((row["case_id"], row[key]), ()))
+        for row in ([] if rows is None else rows.iter_rows(named=True))
+    ]
+
+
+def _device(name: str) -> Any:
+    with needs("dicom", "writing DICOM reports"):
+        from highdicom import sr
+    device = sr.DeviceObserverIdentifyingAttributes(uid=uid_from("algorithm", name), name=name)
+    kind = coded(Concept("121007", "DCM", "Device"))
+    return sr.ObservationContext(observer_device_context=sr.ObserverContext(kind, device))
+
+
+def _person(name: str) -> Any:
+    with needs("dicom", "writing DICOM reports"):
+        from highdicom import sr
+    person = sr.PersonObserverIdentifyingAttributes(name=person_name(name))
+    kind = coded(Concept("121006", "DCM", "Person"))
+    return sr.ObservationContext(observer_person_context=sr.ObserverContext(kind, person))
+
+
+def _sr_writer_report(
+    series: Series,
+    observer_name: str,
+    observer: Any,
+    findings: Sequence[_Finding],
+    written: datetime,
+) -> Any:
+    """A report as a DICOM object."""
+    from highdicom import sr
+
+    refuse_upright(series.geometry, f"series {series.uid}")
+    words = (series.uid, observer_name, written.isoformat())
+    used: set[int] = set()
+    groups = [
+        group for one in findings for group in _groups(one, series, (*words, one.finding_id), used)
+    ]
+    data = made(
+        sr.Comprehensive3DSR,
+        evidence=[series.images[k] for k in sorted(used)] or [series.images[0]],
+        content=_content(observer, groups),
+        series_instance_uid=uid_from("report series", *words),
+        series_number=SERIES_NUMBER,
+        sop_instance_uid=uid_from("report", *words),
+        instance_number=1,
+        manufacturer=MAKER,
+        is_complete=True,
+        is_final=True,
+        series_description=f"Nodules by {observer_name}"[:64],
+    )
+    settle(data, written)
+    return data
+
+
+def _content(observer: Any, groups: list[Any]) -> Any:
+    """The tree of a report (TID 1500); one without findings says that nodules are absent."""
+    from highdicom import sr
+    from pydicom.sequence import Sequence as Items
+
+    title = coded(Concept("126000", "DCM", "Imaging Measurement Report"))
+    if groups:
+        return sr.MeasurementReport(observer, coded(_CHEST_CT), groups, title)[0]
+    root = sr.ContainerContentItem(name=title, template_id="1500")
+    reported = sr.CodeContentItem(
+        coded(Concept("121058", "DCM", "Procedure reported")), coded(_CHEST_CT), "HAS CONCEPT MOD"
+    )
+    evaluations = sr.ContainerContentItem(
+        coded(Concept("C0034375", "UMLS", "Qualitative Evaluations")), relationship_type="CONTAINS"
+    )
+    absent = coded(Concept("2667000", "SCT", "Absent"))
+    evaluations.ContentSequence = Items(
+        [sr.CodeContentItem(coded(codes.NODULE), absent, "CONTAINS")]
+    )
+    language = sr.LanguageOfContentItemAndDescendants(
+        coded(Concept("en-US", "RFC5646", "English (United States)"))
+    )
+    root.ContentSequence = Items([*language, *observer, reported, evaluations])
+    return root
+
+
+def _groups(finding: _Finding, series: Series, words: tuple[str, ...], used: set[int]) -> list[Any]:
+    """The measurement groups of a finding; the numbers of the images it lies on are noted."""
+    from highdicom import sr
+
+    tracking = {"uid": uid_from("finding", *words), "identifier": finding.finding_id}
+    places = [] if finding.center_mm is None else [(codes.CENTER, [finding.center_mm])]
+    by_purpose: dict[Concept, list[FloatArray]] = {}
+    for one in finding.drawn:
+        purpose = codes.BOX if one.is_box else codes.OUTLINES[one.convention, one.is_hole]
+        by_purpose.setdefault(purpose, []).append(one.corners_mm(series.geometry))
+    groups: list[Any] = []
+    for purpose, outlines in [*places, *by_purpose.items()]:
+        images = [_image_number(points, series) for points in outlines]
+        used.update(images)
+        said = {}
+        if not groups:
+            said = {
+                "measurements": _measurements(finding, series) or None,
+                "qualitative_evaluations": _evaluations(finding.row) or None,
+            }
+        shared = {
+            "tracking_identifier": sr.TrackingIdentifier(**tracking),
+            "finding_type": coded(codes.KINDS[finding.row.get("kind", "nodule")]),
+            "finding_sites": [sr.FindingSite(coded(codes.LUNG))],
+            "geometric_purpose": coded(purpose),
+            **said,
+        }
+        groups.append(_group(purpose, outlines, images, series, shared))
+    return groups
+
+
+def _group(
+    purpose: Concept,
+    outlines: list[FloatArray],
+    images: list[int],
+    series: Series,
+    shared: dict[str, Any],
+) -> Any:
+    from highdicom import sr
+
+    frame = series.frame_of_reference
+    if purpose == codes.CENTER:
+        place = sr.ImageRegion3D("POINT", outlines[0], frame)
+        return sr.PlanarROIMeasurementsAndQualitativeEvaluations(referenced_region=place, **shared)
+    rings = [_closed(points) for points in outlines]
+    if len(rings) == 1:
+        place = sr.ImageRegion3D("POLYGON", rings[0], frame)
+        return sr.PlanarROIMeasurementsAndQualitativeEvaluations(referenced_region=place, **shared)
+    sources = [
+        sr.SourceImageForSegmentation.from_source_image(series.images[k])
+        for k in sorted(set(images))
+    ]
+    surface = sr.VolumeSurface("POLYGON", rings, frame, source_images=sources)
+    return sr.VolumetricROIMeasurementsAndQualitativeEvaluations(
+        referenced_volume_surface=surface, **shared
+    )
+
+
+def _closed(points: FloatArray) -> FloatArray:
+    """Corners whose last is the first; one or two corners are repeated until they are three."""
+    padded = np.concatenate([points, np.repeat(points[-1:], max(0, 3 - len(points)), axis=0)])
+    return np.concatenate([padded, padded[:1]])
+
+
+def _image_number(points: FloatArray, series: Series) -> int:
+    k = round(float(series.geometry.to_index(points)[:, 2].mean()))
+    return min(max(k, 0), len(series.images) - 1)
+
+
+def _measurements(finding: _Finding, series: Series) -> list[Any]:
+    from highdicom import sr
+
+    values = [
+        (concept, finding.row.get(name), unit)
+        for table, unit in ((codes.LENGTHS, codes.MILLIMETRE), (codes.RATES, codes.NO_UNITS))
+        for name, concept in table.items()
+    ]
+    outlines = [one for one in finding.drawn if not one.is_box]
+    if outlines:
+        voxel_mm3 = float(np.prod(series.geometry.spacing_mm))
+        volume = len(voxels_of(outlines, series.geometry)) * voxel_mm3
+        values.append((codes.VOLUME, volume, codes.CUBIC_MILLIMETRE))
+    return [
+        sr.Measurement(name=coded(concept), value=float(value), unit=coded(unit))
+        for concept, value, unit in values
+        if value is not None
+    ]
+
+
+def _evaluations(row: Mapping[str, Any]) -> list[Any]:
+    from highdicom import sr
+
+    said: list[tuple[Concept, Concept]] = []
+    if row.get("type") is not None:
+        said.append((codes.TYPE, codes.TYPES[row["type"]]))
+    if row.get("density") is not None:
+        said.append((codes.DENSITY, codes.DENSITY_VALUES[row["density"]]))
+    if row.get("category") is not None:
+        said.append(
+            (codes.CATEGORY, Concept(row["category"][:16], codes.CATEGORY.scheme, row["category"]))
+        )
+    for name, concept in codes.CHARACTERISTIC_CODES.items():
+        rating = row.get(name)
+        if rating:  # 0: not rated
+            said.append((concept, codes.RATING_CODES[name][rating - 1]))
+    return [sr.QualitativeEvaluation(coded(name), coded(value)) for name, value in said]
+
 
 SR_CLASSES = (
     "1.2.840.10008.5.1.4.1.1.88.34",

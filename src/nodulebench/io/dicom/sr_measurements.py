@@ -5,11 +5,10 @@ from typing import Any
 
 from nodulebench.core.errors import InputError
 from nodulebench.io.dicom import codes
+from nodulebench.io.dicom.files import floats_of, item_of, text_of
 from nodulebench.io.dicom.findings import CasesAtHand
 from nodulebench.io.dicom.slices import CT_CLASSES
-from nodulebench.io.dicom.sr_content import Item, referenced_series
-from nodulebench.io.dicom.sr_regions import Surroundings
-from nodulebench.io.dicom.values import floats_of, item_of, text_of
+from nodulebench.io.dicom.sr_content import Item, Surroundings, referenced_series
 
 TYPE_OF_CODE = {concept.key: name for name, concept in codes.TYPES.items()}
 

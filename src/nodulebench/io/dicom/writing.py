@@ -11,11 +11,11 @@ import polars as pl
 from nodulebench.core.errors import InputError, Problem, refuse_any
 from nodulebench.core.optional_packages import needs
 from nodulebench.io.atomic import staged_file, staged_folder
-from nodulebench.io.case_names import file_of_case
+from nodulebench.io.cases import file_of_case
 from nodulebench.io.dicom.codes import Concept
 from nodulebench.io.dicom.header import IMPLEMENTATION_UID
-from nodulebench.io.dicom.images import images_of_cases
 from nodulebench.io.dicom.series import Series
+from nodulebench.io.dicom.volumes import images_of_cases
 
 MAKER = "NoduleBench"
 MOST_NAMED = 5

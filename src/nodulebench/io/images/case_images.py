@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING
 
 from nodulebench.core.errors import InputError, NoduleBenchError
 from nodulebench.imaging.volume import Volume
-from nodulebench.io.case_names import case_of_image
+from nodulebench.io.cases import IMAGE_SUFFIXES, case_of_image
 from nodulebench.io.folders import files_below
+from nodulebench.io.formats import case_table_of
+from nodulebench.io.manifests import PAYLOAD
+from nodulebench.io.table_files import read_cases
 
 if TYPE_CHECKING:
     from nodulebench.io.dicom.series import Series
+
 
 SUFFIXES = (".mhd", ".mha", ".nii", ".nii.gz", ".dcm", ".zip")
 LARGEST_UNPACKED_BYTES = 8 << 30
@@ -172,3 +176,33 @@ def _zipped(path: Path, *, allows_tilt: bool) -> CaseImage:
                 for problem in error.problems
             ]
             raise InputError(named) from error
+
+
+IMAGES = "images"
+
+
+def images_folder(folder: Path) -> Path | None:
+    """Where a test set keeps the images of its cases; None: it is none, or has none."""
+    places = (folder / IMAGES, folder / PAYLOAD / IMAGES)
+    return next((place for place in places if place.is_dir()), None)
+
+
+def images_of_set(folder: Path) -> list[tuple[str, Path]]:
+    """The cases of a test set with their images; the table of cases drives where there is one.
+
+    Raises:
+        InputError: if a case has no image, or there is none at all.
+    """
+    images = images_folder(folder) or folder / IMAGES
+    by_name: dict[str, Path] = {}
+    for path in sorted(images.iterdir()):
+        if path.is_dir() or path.name.endswith(IMAGE_SUFFIXES):
+            by_name.setdefault(case_of_image(path.name), path)
+    table = case_table_of(folder)
+    wanted = read_cases(table)["case_id"].to_list() if table else list(by_name)
+    for case_id in wanted:
+        if case_id not in by_name:
+            image_reader(images)(case_id)  # says what was looked for
+    if not wanted:
+        raise InputError.at(str(images), "holds no image.", "Put one image per case there.")
+    return [(case_id, by_name[case_id]) for case_id in wanted]

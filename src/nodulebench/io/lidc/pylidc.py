@@ -16,8 +16,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
 from nodulebench.core.readings import Readings
 from nodulebench.core.tables import CASES
-from nodulebench.io.lidc.readings import pixel_readings
-from nodulebench.io.lidc.scans import IN_PLANE_SIZE
+from nodulebench.io.lidc.readings import IN_PLANE_SIZE, pixel_readings
 from nodulebench.io.lidc.xml_reader import (
     CHARACTERISTIC_TAGS,
     PixelMark,

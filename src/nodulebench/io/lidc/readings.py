@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,8 +11,10 @@ from nodulebench.core.arrays import FloatArray, IntArray
 from nodulebench.core.errors import Problem, Problems, refuse_any
 from nodulebench.core.notices import Notice
 from nodulebench.core.readings import CHARACTERISTICS, FINDING_SLICES, FINDINGS, SESSIONS, Readings
+from nodulebench.core.tables import CASES
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.outlines import outline_texts
+from nodulebench.io.csv_files import read_columns
 from nodulebench.io.lidc.xml_reader import PixelMark, PixelReading
 
 _MICROMETRE = 3
@@ -273,4 +276,55 @@ def _slices(
             outline_index=pl.int_range(pl.len()).over("case_id", "finding_id", "slice_index"),
             convention=pl.lit("outside_pixels"),
         )
+    )
+
+
+IN_PLANE_SIZE = 512
+"""Every CT image of LIDC-IDRI has 512 x 512 pixels."""
+_OF_LUNA16 = ("luna_step_xy_mm", "luna_origin_x_mm", "luna_origin_y_mm")
+_OPTIONAL_NUMBERS = ("n_slices", "slice_thickness_mm", *_OF_LUNA16)
+_HALF_TURN = "-1 0 0 0 -1 0 0 0 1"
+
+
+def read_scans(path: Path) -> pl.DataFrame:
+    """CASES of a scan table.
+
+    Needed columns are ``seriesuid``, ``pixel_spacing_mm``, ``slice_spacing_mm`` and
+    ``z_first_mm`` (the lowest slice); LIDC's XML holds none of them. The origin in the plane
+    (``luna_origin_x_mm``, ``luna_origin_y_mm``) and the step with its sign (``luna_step_xy_mm``,
+    negative for an image that lies rotated by half a turn) are read where they are given.
+
+    Raises:
+        InputError: for each missing column and unreadable number.
+    """
+    rows = read_columns(
+        path,
+        text=("seriesuid",),
+        numbers=("pixel_spacing_mm", "slice_spacing_mm", "z_first_mm"),
+        optional_text=("patient_id",),
+        optional_numbers=_OPTIONAL_NUMBERS,
+    )
+    rows = rows.with_columns(
+        pl.lit(None, dtype=pl.String if name == "patient_id" else pl.Float64).alias(name)
+        for name in ("patient_id", *_OPTIONAL_NUMBERS)
+        if name not in rows.columns
+    )
+    step = pl.coalesce(pl.col("luna_step_xy_mm").abs(), "pixel_spacing_mm")
+    return CASES.conform(
+        rows.select(
+            "patient_id",
+            "slice_thickness_mm",
+            case_id="seriesuid",
+            size_x=pl.lit(IN_PLANE_SIZE),
+            size_y=pl.lit(IN_PLANE_SIZE),
+            size_z="n_slices",
+            spacing_x_mm=step,
+            spacing_y_mm=step,
+            spacing_z_mm="slice_spacing_mm",
+            origin_x_mm="luna_origin_x_mm",
+            origin_y_mm="luna_origin_y_mm",
+            origin_z_mm="z_first_mm",
+            direction=pl.when(pl.col("luna_step_xy_mm") < 0).then(pl.lit(_HALF_TURN)),
+        ),
+        path.name,
     )

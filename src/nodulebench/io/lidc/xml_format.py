@@ -13,14 +13,13 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.readings import CHARACTERISTICS, Readings
 from nodulebench.core.tables import PLACE
 from nodulebench.imaging.geometry import Geometry
-from nodulebench.imaging.rasters import enclosed_pixels
-from nodulebench.imaging.trace import trace_outlines
+from nodulebench.imaging.rasters import enclosed_pixels, trace_outlines
 from nodulebench.io.atomic import staged_folder
-from nodulebench.io.case_names import file_of_case
+from nodulebench.io.cases import file_of_case
 from nodulebench.io.format import Format
 from nodulebench.io.lidc.readings import pixel_readings
 from nodulebench.io.lidc.xml_reader import CHARACTERISTIC_TAGS, read_lidc_files
-from nodulebench.io.viewers.sessions import Session, sessions_of
+from nodulebench.io.viewers.label_files import Session, sessions_of
 
 SPACE = "http://www.nih.gov"
 _MICROMETRE = 6

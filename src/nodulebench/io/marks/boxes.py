@@ -1,8 +1,10 @@
 """3-D boxes in millimetres, as volumetric detectors give them <-> MARKS, NODULES and slices."""
 
+import numpy as np
 import polars as pl
 
-from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.core.errors import Problem, Problems, refuse_any
 from nodulebench.core.notices import Notice
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.core.tables import (
@@ -15,8 +17,124 @@ from nodulebench.core.tables import (
     Reference,
     Submission,
 )
-from nodulebench.imaging.geometry import Geometry, geometries
-from nodulebench.io.marks.slice_boxes import boxes_of_slices, slices_of_boxes
+from nodulebench.imaging.geometry import Geometry, GeometryProblem, geometries, slices_through
+
+_AREA = pl.col("length_mm") * pl.col("width_mm")
+_AVERAGE_DIAMETER = pl.coalesce(
+    (pl.col("long_mm") + pl.col("short_mm")) / 2, (pl.col("length_mm") + pl.col("width_mm")) / 2
+)
+
+
+def gather(rows: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Make one row per nodule or mark of its boxes on slices, in the order of the file.
+
+    x, y, z are the middle of the box around all its boxes. The diameter is the largest average
+    diameter of a slice: (long + short)/2, of the box where these are not given. The long and short
+    axes are those of the largest slice (box area, then average diameter, then the lowest).
+    The score is the highest of a slice. What else is said of it (type, density, malignancy,
+    category) comes from the slice with the highest score, then the largest, that says it.
+
+    Args:
+        rows: a table with the columns of MARK_SLICES or NODULE_SLICES, and score, type, density,
+            malignancy, category.
+        key: "mark_id" or "nodule_id".
+    """
+    return rows.group_by("case_id", key, maintain_order=True).agg(
+        x_mm=_middle(pl.col("center_x_mm"), pl.col("length_mm")),
+        y_mm=_middle(pl.col("center_y_mm"), pl.col("width_mm")),
+        z_mm=_middle(pl.col("z_mm"), pl.lit(0.0)),
+        diameter_mm=_AVERAGE_DIAMETER.max(),
+        score=pl.col("score").max(),
+        long_mm=_largest_first("long_mm").first(),
+        short_mm=_largest_first("short_mm").first(),
+        **{
+            name: _best_first(name).drop_nulls().first()
+            for name in ("type", "density", "malignancy", "category")
+        },
+    )
+
+
+def _largest_first(name: str) -> pl.Expr:
+    return pl.col(name).sort_by(
+        _AREA, _AVERAGE_DIAMETER, "slice_index", descending=[True, True, False]
+    )
+
+
+def _best_first(name: str) -> pl.Expr:
+    return pl.col(name).sort_by(
+        "score",
+        _AREA,
+        _AVERAGE_DIAMETER,
+        "slice_index",
+        descending=[True, True, True, False],
+        nulls_last=True,
+    )
+
+
+def _middle(center: pl.Expr, extent: pl.Expr) -> pl.Expr:
+    """The middle between the lowest and the highest edge."""
+    return ((center - extent / 2).min() + (center + extent / 2).max()) / 2
+
+
+def slices_of_boxes(
+    boxes: pl.DataFrame, schema: TableSchema, geometries: dict[str, Geometry]
+) -> pl.DataFrame:
+    """Cut 3-D boxes into the boxes that they are on each slice.
+
+    Args:
+        boxes: a table with case_id, mark_id or nodule_id, x_mm, y_mm, z_mm, extent_x_mm,
+            extent_y_mm, extent_z_mm.
+        schema: MARK_SLICES or NODULE_SLICES.
+        geometries: where the voxels of each case are; every case of ``boxes`` has to be there.
+    """
+    key = schema.key[1]
+    parts = [schema.empty()]
+    for (case_id,), part in boxes.group_by("case_id", maintain_order=True):
+        center = part.select("x_mm", "y_mm", "z_mm").to_numpy()
+        extent = part.select("extent_x_mm", "extent_y_mm", "extent_z_mm").to_numpy()
+        box, number, on_slice = slices_through(geometries[str(case_id)], center, extent)
+        on_slices = pl.DataFrame(
+            {
+                "case_id": part["case_id"][box],
+                key: part[key][box],
+                "slice_index": number,
+                "z_mm": on_slice[:, 2],
+                "center_x_mm": on_slice[:, 0],
+                "center_y_mm": on_slice[:, 1],
+                "length_mm": extent[box, 0],
+                "width_mm": extent[box, 1],
+            }
+        )
+        parts.append(schema.arrange(on_slices))
+    return pl.concat(parts)
+
+
+def boxes_of_slices(slices: pl.DataFrame, key: str) -> pl.DataFrame:
+    """The 3-D box around the boxes of each nodule or mark.
+
+    A slice is as thick as slices are apart: where a nodule or mark has one slice only, as in the
+    rest of its case; where that is unknown, it has no thickness.
+    """
+    edges = slices.group_by("case_id", key, maintain_order=True).agg(
+        extent_x_mm=_span(pl.col("center_x_mm"), pl.col("length_mm")),
+        extent_y_mm=_span(pl.col("center_y_mm"), pl.col("width_mm")),
+        height=pl.col("z_mm").max() - pl.col("z_mm").min(),
+        steps=pl.col("slice_index").max() - pl.col("slice_index").min(),
+    )
+    spacing = pl.when(pl.col("steps") > 0).then(pl.col("height") / pl.col("steps"))
+    thickness = pl.coalesce(spacing, spacing.median().over("case_id"), pl.lit(0.0))
+    return edges.select(
+        "case_id",
+        key,
+        "extent_x_mm",
+        "extent_y_mm",
+        extent_z_mm=(pl.col("height").fill_null(0.0) + thickness),
+    )
+
+
+def _span(center: pl.Expr, extent: pl.Expr) -> pl.Expr:
+    return (center + extent / 2).max() - (center - extent / 2).min()
+
 
 _EXTENTS = ("extent_x_mm", "extent_y_mm", "extent_z_mm")
 BOXES = TableSchema(
@@ -171,3 +289,129 @@ def _boxes(owners: pl.DataFrame, slices: pl.DataFrame | None, key: str) -> pl.Da
         )
         boxes = boxes.with_columns(pl.col(name).fill_null(size) for name in _EXTENTS)
     return BOXES.arrange(boxes.rename({key: "box_id"}))
+
+
+_LARGEST_DIFFERENCE = 0.5
+"""Slices that slice_index and z_mm may be apart, so that rounded heights pass."""
+_LARGEST_DIFFERENCE_MM = 0.5
+"""What is added to it where the geometry is not known, and all that one slice may differ by."""
+_MOST_NAMED = 5
+
+
+def placed(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.DataFrame:
+    """Fill slice_index from z_mm, and z_mm from slice_index, where one of them is empty.
+
+    Args:
+        boxes: a table with case_id, slice_index, z_mm, center_x_mm, center_y_mm, and ``place``,
+            where in the file each box stands. A slice_index need not be whole; it is not changed.
+        known: where the voxels of each case are.
+        name: the file's name, for messages.
+
+    Raises:
+        InputError: with one problem per box whose place is unknown, or said in two ways that
+            do not agree.
+    """
+    number = boxes["slice_index"].cast(pl.Float64).to_numpy(writable=True)
+    height = boxes["z_mm"].cast(pl.Float64).to_numpy(writable=True)
+    xy_mm = boxes.select("center_x_mm", "center_y_mm").to_numpy()
+    groups = boxes.with_row_index("_row").group_by("case_id", maintain_order=True)
+    for (case_id,), part in groups:
+        if case_id not in known:
+            continue
+        grid, rows = known[str(case_id)], part["_row"].to_numpy()
+        has_number, has_height = ~np.isnan(number[rows]), ~np.isnan(height[rows])
+        lost = rows[~has_number & has_height]
+        number[lost] = np.round(grid.slice_of(np.column_stack([xy_mm[lost], height[lost]])))
+        lost = rows[has_number & ~has_height]
+        height[lost] = grid.height_on(number[lost], xy_mm[lost])
+    is_unplaced = np.isnan(number) | np.isnan(height)
+    is_strange = is_unplaced & ~boxes["case_id"].is_in(list(known)).to_numpy()
+    if not known:
+        is_strange[:] = False
+    unknown = [
+        *_told(
+            boxes,
+            is_strange,
+            name,
+            f"its case is not among the {len(known)} whose geometry is given, so its slice cannot "
+            "be placed.",
+            "Is it a case of another set? Else give its geometry, or both slice_index and z_mm.",
+        ),
+        *_told(
+            boxes,
+            is_unplaced & ~is_strange,
+            name,
+            "slice_index and z_mm are not both known.",
+            "Give both, or one of them and the geometry of the case (spacing, origin, size).",
+        ),
+    ]
+    cases = tuple(boxes["case_id"].filter(pl.Series(is_unplaced)).unique(maintain_order=True))
+    wanted = [GeometryProblem(one.where, one.what, one.remedy, cases) for one in unknown]
+    refuse_any([*wanted, *_contradictions(boxes, known, name)])
+    return boxes.with_columns(slice_index=pl.Series(number), z_mm=pl.Series(height))
+
+
+def refuse_contradictions(slices: pl.DataFrame, known: dict[str, Geometry], name: str) -> None:
+    """Refuse slices of marks or nodules whose slice_index and z_mm do not agree.
+
+    Raises:
+        InputError: with the first of them, and how many there are.
+    """
+    rows = slices.with_row_index("_row", offset=1)
+    places = pl.format("{} row {}", pl.lit(name), "_row")
+    refuse_any(
+        _contradictions(rows.drop("_row").with_columns(rows.select(place=places)), known, name)
+    )
+
+
+def _contradictions(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> list[Problem]:
+    """Where slice_index and z_mm contradict the grid of the case, or else its other boxes."""
+    said = boxes.with_row_index("_row").drop_nulls(["slice_index", "z_mm"])
+    is_off, is_astray = np.zeros((2, boxes.height), dtype=np.bool_)
+    for (case_id,), part in said.group_by("case_id", maintain_order=True):
+        rows, number = part["_row"].to_numpy(), part["slice_index"].cast(pl.Float64).to_numpy()
+        if case_id in known:
+            point = part.select("center_x_mm", "center_y_mm", "z_mm").to_numpy()
+            away = known[str(case_id)].slice_of(point) - number
+            is_off[rows] = np.abs(away) > _LARGEST_DIFFERENCE
+        else:
+            is_astray[rows] = _is_astray(number, part["z_mm"].to_numpy())
+    remedy = "Count slices from 0 at the feet, and give z_mm in LPS."
+    of_grid = "slice_index and z_mm do not agree with the geometry of the case."
+    of_others = "slice_index and z_mm do not agree with the other boxes of the case."
+    return [
+        *_told(boxes, is_off, name, of_grid, remedy),
+        *_told(boxes, is_astray, name, of_others, remedy),
+    ]
+
+
+def _is_astray(number: FloatArray, height: FloatArray) -> BoolArray:
+    """Which boxes of a case do not lie where z rises evenly from slice to slice."""
+    order = np.argsort(number)
+    half = max(1, len(order) // 2)  # pairs far apart, so that rounding hardly tilts the line
+    run = number[order][half:] - number[order][:-half]
+    rise = height[order][half:] - height[order][:-half]
+    spacing = _slice_places_middle(rise[run > 0] / run[run > 0], run[run > 0]) if run.any() else 0.0
+    if spacing <= 0 and number.min() < number.max():
+        return np.ones(len(number), dtype=np.bool_)
+    room = _LARGEST_DIFFERENCE * spacing + _LARGEST_DIFFERENCE_MM
+    up = height - spacing * number
+    is_far: BoolArray = np.abs(up - np.median(up)) > room
+    return is_far
+
+
+def _slice_places_middle(value: FloatArray, weight: FloatArray) -> float:
+    """The value that has half of the weight on either side."""
+    order = np.argsort(value)
+    through = np.cumsum(weight[order])
+    return float(value[order][np.searchsorted(through, through[-1] / 2)])
+
+
+def _told(
+    boxes: pl.DataFrame, is_bad: BoolArray, name: str, what: str, remedy: str
+) -> list[Problem]:
+    bad = boxes.filter(pl.Series(is_bad, dtype=pl.Boolean))
+    problems = Problems(Problem(place, what, remedy) for place in bad["place"].head(_MOST_NAMED))
+    if bad.height > _MOST_NAMED:
+        problems.add(name, f"{bad.height - _MOST_NAMED} more boxes like this.")
+    return problems

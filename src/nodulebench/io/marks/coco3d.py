@@ -9,10 +9,10 @@ import polars as pl
 from nodulebench.core.errors import InputError, Problems, refuse_any
 from nodulebench.core.tables import NODULE_TYPES, Reference, Submission
 from nodulebench.imaging.geometry import GeometryProblem, geometries
-from nodulebench.io.case_names import algorithm_name, case_of_image
-from nodulebench.io.digest import file_digest
-from nodulebench.io.format import Format
+from nodulebench.io.cases import algorithm_name, case_of_image
+from nodulebench.io.format import Format, Glimpse
 from nodulebench.io.json_files import entries, number, place_numbers, read_json, write_json
+from nodulebench.io.manifests import file_digest
 from nodulebench.io.marks.boxes import (
     BOXES,
     boxes_of_marks,
@@ -20,7 +20,6 @@ from nodulebench.io.marks.boxes import (
     reference_of,
     submission_of,
 )
-from nodulebench.io.sniff import Glimpse
 
 COORDINATES = ("lps_mm", "voxel")
 """What ``info.coordinates`` may say: patient millimetres, or voxels with (0, 0, 0) at the outer

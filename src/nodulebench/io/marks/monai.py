@@ -13,10 +13,10 @@ from nodulebench.core.errors import InputError, Problem, Problems, refuse_any
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.imaging.geometry import lps_to_ras
-from nodulebench.io.case_names import algorithm_name, case_of_image, file_of_case
-from nodulebench.io.digest import file_digest
-from nodulebench.io.format import Format
+from nodulebench.io.cases import algorithm_name, case_of_image, file_of_case
+from nodulebench.io.format import Format, Glimpse
 from nodulebench.io.json_files import entries, numbers, place_numbers, read_json, write_json
+from nodulebench.io.manifests import file_digest
 from nodulebench.io.marks.boxes import (
     BOXES,
     boxes_of_marks,
@@ -24,7 +24,6 @@ from nodulebench.io.marks.boxes import (
     reference_of,
     submission_of,
 )
-from nodulebench.io.sniff import Glimpse
 
 SCORE_KEYS = ("score", "label_scores", "scores", "pred_score")
 COORDINATES = ("LPS", "RAS")

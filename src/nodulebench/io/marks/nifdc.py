@@ -20,16 +20,12 @@ from nodulebench.core.tables import (
 )
 from nodulebench.imaging.geometry import FARTHEST_MM, geometries
 from nodulebench.imaging.linking import link_boxes
-from nodulebench.io.case_names import algorithm_name
-from nodulebench.io.cases import joined_cases
+from nodulebench.io.cases import algorithm_name, joined_cases
 from nodulebench.io.csv_files import read_columns, read_header, require_columns, write_csv
-from nodulebench.io.digest import file_digest
-from nodulebench.io.format import Format
-from nodulebench.io.marks.boxes import complete_slices, refuse_unlisted
-from nodulebench.io.marks.slice_boxes import gather
-from nodulebench.io.marks.slice_places import placed
+from nodulebench.io.format import Format, Glimpse
+from nodulebench.io.manifests import file_digest
+from nodulebench.io.marks.boxes import complete_slices, gather, placed, refuse_unlisted
 from nodulebench.io.nodules import unread_columns
-from nodulebench.io.sniff import Glimpse
 from nodulebench.io.table_files import read_cases
 
 COLUMNS = (

@@ -18,12 +18,11 @@ from nodulebench.imaging.geometry import (
     geometries,
 )
 from nodulebench.io.atomic import staged_folder
-from nodulebench.io.case_names import algorithm_name, file_of_case
-from nodulebench.io.digest import file_digest
-from nodulebench.io.format import Format
+from nodulebench.io.cases import algorithm_name, file_of_case
+from nodulebench.io.format import Format, Glimpse
+from nodulebench.io.manifests import file_digest
 from nodulebench.io.marks.boxes import BOXES, boxes_of_marks, submission_of
 from nodulebench.io.marks.safe_pickle import read_pickle
-from nodulebench.io.sniff import Glimpse
 
 SUFFIX = "_boxes.pkl"
 _LOW, _HIGH = [4, 1, 0], [5, 3, 2]

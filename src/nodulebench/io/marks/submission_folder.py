@@ -10,12 +10,11 @@ from nodulebench.core.errors import InputError, Problem, refuse_any
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.imaging.geometry import geometries
 from nodulebench.io.atomic import staged_folder
-from nodulebench.io.case_names import algorithm_name
+from nodulebench.io.cases import algorithm_name
 from nodulebench.io.csv_files import read_header, write_csv
-from nodulebench.io.digest import file_digest
-from nodulebench.io.format import Format
-from nodulebench.io.marks.slice_places import refuse_contradictions
-from nodulebench.io.sniff import Glimpse
+from nodulebench.io.format import Format, Glimpse
+from nodulebench.io.manifests import file_digest
+from nodulebench.io.marks.boxes import refuse_contradictions
 from nodulebench.io.table_files import TABLE_SUFFIXES, read_table
 
 if TYPE_CHECKING:

@@ -16,15 +16,16 @@ from nodulebench.io.csv_files import read_columns, write_csv
 from nodulebench.io.dicom.findings import ReportedFinding
 from nodulebench.io.format import Format
 from nodulebench.io.images.nifti import read_labels, write_volume
-from nodulebench.io.viewers.label_files import read_label_files, sessions_with_files
-from nodulebench.io.viewers.sessions import (
+from nodulebench.io.viewers.label_files import (
     FACTS,
     Session,
     facts_of,
     on_grid,
+    read_label_files,
     regions_of,
     reported,
     said,
+    sessions_with_files,
 )
 
 SUFFIX = ".nii.gz"

@@ -13,16 +13,17 @@ from nodulebench.imaging.geometry import Geometry
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.dicom.findings import ReportedFinding
 from nodulebench.io.format import Format
-from nodulebench.io.viewers.label_files import read_label_files, sessions_with_files
-from nodulebench.io.viewers.nrrd import Nrrd, read_nrrd, write_nrrd
-from nodulebench.io.viewers.sessions import (
+from nodulebench.io.viewers.label_files import (
     Session,
     facts_of,
     on_grid,
+    read_label_files,
     regions_of,
     reported,
     said,
+    sessions_with_files,
 )
+from nodulebench.io.viewers.nrrd import Nrrd, read_nrrd, write_nrrd
 
 SUFFIX = ".seg.nrrd"
 ENDINGS = (SUFFIX, ".nrrd")

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ from nodulebench.core.tables import PLACE
 from nodulebench.imaging.geometry import FARTHEST_MM
 from nodulebench.imaging.rasters import DrawnOutline
 from nodulebench.io.atomic import staged_folder
-from nodulebench.io.case_names import file_of_case
+from nodulebench.io.cases import file_of_case
 from nodulebench.io.dicom.codes import BOX, CENTER, OUTLINES
 from nodulebench.io.dicom.findings import Report, ReportedFinding, passed_over
-from nodulebench.io.dicom.sr_regions import Region
+from nodulebench.io.dicom.sr_content import Region
+from nodulebench.io.format import Format
 from nodulebench.io.json_files import read_json
-from nodulebench.io.viewers.markups_json import SUFFIX, Point, markups, markups_text
-from nodulebench.io.viewers.sessions import (
+from nodulebench.io.marks.worklist import Cells, error_table
+from nodulebench.io.viewers.label_files import (
     Session,
     case_and_reader,
     facts_of,
@@ -31,6 +33,73 @@ from nodulebench.io.viewers.sessions import (
     said,
     sessions_of,
 )
+
+SUFFIX = ".mrk.json"
+SCHEMA = (
+    "https://raw.githubusercontent.com/slicer/slicer/master/Modules/Loadable/Markups/Resources/"
+    "Schema/markups-schema-v1.0.3.json#"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point of a list or curve."""
+
+    position_mm: tuple[float, ...]
+    label: str = ""
+    description: str = ""
+
+
+def markups(
+    kind: str, name: str, points: Sequence[Point], colour: tuple[float, float, float]
+) -> dict[str, Any]:
+    """One list or curve as Slicer has it; it is locked, and can be unlocked there.
+
+    Args:
+        kind: "Fiducial" or "ClosedCurve".
+        name: that Slicer shows.
+        points: in LPS millimetres.
+        colour: red, green and blue from 0 to 1.
+    """
+    is_list = kind == "Fiducial"
+    return {
+        "type": kind,
+        "name": name,
+        "coordinateSystem": "LPS",
+        "coordinateUnits": "mm",
+        "locked": True,
+        "fixedNumberOfControlPoints": False,
+        "labelFormat": "%N-%d",
+        "lastUsedControlPointNumber": len(points),
+        "controlPoints": [
+            {
+                "id": str(number),
+                "label": point.label,
+                "description": point.description,
+                "position": list(point.position_mm),
+                "selected": True,
+                "locked": True,
+                "visibility": True,
+                "positionStatus": "defined",
+            }
+            for number, point in enumerate(points, 1)
+        ],
+        "display": {
+            "visibility": True,
+            "color": list(colour),
+            "selectedColor": list(colour),
+            "pointLabelsVisibility": is_list,
+            "textScale": 2.5,
+            "glyphType": "CrossDot2D",
+            "glyphScale": 2.5 if is_list else 0.5,
+        },
+    }
+
+
+def markups_text(lists: Sequence[dict[str, Any]]) -> str:
+    """The text of a file."""
+    return json.dumps({"@schema": SCHEMA, "markups": list(lists)}, indent=1, ensure_ascii=False)
+
 
 COLOURS = {
     "nodule": (1.0, 0.82, 0.4),
@@ -184,3 +253,56 @@ def _described(point: dict[str, Any]) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+MARKUP_COLOURS = {"missed": (0.9, 0.2, 0.15), "false_positive": (0.95, 0.75, 0.1)}
+
+
+def write_markups(cells: Cells, folder: Path) -> None:
+    """Write ``<algorithm>/<case>.<kind>.mrk.json``: one list of points for each case and kind.
+
+    A file holds one list, since Slicer reads one from each. Points are in LPS millimetres, as our
+    tables have them; labels say what each is.
+
+    Raises:
+        InputError: if the name of a case or an algorithm cannot be that of a file.
+    """
+    errors = error_table(cells)
+    with staged_folder(folder) as stage:
+        for (algorithm, case_id, kind), part in errors.group_by(
+            "algorithm", "case_id", "kind", maintain_order=True
+        ):
+            place = stage / file_of_case(str(algorithm), "")
+            place.mkdir(exist_ok=True)
+            points = _points(str(kind), part.to_dicts())
+            one = markups("Fiducial", f"{algorithm} {kind}", points, MARKUP_COLOURS[str(kind)])
+            file = place / file_of_case(str(case_id), f".{kind}{SUFFIX}")
+            file.write_text(markups_text([one]), encoding="utf-8")
+
+
+def _points(kind: str, rows: list[dict[str, Any]]) -> list[Point]:
+    return [
+        Point(tuple(row[axis] for axis in PLACE), _label(row), f"{kind} {row['name']}")
+        for row in rows
+    ]
+
+
+def _label(row: dict[str, Any]) -> str:
+    """What a point is, short enough to stand beside it."""
+    facts = [str(row["name"])]
+    facts += [row["type"].replace("_", " ")] if row["type"] else []
+    facts += [] if row["diameter_mm"] is None else [f"{row['diameter_mm']:.1f} mm"]
+    facts += [] if row["score"] is None else [f"score {row['score']:.3g}"]
+    return ", ".join(facts)
+
+
+FORMAT = Format(
+    name="slicer_markups",
+    meaning="markups of 3D Slicer: errors of an algorithm as points, readings as curves and points",
+    suffixes=("/", SUFFIX),
+    example="ALGORITHM/CASE.missed.mrk.json, ALGORITHM/CASE.false_positive.mrk.json\n"
+    "READER/CASE.mrk.json",
+    write_cohorts=write_markups,
+    read_readings=read_readings,
+    write_readings=write_readings,
+)

@@ -9,9 +9,8 @@ from pydantic import Field
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.labels import HIT, Labels
 from nodulebench.core.notices import Notice
-from nodulebench.matching.one_to_one import Assignment, Duplicates, one_to_one_labels
-from nodulebench.matching.scene import Scene
-from nodulebench.matching.slices import best_slices, boxless_notices, shared_slices
+from nodulebench.matching.assignment import Assignment, Duplicates, one_to_one_labels
+from nodulebench.matching.scene import Scene, best_slices, boxless_notices, shared_slices
 
 _EQUAL = 1e-9  # shares that differ by less are equal
 

@@ -8,10 +8,11 @@ from pydantic import Field
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.labels import Labels
 from nodulebench.core.notices import Notice
-from nodulebench.matching.one_to_one import Assignment, Duplicates, one_to_one_labels
+from nodulebench.matching.assignment import Assignment, Duplicates, one_to_one_labels
 from nodulebench.matching.pairs import pairs_within
-from nodulebench.matching.scene import NEGLIGIBLE_MM, Scene
-from nodulebench.matching.slices import (
+from nodulebench.matching.scene import (
+    NEGLIGIBLE_MM,
+    Scene,
     best_slices,
     boxless_notices,
     largest_radius_mm,

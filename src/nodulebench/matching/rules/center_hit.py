@@ -10,10 +10,17 @@ from nodulebench.core.cache import kept
 from nodulebench.core.labels import Labels
 from nodulebench.core.notices import Notice
 from nodulebench.imaging.outlines import Outlines, areas_mm2, is_inside, no_outlines, read_outlines
-from nodulebench.matching.one_to_one import Assignment, Duplicates, one_to_one_labels
+from nodulebench.matching.assignment import Assignment, Duplicates, one_to_one_labels
 from nodulebench.matching.pairs import first_of_each
-from nodulebench.matching.scene import NEGLIGIBLE_MM, Boxes, Scene
-from nodulebench.matching.slices import SharedSlices, best_slices, boxless_notices, shared_slices
+from nodulebench.matching.scene import (
+    NEGLIGIBLE_MM,
+    Boxes,
+    Scene,
+    SharedSlices,
+    best_slices,
+    boxless_notices,
+    shared_slices,
+)
 
 
 def center_hit(

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.labels import Labels
-from nodulebench.matching.one_to_one import Assignment, Duplicates, one_to_one_labels
+from nodulebench.matching.assignment import Assignment, Duplicates, one_to_one_labels
 from nodulebench.matching.pairs import pairs_within
 from nodulebench.matching.scene import Scene
 

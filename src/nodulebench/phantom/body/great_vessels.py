@@ -6,8 +6,7 @@ import numpy as np
 
 from nodulebench.phantom.body.chest import LEFT, RIGHT, SIDES, Chest
 from nodulebench.phantom.body.lung_vessels import hilum
-from nodulebench.phantom.tree import grow_tree
-from nodulebench.phantom.tubes import Tubes, path
+from nodulebench.phantom.tubes import Tubes, grow_tree, path
 
 OESOPHAGUS_RADIUS_MM = 7.0
 NODES = 16

@@ -6,8 +6,7 @@ import numpy as np
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.phantom.body.chest import RIGHT, SIDES, Chest, heart_surface, lobe_of, lung_surface
-from nodulebench.phantom.tree import FLARE, STRETCH, Tree, grow_tree
-from nodulebench.phantom.tubes import Tubes, path
+from nodulebench.phantom.tubes import FLARE, STRETCH, Tree, Tubes, grow_tree, path
 
 TWIG_PARENT_RADIUS_MM = 1.2
 TWIG_MM = (2.5, 6.0)

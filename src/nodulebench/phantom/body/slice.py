@@ -1,13 +1,149 @@
 """Plane: one slice while it is drawn: its pixels, their surfaces, and what makes it uneven."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, FloatArray
-from nodulebench.phantom.body.surfaces import Surfaces
-from nodulebench.phantom.canvas import Field
-from nodulebench.phantom.texture import Texture, random_texture
+from nodulebench.phantom.body.chest import (
+    LEFT,
+    RIGHT,
+    SIDES,
+    Chest,
+    cavity_surface,
+    diaphragm_surface,
+    heart_surface,
+    lung_surface,
+    mediastinum_surface,
+    muscle_thickness,
+    skin_surface,
+)
+from nodulebench.phantom.canvas import Field, Texture, random_texture
+from nodulebench.phantom.tubes import Tubes
+
+BEND_MM = 7.0
+"""Standard deviation of a shift where nothing holds the tissue."""
+LARGEST_BENDS = 1.8
+"""No shift is longer than so many standard deviations: the skin stays above the table."""
+GRAIN_MM = 32.0
+"""Over which shifts change: the size of a chamber of the heart, or of a muscle."""
+HELD_MM, LOOSE_MM = 2.0, 32.0
+"""Nothing moves so near to the pleura, and everything is free so far from it."""
+APART_MM = 400.0
+"""Shifts along x and y are taken so far apart from one field, which makes them independent."""
+
+
+@dataclass(frozen=True)
+class Bend:
+    """The shifts of one person."""
+
+    texture: Texture
+
+    def on_slice(self, x: Field, y: Field, z_mm: float, pleura: Field) -> tuple[Field, Field]:
+        """Where in the plain body the tissue of each pixel comes from: its x and y."""
+        loose = looseness(pleura) * np.float32(BEND_MM)
+        row, column = x[0].astype(np.float64), y[:, 0].astype(np.float64)
+        along_x, along_y = (
+            _limited(self.texture.on_slice(row + apart, column, z_mm)) for apart in (0.0, APART_MM)
+        )
+        return x + loose * along_x, y + loose * along_y
+
+    def bent(self, chest: Chest, tubes: Tubes) -> Tubes:
+        """Tubes shifted with the tissue around them, as far as the pleura leaves them room."""
+        pieces = tubes.cut()
+        return Tubes(
+            self._shifted(chest, pieces.start, pieces.start_radius),
+            self._shifted(chest, pieces.end, pieces.end_radius),
+            pieces.start_radius,
+            pieces.end_radius,
+        )
+
+    def _shifted(self, chest: Chest, point: FloatArray, radius: FloatArray) -> FloatArray:
+        x, y, z = point.T
+        pleura = np.minimum(*(lung_surface(chest, x, y, z, side) for side in SIDES))
+        loose = looseness(pleura - radius) * BEND_MM
+        shifted = point.copy()
+        for axis, apart in ((0, 0.0), (1, APART_MM)):
+            values = self.texture.at(point + np.array([apart, 0.0, 0.0]))
+            shifted[:, axis] -= loose * _limited(values)
+        return shifted
+
+
+def _limited(values: Field) -> Field:
+    """Values that approach ``LARGEST_BENDS`` smoothly: a cut would leave corners in the skin."""
+    return values / np.sqrt(1 + (values / np.float32(LARGEST_BENDS)) ** 2)
+
+
+def looseness(pleura: Field) -> Field:
+    """How free tissue is to move, by its distance to the pleura: 0 in and at a lung, 1 far away."""
+    return np.clip((pleura - HELD_MM) / (LOOSE_MM - HELD_MM), 0, 1)
+
+
+def random_bend(random: np.random.Generator) -> Bend:
+    """The shifts of another person."""
+    return Bend(random_texture(random, 8.0, GRAIN_MM))
+
+
+KEY_MM = 6.0
+
+
+class Surfaces(NamedTuple):
+    """Signed distances in mm on one slice, negative inside."""
+
+    skin: Field
+    cavity: Field
+    heart: Field
+    right_dome: Field
+    left_dome: Field
+    pleura: Field
+    muscle_mm: Field
+    """How thick muscle is around the cavity: no distance."""
+    x: Field
+    """Where the tissue of a pixel lies in the plain body, see ``bend``."""
+    y: Field
+
+
+def surfaces_at(chest: Chest, bend: Bend, x: Field, y: Field, z_mm: float) -> Surfaces:
+    """The exact distances at one height: to the pleura as it is, to all else in bent tissue."""
+    z = np.asarray(z_mm, dtype=np.float32)
+    between = mediastinum_surface(chest, x, y, z)
+    pleura = np.minimum(*(lung_surface(chest, x, y, z, side, between) for side in SIDES))
+    bent_x, bent_y = bend.on_slice(x, y, z_mm, pleura)
+    return Surfaces(
+        skin=skin_surface(chest, bent_x, bent_y, z),
+        cavity=cavity_surface(chest, bent_x, bent_y, z),
+        heart=heart_surface(chest, bent_x, bent_y, z),
+        right_dome=diaphragm_surface(chest, bent_x, bent_y, z, RIGHT),
+        left_dome=diaphragm_surface(chest, bent_x, bent_y, z, LEFT),
+        pleura=pleura,
+        muscle_mm=muscle_thickness(chest, bent_x, bent_y, z),
+        x=bent_x,
+        y=bent_y,
+    )
+
+
+def surfaces_along(
+    chest: Chest, bend: Bend, x: Field, y: Field, z_mm: FloatArray
+) -> Iterator[Surfaces]:
+    """The distances on slices at rising heights."""
+    exact: dict[int, Surfaces] = {}
+    for z in z_mm.tolist():
+        below = int(np.floor(z / KEY_MM))
+        above = below + 1
+        exact = {
+            key: exact[key] if key in exact else surfaces_at(chest, bend, x, y, key * KEY_MM)
+            for key in (below, above)
+        }
+        share = np.float32(z / KEY_MM - below)
+        yield Surfaces(
+            *(
+                low + share * (high - low)
+                for low, high in zip(exact[below], exact[above], strict=True)
+            )
+        )
+
 
 FAT_HU = -102.0
 SEPTUM_HU = 48.0
@@ -131,4 +267,46 @@ def make_plane(
         waves=textures.broad.on_slice(grid.x_mm, grid.y_mm, z_mm),
         bundles=bundles,
         fat=septa * np.float32(SEPTUM_HU) + 6.0 * fine + 4.0 * patches + FAT_HU,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Enhancement:
+    """HU of what contrast medium reaches at different times."""
+
+    lung_vessels: float
+    upper_cava: float
+    """The vein through which contrast medium arrives."""
+    right_heart: float
+    left_heart: float
+    """With the aorta and its branches."""
+    late_veins: float
+    """Azygos vein and lower vena cava, which it reaches last."""
+    heart_muscle: float
+    muscle: float
+    liver: float
+    liver_vessels: float
+    spleen: float
+    thyroid: float
+
+
+def random_enhancement(chest: Chest, random: np.random.Generator) -> Enhancement:
+    """The phase of a scan: contrast medium still in the veins, or already in the liver."""
+    blood = chest.blood_hu
+    late = float(random.uniform(0, 1))
+    if not chest.is_enhanced:
+        liver = float(random.uniform(48, 66))
+        return Enhancement(blood, blood, blood, blood, blood, 53.0, 54.0, liver, 40.0, 48.0, 105.0)
+    return Enhancement(
+        lung_vessels=blood,
+        upper_cava=blood * (1.9 - 0.8 * late),
+        right_heart=blood * (1.2 - 0.2 * late),
+        left_heart=blood * (0.9 + 0.3 * late),
+        late_veins=60.0 + (0.6 * blood - 60.0) * late,
+        heart_muscle=80.0 + 35.0 * late,
+        muscle=60.0,
+        liver=68.0 + 40.0 * late,
+        liver_vessels=62.0 + 110.0 * late,
+        spleen=100.0 + 25.0 * late,
+        thyroid=160.0,
     )

@@ -7,7 +7,15 @@ import numpy as np
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.phantom.canvas import Canvas, Field
-from nodulebench.phantom.nodules.shape import NoduleShape
+from nodulebench.phantom.nodules.placement import (
+    NodulePlace,
+    NoPlaceError,
+    Surroundings,
+    place_isolated,
+    place_juxtavascular,
+    place_on_pleura,
+)
+from nodulebench.phantom.nodules.shape import Lobe, NoduleShape
 from nodulebench.phantom.tubes import Tubes, paint_in_lung
 
 ATTACHMENTS = ("isolated", "juxtavascular", "juxtapleural")
@@ -125,3 +133,188 @@ def _divided(centers: Field, step: float, parts: int) -> Field:
     """The centres of the equal parts of each voxel."""
     offset = ((np.arange(parts) + 0.5) / parts - 0.5) * step
     return (centers[:, None] + offset.astype(np.float32)).ravel()
+
+
+SMALLEST_MM, LARGEST_MM = 2.0, 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How nodules of one type look: density (HU), edge and size (mm), from and to."""
+
+    hu: tuple[float, float]
+    edge_mm: tuple[float, float]
+    diameter_mm: tuple[float, float]
+    surfaces: tuple[str, ...]
+    core_hu: tuple[float, float] | None = None
+
+
+KINDS: dict[str, Kind] = {
+    "solid": Kind((10, 60), (0.2, 0.5), (2.0, 30.0), ("smooth", "lobulated", "spiculated")),
+    "part_solid": Kind(
+        (-620, -480), (1.2, 2.6), (6.0, 30.0), ("smooth", "lobulated", "spiculated"), (-40, 40)
+    ),
+    "pure_ground_glass": Kind((-690, -540), (1.2, 3.0), (4.0, 26.0), ("smooth", "lobulated")),
+    "calcified": Kind((220, 900), (0.2, 0.4), (2.0, 14.0), ("smooth", "lobulated")),
+    "pleural": Kind((10, 60), (0.2, 0.5), (4.0, 28.0), ("smooth", "lobulated")),
+    "pleural_calcified": Kind((220, 900), (0.2, 0.4), (3.0, 20.0), ("smooth", "lobulated")),
+}
+"""The six types of NIFDC 2022; what is calcified has more than 100 HU."""
+
+MALIGNANT_SHARE = {"smooth": 0.08, "lobulated": 0.35, "spiculated": 0.8}
+CONTACT = 0.8
+"""A juxtapleural nodule's centre lies this share of its radius from the pleura."""
+
+
+def random_diameter(kind: Kind, random: np.random.Generator) -> float:
+    """Small nodules are more frequent: the logarithm is evenly spread."""
+    low, high = kind.diameter_mm
+    return float(np.exp(random.uniform(np.log(low), np.log(high))))
+
+
+def make_nodule(
+    around: Surroundings,
+    *,
+    nodule_id: str,
+    type: str,  # noqa: A002 - the column's name
+    surface: str,
+    attachment: str,
+    diameter_mm: float,
+    random: np.random.Generator,
+) -> Nodule:
+    """A nodule at a place that fits it; the truth's diameters are measured on what came out.
+
+    Args:
+        around: the chest, its vessels and the nodules that are there already.
+        nodule_id: its name.
+        type: one of the six NIFDC types.
+        surface: smooth, lobulated or spiculated.
+        attachment: isolated, juxtavascular or juxtapleural; pleural types lie on the pleura.
+        diameter_mm: about how large it shall be.
+        random: where chance comes from.
+
+    Raises:
+        NoPlaceError: if the lung has no room for it.
+    """
+    kind = KINDS[type]
+    is_pleural = type.startswith("pleural")
+    radius = diameter_mm / 2
+    place, flatness = _place(around, attachment, is_pleural, radius, random)
+    shape = _random_shape(place, surface, radius, flatness, random)
+    if is_pleural or attachment == "juxtapleural":
+        height = _pleura_height(is_pleural, radius)
+        shape = replace(shape, plane_normal=place.outward, plane_mm=height)
+    shape = _within_limit(shape)
+    core = None if kind.core_hu is None else _random_core(shape, random)
+    return Nodule(
+        nodule_id=nodule_id,
+        type=type,
+        surface=surface,
+        attachment="juxtapleural" if is_pleural else attachment,
+        shape=shape,
+        hu=float(random.uniform(*kind.hu)),
+        edge_mm=min(float(random.uniform(*kind.edge_mm)), 0.5 * radius),
+        core=core,
+        core_hu=0.0 if kind.core_hu is None else float(random.uniform(*kind.core_hu)),
+        spicules=_random_spicules(shape, random) if surface == "spiculated" else None,
+        is_malignant=type != "calcified"
+        and not is_pleural
+        and bool(random.random() < MALIGNANT_SHARE[surface]),
+    )
+
+
+def _within_limit(shape: NoduleShape) -> NoduleShape:
+    """The shape, made smaller where its long diameter is above what is still a nodule."""
+    if 2 * shape.largest_reach_mm <= LARGEST_MM:
+        return shape
+    long, _ = shape.long_and_short_mm
+    on_pleura = 0.0 if shape.plane_normal is None else shape.plane_mm * shape.plane_normal
+    return shape.scaled(min(1.0, LARGEST_MM / long), shape.center_mm + on_pleura)
+
+
+def _pleura_height(is_pleural: bool, radius: float) -> float:
+    """How far inside the pleura the centre lies."""
+    return (0.1 if is_pleural else CONTACT) * radius
+
+
+def _place(
+    around: Surroundings,
+    attachment: str,
+    is_pleural: bool,
+    radius: float,
+    random: np.random.Generator,
+) -> tuple[NodulePlace, float]:
+    """A place, and how flat a nodule is there (1: as high as wide)."""
+    for _ in range(6):
+        try:
+            if is_pleural or attachment == "juxtapleural":
+                height = _pleura_height(is_pleural, radius)
+                flatness = float(random.uniform(0.45, 0.75)) if is_pleural else 1.0
+                return place_on_pleura(around, radius, height, random), flatness
+            if attachment == "juxtavascular":
+                return place_juxtavascular(around, radius, random), 1.0
+            return place_isolated(around, radius, random), 1.0
+        except NoPlaceError:
+            continue
+    raise NoPlaceError
+
+
+def _random_shape(
+    place: NodulePlace, surface: str, radius: float, flatness: float, random: np.random.Generator
+) -> NoduleShape:
+    """An ellipsoid that is nearly round, flattened towards the pleura, with lobes if asked for."""
+    first = np.cross(place.outward, random.standard_normal(3))
+    first /= np.linalg.norm(first)
+    rotation = np.column_stack([first, np.cross(place.outward, first), place.outward])
+    ratio = random.uniform(0.72, 1.0, 3) if surface != "smooth" else random.uniform(0.8, 1.0, 3)
+    semi_axes = radius * ratio / ratio.mean() * np.array([1.0, 1.0, flatness])
+    count = {"smooth": 0, "lobulated": 7, "spiculated": 4}[surface]
+    lobes = tuple(
+        Lobe(
+            tuple(point.tolist()),
+            float(random.uniform(0.2, 0.42)) * (1.0 if surface == "lobulated" else 0.6),
+            float(random.uniform(7.0, 13.0)),
+        )
+        for point in _random_directions(count, random)
+    )
+    # lobes make it larger; the asked-for size is that of the whole
+    swell = 1 + 0.35 * sum(lobe.height for lobe in lobes) / max(1, count) * (count > 0)
+    return NoduleShape(place.center_mm, semi_axes / swell, rotation, lobes)
+
+
+def _random_core(shape: NoduleShape, random: np.random.Generator) -> NoduleShape:
+    """The solid part: a smaller copy, off centre."""
+    share = float(random.uniform(0.3, 0.65))
+    offset = _random_directions(1, random)[0] * (1 - share) * 0.5 * float(shape.semi_axes_mm.min())
+    normal = shape.plane_normal
+    left = shape.plane_mm if normal is None else shape.plane_mm - float(offset @ normal)
+    return replace(
+        shape,
+        center_mm=shape.center_mm + offset,
+        semi_axes_mm=shape.semi_axes_mm * share,
+        plane_mm=max(left, 0.05),
+    )
+
+
+def _random_spicules(shape: NoduleShape, random: np.random.Generator) -> Tubes:
+    """Thin strands that run from the surface into the lung."""
+    direction = _random_directions(int(random.integers(80, 120)), random)
+    if shape.plane_normal is not None:
+        direction = direction[direction @ shape.plane_normal < 0.2]
+    reach = shape.reach_mm(direction)
+    length = random.uniform(0.3, 1.2, len(direction)) * np.clip(reach, 2.0, 8.0)
+    start = shape.center_mm + direction * (0.8 * reach)[:, None]
+    end = shape.center_mm + direction * (reach + length)[:, None]
+    width = np.clip(0.2 * reach, 0.5, 1.6) * random.uniform(0.6, 1.1, len(direction))
+    return Tubes(start, end, width, 0.2 * width)
+
+
+def _random_directions(count: int, random: np.random.Generator) -> FloatArray:
+    """Directions that keep away from each other."""
+    chosen: list[FloatArray] = []
+    while len(chosen) < count:
+        tries = random.standard_normal((12, 3))
+        tries /= np.linalg.norm(tries, axis=1, keepdims=True)
+        nearness = np.zeros(12) if not chosen else np.max(tries @ np.array(chosen).T, axis=1)
+        chosen.append(tries[int(np.argmin(nearness))])
+    return np.array(chosen).reshape(-1, 3)

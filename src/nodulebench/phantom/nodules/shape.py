@@ -11,8 +11,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, FloatArray
-from nodulebench.imaging.diameters import long_and_short_mm
-from nodulebench.imaging.outlines import area_mm2
+from nodulebench.imaging.outlines import area_mm2, long_and_short_mm
 from nodulebench.phantom.canvas import Field
 
 OUTLINE_CORNERS = 180

@@ -9,9 +9,9 @@ RULES: Registry[Rule] = Registry(
     "reference_rules",
     {
         "luna16": "nodulebench.reference.rules.luna16",
-        "union": "nodulebench.reference.rules.union",
+        "union": "nodulebench.reference.rules.votes",
         "majority": "nodulebench.reference.rules.votes",
-        "unanimous": "nodulebench.reference.rules.unanimous",
+        "unanimous": "nodulebench.reference.rules.votes",
         "arbitrated": "nodulebench.reference.rules.arbitrated",
         "staple": "nodulebench.reference.rules.staple",
     },

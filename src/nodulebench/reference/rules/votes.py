@@ -41,3 +41,44 @@ def enough_readers(panel: Panel, minimum: int) -> Callable[[int, IntArray], bool
     return lambda case, members: (
         reader_count(panel, members) >= (minimum or int(panel.readers_of_case[case]) // 2 + 1)
     )
+
+
+def unanimous(
+    panel: Panel,
+    *,
+    grouping: str = "recursive",
+    same_reader: bool = False,
+    outline_share: float = 0.5,
+) -> list[Verdict]:
+    """Accept what all readers of a case drew; ignore what any of them did not.
+
+    Args:
+        panel: the findings of all readers.
+        grouping: how findings are found to be the same nodule.
+        same_reader: whether two findings of one reader can be one nodule by themselves.
+        outline_share: the share of readers that a voxel of the outline needs.
+    """
+    return hear(
+        panel,
+        grouping=grouping,
+        same_reader=same_reader,
+        is_accepted=lambda case, members: (
+            reader_count(panel, members) >= int(panel.readers_of_case[case])
+        ),
+        outline=lambda members: shared_voxels(panel, members, outline_share),
+    )
+
+
+def union(panel: Panel, *, grouping: str = "overlap", same_reader: bool = False) -> list[Verdict]:
+    """Accept every finding; the outline is the union of all readers', measured anew.
+
+    The output of NIFDC's consistency check (Wang et al., Frontiers in Public Health 2022).
+
+    Args:
+        panel: the findings of all readers.
+        grouping: how findings are found to be the same nodule.
+        same_reader: whether two findings of one reader can be one nodule by themselves.
+    """
+    return majority(
+        panel, minimum_agreement=1, grouping=grouping, same_reader=same_reader, outline_share=0.0
+    )

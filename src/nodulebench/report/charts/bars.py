@@ -5,15 +5,20 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from nodulebench.report.charts.axes import Axis
-from nodulebench.report.charts.canvas import (
-    WIDTH,
+from nodulebench.report.charts.styles import Fill, Style
+from nodulebench.report.charts.svg import CANVAS_WIDTH as WIDTH
+from nodulebench.report.charts.svg import (
+    LINE,
+    Axis,
     level_ticks,
     picture,
+    shortened,
     stroke,
+    text_width,
+    upright_ticks,
+    whisker_across,
     whisker_up,
 )
-from nodulebench.report.charts.styles import Fill
 from nodulebench.report.pages.svg import label
 
 LEFT, TOP, HEIGHT, BOTTOM = 44, 30, 210, 34
@@ -98,3 +103,113 @@ def histogram(
     parts.append(label((left + right) / 2, bottom + 38, x_axis.title, "axis"))
     parts.append(stroke("base", f"M{left} {bottom}H{right}"))
     return picture(WIDTH, bottom + 46, parts, description)
+
+
+MOST_GUTTER = 150
+"""Names wider than this stand above their rows instead of beside them."""
+ROWS_TOP, ROWS_BOTTOM = 8, 46
+STEP = 19
+"""Between values of one row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value in a row, with its interval where it has one and the text at its right."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    text: str = ""
+    kind: int = 0
+    """The number of its style."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A name and its values."""
+
+    name: str
+    values: tuple[Value, ...]
+
+
+def row_chart(
+    rows: Sequence[Row],
+    axis: Axis,
+    description: str,
+    *,
+    base: float | None = None,
+    has_bars: bool = False,
+    limits: Sequence[tuple[float, str]] = (),
+) -> Markup:
+    """Rows of bars or markers.
+
+    Args:
+        rows: from the top down.
+        axis: the level axis below them.
+        description: what the picture shows, for those who cannot see it.
+        base: where bars and stems start; None: markers without stems.
+        has_bars: bars instead of markers.
+        limits: further upright lines, dashed, each with its name above.
+    """
+    gutter = max(text_width(row.name) for row in rows) + 10
+    is_above = gutter > MOST_GUTTER
+    texts = [text_width(one.text) for row in rows for one in row.values]
+    left, right = 10.0 if is_above else gutter, WIDTH - max(10.0, max(texts, default=0) + 14)
+    top = ROWS_TOP + (LINE if any(text for _, text in limits) else 0)
+    heights = [_height(row, is_above=is_above) for row in rows]
+    bottom = top + sum(heights)
+    parts = [upright_ticks(axis, left, right, top, bottom)]
+    for value, text in limits:
+        x = left + (right - left) * axis.place(value)
+        parts += [stroke("limit", f"M{x:.1f} {top}V{bottom}"), label(x, top - 5, text)]
+    y = float(top)
+    for row, height in zip(rows, heights, strict=True):
+        if is_above:
+            parts.append(label(left, y + 14, shortened(row.name, WIDTH - 20), "name first"))
+        else:
+            middle = y + height / 2 + 4.5
+            parts.append(label(left - 8, middle, row.name, "name last"))
+        start = y + (LINE + 3 if is_above else 0) + (4 if len(row.values) > 1 else 2)
+        for number, one in enumerate(row.values):
+            place = start + STEP * (number + 0.5)
+            parts.append(_drawn(one, axis, (left, right), place, base, has_bars=has_bars))
+            parts.append(label(WIDTH - 4, place + 4.5, one.text, "value last"))
+        y += height
+    if base is not None:
+        x = left + (right - left) * axis.place(base)
+        parts.append(stroke("base", f"M{x:.1f} {top}V{bottom}"))
+    return picture(WIDTH, bottom + ROWS_BOTTOM, parts, description)
+
+
+def _height(row: Row, *, is_above: bool) -> float:
+    return (
+        STEP * max(1, len(row.values))
+        + (8 if len(row.values) > 1 else 4)
+        + (LINE + 3 if is_above else 0)
+    )
+
+
+def _drawn(
+    one: Value,
+    axis: Axis,
+    ends: tuple[float, float],
+    y: float,
+    base: float | None,
+    *,
+    has_bars: bool,
+) -> str:
+    left, right = ends
+    x = left + (right - left) * axis.place(one.value)
+    parts = []
+    if base is not None:
+        start = left + (right - left) * axis.place(base)
+        if has_bars:
+            parts.append(Fill(one.kind).drawn(min(start, x), y - 6, abs(x - start), 12))
+        else:
+            parts.append(stroke(f"stem c{Style(one.kind).colour}", f"M{start:.1f} {y:.1f}H{x:.1f}"))
+    if one.low is not None and one.high is not None:
+        low, high = (left + (right - left) * axis.place(end) for end in (one.low, one.high))
+        parts.append(whisker_across(y, low, high))
+    if not has_bars:
+        parts.append(Style(one.kind).marker(x, y))
+    return "".join(parts)

@@ -7,9 +7,8 @@ import numpy as np
 from markupsafe import Markup
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.report.charts.axes import Axis
-from nodulebench.report.charts.canvas import level_ticks, picture, shortened, stroke
 from nodulebench.report.charts.styles import Fill, Style
+from nodulebench.report.charts.svg import Axis, level_ticks, picture, shortened, stroke, text_width
 from nodulebench.report.pages.svg import label
 
 WIDTH, LEFT, HEIGHT, BOTTOM = 310, 40, 220, 46
@@ -94,3 +93,59 @@ def _spread(y: FloatArray, reach: float) -> FloatArray:
         taken = {float(one) for one in shift[near & (y <= y[place])]}
         shift[place] = next((reach * step for step in steps if reach * step not in taken), 0.0)
     return shift
+
+
+CELL_WIDTH, CELL_HEIGHT = 80, 34
+HEAT_MAP_TOP, HEAT_MAP_BOTTOM = 8, 44
+MOST_GUTTER = 170
+LEAST_SHADE, MOST_SHADE = 0.05, 0.5
+"""Shades stay light enough (dark enough on a dark page) for the text on them."""
+
+
+def heat_map(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    counts: Sequence[Sequence[int | None]],
+    title: str,
+    description: str,
+    *,
+    whole: int,
+    flagged: Sequence[int] = (),
+) -> Markup:
+    """Cells shaded by their share of a whole, each with its count.
+
+    Args:
+        rows: names of the rows.
+        columns: names of the columns.
+        counts: for each row its counts; None: nothing could be counted there.
+        title: what the columns are.
+        description: what the picture shows, for those who cannot see it.
+        whole: the count of a fully shaded cell.
+        flagged: numbers of columns that carry a star.
+    """
+    gutter = min(MOST_GUTTER, max(text_width(name) for name in rows) + 12)
+    width = gutter + CELL_WIDTH * len(columns) + 4
+    bottom = HEAT_MAP_TOP + CELL_HEIGHT * len(rows)
+    parts = []
+    for number, (name, line) in enumerate(zip(rows, counts, strict=True)):
+        y = HEAT_MAP_TOP + CELL_HEIGHT * number
+        middle = y + CELL_HEIGHT / 2 + 4.5
+        parts.append(label(gutter - 8, middle, shortened(name, gutter - 8), "name last"))
+        for place, count in enumerate(line):
+            parts.append(_cell(gutter + CELL_WIDTH * place, y, count, whole))
+    for place, name in enumerate(columns):
+        text = f"{name} *" if place in flagged else name
+        parts.append(label(gutter + CELL_WIDTH * (place + 0.5), bottom + 18, text))
+    parts.append(label(gutter + CELL_WIDTH * len(columns) / 2, bottom + 38, title, "axis"))
+    return picture(width, bottom + HEAT_MAP_BOTTOM, parts, description)
+
+
+def _cell(x: float, y: float, count: int | None, whole: int) -> str:
+    share = 0.0 if not count or not whole else count / whole
+    shade = LEAST_SHADE + (MOST_SHADE - LEAST_SHADE) * share
+    text = "–" if count is None else str(count)
+    return (
+        f'<rect class="heat" x="{x:.1f}" y="{y:.1f}" width="{CELL_WIDTH - 3}"'
+        f' height="{CELL_HEIGHT - 3}" fill-opacity="{shade:.3f}"/>'
+        f"{label(x + (CELL_WIDTH - 3) / 2, y + CELL_HEIGHT / 2 + 3, text, 'value')}"
+    )

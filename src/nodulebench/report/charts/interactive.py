@@ -10,7 +10,6 @@ from markupsafe import Markup
 from nodulebench.core.arrays import FloatArray
 from nodulebench.i18n.translator import Language
 from nodulebench.report.blocks import Switch
-from nodulebench.report.charts.axes import Axis
 from nodulebench.report.charts.styles import Fill, Style
 from nodulebench.report.charts.svg import (
     BOTTOM,
@@ -19,6 +18,7 @@ from nodulebench.report.charts.svg import (
     RIGHT,
     TOP,
     WIDTH,
+    Axis,
     Line,
     corners,
     plot,

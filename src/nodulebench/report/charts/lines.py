@@ -1,21 +1,33 @@
 """Values one after another -> markers with intervals, and the best so far, left to right."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import floor
 
+import numpy as np
 from markupsafe import Markup
 
-from nodulebench.report.charts.axes import Axis
-from nodulebench.report.charts.canvas import (
-    WIDTH,
+from nodulebench.i18n.translator import Language
+from nodulebench.report.charts.styles import Style
+from nodulebench.report.charts.svg import BOTTOM as BOTTOM_FROM_SVG
+from nodulebench.report.charts.svg import CANVAS_WIDTH as WIDTH
+from nodulebench.report.charts.svg import HEIGHT as HEIGHT_FROM_SVG
+from nodulebench.report.charts.svg import LEFT as LEFT_FROM_SVG
+from nodulebench.report.charts.svg import (
+    RIGHT,
+    Axis,
+    Line,
     level_ticks,
+    nice_ticks,
     picture,
+    plot,
     shortened,
     stroke,
     whisker_up,
 )
-from nodulebench.report.charts.styles import Style
-from nodulebench.report.pages.svg import label, told_there
+from nodulebench.report.charts.svg import TOP as TOP_FROM_SVG
+from nodulebench.report.charts.svg import WIDTH as WIDTH_FROM_SVG
+from nodulebench.report.pages.svg import drawing, label, on_paper, placed, told_there
 
 LEFT, TOP, HEIGHT, BOTTOM = 44, 30, 190, 40
 MOST_NAMED = 8
@@ -76,3 +88,138 @@ def history_chart(
             parts.append(label(x, bottom + 18, shortened(one.name, share - 4)))
     parts.append(stroke("base", f"M{LEFT} {bottom}H{right:.1f}"))
     return picture(WIDTH, bottom + BOTTOM, parts, description)
+
+
+MOST_NAMED_LEARNING = 1
+"""Lines whose names stand at their ends; more would cover each other."""
+
+Point = tuple[int, float]
+"""A step, and what was measured there."""
+Curves = Mapping[int | None, Sequence[Point]]
+"""The fold that each training left out (None: none) -> what was measured at its steps."""
+
+
+def learning_picture(name: str, losses: Curves, areas: Curves, say: Language) -> str:
+    """The loss of each training by step, as a file of its own; beside it the area, where it is.
+
+    Args:
+        name: of the network.
+        losses: of each training.
+        areas: under the ROC curve of candidates held back; the best of each is marked.
+        say: the words of a language.
+    """
+    loss = _loss_plot(name, losses, say)
+    if not any(areas.values()):
+        return on_paper(loss)
+    width, height = (
+        LEFT_FROM_SVG + WIDTH_FROM_SVG + RIGHT,
+        TOP_FROM_SVG + HEIGHT_FROM_SVG + BOTTOM_FROM_SVG,
+    )
+    parts = [placed(loss, 0, 0), placed(_area_plot(areas, _steps(losses, say), say), width, 0)]
+    told = say("curve.learning_area", names=name)
+    return on_paper(drawing("plot", 2 * width, height, parts, description=told))
+
+
+def _loss_plot(name: str, losses: Curves, say: Language) -> Markup:
+    most = max((loss for points in losses.values() for _, loss in points), default=1.0)
+    up = Axis(say("axis.loss"), 0, most * 1.05, nice_ticks(0, most * 1.05))
+    lines = [
+        _line(
+            number,
+            points,
+            points[-1],
+            _name(fold, say) if len(losses) <= MOST_NAMED_LEARNING else "",
+        )
+        for number, (fold, points) in enumerate(losses.items())
+        if points
+    ]
+    return plot(_steps(losses, say), up, lines, say("curve.learning", names=name))
+
+
+def _area_plot(areas: Curves, across: Axis, say: Language) -> Markup:
+    least = min(area for points in areas.values() for _, area in points)
+    low = min(0.9, floor(least * 10) / 10)
+    up = Axis(say("axis.area_held_back"), low, 1.0, nice_ticks(low, 1.0))
+    lines = [
+        _line(number, points, max(points, key=lambda point: point[1]), "")
+        for number, points in enumerate(areas.values())
+        if points
+    ]
+    return plot(across, up, lines, say("axis.area_held_back"))
+
+
+def _steps(curves: Curves, say: Language) -> Axis:
+    steps = [step for points in curves.values() for step, _ in points]
+    last = max(steps, default=1)
+    first = min(steps, default=0) if len(set(steps)) > 1 else 0  # nothing is known before it
+    return Axis(say("axis.steps"), first, last, nice_ticks(first, last))
+
+
+def _line(number: int, points: Sequence[Point], marked: Point, name: str) -> Line:
+    steps, values = (np.array(one, dtype=np.float64) for one in zip(*points, strict=True))
+    return Line(steps, values, Style(number), points=((*marked, name),))
+
+
+def _name(fold: int | None, say: Language) -> str:
+    return say("curve.all_folds") if fold is None else say("curve.without_fold", fold=fold)
+
+
+COSTS = ("median_seconds", "peak_memory_mb")
+WORTH = ("sensitivity", "fp_per_case")
+"""What is set against each other."""
+LESS_IS_BETTER = (*COSTS, "fp_per_case")
+_ROOM = 1.12
+"""How far an axis goes beyond its last value."""
+
+
+@dataclass(frozen=True, slots=True)
+class TradeOff:
+    """One algorithm: its name, what it costs and how good it is."""
+
+    name: str
+    cost: float
+    good: float
+
+
+def trade_off_picture(points: Sequence[TradeOff], cost: str, worth: str, say: Language) -> str:
+    """Algorithms by cost and worth, as a file of its own.
+
+    Args:
+        points: one for each algorithm.
+        cost: what is on the one axis, of ``COSTS``.
+        worth: what is on the other, of ``WORTH``.
+        say: the words of a language.
+    """
+    titles = {
+        "median_seconds": say("axis.seconds"),
+        "peak_memory_mb": say("axis.memory"),
+        "sensitivity": say("axis.sensitivity"),
+        "fp_per_case": say("axis.fp_per_case"),
+    }
+    is_less_better = worth in LESS_IS_BETTER
+    sign = -1.0 if is_less_better else 1.0
+    front = front_of(points, sign)
+    most_cost = max(one.cost for one in points) * _ROOM or 1.0
+    most_good = max(one.good for one in points) * _ROOM or 1.0
+    top = most_good if is_less_better else 1.0
+    across = Axis(titles[cost], 0.0, most_cost, nice_ticks(0.0, most_cost))
+    up = Axis(titles[worth], 0.0, top, nice_ticks(0.0, top))
+    costs, good = np.array([(one.cost, one.good) for one in front]).T
+    worst = top if is_less_better else 0.0  # for less than the cheapest there is nothing
+    line = Line(
+        np.repeat(costs, 2),
+        np.insert(np.repeat(good, 2)[:-1], 0, worst),
+        Style(0),
+        points=tuple((one.cost, one.good, one.name) for one in points),
+    )
+    names = ", ".join(one.name for one in front)
+    return on_paper(plot(across, up, [line], say("curve.trade_off", names=names)))
+
+
+def front_of(points: Sequence[TradeOff], sign: float = 1.0) -> list[TradeOff]:
+    """The algorithms that no other is beyond, neither cheaper nor better, by rising cost."""
+    front: list[TradeOff] = []
+    for one in sorted(points, key=lambda one: (one.cost, -sign * one.good)):
+        if not front or sign * one.good > sign * front[-1].good:
+            front.append(one)
+    return front

@@ -4,17 +4,73 @@ A plot has a frame with its axes and, inside, a nested drawing in tenths of a pi
 are short integers and the page can zoom by changing the nested view alone.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import log2
+from math import ceil, floor, log2, log10
+from unicodedata import east_asian_width
 
 import numpy as np
 from markupsafe import Markup
 
 from nodulebench.core.arrays import FloatArray, IntArray
-from nodulebench.report.charts.axes import Axis
+from nodulebench.i18n.numbers import decimals, whole
 from nodulebench.report.charts.styles import Style
 from nodulebench.report.pages.svg import drawing, label
+
+MOST_NARROW = 6
+"""Labels that a narrow picture has room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A range of numbers on an axis and where its ticks stand."""
+
+    title: str
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    is_log: bool = False
+    reading: str = ""
+    """How a value on it is named when it is read off; empty: as the title."""
+
+    def place(self, value: float) -> float:
+        """Where a value lies between the low end (0) and the high end (1)."""
+        return float(self.places(np.array([value]))[0])
+
+    def places(self, values: FloatArray) -> FloatArray:
+        """Where values lie between the low end (0) and the high end (1)."""
+        if not self.is_log:
+            return np.asarray((values - self.low) / (self.high - self.low))
+        floor = np.maximum(values, self.low / 1024)
+        return np.asarray(np.log2(floor / self.low) / log2(self.high / self.low))
+
+
+def nice_ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
+    """Round numbers between two values, four steps or more apart from end to end."""
+    span = high - low
+    step = 10.0 ** floor(log10(span))
+    step = next(step / part for part in (1, 2, 5, 10) if span / (step / part) >= 4)
+    places = max(0, ceil(-log10(step) - 1e-9))
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return tuple(
+        (number * step, decimals(number * step, places)) for number in range(first, last + 1)
+    )
+
+
+def few_ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
+    """Round numbers, so few that their labels stay apart in a narrow picture; zero stays."""
+    ticks = nice_ticks(low, high)
+    zero = next((number for number, (value, _) in enumerate(ticks) if value == 0), 0)
+    return ticks if len(ticks) <= MOST_NARROW else ticks[zero % 2 :: 2]
+
+
+def whole_ticks(top: float) -> tuple[tuple[float, str], ...]:
+    """Round whole numbers from 0 to a count."""
+    return tuple(
+        (value, whole(round(value))) for value, _ in nice_ticks(0.0, top) if value == round(value)
+    )
+
 
 WIDTH, HEIGHT = 640, 400
 """The inside of a plot, in pixels at its natural size."""
@@ -221,3 +277,87 @@ def _bar(content: str) -> Markup:
 
 def _within(share: float) -> float:
     return min(1.0, max(0.0, share))
+
+
+CANVAS_WIDTH = 460
+"""Width of a picture, in pixels at its natural size."""
+LETTER, WIDE_LETTER = 8.0, 13.5
+"""Estimated width of a Latin and of a Chinese character at the size of labels."""
+LINE = 17
+"""Height of a line of text."""
+
+
+def picture(width: float, height: float, parts: Iterable[str], description: str) -> Markup:
+    """The parts as one picture."""
+    style = "" if width == CANVAS_WIDTH else f' style="max-width:{width / 16:.2f}rem"'
+    return drawing("picture", width, height, parts, description=description, attributes=style)
+
+
+def stroke(kind: str, path: str) -> str:
+    """A line."""
+    return f'<path class="{kind}" d="{path}"/>'
+
+
+def text_width(text: str) -> float:
+    """About how wide a label is."""
+    return sum(WIDE_LETTER if east_asian_width(one) in "WF" else LETTER for one in text)
+
+
+def shortened(text: str, width: float) -> str:
+    """The text, or as much of its beginning as fits into a width."""
+    if text_width(text) <= width:
+        return text
+    kept = ""
+    for letter in text:
+        if text_width(kept + letter) > width - LETTER:
+            break
+        kept += letter
+    return kept.rstrip() + "…"
+
+
+def wrapped(text: str, width: float) -> list[str]:
+    """The text in lines of at most that width; Chinese may break between any two characters."""
+    lines, line = [], ""
+    for word in re.findall(
+        r"[\u3000-\u9fff\uff00-\uffef]|[^\s\u3000-\u9fff\uff00-\uffef]+\s*", text
+    ):
+        if line and text_width((line + word).rstrip()) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += word
+    return [*lines, line.rstrip()]
+
+
+def level_ticks(axis: Axis, left: float, right: float, top: float, bottom: float) -> str:
+    """Level lines for an upright axis, with their labels to the left."""
+    parts = ['<g class="ticks">']
+    for value, text in axis.ticks:
+        y = bottom - (bottom - top) * axis.place(value)
+        parts.append(f'<path d="M{left:.1f} {y:.1f}H{right:.1f}"/>')
+        parts.append(label(left - 6, y + 4.5, text, "last"))
+    return "".join([*parts, "</g>"])
+
+
+def upright_ticks(axis: Axis, left: float, right: float, top: float, bottom: float) -> str:
+    """Upright lines for a level axis, with their labels below and its title below them."""
+    parts = ['<g class="ticks">']
+    for value, text in axis.ticks:
+        x = left + (right - left) * axis.place(value)
+        parts.append(f'<path d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>')
+        parts.append(label(x, bottom + 17, text))
+    parts.append("</g>")
+    if axis.title:
+        parts.append(label((left + right) / 2, bottom + 38, axis.title, "axis"))
+    return "".join(parts)
+
+
+def whisker_up(x: float, low: float, high: float) -> str:
+    """An interval as an upright line with ends."""
+    ends = f"M{x - 4:.1f} {low:.1f}h8M{x - 4:.1f} {high:.1f}h8"
+    return stroke("whisker", f"M{x:.1f} {low:.1f}V{high:.1f}{ends}")
+
+
+def whisker_across(y: float, low: float, high: float) -> str:
+    """An interval as a level line with ends."""
+    ends = f"M{low:.1f} {y - 4:.1f}v8M{high:.1f} {y - 4:.1f}v8"
+    return stroke("whisker", f"M{low:.1f} {y:.1f}H{high:.1f}{ends}")

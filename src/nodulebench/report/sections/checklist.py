@@ -8,9 +8,9 @@ from collections.abc import Callable
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.numbers import UNDEFINED, rate, whole
 from nodulebench.i18n.translator import Language
-from nodulebench.report.cells import Cell, head, words
+from nodulebench.report.blocks import Table, head, words
+from nodulebench.report.pages.cells import Cell
 from nodulebench.report.sections.methods import interval_words
-from nodulebench.report.tables import Table
 
 Answer = Callable[[Document, Language], str]
 

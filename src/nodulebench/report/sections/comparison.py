@@ -3,26 +3,38 @@
 from collections.abc import Sequence
 from typing import Any
 
-from nodulebench.core.documents.comparison import ComparisonDocument, DifferenceSummary
+import polars as pl
+
+from nodulebench.core.documents.comparison import (
+    ComparisonDocument,
+    DifferenceSummary,
+    MissedNodule,
+    RankingSummary,
+    significance_mark,
+)
 from nodulebench.core.documents.evaluation import Document
-from nodulebench.core.documents.named import MissedNodule
 from nodulebench.i18n.numbers import (
     PERCENT,
+    UNDEFINED,
     decimals,
     interval,
     p_value,
     percent,
+    rate,
     signed,
     signed_bounds,
     signed_interval,
     whole,
 )
 from nodulebench.i18n.translator import Language
-from nodulebench.report.blocks import Fold, Paragraphs, Side
-from nodulebench.report.cells import (
-    Cell,
+from nodulebench.report.blocks import (
+    Fold,
     Notes,
+    Paragraphs,
+    Side,
+    Table,
     case,
+    closed_if_long,
     code,
     count,
     head,
@@ -30,18 +42,76 @@ from nodulebench.report.cells import (
     undefined,
     words,
 )
-from nodulebench.report.sections.comparison_charts import (
-    difference_chart,
-    rank_chart,
-    ranking_of,
-)
+from nodulebench.report.charts.bars import Row, Value, row_chart
+from nodulebench.report.charts.interactive import Chart
+from nodulebench.report.charts.svg import Axis, few_ticks
+from nodulebench.report.pages.cells import Cell
 from nodulebench.report.sections.summary import (
     differences_of,
     is_clear,
     leading_figure,
     leading_rule,
 )
-from nodulebench.report.tables import Table, closed_if_long
+
+
+def difference_chart(
+    found: ComparisonDocument, rule: str, figure: str, say: Language
+) -> Chart | None:
+    """Differences from the baseline with their intervals, and the margin."""
+    shown = differences_of(found, rule, figure)
+    if not shown:
+        return None
+    rows = [Row(one.algorithm, (_difference_value(one),)) for one in shown]
+    place = _margin_place(shown[0])
+    limits = [] if place is None else [(place, say("compared.margin"))]
+    ends = [end for row in rows for one in row.values for end in (one.low, one.high, one.value)]
+    reach = [end for end in ends if end is not None] + [value for value, _ in limits] + [0.0]
+    pad = max((max(reach) - min(reach)) / 12, 0.002)
+    low, high = min(reach) - pad, max(reach) + pad
+    title = say.figure(figure).title
+    axis = Axis(say("axis.difference", figure=title), low, high, few_ticks(low, high))
+    heading = say("compared.chart", figure=title, baseline=found.baseline, rule=say.word(rule))
+    remarks = (say("compared.chart_remark", level=percent(found.level)),)
+    return Chart(heading, row_chart(rows, axis, heading, base=0.0, limits=limits), remarks=remarks)
+
+
+def _difference_value(one: DifferenceSummary) -> Value:
+    found, mark = one.difference, significance_mark(one.holm)
+    text = f"{signed(found.value)} {mark}"
+    return Value(found.value or 0.0, found.low, found.high, text)
+
+
+def _margin_place(one: DifferenceSummary) -> float | None:
+    """Where a loss of the margin lies: below 0 where higher is better."""
+    if one.margin is None:
+        return None
+    return one.margin.margin if one.better == "lower" else -one.margin.margin
+
+
+def rank_chart(found: ComparisonDocument, rule: str, figure: str, say: Language) -> Chart | None:
+    """Ranks with their bootstrap intervals; tie groups by their number."""
+    ranking = ranking_of(found, rule, figure)
+    if ranking is None or len(ranking.lines) < 3:
+        return None
+    lines = ranking.lines
+    rows = []
+    for line in lines:
+        text, ends = say("rank.group_short", group=line.group), (line.best_rank, line.worst_rank)
+        rows.append(Row(line.name, (Value(line.rank, *ends, text, kind=line.group - 1),)))
+    count_ = len(lines)
+    step = max(1, round(count_ / 10))
+    ticks = tuple((float(rank), str(rank)) for rank in range(1, count_ + 1, step))
+    axis = Axis(say("axis.rank"), 0.6, count_ + 0.4, ticks)
+    title = say("rank.chart", figure=say.figure(figure).title, rule=say.word(rule))
+    remarks = (say("rank.remark", level=percent(found.level)),)
+    return Chart(title, row_chart(rows, axis, title), remarks=remarks)
+
+
+def ranking_of(found: ComparisonDocument, rule: str, figure: str) -> RankingSummary | None:
+    """The ranking by a figure under a rule."""
+    fitting = (one for one in found.rankings if one.rule == rule)
+    return next((one for one in fitting if one.name == figure), None)
+
 
 MOST_ALONE = 20
 """How many nodules are shown that one of two algorithms missed."""
@@ -303,3 +373,61 @@ def _ranking_tables(found: ComparisonDocument, rule: str, figure: str, say: Lang
         remark += say("rank.tau", tau=decimals(tau.value), bounds=interval(tau))
     title = say("rank.caption", figure=say.figure(figure).title, rule=say.word(rule))
     return [Table(title, heads, rows, remark=remark)]
+
+
+READING = "sensitivity_at_"
+COLUMNS = (
+    "hits",
+    "sensitivity",
+    "cpm",
+    "best_single",
+    "difference",
+    "candidates",
+    "candidates_per_case",
+)
+MEMBER = "■"
+
+
+def combination_tables(tables: Sequence[pl.DataFrame], say: Language) -> list[Table]:
+    """A table for each list of combinations."""
+    return [_table(table, say) for table in tables if table.height]
+
+
+def _table(table: pl.DataFrame, say: Language) -> Table:
+    members = [str(one).split("+") for one in table["members"]]
+    names = list(dict.fromkeys(name for one in members for name in one))
+    readings = [name for name in table.columns if name.startswith(READING)]
+    columns = [name for name in COLUMNS if name in table.columns]
+    leading = "cpm" if "cpm" in columns else "sensitivity"
+    best = max(table[leading])
+    rows = [
+        [
+            *(words(MEMBER if name in within else "") for name in names),
+            *(Cell(decimals(row[name])) for name in readings),
+            *(
+                _cell(name, row[name], is_best=name == leading and row[name] == best)
+                for name in columns
+            ),
+        ]
+        for within, row in zip(members, table.iter_rows(named=True), strict=True)
+    ]
+    heads = [
+        *(words(name) for name in names),
+        *(Cell(rate(float(name.removeprefix(READING)))) for name in readings),
+        *(Cell(say(f"combined.{name}")) for name in columns),
+    ]
+    title = say("combined.by_scores" if leading == "cpm" else "combined.by_candidates")
+    return Table(title, heads, rows, remark=say("combined.remark"))
+
+
+def _cell(name: str, value: Any, *, is_best: bool) -> Cell:
+    if value is None:
+        return Cell(UNDEFINED)
+    match name:
+        case "hits" | "candidates":
+            return count(value)
+        case "difference":
+            return Cell(signed(value))
+        case "candidates_per_case":
+            return Cell(decimals(value, 1))
+    return Cell(decimals(value), kind="number best" if is_best else "number")

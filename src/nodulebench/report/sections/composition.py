@@ -5,13 +5,12 @@ from typing import Any
 
 from nodulebench.i18n.numbers import decimals, whole
 from nodulebench.i18n.translator import Language, LanguageName, language
-from nodulebench.report.blocks import Section, Side
-from nodulebench.report.cells import Cell, count, head, words
-from nodulebench.report.charts.axes import Axis
+from nodulebench.report.blocks import Section, Side, Table, count, head, words
+from nodulebench.report.charts.bars import Row, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
-from nodulebench.report.charts.rows import Row, Value, row_chart
-from nodulebench.report.pages.frame import framed
-from nodulebench.report.tables import Table
+from nodulebench.report.charts.svg import Axis
+from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.templates import framed
 
 MOST_ROWS = 12
 """A column with more values is shown as a table of the most frequent ones."""

@@ -6,15 +6,22 @@ from itertools import pairwise
 from math import ceil, floor, log2
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.numbers import decimals, percent, rate
 from nodulebench.i18n.translator import Language
-from nodulebench.report.charts.axes import Axis
-from nodulebench.report.charts.interactive import MOST_BANDS, Chart, Series, readable_chart
+from nodulebench.report.charts.bars import histogram
+from nodulebench.report.charts.interactive import (
+    MOST_BANDS,
+    Chart,
+    Series,
+    readable_chart,
+    still_chart,
+)
 from nodulebench.report.charts.styles import Style
-from nodulebench.report.charts.svg import WIDTH, Line
+from nodulebench.report.charts.svg import WIDTH, Axis, Line, nice_ticks, plot, whole_ticks
 
 LEAST_LABEL_GAP = 46
 FIFTHS = tuple((n / 5, f"{n / 5:.1f}") for n in range(6))
@@ -176,3 +183,98 @@ def _left_out(
     names = [name for name, key in members if key not in found]
     if names:
         yield say("curve.without", names=say.listed(names))
+
+
+INFINITY_AT = 1.15
+"""Where an infinite tolerance stands, relative to the largest finite one."""
+
+
+def find_sweeps(value: Any) -> list[list[dict[str, Any]]]:
+    """The lists of rows in an extra that run over the tolerance."""
+    lists = list(value.values()) if isinstance(value, dict) else [value]
+    wanted = {"tolerance_mm", "hit", "false_positive"}
+    return [
+        rows
+        for rows in lists
+        if isinstance(rows, list) and rows and isinstance(rows[0], dict) and wanted <= set(rows[0])
+    ]
+
+
+def sweep_charts(rows: list[dict[str, Any]], counts: dict[str, int], say: Language) -> list[Chart]:
+    """Sensitivity and false positives per case against the tolerance."""
+    finite = [row["tolerance_mm"] for row in rows if row["tolerance_mm"] != "inf"]
+    largest = max(finite, default=0.0) or 1.0
+    has_infinity = len(finite) < len(rows)
+    end = INFINITY_AT * largest
+    x = np.array([end if row["tolerance_mm"] == "inf" else row["tolerance_mm"] for row in rows])
+    ticks = nice_ticks(0.0, largest)
+    name = say("axis.tolerance_mm")
+    x_axis = (
+        Axis(name, 0.0, end, (*ticks, (end, "∞")))
+        if has_infinity
+        else Axis(name, 0.0, largest, ticks)
+    )
+    charts = []
+    for key, column, whole in (
+        ("axis.sensitivity", "hit", counts["nodules"]),
+        ("axis.fp_per_case", "false_positive", counts["cases"]),
+    ):
+        if whole:
+            title = say(key)
+            y = np.array([row[column] / whole for row in rows])
+            points = tuple((float(a), float(b), "") for a, b in zip(x, y, strict=True))
+            line = Line(x, y, Style(0), points=points)
+            heading = title[0].upper() + title[1:]
+            description = say("chart.against", y=heading, x=name)
+            charts.append(still_chart(heading, description, x_axis, _axis_around(title, y), line))
+    return charts
+
+
+def parameter_charts(table: pl.DataFrame, say: Language) -> list[Chart]:
+    """Sensitivity and false positives per case against a rule's parameter, a line per algorithm."""
+    rated = table.with_columns(
+        sensitivity=pl.col("hit") / (pl.col("hit") + pl.col("missed")),
+        fp_per_case=pl.col("false_positive") / pl.col("cases"),
+    )
+    x_name = f"{say.word(table['rule'][0])}, {table['parameter'][0]}"
+    x_axis = _axis_around(x_name, table["value"])
+    charts = []
+    for column in ("sensitivity", "fp_per_case"):
+        title = say(f"axis.{column}")
+        lines = {}
+        for number, (name, rows) in enumerate(rated.group_by("algorithm", maintain_order=True)):
+            x, y = rows["value"].to_numpy(), rows[column].to_numpy()
+            points = tuple((float(a), float(b), "") for a, b in zip(x, y, strict=True))
+            lines[str(name[0])] = Line(x, y, Style(number), points=points)
+        heading = say("chart.against", y=title[0].upper() + title[1:], x=x_name)
+        y_axis = _axis_around(title, rated[column])
+        legend = tuple((name, line.style) for name, line in lines.items())
+        charts.append(Chart(heading, plot(x_axis, y_axis, list(lines.values()), heading), legend))
+    return charts
+
+
+def _axis_around(title: str, values: Any) -> Axis:
+    low, high = float(values.min()), float(values.max())
+    margin = max((high - low) / 8, 0.005)
+    return Axis(title, low - margin, high + margin, nice_ticks(low - margin, high + margin))
+
+
+def diameter_chart(document: Document, say: Language) -> Chart | None:
+    """Histogram of the nodules' diameters, with what larger ones let expect of small ones."""
+    found = document.reference.diameters
+    if not found or sum(found.counts) < 2:
+        return None
+    counts, expected, width = found.counts, found.expected, found.width_mm
+    start = found.from_mm
+    end = start + width * len(counts)
+    x_axis = Axis(say("axis.diameter_mm"), start, end, nice_ticks(start, end))
+    top = 1.08 * max(*counts, min(max(expected, default=0.0), 1.4 * max(counts)))
+    y_axis = Axis(say("axis.nodules"), 0.0, top, whole_ticks(top))
+    remarks = [say("diameters.bins", width=f"{width:g}")]
+    if expected:
+        remarks.append(say("diameters.expected", peak=f"{found.peak_mm:g}"))
+    return Chart(
+        say("diameters.title"),
+        histogram(counts, expected, x_axis, y_axis, say("diameters.title")),
+        remarks=tuple(remarks),
+    )

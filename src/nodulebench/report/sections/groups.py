@@ -1,11 +1,23 @@
 """Document -> what a group of algorithms shows together: means ± SD, the types missed most."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, floor
 from statistics import fmean, stdev
 
+import numpy as np
+
+from nodulebench.core.documents.comparison import PairOfRules
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import CrossedCount, RuleSummary
+from nodulebench.i18n.numbers import decimals, percent_of, signed_percent
+from nodulebench.i18n.translator import Language
+from nodulebench.report.charts.bars import Column, Row, Value, column_chart, row_chart
+from nodulebench.report.charts.distributions import Bracket, box_plot, heat_map
+from nodulebench.report.charts.interactive import Chart
+from nodulebench.report.charts.styles import Dot, Fill
+from nodulebench.report.charts.svg import Axis, few_ticks
 
 CROSSED = "misses_by_type_and_size"
 """The extra of a result that counts nodules and misses by type and size."""
@@ -109,3 +121,182 @@ def _hardest(rows: list[CrossedCount]) -> tuple[str, bool] | None:
     best = max(having, key=lambda row: (row["missed"] / row["nodules"], row["missed"]))
     highest = best["missed"] * 1.0 / best["nodules"]
     return best["type"], sum(row["missed"] / row["nodules"] == highest for row in having) > 1
+
+
+FEWEST = 3
+"""With fewer algorithms a mean and a standard deviation say nothing."""
+HEADROOM = 0.08
+"""Room for the number above the highest whisker."""
+PERCENTS = tuple((n / 5, f"{20 * n}") for n in range(6))
+
+
+def group_figures(document: Document) -> list[str]:
+    """The figures that are shown for a group of algorithms."""
+    return ["recall", "precision", f"f{document.protocol.beta:g}"]
+
+
+def mean_chart(document: Document, say: Language) -> Chart | None:
+    """Columns of mean ± SD over the algorithms: figures by rule (NIFDC 2022, figure 3)."""
+    if len(document.algorithms) < FEWEST:
+        return None
+    figures, rules = group_figures(document), document.rules
+    groups = [[group_values(document, rule, figure) for rule in rules] for figure in figures]
+    found = [(figure, line) for figure, line in zip(figures, groups, strict=True) if any(line)]
+    if not found:
+        return None
+    columns = [
+        [
+            None if one is None else Column(one.mean, *one.reach, decimals(100 * one.mean, 1))
+            for one in line
+        ]
+        for _, line in found
+    ]
+    top = max(column.high for line in columns for column in line if column is not None)
+    names = [say.figure(figure).title for figure, _ in found]
+    title = say("group.means", count=len(document.algorithms))
+    end = min(1.0, ceil(top * 5 + 0.2) / 5)
+    axis = Axis(say("axis.percent_sd"), 0.0, max(end, top + HEADROOM), _until(PERCENTS, end))
+    return Chart(
+        title,
+        column_chart(names, columns, axis, title),
+        tuple((say.word(rule), Fill(number)) for number, rule in enumerate(rules)),
+        (say("group.means_remark"),),
+    )
+
+
+def box_charts(
+    document: Document, effects: Mapping[str, Sequence[PairOfRules]], say: Language
+) -> list[Chart]:
+    """Box plots of each figure by rule, with marks of significance (NIFDC 2022, figure 4).
+
+    Args:
+        document: what evaluation.json holds.
+        effects: by figure the pairs of rules with their tests.
+        say: the language.
+    """
+    charts = []
+    for figure in group_figures(document):
+        found = {
+            rule: group
+            for rule in document.rules
+            if (group := group_values(document, rule, figure)) is not None
+        }
+        if len(found) < 2:
+            continue
+        rules = list(found)
+        brackets = [
+            Bracket(rules.index(one.first), rules.index(one.second), one.unpaired_t.mark)
+            for one in effects.get(figure, ())
+            if one.first in rules and one.second in rules and one.unpaired_t is not None
+        ]
+        values = np.concatenate([group.values for group in found.values()])
+        low = floor(values.min() * 10 - 0.2) / 10
+        high = ceil(values.max() * 10 + 0.2) / 10
+        ticks = tuple((n / 10, f"{10 * n}") for n in range(11) if low <= n / 10 <= high + 1e-9)
+        axis = Axis(say("axis.percent"), max(0.0, low), min(1.0, high), ticks)
+        title = say.figure(figure).title
+        boxes = [(say.word(rule), np.array(group.values)) for rule, group in found.items()]
+        described = say("group.boxes", figure=title)
+        drawn = box_plot(boxes, sorted(brackets, key=_reach), axis, described)
+        charts.append(Chart(title, drawn, is_narrow=True))
+    return charts
+
+
+def _reach(bracket: Bracket) -> int:
+    return abs(bracket.second - bracket.first)
+
+
+def difference_chart(document: Document, say: Language) -> Chart | None:
+    """Relative difference in hits to the baseline rule, every algorithm (NIFDC 2022, figure 5)."""
+    base = document.baseline_rule
+    rules = document.rules
+    rows = []
+    for algorithm in document.algorithms:
+        found = {
+            item.rule: item.relative_difference
+            for item in algorithm.rule_differences
+            if item.base_rule == base and item.relative_difference is not None
+        }
+        if found:
+            values = tuple(
+                Value(found[rule], text=signed_percent(found[rule]), kind=rules.index(rule))
+                for rule in rules
+                if rule in found
+            )
+            rows.append(Row(algorithm.name, values))
+    if len(rows) < 2:
+        return None
+    ends = [one.value for row in rows for one in row.values]
+    low, high = min(*ends, -0.02), max(*ends, 0.02)
+    margin = (high - low) / 20
+    title = say("group.differences", base=say.word(base))
+    axis = _percent_axis(say("axis.relative"), low - margin, high + margin)
+    return Chart(
+        title,
+        row_chart(rows, axis, title, base=0.0),
+        tuple((say.word(rule), Dot(n)) for n, rule in enumerate(rules) if rule != base),
+        (say("group.differences_remark"),),
+    )
+
+
+def miss_rate_chart(document: Document, division: str, say: Language) -> Chart | None:
+    """Mean miss rate ± SD over the algorithms by stratum (NIFDC 2022, figure 6)."""
+    rule = document.baseline_rule
+    groups = group_miss_rates(document, rule, division)
+    if len(groups) < 2 or len(document.algorithms) < FEWEST:
+        return None
+    rows = [
+        Row(
+            say.word(stratum),
+            (Value(group.mean, *group.reach, percent_of(group.mean, group.sd)),),
+        )
+        for stratum, group in groups.items()
+    ]
+    top = max(one.high or 0.0 for row in rows for one in row.values)
+    end = min(1.0, ceil(top * 5 + 1e-9) / 5)
+    named = say.stratum(division)
+    title = say("group.misses", division=named[:1].lower() + named[1:], rule=say.word(rule))
+    axis = Axis(say("axis.miss_rate_sd"), 0.0, max(end, top), _until(PERCENTS, end))
+    return Chart(title, row_chart(rows, axis, title, base=0.0, has_bars=True))
+
+
+def hardest_chart(document: Document, say: Language) -> Chart | None:
+    """How many algorithms miss which type most often, by size (NIFDC 2022, figure 7)."""
+    rule = document.baseline_rule
+    crossed = crossed_counts(document, rule)
+    if len(crossed) < 2:
+        return None
+    rows = next(iter(crossed.values()))
+    types = list(dict.fromkeys(row["type"] for row in rows))
+    sizes = list(dict.fromkeys(row["size"] for row in rows))
+    present = {
+        (row["type"], row["size"]) for found in crossed.values() for row in found if row["nodules"]
+    }
+    winners, tied = hardest_types(document, rule), tied_types(document, rule)
+    counts = [
+        [winners[size][one] if (one, size) in present else None for size in sizes] for one in types
+    ]
+    title = say("group.hardest", rule=say.word(rule))
+    remarks = [say("group.hardest_remark", count=len(crossed))]
+    remarks += [
+        say("group.tied", size=size, names=say.listed(tied[size])) for size in sizes if size in tied
+    ]
+    drawn = heat_map(
+        [say.word(one) for one in types],
+        sizes,
+        counts,
+        say.stratum("size"),
+        title,
+        whole=len(crossed),
+        flagged=[place for place, size in enumerate(sizes) if size in tied],
+    )
+    return Chart(title, drawn, remarks=tuple(remarks))
+
+
+def _until(ticks: tuple[tuple[float, str], ...], end: float) -> tuple[tuple[float, str], ...]:
+    return tuple(tick for tick in ticks if tick[0] <= end + 1e-9)
+
+
+def _percent_axis(title: str, low: float, high: float) -> Axis:
+    ticks = tuple((value / 100, text) for value, text in few_ticks(100 * low, 100 * high))
+    return Axis(title, low, high, ticks)

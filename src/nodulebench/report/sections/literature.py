@@ -6,8 +6,8 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import RuleSummary
 from nodulebench.i18n.numbers import UNDEFINED, decimals
 from nodulebench.i18n.translator import Language
-from nodulebench.report.cells import Cell, count, head, words
-from nodulebench.report.tables import Table
+from nodulebench.report.blocks import Table, count, head, words
+from nodulebench.report.pages.cells import Cell
 
 RATES = ("1", "4")
 """Rates of false positives at which our results are told."""

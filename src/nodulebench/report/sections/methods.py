@@ -1,15 +1,20 @@
 """Document -> how the test was done: everything that another lab needs to get the same numbers."""
 
+from collections.abc import Sequence
 from math import isinf
 from typing import Any
+
+import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import ReferenceSummary
 from nodulebench.core.protocol import IntervalChoice, SizeLimit, TestProtocol
-from nodulebench.i18n.numbers import percent, rate, significant, whole
+from nodulebench.i18n.numbers import UNDEFINED, decimals, percent, rate, significant, whole
 from nodulebench.i18n.translator import Language
-from nodulebench.report.cells import Cell, code, head, words
-from nodulebench.report.tables import Table
+from nodulebench.report.blocks import Table, code, count, head, words
+from nodulebench.report.charts.diagrams import Step, flow_chart, scheme
+from nodulebench.report.charts.interactive import Chart
+from nodulebench.report.pages.cells import Cell
 
 
 def rules_table(document: Document, say: Language) -> Table:
@@ -153,3 +158,115 @@ def _cap(protocol: TestProtocol, say: Language) -> str:
     if protocol.mark_cap is None:
         return say("cap.all")
     return say("cap.best", count=protocol.mark_cap, ties=say(f"ties.{protocol.ties}"))
+
+
+ONE_TO_ONE = ("center_hit", "center_distance", "area_overlap")
+"""The rules that match one mark with one nodule, nodule by nodule."""
+
+
+def rule_sketches(document: Document, say: Language) -> list[Chart]:
+    """A sketch of every rule that the protocol applies."""
+    charts = []
+    for rule in document.protocol.rules:
+        name = rule.name
+        told = say(f"sketch.{name}" if name in ONE_TO_ONE else "sketch.luna16")
+        drawn = scheme(name, told)
+        if drawn is not None:
+            charts.append(Chart(say.word(name), drawn, remarks=(told,), is_narrow=True))
+    return charts
+
+
+def matching_chart(document: Document, say: Language) -> Chart | None:
+    """The way of one nodule through matching (NIFDC 2022, figure 2); None for other rules."""
+    named = [rule.name for rule in document.protocol.rules]
+    shown = [rule for rule in named if rule in ONE_TO_ONE]
+    if not shown:
+        return None
+    steps = [
+        Step(say("flow.next")),
+        Step(say("flow.qualifies"), say.word("yes"), say("flow.missed"), say.word("no")),
+        Step(say("flow.best")),
+        Step(say("flow.hit")),
+        Step(say("flow.more"), say.word("no"), say("flow.again"), say.word("yes")),
+        Step(say("flow.rest")),
+    ]
+    remarks = tuple(say(f"flow.best_{rule}", rule=say.word(rule)) for rule in shown)
+    title = say("flow.title")
+    return Chart(title, flow_chart(steps, title), remarks=remarks)
+
+
+SHOWN = 12
+"""So many signs of a digest are shown."""
+
+
+def course_chart(document: Document, say: Language) -> Chart:
+    """Design, collection, cleaning, annotation, release and test, with what is known of each.
+
+    Figure 1 of NIFDC 2022 and of FG-AI4H's topic description.
+    """
+    reference, protocol = document.reference, document.protocol
+    ignored = reference.ignored_findings or 0
+    nodules = (reference.findings or 0) - ignored
+    plan, digest = document.plan, document.digests.get("reference", "")
+    patients = "" if reference.patients is None else whole(reference.patients)
+    steps = [
+        Step(
+            say("course.design", protocol=protocol.title or protocol.name),
+            exit="" if plan is None else say("course.plan"),
+        ),
+        Step(say("course.collection", name=reference.name)),
+        Step(
+            say("course.cleaning", cases=whole(reference.cases), patients=patients)
+            if patients
+            else say("course.cleaning_cases", cases=whole(reference.cases)),
+        ),
+        Step(
+            say("course.annotation", nodules=whole(nodules), rule=reference_rule(reference, say)),
+            exit=say("course.ignored", count=whole(ignored)) if ignored else "",
+        ),
+        Step(say("course.release", digest=digest.removeprefix("sha256:")[:SHOWN])),
+        Step(
+            say(
+                "course.test",
+                algorithms=whole(len(document.algorithms)),
+                rules=say.listed(say.word(rule.name) for rule in protocol.rules),
+            ),
+            exit="" if plan is None else say(f"verdict.{plan.verdict}"),
+        ),
+    ]
+    title = say("course.title")
+    return Chart(title, flow_chart(steps, title))
+
+
+def spread_tables(tables: Sequence[pl.DataFrame], say: Language) -> list[Table]:
+    """A table for each algorithm and figure: its value under every reference."""
+    return [
+        _table(part, say)
+        for table in tables
+        for part in table.partition_by("algorithm", "figure", maintain_order=True)
+    ]
+
+
+def _table(part: pl.DataFrame, say: Language) -> Table:
+    algorithm, figure = part.row(0, named=True)["algorithm"], part["figure"][0]
+    rows = [
+        [
+            head(row["reference"]),
+            count(row["nodules"]),
+            count(row["hit"]),
+            Cell(UNDEFINED if row["value"] is None else decimals(row["value"])),
+        ]
+        for row in part.iter_rows(named=True)
+    ]
+    title = say.figure(figure).title
+    heads = [
+        *(Cell(say(f"spread.{name}")) for name in ("reference", "nodules", "hit")),
+        Cell(title),
+    ]
+    values = part["value"].drop_nulls().to_list()
+    remark = (
+        say("spread.remark", low=decimals(min(values)), high=decimals(max(values)))
+        if values
+        else say("spread.undefined")
+    )
+    return Table(say("spread.caption", figure=title, name=algorithm), heads, rows, remark=remark)

@@ -1,23 +1,29 @@
 """Document -> the answer in a sentence: what was tested, how good it is, against whom, passed?"""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import AlgorithmSummary, RuleSummary
-from nodulebench.core.results import Estimate
+from nodulebench.core.results import Estimate, Stratum
 from nodulebench.i18n.numbers import (
     decimals,
+    interval,
     p_value,
+    percent,
     rate,
     signed_interval,
+    significant,
     whole,
     with_interval,
 )
 from nodulebench.i18n.translator import Language
+from nodulebench.report.key_tables import key_names
 
 if TYPE_CHECKING:
     from nodulebench.core.documents.comparison import ComparisonDocument, DifferenceSummary
+
 
 LEADING = ("cpm", "recall")
 """The figures that an answer is given in: the first that is there."""
@@ -191,3 +197,275 @@ def _extremes(document: Document, say: Language) -> Iterator[str]:
 def _defined(result: RuleSummary, name: str) -> Estimate | None:
     found = result.figure(name)
     return None if found is None or found.value is None else found
+
+
+MOST_NAMED = 3
+"""With more algorithms the title says how many there are."""
+FIGURES_OF_ALL_MARKS = ("recall", "precision", "fp_per_case")
+
+
+def title(document: Document, say: Language) -> str:
+    """The algorithms' names, or how many there are."""
+    names = [one.name for one in document.algorithms]
+    if len(names) <= MOST_NAMED:
+        return say.joined(names)
+    return say("page.algorithms", count=len(names))
+
+
+def facts(document: Document, say: Language) -> list[tuple[str, str]]:
+    """What was tested, on what and how, for the top of the page."""
+    reference = document.reference
+    patients = reference.patients
+    counts = [result.counts for _, _, result in document.results if not result.undefined]
+    nodules = [one["nodules"] for one in counts] or [0]
+    rules = [say.word(rule.name) for rule in document.protocol.rules]
+    found = [
+        ("test_set", reference.name),
+        ("cases", _counted(reference.cases)),
+        ("patients", _counted(patients if patients != reference.cases else None)),
+        ("nodules", _span(min(nodules), max(nodules), say)),
+        ("rule" if len(rules) == 1 else "rules", say.listed(rules)),
+        ("protocol", document.protocol.title or document.protocol.name),
+    ]  # fmt: skip
+    return [(say(f"fact.{name}"), fact) for name, fact in found if fact]
+
+
+def _span(low: int, high: int, say: Language) -> str:
+    return whole(low) if low == high else say("span", low=whole(low), high=whole(high))
+
+
+def _counted(value: int | None) -> str:
+    return "" if value is None else whole(value)
+
+
+def headline(document: Document, say: Language) -> list[tuple[str, str, str, str]]:
+    """Title, value, interval and meaning of the key figures, for one algorithm under one rule."""
+    if len(list(document.results)) != 1:
+        return []
+    found = leading_result(document, document.algorithms[0])
+    if found is None:
+        return []
+    names = key_names(document)
+    point = document.protocol.operating_point
+    remark = say("headline.all_marks") if "cpm" in names else ""
+    if point is not None:
+        remark = say("headline.at_point", rate=rate(point))
+    elif document.has_declared_points:
+        remark = say("headline.at_declared")
+    return [
+        (
+            say.figure(name).title,
+            decimals(figure.value),
+            interval(figure),
+            say.figure(name).meaning + (remark if name in FIGURES_OF_ALL_MARKS else ""),
+        )
+        for name in names
+        if (figure := found[1].figure(name)) and figure.value is not None
+    ]
+
+
+MOST_TOLD_SINGLY = 2
+"""With more algorithms only the one that depends most on the rule is named."""
+RANKED_STRATA = ("type", "size", "density")
+
+
+def paragraphs(document: Document, say: Language) -> list[str]:
+    """What the numbers say beyond the answer, one thought a paragraph."""
+    told = [*_not_judged(document, say), *_where_read(document, say), *_rules(document, say)]
+    told += [text for one in RANKED_STRATA for text in _hardest(document, one, say)]
+    return told
+
+
+def _not_judged(document: Document, say: Language) -> Iterator[str]:
+    for algorithm in document.algorithms:
+        if leading_result(document, algorithm) is None:
+            reasons = {say.message(one.undefined) for one in algorithm.rules.values()}
+            yield say("told.no_rule", name=algorithm.name, reasons="; ".join(sorted(reasons)))
+
+
+def _where_read(document: Document, say: Language) -> Iterator[str]:
+    """For one algorithm: the operating point at which all that no curve gives was read."""
+    if len(document.algorithms) > 1:
+        return
+    found = leading_result(document, document.algorithms[0])
+    point = None if found is None else found[1].operating_point
+    if point is not None:
+        told = [
+            say("told.at_declared")
+            if point.fp_per_case is None
+            else say("told.at_point", rate=rate(point.fp_per_case))
+        ]
+        if point.threshold is not None:
+            told.append(say("told.threshold", threshold=significant(point.threshold)))
+        yield say("list.sentence").join(told)
+
+
+def _rules(document: Document, say: Language) -> Iterator[str]:
+    """Which rule gives the highest and which the lowest recall, and the relative differences."""
+    algorithms = document.algorithms
+    for algorithm in algorithms if len(algorithms) <= MOST_TOLD_SINGLY else ():
+        recall = {
+            rule: value
+            for rule, result in algorithm.rules.items()
+            if (value := result.value("recall")) is not None
+        }
+        if len(recall) < 2:
+            continue
+        name, high, low = algorithm.name, max(recall.values()), min(recall.values())
+        if high == low:
+            yield say("told.rule_free", name=name, recall=decimals(high))
+            continue
+        highest, lowest = (
+            say.joined(say.word(rule) for rule, value in recall.items() if value == extreme)
+            for extreme in (high, low)
+        )
+        yield say(
+            "told.rule_matters",
+            name=name,
+            highest=highest,
+            high=decimals(high),
+            lowest=lowest,
+            low=decimals(low),
+            relative=_relative(document, algorithm, say),
+        )
+    yield from _outlier(document, say)
+
+
+def _relative(document: Document, algorithm: AlgorithmSummary, say: Language) -> str:
+    base = document.baseline_rule
+    told = [
+        say(
+            "told.rule_gives",
+            rule=say.word(item.rule),
+            change=_more_or_fewer(item.relative_difference, say),
+        )
+        for item in algorithm.rule_differences
+        if item.base_rule == base and item.relative_difference is not None
+    ]
+    return say("told.against", base=say.word(base), told=say.joined(told)) if told else ""
+
+
+def _more_or_fewer(relative: float | None, say: Language) -> str:
+    if not relative:
+        return say("told.as_many")
+    share = decimals(100 * abs(relative), 1)
+    return say("told.more" if relative > 0 else "told.fewer", share=share)
+
+
+def _outlier(document: Document, say: Language) -> Iterator[str]:
+    """With many algorithms: the one whose hits depend most on the rule."""
+    if len(document.algorithms) <= MOST_TOLD_SINGLY:
+        return
+    found = [
+        (algorithm.name, item)
+        for algorithm in document.algorithms
+        for item in algorithm.rule_differences
+        if item.base_rule == document.baseline_rule and item.relative_difference
+    ]
+    most = max((abs(item.relative_difference or 0.0) for _, item in found), default=0.0)
+    extreme = [pair for pair in found if abs(pair[1].relative_difference or 0.0) == most]
+    if len(extreme) == 1:
+        name, item = extreme[0]
+        yield say(
+            "told.outlier",
+            name=name,
+            rule=say.word(item.rule),
+            change=_more_or_fewer(item.relative_difference, say),
+            base=say.word(item.base_rule),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Hardest:
+    """Which stratum of a division is missed most often, over the algorithms that can be ranked."""
+
+    worst: str
+    """Missed more often than every other by most algorithms."""
+    by: tuple[str, ...]
+    """Those algorithms."""
+    ranked: int
+    """Algorithms for which at least two strata have enough nodules."""
+    left_out: tuple[str, ...]
+    """Strata with too few nodules to be ranked."""
+
+
+def hardest(document: Document, division: str) -> Hardest | None:
+    """The stratum that more than half of the algorithms miss most often; None without one.
+
+    Where two strata of an algorithm are missed equally often, neither is missed most often.
+    """
+    worst: dict[str, list[str]] = {}
+    left_out: dict[str, None] = {}
+    ranked = 0
+    for algorithm in document.algorithms:
+        found = leading_result(document, algorithm)
+        strata = {} if found is None else found[1].strata.get(division, {})
+        left_out |= {name: None for name, one in strata.items() if one.is_too_few and one.nodules}
+        rates = {
+            name: one.miss_rate.value
+            for name, one in strata.items()
+            if not one.is_too_few and one.miss_rate.value is not None
+        }
+        if len(rates) > 1:
+            ranked += 1
+            names = [name for name, rate in rates.items() if rate == max(rates.values())]
+            if len(names) == 1:
+                worst.setdefault(names[0], []).append(algorithm.name)
+    if not worst:
+        return None
+    name, by = max(worst.items(), key=lambda item: len(item[1]))
+    if 2 * len(by) <= ranked:
+        return None
+    return Hardest(name, tuple(by), ranked, tuple(left_out))
+
+
+def _hardest(document: Document, division: str, say: Language) -> Iterator[str]:
+    """The stratum missed most often, and which were too small to be ranked."""
+    found = hardest(document, division)
+    if found is None:
+        return
+    left_out = say(
+        "told.left_out",
+        minimum=document.protocol.minimum_stratum,
+        names=say.listed(map(say.word, found.left_out)),
+    )
+    if len(document.algorithms) == 1:
+        (algorithm,) = document.algorithms
+        leading = leading_result(document, algorithm)
+        assert leading is not None  # noqa: S101 - it was ranked
+        missed = _misses(leading[1].strata[division][found.worst], say)
+        by = say("told.with_misses", misses=missed)
+    elif len(found.by) == len(document.algorithms):
+        by = say("told.by_all")
+    else:
+        by = say("told.by_some", some=len(found.by), all=found.ranked)
+    yield say(
+        "told.hardest",
+        division=say.word(division),
+        worst=say.word(found.worst),
+        by=by,
+        left_out=left_out if found.left_out else "",
+    )
+
+
+def _misses(stratum: Stratum, say: Language) -> str:
+    return say(
+        "told.misses",
+        missed=whole(stratum.missed),
+        nodules=whole(stratum.nodules),
+        rate=with_interval(stratum.miss_rate),
+    )
+
+
+def about_intervals(document: Document, say: Language) -> str:
+    """What an interval means, once."""
+    estimates = [
+        figure
+        for _, _, result in document.results
+        for figure in result.single_figures.values()
+        if interval(figure)
+    ]
+    if not estimates:
+        return say("told.no_intervals")
+    choice = document.protocol.interval
+    return say("told.intervals", level=percent(choice.level), unit=say.word(choice.unit))

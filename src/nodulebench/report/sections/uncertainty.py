@@ -3,10 +3,10 @@
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.numbers import decimals, percent, whole
 from nodulebench.i18n.translator import Language
-from nodulebench.report.cells import Cell, code, head, words
+from nodulebench.report.blocks import Table, code, head, words
 from nodulebench.report.key_tables import key_names
+from nodulebench.report.pages.cells import Cell
 from nodulebench.report.sections.methods import interval_words, reference_rule
-from nodulebench.report.tables import Table
 
 
 def uncertainty_table(document: Document, say: Language) -> Table | None:

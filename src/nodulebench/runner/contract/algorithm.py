@@ -15,7 +15,7 @@ from nodulebench.core.algorithm import (
 )
 from nodulebench.core.errors import InputError, Problem, refuse_any
 from nodulebench.core.text import in_a_line
-from nodulebench.io.digest import bytes_digest, file_digest, folder_digest, paths_in
+from nodulebench.io.manifests import bytes_digest, file_digest, folder_digest, paths_in
 from nodulebench.io.marks.submission_folder import MANIFEST, read_declaration
 from nodulebench.runner.contract.image_archive import unpack_image
 from nodulebench.runner.isolation.sandbox import Mount

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from nodulebench.io.process_folder import is_alive, owner
+from nodulebench.io.folders import is_alive, owner
 from nodulebench.runner.isolation.sandbox import Limits, Usage
 
 TREE = Path("/sys/fs/cgroup")

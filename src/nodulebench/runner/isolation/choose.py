@@ -5,11 +5,9 @@ from functools import partial
 from pathlib import Path
 
 from nodulebench.core.errors import InputError, Problem
-from nodulebench.runner.isolation.bare import Bare
 from nodulebench.runner.isolation.bubblewrap import Bubblewrap
-from nodulebench.runner.isolation.docker import Docker
-from nodulebench.runner.isolation.podman import Podman
-from nodulebench.runner.isolation.sandbox import Isolation
+from nodulebench.runner.isolation.containers import Docker, Podman
+from nodulebench.runner.isolation.sandbox import Bare, Isolation
 from nodulebench.runner.isolation.scratch import in_own_thread
 from nodulebench.runner.isolation.self_test import SelfTest, self_test
 

@@ -4,11 +4,15 @@ Neither pulls nor keeps an image: podman runs an unpacked one as it lies on the 
 its parts as mounts. All is read-only but ``/output`` and ``/tmp``.
 """
 
+import hashlib
+import io
 import json
 import os
 import secrets
 import shutil
 import subprocess
+import tarfile
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -19,15 +23,26 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.core.errors import InputError
-from nodulebench.io.process_folder import owner
+from nodulebench.io.folders import is_alive, owner
+from nodulebench.runner.isolation.bubblewrap import profile_of
 from nodulebench.runner.isolation.cgroups import (
     Group,
     make_outer_group,
     remove_outer_group,
     told_of_kills,
 )
-from nodulebench.runner.isolation.inside import cards_of, environment_of
-from nodulebench.runner.isolation.sandbox import MIB, SERVICE_ID, Job, Limits, Usage, close_streams
+from nodulebench.runner.isolation.sandbox import (
+    MIB,
+    SERVICE_ID,
+    Job,
+    Limits,
+    Usage,
+    cards_of,
+    close_streams,
+    environment_of,
+    machine_links,
+    machine_parts,
+)
 
 LABEL = "nodulebench"
 _MORE_MEMORY, _MORE_PROCESSES = 64 * MIB, 16
@@ -332,3 +347,170 @@ def _moment(state: dict[str, Any], name: str) -> datetime | None:
     except (KeyError, ValueError, TypeError):
         return None
     return moment if moment.year > 1 else None
+
+
+_IMAGE = "nodulebench-links"
+_COVERED = ("proc", "dev", "sys", "tmp")
+_PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy")
+
+
+class Docker(Engine):
+    """Sandboxes by docker."""
+
+    name = "docker"
+    package = "the package docker.io, and start its service"
+    asks_version = ("version", "--format={{.Server.Version}}")
+    sees_our_mounts = False
+
+    def __init__(self) -> None:
+        self._images: dict[bytes, str] = {}
+        self._lock = threading.Lock()
+
+    def prepared(self, job: Job) -> Prepared:
+        """An image that has the links of the root, and its folders as mounts."""
+        if job.root is None:
+            links, parts = machine_links(), {place: place for place in machine_parts()}
+        else:
+            links, parts = _parts(job.root, {mount.target for mount in job.mounts})
+        own: list[str] = []
+        for target, source in parts.items():
+            own += mounted(source, target)
+        for name in _PROXIES:  # else its client adds those of the operator's settings
+            own += ["--env", f"{name}=", "--env", f"{name.upper()}="]
+        return Prepared([self.name], client_environment(), [*own, self._image(links)])
+
+    def _image(self, links: dict[str, str]) -> str:
+        """The image with these links; where it is new, what killed runs left is removed first.
+
+        Raises:
+            OSError: if the service does not take it.
+        """
+        content = _archive(links)
+        with self._lock:
+            if not self._images:
+                self._sweep()
+            if content not in self._images:
+                name = f"{_IMAGE}:{hashlib.sha256(content).hexdigest()[:16]}"
+                self._ask("import", "-", name, given=content)
+                self._images[content] = name
+            return self._images[content]
+
+    def _sweep(self) -> None:
+        """Remove the containers of runs that were killed."""
+        told = self._ask("ps", "--all", f"--filter=label={LABEL}", "--format={{.Names}}")
+        for name in told.split():
+            known = name.removeprefix(f"{LABEL}-").rpartition("-")[0]
+            if not is_alive(known):
+                self._ask("rm", "--force", name)
+
+    def _ask(self, *words: str, given: bytes = b"") -> str:
+        told = subprocess.run(  # noqa: S603
+            [self.name, *words],
+            input=given,
+            capture_output=True,
+            check=False,
+            env=client_environment(),
+        )
+        if told.returncode:
+            raise OSError(f"docker {words[0]}: {told.stderr.decode(errors='replace').strip()}")
+        return told.stdout.decode(errors="replace")
+
+
+def _parts(root: Path, targets: set[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Links at the top of an unpacked image, and what else lies there as mounts."""
+    links, parts = {}, {}
+    for one in sorted(root.iterdir()):
+        target = f"/{one.name}"
+        if one.is_symlink():
+            links[one.name] = str(one.readlink())
+        elif one.name not in _COVERED and target not in targets:
+            parts[target] = str(one)
+    return links, parts
+
+
+def _archive(links: dict[str, str]) -> bytes:
+    """A root file system with links and a place for what is written, as a tar file."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as tar:
+        place = tarfile.TarInfo("tmp")
+        place.type, place.mode = tarfile.DIRTYPE, 0o1777
+        tar.addfile(place)
+        for name, target in sorted(links.items()):
+            link = tarfile.TarInfo(name)
+            link.type, link.linkname = tarfile.SYMTYPE, target
+            tar.addfile(link)
+    return content.getvalue()
+
+
+_SETTINGS = """[engine]
+lock_type = "file"
+events_logger = "none"
+cgroup_manager = "cgroupfs"
+static_dir = "{space}/static"
+tmp_dir = "{space}/tmp"
+volume_path = "{space}/volumes"
+{runtime}
+"""
+_MOST_PROCESSES = 32768
+_USUAL = Path("/usr/share/containers/seccomp.json")
+_PROFILE = "seccomp.json"
+
+
+class Podman(Engine):
+    """Sandboxes by podman."""
+
+    name = "podman"
+    package = "the package podman"
+    asks_version = ("--version",)
+    sees_our_mounts = True
+
+    def prepared(self, job: Job) -> Prepared:
+        """A store of its own, and the root file system as it lies on the disk."""
+        if job.space is None:
+            raise AssertionError("a slot has a space")
+        space, root = job.space, job.root or job.space / "root"
+        settings = space / "containers.conf"
+        if not settings.exists():
+            runtime = 'runtime = "runc"' if _is_first_version() else ""
+            if _USUAL.exists():  # without, its test says that calls are let through
+                calls = profile_of(json.loads(_USUAL.read_bytes()))
+                (space / _PROFILE).write_text(json.dumps(calls), encoding="utf-8")
+            settings.write_text(_SETTINGS.format(space=space, runtime=runtime), encoding="utf-8")
+        words = [self.name, "--root", f"{space}/store", "--runroot", f"{space}/r"]
+        words += ["--storage-driver", "vfs"]
+        own = ["--read-only-tmpfs=false", "--passwd=false", "--no-hosts", "--cgroups=no-conmon"]
+        own.append("--http-proxy=false")
+        own.append(_processes())
+        profile = space / _PROFILE
+        own += [f"--security-opt=seccomp={profile}"] if profile.exists() else []
+        own += [] if os.geteuid() == 0 else ["--userns=keep-id"]
+        if job.root is None:
+            if not root.exists():
+                _make_root(root)
+            for place in machine_parts():
+                own += mounted(place, place)
+        environment = {**client_environment(), "CONTAINERS_CONF": str(settings)}
+        return Prepared(words, environment, [*own, "--rootfs", str(root)])
+
+
+def _make_root(root: Path) -> None:
+    """A root file system with nothing but places for mounts, and links."""
+    root.mkdir(mode=0o755)
+    (root / "tmp").mkdir()
+    (root / "tmp").chmod(0o1777)
+    for name, target in machine_links().items():
+        (root / name).symlink_to(target)
+
+
+def _processes() -> str:
+    """A limit on processes that we may set: podman's own is one that only a full root may."""
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    most = _MOST_PROCESSES if hard == resource.RLIM_INFINITY else min(hard, _MOST_PROCESSES)
+    return f"--ulimit=nproc={most}:{most}"
+
+
+def _is_first_version() -> bool:
+    """Whether control groups are of version 1, of which crun knows no mixture with the second."""
+    return not Path("/sys/fs/cgroup/cgroup.controllers").exists()

@@ -1,15 +1,16 @@
 """What a sandbox is given and what it gives back, whichever program makes it."""
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, suppress
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from nodulebench.core.algorithm import RunResources
-
-if TYPE_CHECKING:
-    import subprocess
+from nodulebench.core.errors import InputError
 
 MIB = 1 << 20
 SERVICE_ID = 1_987_654_321
@@ -139,3 +140,97 @@ def close_streams(process: "subprocess.Popen[bytes]") -> None:
         if stream is not None:
             with suppress(OSError):
                 stream.close()
+
+
+_SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_SETTINGS = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime")
+
+
+def environment_of(job: Job) -> dict[str, str]:
+    """What a program finds in its environment: nothing of ours."""
+    plain = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+    folders = {"HOME": "/tmp", "TMPDIR": "/tmp"}  # noqa: S108
+    cards = {"CUDA_VISIBLE_DEVICES": ",".join(str(one) for one in job.limits.gpus)}
+    return plain | folders | cards | dict(job.environment)
+
+
+def machine_links() -> dict[str, str]:
+    """The links of this machine's root that lead to its programs and libraries."""
+    places = (Path("/") / name for name in _SYSTEM)
+    return {place.name: str(place.readlink()) for place in places if place.is_symlink()}
+
+
+def machine_parts() -> list[str]:
+    """The programs and libraries of this machine, without its settings and its people's files."""
+    places = (Path("/") / name for name in _SYSTEM)
+    folders = [str(place) for place in places if place.is_dir() and not place.is_symlink()]
+    settings = (Path("/etc") / name for name in _SETTINGS)
+    return ["/usr", *folders, *(str(one) for one in settings if one.exists())]
+
+
+def cards_of(gpus: tuple[int, ...]) -> list[str]:
+    """The device files of graphics cards."""
+    if not gpus:
+        return []
+    shared = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
+    found = [*(f"/dev/nvidia{one}" for one in gpus), *shared]
+    return [one for one in found if Path(one).exists()]
+
+
+@dataclass
+class BareRunning:
+    """A program without a sandbox."""
+
+    process: "subprocess.Popen[bytes]"
+
+    def usage(self) -> Usage:
+        """Nobody measures."""
+        return Usage()
+
+    def kill(self) -> None:
+        """End it and its group; what left the group goes on."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def network_of(self) -> tuple[str, ...]:
+        """It has that of this machine."""
+        return ()
+
+
+class Bare:
+    """No isolation at all."""
+
+    name = "none"
+    sees_our_mounts = True
+
+    def version(self) -> str:
+        """There is nothing that has one."""
+        return ""
+
+    def fault(self, exit_code: int | None, said: str) -> str:  # noqa: ARG002
+        """There is no sandbox that could fail."""
+        return ""
+
+    @contextmanager
+    def start(self, job: Job) -> Iterator[BareRunning]:
+        """Start a program where it lies; arguments that name a mount name its folder instead."""
+        if job.root is not None:
+            raise InputError.at("isolation 'none'", "cannot run an image.", "Use bubblewrap.")
+        places = {mount.target: str(mount.source) for mount in job.mounts}
+        process = subprocess.Popen(  # noqa: S603 - asked for by name
+            [places.get(word, word) for word in job.command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=places.get(job.folder, job.folder),
+            env={**environment_of(job), "PATH": os.environ.get("PATH", os.defpath)},
+            start_new_session=True,
+            bufsize=0,
+        )
+        running = BareRunning(process)
+        try:
+            yield running
+        finally:
+            running.kill()
+            close_streams(process)

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from nodulebench.io.process_folder import process_folder
+from nodulebench.io.folders import process_folder
 from nodulebench.runner.isolation.sandbox import SERVICE_ID, Isolation, Mount
 
 Result = TypeVar("Result")

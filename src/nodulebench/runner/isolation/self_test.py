@@ -14,8 +14,7 @@ from typing import Any
 
 from nodulebench.core.errors import InputError, Problem
 from nodulebench.runner.isolation import probe_program
-from nodulebench.runner.isolation.inside import environment_of
-from nodulebench.runner.isolation.sandbox import MIB, Isolation, Job, Limits, Mount
+from nodulebench.runner.isolation.sandbox import MIB, Isolation, Job, Limits, Mount, environment_of
 from nodulebench.runner.isolation.scratch import Scratch, make_scratch, remove_scratch
 from nodulebench.runner.isolation.watch import Ended, Said, watch
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from nodulebench.core.arrays import BoolArray, Columns, FloatArray, IntArray
 from nodulebench.core.notices import Notice
-from nodulebench.runner.robustness.insertion import InsertedNodule
+from nodulebench.runner.robustness.variants import InsertedNodule
 
 
 @dataclass(frozen=True, eq=False)

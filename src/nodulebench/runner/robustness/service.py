@@ -7,41 +7,42 @@ drawn into it are known.
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from nodulebench.core.algorithm import InputFormat
+from nodulebench.core.arrays import BoolArray
 from nodulebench.core.errors import Problem, refuse_any
 from nodulebench.core.notices import Notice
 from nodulebench.i18n.translator import english
 from nodulebench.imaging.lungs.density import lung_density
-from nodulebench.imaging.volume import Volume
+from nodulebench.imaging.lungs.segmentation import Lungs, segment_lungs
+from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.io.atomic import staged_file
-from nodulebench.io.csv_dialect import marked
+from nodulebench.io.csv_files import marked
 from nodulebench.io.images.case_images import read_case
-from nodulebench.runner.any_algorithm import Algorithm, open_algorithm
+from nodulebench.runner.command import Algorithm, open_algorithm
 from nodulebench.runner.robustness.relations import (
+    Marks,
     RelationVerdict,
     as_many,
     found_and_nothing_else,
+    is_found,
     kept_marks,
     never_rising,
     same_marks,
     still_found,
 )
-from nodulebench.runner.robustness.robustness_bench import (
-    AS_IT_IS,
-    DEFAULT_CHOICE,
-    WITH_NODULES,
-    Bench,
-    RobustnessChoice,
-)
 from nodulebench.runner.robustness.variants import (
+    InsertedNodule,
     Variant,
     cropped,
     flipped,
+    insert_nodules,
     mirrored,
+    place_nodules,
     sharper,
     shifted,
     smoother,
@@ -50,6 +51,90 @@ from nodulebench.runner.robustness.variants import (
     with_median,
     with_noise,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class RobustnessChoice:
+    """What is inserted, and how strict the relations are."""
+
+    tolerance_mm: float = 3.0
+    """How far apart the same mark may be."""
+    noise_hu: float = 10.0
+    diameters_mm: tuple[float, ...] = (4, 4, 6, 6, 8, 8, 12, 12)
+    nodule_hu: float = 20.0
+    large_mm: float = 10.0
+    """Inserted nodules from this size on have to be found."""
+    exact_share: float = 0.99
+    """Least agreement where not a single voxel's value changes."""
+    near_share: float = 0.9
+    """Least agreement where the surroundings change."""
+    highest_share: float = 0.8
+    """Least share of the highest-scored marks that stay under noise and on another grid."""
+    chance: int = 1
+    """How many more nodules may be found at a lower dose or in thicker slices."""
+    most_times: float = 2.0
+    """How many times more or fewer marks there may be in denser or noisier lungs."""
+    few: int = 10
+    """Numbers of marks that differ by no more than this are alike."""
+    seed: int = 0
+
+
+DEFAULT_CHOICE = RobustnessChoice()
+AS_IT_IS, WITH_NODULES = Notice("variant_none"), Notice("variant_nodules")
+
+
+class Bench:
+    """One algorithm and one case; runs are made when a relation asks for them, and once."""
+
+    def __init__(self, algorithm: Algorithm, volume: Volume, choice: RobustnessChoice) -> None:
+        """Look at the lungs of the case."""
+        self.choice = choice
+        self.volume = to_patient_axes(volume, "case")
+        self.lungs: Lungs = segment_lungs(self.volume, "case")
+        self.marks: dict[Notice, Marks] = {}
+        self._algorithm = algorithm
+
+    @property
+    def before(self) -> Marks:
+        """Marks of the case as it is."""
+        return self.run(AS_IT_IS, self.volume)
+
+    @cached_property
+    def nodules(self) -> tuple[InsertedNodule, ...]:
+        """What is inserted: where the lungs are free of marks."""
+        marks, sizes = self.before.center_mm, self.choice.diameters_mm
+        return place_nodules(self.volume, self.lungs.mask, sizes, marks, self.random(0))
+
+    @cached_property
+    def with_nodules(self) -> Volume:
+        """The case with the nodules drawn into it."""
+        return insert_nodules(self.volume, self.nodules, self.choice.nodule_hu)
+
+    @property
+    def found(self) -> BoolArray:
+        """Which inserted nodules are found at full dose."""
+        return self.found_in(WITH_NODULES, self.with_nodules)
+
+    def run(self, name: Notice, volume: Volume) -> Marks:
+        """Marks of a volume, made once for each name."""
+        if name not in self.marks:
+            self.marks[name] = self._algorithm(volume)
+        return self.marks[name]
+
+    def moved(self, variant: Variant) -> tuple[Marks, Marks]:
+        """Where the marks of the case should be in a variant, and where they are."""
+        before = self.before
+        expected = Marks(variant.move(before.center_mm.copy()), before.score)
+        return expected, self.run(variant.name, variant.volume)
+
+    def found_in(self, name: Notice, volume: Volume) -> BoolArray:
+        """Which inserted nodules are found in a variant of the case with nodules."""
+        return is_found(self.nodules, self.run(name, volume), self.choice.tolerance_mm)
+
+    def random(self, purpose: int) -> np.random.Generator:
+        """Chance that does not depend on which tests are run."""
+        return np.random.default_rng([self.choice.seed, purpose])
+
 
 SHIFT_MM = (37.0, -21.0, 143.0)
 CROP_LOW_MM, CROP_HIGH_MM = 15.0, 25.0

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from nodulebench.core.errors import InputError, Problem, refuse_any
 from nodulebench.io.atomic import staged_file
-from nodulebench.security.event_log.chain import Link
-from nodulebench.security.event_log.log import E, EventLog, LogCheck
-from nodulebench.security.event_log.statements import Anchor, Signer, parsed
+from nodulebench.security.event_log.events import Anchor, Signer, parsed
+from nodulebench.security.event_log.log import E, EventLog, Link, LogCheck
 from nodulebench.security.keys import PublicKey, parse_public_key
 from nodulebench.security.signatures import is_signature_of, signing_key
 

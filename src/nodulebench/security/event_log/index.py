@@ -16,11 +16,17 @@ from pydantic import ValidationError
 
 from nodulebench.core.config_model import Written
 from nodulebench.core.errors import InputError
-from nodulebench.io.digest import bytes_digest
-from nodulebench.io.durable import replace_whole
-from nodulebench.security.event_log.chain import RESTORE, Link, chain_problems
-from nodulebench.security.event_log.log import MOST_ATTEMPTS, E, EventLog
-from nodulebench.security.event_log.statements import canonical
+from nodulebench.io.atomic import replace_whole
+from nodulebench.io.manifests import bytes_digest
+from nodulebench.security.event_log.events import canonical
+from nodulebench.security.event_log.log import (
+    MOST_ATTEMPTS,
+    RESTORE,
+    E,
+    EventLog,
+    Link,
+    chain_problems,
+)
 
 KEPT_EVERY = 64
 """After so many new events the index is written again."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from nodulebench.core.errors import InputError
 from nodulebench.security.keys import PrivateKey, PublicKey
-from nodulebench.security.sshsig import is_code_of, signature_code
+from nodulebench.security.signatures import is_code_of, signature_code
 
 
 class Seal(Protocol):

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol
 
-from nodulebench.io.durable import LEFTOVER, create_once, replace_whole
+from nodulebench.io.atomic import LEFTOVER, create_once, replace_whole
 
 HEAD = "head.json"
 _EVENT = re.compile(r"[0-9]{8,}\.json", re.ASCII)

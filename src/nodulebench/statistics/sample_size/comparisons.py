@@ -1,14 +1,21 @@
 """Expected discordance of two algorithms on the same nodules -> nodules for a paired test."""
 
 import math
+from collections.abc import Callable
 from statistics import NormalDist
 
-from nodulebench.core.errors import Problem, refuse_any
+import numpy as np
+
+from nodulebench.core.arrays import FloatArray, IntArray, WeightArray
+from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import Problem, UndefinedError, refuse_any
 from nodulebench.core.notices import Notice
-from nodulebench.statistics.sample_size.clusters import ASSUMED_PAIRED_CORRELATION, clustering
 from nodulebench.statistics.sample_size.result import (
+    ASSUMED_PAIRED_CORRELATION,
     Plan,
+    PlanPoint,
     check_between,
+    clustering,
     curve_around,
     smallest_size,
 )
@@ -99,3 +106,98 @@ def _checked_aim(difference: float, discordance: float, margin: float | None) ->
         )
     refuse_any(problems)
     return abs(difference) if margin is None else difference + margin
+
+
+def size_from_pilot(
+    figure: Callable[[LabelledCohort, WeightArray], FloatArray],
+    algorithm: LabelledCohort,
+    baseline: LabelledCohort,
+    *,
+    unit_of_case: IntArray,
+    sizes: tuple[int, ...],
+    simulations: int = 1000,
+    seed: int = 0,
+    margin: float = 0.0,
+    assumed_difference: float | None = None,
+    level: float = 0.95,
+    power: float = 0.8,
+    unit: str = "patients",
+) -> Plan:
+    """Patients needed so that an interval of algorithm minus baseline lies above minus a margin.
+
+    For each size, test sets are drawn from the pilot's patients with replacement and the figure's
+    difference is computed in each; a test succeeds where the difference less z standard errors
+    exceeds minus the margin, the standard error being that of the simulated differences.
+
+    Args:
+        figure: any figure of merit where higher is better, such as the CPM.
+        algorithm: the algorithm of interest on the pilot set.
+        baseline: what it is compared with, on the same cases.
+        unit_of_case: the patient of each case of the pilot.
+        sizes: numbers of patients to try, ascending.
+        simulations: test sets drawn for each size.
+        seed: of the draws.
+        margin: 0 for superiority, positive for non-inferiority.
+        assumed_difference: plan for this difference instead of the pilot's own.
+        level: confidence level of the two-sided interval.
+        power: probability of success wanted.
+        unit: what the units are called in the answer.
+
+    Raises:
+        UndefinedError: where the figure is undefined on the pilot, or in the simulated sets.
+    """
+    _check(sizes, simulations, margin, level, power)
+    once = np.ones((1, len(unit_of_case)), dtype=np.int32)
+    observed = float(figure(algorithm, once)[0] - figure(baseline, once)[0])
+    if not np.isfinite(observed):
+        raise UndefinedError("undefined_on_pilot")
+    shift = 0.0 if assumed_difference is None else assumed_difference - observed
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    random = np.random.default_rng(seed)
+    units = int(unit_of_case.max()) + 1
+    curve = []
+    for size in sizes:
+        weight = random.multinomial(size, np.full(units, 1 / units), simulations)[:, unit_of_case]
+        drawn = figure(algorithm, weight) - figure(baseline, weight)
+        drawn = drawn[np.isfinite(drawn)]
+        if len(drawn) < 2:
+            raise UndefinedError("undefined_at_size", size=size, unit=unit)
+        error = float(drawn.std(ddof=1))
+        curve.append(PlanPoint(size, float(np.mean(drawn + shift - z * error > -margin))))
+    answer = next((point.size for point in curve if point.value >= power), None)
+    return Plan(
+        question=Notice("ask_pilot", {"unit": unit, "margin": margin or None}),
+        answer=answer,
+        unit=unit,
+        assumptions=(
+            Notice("like_the_pilot", {"unit": unit, "units": units}),
+            Notice(
+                "assume_pilot_difference",
+                {"difference": observed + shift, "is_assumed": assumed_difference is not None},
+            ),
+            Notice("interval_normal", {"of": "pilot", "level": level}),
+            Notice(
+                "power_simulated",
+                {"error": 1.96 * (0.25 / simulations) ** 0.5, "simulations": simulations},
+            ),
+        ),
+        method=Notice("pilot_bootstrap"),
+        curve_name="power",
+        curve=tuple(curve),
+        details={"pilot_difference": observed},
+    )
+
+
+def _check(
+    sizes: tuple[int, ...], simulations: int, margin: float, level: float, power: float
+) -> None:
+    check_between("level", level)
+    check_between("power", power)
+    problems = []
+    if not sizes or list(sizes) != sorted(set(sizes)) or sizes[0] < 1:
+        problems.append(Problem("sizes", f"{sizes} are not ascending positive numbers."))
+    if simulations < 100:
+        problems.append(Problem("simulations", f"{simulations} is below 100."))
+    if margin < 0:
+        problems.append(Problem("margin", f"{margin:g} is negative."))
+    refuse_any(problems)

@@ -8,7 +8,7 @@ import numpy as np
 from nodulebench.core.arrays import FloatArray, IntArray
 from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
-from nodulebench.statistics.sample_size.acceptance import (
+from nodulebench.statistics.sample_size.proportions import (
     Distribution,
     largest_limit,
     smallest_test,

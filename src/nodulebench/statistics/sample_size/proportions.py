@@ -1,11 +1,21 @@
 """Expected sensitivity and wanted precision -> nodules and patients."""
 
 import math
+from collections.abc import Callable
 from statistics import NormalDist
 
+import numpy as np
+
+from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
-from nodulebench.statistics.sample_size.clusters import ASSUMED_CORRELATION, clustering
-from nodulebench.statistics.sample_size.result import Plan, check_between, curve_around
+from nodulebench.statistics.sample_size.result import (
+    ASSUMED_CORRELATION,
+    Plan,
+    check_between,
+    clustering,
+    curve_around,
+)
 
 
 def size_for_sensitivity(
@@ -61,3 +71,106 @@ def size_for_sensitivity(
             "patients": math.ceil(answer / nodules_per_patient - 1e-9),
         },
     )
+
+
+LARGEST_TEST = 100_000
+"""Sizes beyond this are not tried: every size is, one after the other."""
+
+Distribution = Callable[[FloatArray | IntArray, IntArray], FloatArray]
+"""Cumulative probability of a count, given the count and the size of the test."""
+
+
+def size_for_acceptance(
+    *, unacceptable: float, expected: float, alpha: float = 0.05, power: float = 0.8
+) -> Plan:
+    """Smallest acceptance test of a sensitivity: n nodules of which at most c may be missed.
+
+    The test passes a device of the ``unacceptable`` sensitivity with at most ``alpha`` and one of
+    the ``expected`` sensitivity with at least ``power``, by exact binomial probabilities.
+    """
+    from scipy import stats
+
+    check_between("unacceptable sensitivity", unacceptable)
+    check_between("expected sensitivity", expected)
+    check_between("alpha", alpha)
+    check_between("power", power)
+    if not unacceptable < expected:
+        raise InputError.at(
+            "expected sensitivity",
+            f"{expected:g} is not above the unacceptable {unacceptable:g}.",
+            "An acceptance test needs a gap between the two.",
+        )
+
+    def misses(rate: float) -> Distribution:
+        return lambda count, size: np.asarray(stats.binom.cdf(count, size, rate))
+
+    def guess(sizes: IntArray) -> FloatArray:
+        return np.asarray(stats.binom.ppf(alpha, sizes, 1 - unacceptable))
+
+    too_many, hoped = misses(1 - unacceptable), misses(1 - expected)
+
+    def power_at(nodules: int) -> float:
+        sizes = np.array([nodules])
+        return float(hoped(largest_limit(guess(sizes), sizes, too_many, alpha), sizes)[0])
+
+    size, limit = smallest_test(guess, too_many, hoped, alpha, power)
+    one, count = np.array([size]), np.array([limit])
+    return Plan(
+        question=Notice("ask_acceptance", {"unacceptable": unacceptable}),
+        answer=size,
+        unit="nodules",
+        assumptions=(
+            Notice("may_pass", {"what": "sensitivity", "value": unacceptable, "alpha": alpha}),
+            Notice("shall_pass", {"what": "sensitivity", "value": expected, "power": power}),
+            Notice("nodules_independent"),
+            Notice("power_not_monotone"),
+        ),
+        method=Notice("exact_acceptance", {"family": "binomial"}),
+        curve_name="power",
+        curve=curve_around(size, power_at),
+        details={
+            "allowed_misses": limit,
+            "needed_hits": size - limit,
+            "power": float(hoped(count, one)[0]),
+            "alpha": float(too_many(count, one)[0]),
+        },
+    )
+
+
+def smallest_test(
+    guess: Callable[[IntArray], FloatArray],
+    if_unacceptable: Distribution,
+    if_expected: Distribution,
+    alpha: float,
+    power: float,
+) -> tuple[int, int]:
+    """The smallest size whose largest allowed count keeps alpha and reaches the power.
+
+    Args:
+        guess: about the ``alpha`` quantile of the count for each size, not below the true limit.
+        if_unacceptable: distribution of the count that should fail.
+        if_expected: distribution of the count that should pass.
+        alpha: largest probability of passing wrongly.
+        power: smallest probability of passing rightly.
+    """
+    start, width = 1, 512
+    while start <= LARGEST_TEST:
+        sizes = np.arange(start, start + width)
+        limit = largest_limit(guess(sizes), sizes, if_unacceptable, alpha)
+        reached = (limit >= 0) & (if_expected(limit, sizes) >= power)
+        if reached.any():
+            first = int(np.argmax(reached))
+            return int(sizes[first]), int(limit[first])
+        start, width = start + width, min(2 * width, 65_536)
+    raise InputError.at(
+        "acceptance test",
+        f"no size up to {LARGEST_TEST} suffices.",
+        "Move the expected value away from the unacceptable one.",
+    )
+
+
+def largest_limit(
+    guess: FloatArray, sizes: IntArray, if_unacceptable: Distribution, alpha: float
+) -> FloatArray:
+    """The largest count at which passing keeps alpha; -1 where even 0 does not."""
+    return np.where(if_unacceptable(guess, sizes) <= alpha, guess, guess - 1)

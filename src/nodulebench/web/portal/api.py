@@ -31,18 +31,16 @@ from nodulebench.web.client import (
 )
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor
-from nodulebench.web.portal.benchmarks.folds import Answer
 from nodulebench.web.portal.benchmarks.releases import open_releases
 from nodulebench.web.portal.benchmarks.routes import Chosen
-from nodulebench.web.portal.benchmarks.rules import FILES, Laid
+from nodulebench.web.portal.benchmarks.rules import FILES, Answer, Laid, Terms, track_of
 from nodulebench.web.portal.benchmarks.service import find_benchmark, rules_of, state_of
-from nodulebench.web.portal.benchmarks.taken import Terms, track_of
 from nodulebench.web.portal.database.models import Benchmark
 from nodulebench.web.portal.guard import AtSite, By
 from nodulebench.web.portal.leaderboards.leaderboard import board_of, in_english
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.checks import declared_training, look_through
-from nodulebench.web.portal.submissions.entry import job_of
+from nodulebench.web.portal.submissions.routes import job_of
 from nodulebench.web.portal.submissions.scoring import told_digests
 from nodulebench.web.portal.submissions.service import (
     MOST_NAME,

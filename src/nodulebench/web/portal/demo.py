@@ -14,7 +14,7 @@ import polars as pl
 from sqlalchemy import func, select
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.progress import Progress, untold
+from nodulebench.core.executor import Progress, untold
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.demo import DETECTORS, IMAGES, DemoChoice, make_and_read
 from nodulebench.io.marks.luna16 import write_marks

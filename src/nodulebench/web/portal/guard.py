@@ -14,12 +14,11 @@ from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
+from nodulebench.web.portal.accounts.credentials import new_secret, same
 from nodulebench.web.portal.accounts.roles import may
-from nodulebench.web.portal.accounts.secrets import new_secret, same
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor, cookie_name, find_visitor
-from nodulebench.web.portal.counter import Counter, refuse_full
-from nodulebench.web.portal.middleware import takes_file
+from nodulebench.web.portal.middleware import Counter, refuse_full, takes_file
 from nodulebench.web.portal.site import Site
 
 FORM = "form"

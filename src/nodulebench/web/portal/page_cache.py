@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nodulebench.web.portal.accounts.secrets import new_secret
+from nodulebench.web.portal.accounts.credentials import new_secret
 from nodulebench.web.portal.accounts.users import cookie_name
 from nodulebench.web.portal.database.database import UNREACHED
 from nodulebench.web.portal.database.models import StoredEvent

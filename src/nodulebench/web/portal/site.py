@@ -7,13 +7,11 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session as Transaction
 
-from nodulebench.io.durable import make_folder
-from nodulebench.io.lock import locked
+from nodulebench.io.atomic import locked, make_folder
 from nodulebench.security.event_log.events import Fact
 from nodulebench.security.keys import PrivateKey, new_person_key, read_private_key
-from nodulebench.web.portal.accounts.credentials import Passwords
+from nodulebench.web.portal.accounts.credentials import Passwords, Refusals
 from nodulebench.web.portal.accounts.oidc import Provider
-from nodulebench.web.portal.accounts.refusals import Refusals
 from nodulebench.web.portal.database.database import Database
 from nodulebench.web.portal.database.event_log import record
 

@@ -19,8 +19,7 @@ from pydantic import Field, FiniteFloat
 
 from nodulebench.core.config_model import Written, checked
 from nodulebench.core.errors import InputError, NoduleBenchError
-from nodulebench.io.durable import make_folder, settle
-from nodulebench.io.lock import locked
+from nodulebench.io.atomic import locked, make_folder, settle
 from nodulebench.web.viewer.findings import Finding
 
 JOURNAL = "edits.jsonl"

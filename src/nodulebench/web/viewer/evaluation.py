@@ -5,8 +5,10 @@ where there are some, boxes as they are, else circles of the ball that a diamete
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,14 @@ import polars as pl
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.errors import InputError
 from nodulebench.core.tables import PLACE
 from nodulebench.evaluation.recompute import Evaluated
 from nodulebench.imaging.outlines import box_outline, read_outline
 from nodulebench.metrics.score_order import threshold_at
-from nodulebench.web.viewer.drawn import DIGITS
-from nodulebench.web.viewer.tiles import Tiles
+from nodulebench.web.viewer.findings import DIGITS
+from nodulebench.web.viewer.scans import Scan, Tiles, scans_in
+from nodulebench.web.viewer.session import Room, Voxels, beside
 
 FOUND, MISSED, IGNORED = "found", "missed", "ignored_finding"
 """What a nodule or an ignored finding of the reference is."""
@@ -273,3 +277,46 @@ def _circles(row: dict[str, Any], tiles: Tiles) -> Iterator[dict[str, Any]]:
         if left > 0:
             outline = middle[:2] + np.sqrt(left) * ring
             yield {"slice_index": number, "outline": outline.round(DIGITS).tolist()}
+
+
+class Gallery(Room):
+    """The cases of an evaluation that have a scan."""
+
+    def __init__(
+        self, folder: Path, scans: list[Scan], judged: Judged, voxels: Voxels | None = None
+    ) -> None:
+        super().__init__(folder, scans, None, "", voxels)
+        self._judged = judged
+
+    def judged(self) -> Judged:
+        """The evaluation."""
+        return self._judged
+
+
+@contextmanager
+def open_gallery(place: Path, judged: Judged, folder: Path | None = None) -> Iterator[Gallery]:
+    """A room to look at the scans of an evaluation.
+
+    Args:
+        place: where the scans are.
+        judged: the evaluation.
+        folder: where voxels are kept; None: beside the scans.
+    """
+    scans = scans_judged(place, judged)
+    with closing(Gallery(folder or beside(place), scans, judged)) as gallery:
+        yield gallery
+
+
+def scans_judged(place: Path, judged: Judged) -> list[Scan]:
+    """The scans of the cases of an evaluation, in their order; cases without one are left out.
+
+    Raises:
+        InputError: if there is no scan of any of the cases.
+    """
+    by_case = {one.case_id: one for one in scans_in(place)}
+    scans = [by_case[case_id] for case_id in judged.case_ids if case_id in by_case]
+    if not scans:
+        shown = ", ".join(list(by_case)[:3])
+        what = f"holds no scan of the {len(judged.case_ids)} cases, only {shown} and the like."
+        raise InputError.at(place, what, "Give the folder of the images that were evaluated.")
+    return scans

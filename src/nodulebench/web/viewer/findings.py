@@ -3,15 +3,22 @@
 Millimetres are LPS, as everywhere. Nothing measured stands here: that follows from the outlines.
 """
 
-from typing import Annotated, Literal, Self
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
 from nodulebench.annotation.observer_study.calls import Call
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.config_model import Written
-from nodulebench.imaging.geometry import FARTHEST_MM
-from nodulebench.imaging.rasters import DrawnOutline
+from nodulebench.imaging.geometry import FARTHEST_MM, Geometry, is_orthonormal
+from nodulebench.imaging.outlines import area_mm2
+from nodulebench.imaging.rasters import DrawnOutline, polygon_pixels, trace_outlines, voxels_of
+from nodulebench.imaging.region_growing import grown_at
+from nodulebench.reference.sizes import drawn_slice_sizes, region_sizes
+from nodulebench.web.viewer.scans import Tiles
 
 Millimetre = Annotated[FiniteFloat, Field(ge=-FARTHEST_MM, le=FARTHEST_MM)]
 Point = tuple[Millimetre, Millimetre]
@@ -87,3 +94,220 @@ class Finding(Written):
         """The highest slice that it lies on; -1: none."""
         told = [one.slice_index for one in self.slices]
         return max([*told, *([self.ruler.slice_index] if self.ruler else [])], default=-1)
+
+
+def measured(finding: Finding, tiles: Tiles) -> dict[str, Any]:
+    """Sizes of a finding in mm, and the mean of its voxels in HU; nothing without outlines."""
+    sizes = sizes_of(finding, tiles.grid)
+    return {**sizes, "mean_hu": _mean_hu(finding.slices, tiles)} if sizes else {}
+
+
+def sizes_of(finding: Finding, grid: Geometry) -> dict[str, Any]:
+    """Sizes of a finding in mm; nothing without outlines.
+
+    ``slices`` has for each outline its box (centre, length along x, width along y), axes and area,
+    as they are exported and scored.
+    """
+    if not finding.slices:
+        return {}
+    corners = [np.array(one.outline, dtype=np.float64) for one in finding.slices]
+    on_slices = drawn_slice_sizes(
+        np.zeros(len(corners), dtype=np.int64),
+        np.array([one.slice_index for one in finding.slices], dtype=np.int64),
+        np.zeros(len(corners), dtype=np.bool_),
+        np.zeros(len(corners), dtype=np.bool_),
+        corners,
+    )
+    spacing_mm = float(grid.spacing_mm[2])
+    whole = region_sizes(on_slices, np.array([spacing_mm])).row(0, named=True)
+    area = float(on_slices["area_mm2"].sum())
+    return {
+        "long_mm": whole["long_mm"],
+        "short_mm": whole["short_mm"],
+        "average_mm": whole["average"],
+        "diameter_mm": whole["volume_equivalent"],
+        "volume_mm3": area * spacing_mm,
+        "slices": [
+            {
+                **box_of(outline),
+                "slice_index": drawn.slice_index,
+                "area_mm2": area_mm2(outline),
+                "long_mm": row["long_mm"],
+                "short_mm": row["short_mm"],
+            }
+            for drawn, outline, row in zip(
+                finding.slices, corners, _rows_of(finding.slices, on_slices), strict=True
+            )
+        ],
+    }
+
+
+def box_of(outline: FloatArray) -> dict[str, float]:
+    """The box around an outline, as NODULE_SLICES has it."""
+    low, high = outline.min(axis=0), outline.max(axis=0)
+    (x, y), (length, width) = ((low + high) / 2).tolist(), (high - low).tolist()
+    return {"center_x_mm": x, "center_y_mm": y, "length_mm": length, "width_mm": width}
+
+
+def _rows_of(slices: tuple[OutlinedSlice, ...], sizes: Any) -> list[dict[str, float]]:
+    by_slice = {row["slice_index"]: row for row in sizes.iter_rows(named=True)}
+    return [by_slice[one.slice_index] for one in slices]
+
+
+def _mean_hu(slices: tuple[OutlinedSlice, ...], tiles: Tiles) -> float | None:
+    voxel: IntArray = voxels_of((one.as_drawn for one in slices), tiles.grid)
+    if not len(voxel):
+        return None
+    i, j, k = voxel.T
+    return float(tiles.volume.hu[k, j, i].mean())
+
+
+DIGITS = 4
+"""After the point: a ten-thousandth of a millimetre."""
+
+
+def proposed(tiles: Tiles, place_mm: Place, level: int) -> tuple[OutlinedSlice, ...]:
+    """Outlines of the nodule at a place, on every slice that it touches."""
+    found = grown_at(tiles.volume, np.array(place_mm, dtype=np.float64), level)
+    return outlines_of(found.voxel, tiles.grid)
+
+
+def outlines_of(voxel: IntArray, grid: Geometry) -> tuple[OutlinedSlice, ...]:
+    """Outlines along the edges of voxels (column, row, slice), one a slice, from the feet on."""
+    voxel = voxel[np.lexsort((voxel[:, 0], voxel[:, 1], voxel[:, 2]))]
+    slices, owner = np.unique(voxel[:, 2], return_inverse=True)
+    which, corner = trace_outlines(owner.astype(np.int64), voxel[:, 0], voxel[:, 1])
+    level = slices[which].astype(np.float64)
+    corner_mm = grid.to_world(np.column_stack([corner, level]))[:, :2].round(DIGITS)
+    return tuple(
+        OutlinedSlice(
+            slice_index=number, outline=tuple(map(tuple, corner_mm[which == at].tolist()))
+        )
+        for at, number in enumerate(slices.tolist())
+    )
+
+
+def joined(
+    tiles: Tiles, drawn: OutlinedSlice | None, stroke: Sequence[Point], number: int, *, adds: bool
+) -> OutlinedSlice | None:
+    """An outline with what a stroke encloses added or erased; None: nothing is left.
+
+    Both are taken as the pixels whose centres they hold, and the outline runs along their edges.
+    """
+    own = _pixels(tiles.grid, [] if drawn is None else drawn.outline, number)
+    other = _pixels(tiles.grid, stroke, number)
+    left = own | other if adds else own - other
+    if not left:
+        return None
+    flat = np.array(sorted(left), dtype=np.int64)
+    voxel = np.column_stack([flat, np.full(len(flat), number, dtype=np.int64)])
+    return outlines_of(voxel, tiles.grid)[0]
+
+
+def _pixels(grid: Geometry, outline: Sequence[Point], number: int) -> set[tuple[int, int]]:
+    if not outline:
+        return set()
+    corner = np.array(outline, dtype=np.float64)
+    height = grid.height_on(np.full(len(corner), float(number)), corner)
+    i, j = polygon_pixels(grid.to_index(np.column_stack([corner, height]))[:, :2])
+    return set(zip(i.tolist(), j.tolist(), strict=True))
+
+
+def filled_between(tiles: Tiles, slices: Iterable[OutlinedSlice]) -> tuple[OutlinedSlice, ...]:
+    """The outlines, and one on every slice between two of them that has none.
+
+    Between two outlines the distance from their edges changes evenly (Raya and Udupa, IEEE
+    Transactions on Medical Imaging 9:32-42, 1990).
+    """
+    given = sorted(slices, key=lambda one: one.slice_index)
+    made: list[OutlinedSlice] = []
+    for below, above in pairwise(given):
+        made.append(below)
+        if above.slice_index - below.slice_index > 1:
+            made += _between(tiles.grid, below, above)
+    return (*made, *given[-1:])
+
+
+def _between(grid: Geometry, below: OutlinedSlice, above: OutlinedSlice) -> list[OutlinedSlice]:
+    ends = [voxels_of([one.as_drawn], grid) for one in (below, above)]
+    if not all(len(one) for one in ends):
+        return []
+    pixel = np.concatenate(ends)[:, :2]
+    low, size = pixel.min(axis=0) - 1, np.ptp(pixel, axis=0) + 3
+    first, last = (_signed_mm(one[:, :2] - low, size, grid.spacing_mm) for one in ends)
+    count = above.slice_index - below.slice_index
+    made: list[OutlinedSlice] = []
+    for step in range(1, count):
+        inside = first * (1 - step / count) + last * (step / count) > 0
+        if inside.any():
+            row, column = np.nonzero(inside)
+            number = np.full(len(row), below.slice_index + step, dtype=np.int64)
+            voxel = np.column_stack([column + low[0], row + low[1], number])
+            made += outlines_of(voxel, grid)
+    return made
+
+
+def _signed_mm(pixel: IntArray, size: IntArray, spacing_mm: FloatArray) -> FloatArray:
+    """How far every pixel lies inside of an edge; below 0: outside."""
+    from scipy import ndimage
+
+    mask: BoolArray = np.zeros((size[1], size[0]), dtype=np.bool_)
+    mask[pixel[:, 1], pixel[:, 0]] = True
+    step = spacing_mm[1::-1]
+    inner = ndimage.distance_transform_edt(mask, sampling=step)
+    outer = ndimage.distance_transform_edt(~mask, sampling=step)
+    signed: FloatArray = inner - outer
+    return signed
+
+
+def grid_of(tiles: Tiles) -> Geometry:
+    """The grid that outlines are handed on: that of the image, where a table of cases can tell it.
+
+    Slices of a tilted gantry, or along the body, cannot be told there: these keep the grid shown.
+    """
+    original = tiles.original
+    is_across = int(np.argmax(np.abs(original.direction[:, 2]))) == 2
+    return original if is_across and is_orthonormal(original.direction) else tiles.grid
+
+
+def on_original(slices: tuple[OutlinedSlice, ...], tiles: Tiles) -> tuple[OutlinedSlice, ...]:
+    """The same region on the slices of ``grid_of``, numbered from the feet.
+
+    Where the image was only put in order, outlines stay as they are, and so do their numbers.
+    Where it was interpolated, a voxel of the image belongs if its centre does.
+    """
+    grid = grid_of(tiles)
+    if not tiles.is_resampled or grid is tiles.grid:
+        return slices
+    shown = voxels_of((one.as_drawn for one in slices), tiles.grid)
+    low, high = shown.min(axis=0), shown.max(axis=0)
+    is_held: BoolArray = np.zeros(high - low + 1, dtype=np.bool_)
+    is_held[tuple((shown - low).T)] = True
+    candidates = _around(low, high, tiles, grid)
+    nearest = np.rint(tiles.grid.to_index(grid.to_world(candidates.astype(np.float64))))
+    place = nearest.astype(np.int64) - low
+    is_near = np.all((place >= 0) & (place <= high - low), axis=1)
+    voxel = candidates[is_near][is_held[tuple(place[is_near].T)]]
+    if not len(voxel):  # smaller than a voxel of the image: the nearest one
+        middle = tiles.grid.to_world(shown.mean(axis=0, keepdims=True))
+        voxel = np.rint(grid.to_index(middle)).astype(np.int64)
+    made = outlines_of(voxel, grid)
+    return tuple(
+        one.model_copy(update={"slice_index": _from_feet(one.slice_index, grid)}) for one in made
+    )
+
+
+def _around(low: IntArray, high: IntArray, tiles: Tiles, grid: Geometry) -> IntArray:
+    """Voxels of the image in the box around some voxels that are shown."""
+    ends = np.array([low - 1, high + 1], dtype=np.float64)
+    corners = np.array([[ends[a, 0], ends[b, 1], ends[c, 2]] for a, b, c in np.ndindex(2, 2, 2)])
+    index = grid.to_index(tiles.grid.to_world(corners))
+    last = np.array([np.inf] * 3) if grid.size is None else grid.size - 1
+    first = np.maximum(np.floor(index.min(axis=0)), 0).astype(np.int64)
+    stop = np.minimum(np.ceil(index.max(axis=0)), last).astype(np.int64) + 1
+    axes = [np.arange(a, b) for a, b in zip(first, stop, strict=True)]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+
+
+def _from_feet(k: int, grid: Geometry) -> int:
+    return round(float(grid.slice_number(np.array([float(k)]))[0]))

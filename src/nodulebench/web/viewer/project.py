@@ -4,25 +4,151 @@ The log of the project is the truth: what was handed in there cannot be changed 
 asked in a case follows from it. Drafts are the person's own until they are handed in.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import Any, Protocol
 
-from nodulebench.annotation.handing_in import hand_in_answers, hand_in_reading
+import numpy as np
+
 from nodulebench.annotation.project import Desk, open_project
-from nodulebench.annotation.reader_view import drawn_by_others, shown_candidates
+from nodulebench.annotation.reader_view import (
+    Answer,
+    Shown,
+    drawn_by_others,
+    hand_in_answers,
+    hand_in_reading,
+    shown_candidates,
+)
+from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.annotation.tasks import KnownBatches, Task, stands_of, tasks_of
 from nodulebench.annotation.workflow.actions import ReleaseBatch
 from nodulebench.annotation.workflow.batch import Batch
 from nodulebench.core.errors import InputError, Problem
-from nodulebench.web.viewer.answers import answers_of, reading_of
 from nodulebench.web.viewer.drafts import ConflictError, Draft, Drafts, open_drafts
-from nodulebench.web.viewer.scans import Scan, scans_of
+from nodulebench.web.viewer.evaluation import outlined, shown_number
+from nodulebench.web.viewer.export import placed, slice_rows
+from nodulebench.web.viewer.findings import Finding, OutlinedSlice
+from nodulebench.web.viewer.scans import Scan, Tiles, scans_of
 from nodulebench.web.viewer.session import Beside, Room, Voxels
-from nodulebench.web.viewer.shown import finding_of, told_of
-from nodulebench.web.viewer.tiles import Tiles
+
+
+def reading_of(
+    task: Task,
+    reader_id: str,
+    findings: Mapping[str, Finding],
+    tiles: Tiles,
+    kept: Mapping[str, DrawnFinding] | None = None,
+) -> Reading:
+    """What a reader drew in a case: its nodules; points below 3 mm and non-nodules are none.
+
+    Args:
+        task: the case.
+        reader_id: who drew it.
+        findings: what was drawn or changed.
+        tiles: the voxels of the scan.
+        kept: what was read before and left as it was, to the last digit.
+
+    Raises:
+        InputError: if a nodule has no outline.
+    """
+    nodules = {name: one for name, one in findings.items() if one.kind == "nodule"}
+    drawn = tuple(
+        DrawnFinding(finding_id=name, slices=drawn_slices(task, one, tiles), type=one.type)
+        for name, one in nodules.items()
+    )
+    findings_now = (*(kept or {}).values(), *drawn)
+    return Reading(case_id=task.case_id, reader_id=reader_id, findings=findings_now)
+
+
+def answers_of(
+    task: Task, findings: Mapping[str, Finding], given: Mapping[str, Finding], tiles: Tiles
+) -> Iterator[Answer]:
+    """What somebody said of candidates, and what they drew besides.
+
+    Args:
+        task: the case.
+        findings: as they stand now.
+        given: candidates as they were before.
+        tiles: the voxels of the scan.
+    """
+    for name, one in findings.items():
+        before = given.get(name)
+        is_anew = before is None or one.slices != before.slices
+        if before is None and one.kind != "nodule":
+            continue
+        yield Answer(
+            name,
+            one.type,
+            None if one.answer is None else one.answer == "yes",
+            one.comment,
+            drawn_slices(task, one, tiles) if is_anew else (),
+            one.discussed_with,
+        )
+
+
+def drawn_slices(task: Task, finding: Finding, tiles: Tiles) -> tuple[DrawnSlice, ...]:
+    """Outlines on the slices of the image as it was acquired, with their boxes.
+
+    Raises:
+        InputError: if there is none.
+    """
+    if not finding.slices:
+        what = "holds a nodule without an outline."
+        remedy = "Draw it, make it a point below 3 mm, or remove it."
+        raise InputError.at(f"case '{task.name}'", what, remedy)
+    return tuple(
+        DrawnSlice(**{name: row[name] for name in DrawnSlice.model_fields})
+        for row in slice_rows(task.case_id, "", placed(finding, tiles), tiles)
+    )
+
+
+def finding_of(shown: Shown, tiles: Tiles) -> Finding:
+    """A candidate as a finding that can be judged, and changed where that is allowed."""
+    slices = tuple(
+        OutlinedSlice.model_validate(one) for one in outlined(_rows(shown.slices), tiles)
+    )
+    return Finding.model_validate(
+        {"place_mm": _middle(shown.slices, tiles), "slices": slices, "type": shown.type}
+    )
+
+
+def told_of(shown: Shown, tiles: Tiles) -> dict[str, Any]:
+    """What is known of a candidate, ``why`` as notices whose words are made at the door."""
+    at = {one.slice_index: shown_number(row, tiles) for one, row in _with_rows(shown)}
+    return {
+        "is_asked": shown.is_asked,
+        "inconsistent": sorted({at[one] for one in shown.inconsistent_slices if one in at}),
+        "readers": [
+            {"letter": letter, "slices": list(outlined(_rows(slices), tiles))}
+            for letter, slices in shown.readers.items()
+        ],
+        "of_readers": shown.of_readers,
+        "why": shown.why,
+        "types": shown.types,
+        "comment": shown.comment,
+        "is_nodule": shown.is_nodule,
+        "note": shown.note,
+    }
+
+
+def _with_rows(shown: Shown) -> list[tuple[DrawnSlice, dict[str, Any]]]:
+    every = [*shown.slices, *(one for each in shown.readers.values() for one in each)]
+    return list(zip(every, _rows(every), strict=True))
+
+
+def _rows(slices: Iterable[DrawnSlice]) -> list[dict[str, Any]]:
+    return [one.model_dump() for one in slices]
+
+
+def _middle(slices: tuple[DrawnSlice, ...], tiles: Tiles) -> list[float]:
+    """The middle of the largest box, on the slice where that is shown."""
+    largest = max(slices, key=lambda one: one.length_mm * one.width_mm)
+    center = np.array([[largest.center_x_mm, largest.center_y_mm]])
+    number = shown_number(largest.model_dump(), tiles)
+    height = float(tiles.grid.height_on(np.array([float(number)]), center)[0])
+    return [largest.center_x_mm, largest.center_y_mm, height]
 
 
 class Desks(Protocol):

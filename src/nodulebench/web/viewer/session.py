@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from nodulebench.core.errors import InputError
 from nodulebench.web.viewer.drafts import Draft, Drafts, open_drafts
 from nodulebench.web.viewer.findings import Finding
-from nodulebench.web.viewer.scans import Scan, scans_in
-from nodulebench.web.viewer.tiles import Tiles, kept_tiles, read_tiles
+from nodulebench.web.viewer.scans import Scan, Tiles, kept_tiles, read_tiles, scans_in
 
 if TYPE_CHECKING:
     from nodulebench.annotation.exam import ExamSheet

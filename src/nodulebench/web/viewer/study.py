@@ -15,9 +15,8 @@ from nodulebench.annotation.observer_study.study import OpenStudy, open_study
 from nodulebench.core.errors import InputError
 from nodulebench.web.viewer.drafts import ConflictError, Drafts, open_drafts
 from nodulebench.web.viewer.findings import Finding, Ruler
-from nodulebench.web.viewer.scans import Scan, scans_of
+from nodulebench.web.viewer.scans import Scan, Tiles, patch_of, scans_of, tiles_of
 from nodulebench.web.viewer.session import Beside, Room, Voxels
-from nodulebench.web.viewer.tiles import Tiles, patch_of, tiles_of
 
 MARK = "mark"
 """What the one finding of a place is called."""

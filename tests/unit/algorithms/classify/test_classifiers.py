@@ -3,11 +3,17 @@ import pytest
 
 from nodulebench.core.errors import InputError
 from nodulebench.detection.candidates import etrocad, m5l, mot_m5lv1
-from nodulebench.detection.classifiers.ensemble import train_ensemble
-from nodulebench.detection.classifiers.models import Network, train_network
-from nodulebench.detection.classifiers.support_vectors import SupportVectors, train_support_vectors
-from nodulebench.detection.classifiers.trained import TRAINED
-from nodulebench.detection.classifiers.training import Examples, balanced, standardisation
+from nodulebench.detection.classifiers.models import (
+    Examples,
+    Network,
+    SupportVectors,
+    balanced,
+    standardisation,
+    train_ensemble,
+    train_network,
+    train_support_vectors,
+)
+from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import (
     classifier_of,
     read_weights,

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nodulebench.detection.classifiers.ensemble import (
+from nodulebench.detection.classifiers.models import (
     FARTHEST,
     NODULES_PER_SCAN,
     Ensemble,
+    Examples,
     calibration,
     train_ensemble,
 )
-from nodulebench.detection.classifiers.training import Examples
 
 
 def examples(count=2000, *, is_whole=True, seed=0, rate=0.1):

@@ -4,12 +4,13 @@ import pytest
 from builders.lung_scenes import ball, distance_from, lung_with, rod, world
 from nodulebench.detection.classifiers.features import (
     FEATURES,
+    Outlined,
     entropy_bits,
     measure,
+    outline,
     skewness,
     thing_features,
 )
-from nodulebench.detection.classifiers.outline import Outlined, outline
 
 
 def _named(values):

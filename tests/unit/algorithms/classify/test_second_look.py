@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from builders.lung_scenes import ball, lung_with, rod
-from nodulebench.detection.candidate import Candidates, no_candidates
 from nodulebench.detection.classifiers import false_positive_reduction as second_look
 from nodulebench.detection.classifiers import weights as weight_files
 from nodulebench.detection.classifiers.false_positive_reduction import looked_at, proposals
-from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import (
     classifier_of,
     fold_of_series,
     write_seen,
 )
 from nodulebench.detection.held_out import series_digest
+from nodulebench.detection.scan import Candidates, no_candidates
 
 MIDDLE = (32.0, 32.0, 32.0)
 

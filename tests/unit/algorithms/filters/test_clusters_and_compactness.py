@@ -4,9 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.lung_scenes import distance_from
-from nodulebench.detection.filters.clusters import strongest_of_clusters
-from nodulebench.detection.filters.compactness import ball_diameter, compactness, half_axes
-from nodulebench.detection.filters.regions import find_regions
+from nodulebench.detection.filters.regions import (
+    ball_diameter,
+    compactness,
+    find_regions,
+    half_axes,
+    strongest_of_clusters,
+)
 
 
 def test_the_strongest_takes_in_what_it_reaches():

@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.detection.filters.cores import Parts, all_parts, parts_of
 from nodulebench.detection.filters.recentre import recentred
-from nodulebench.detection.filters.regions import CORNERS, find_regions
+from nodulebench.detection.filters.regions import CORNERS, Parts, all_parts, find_regions, parts_of
 from nodulebench.imaging.linking import merged_within
 
 

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from nodulebench.detection.networks import device
+from nodulebench.detection.networks import inference as device
 
 
 def test_a_cpu_keeps_the_memory_of_batches_where_it_can_be_asked_to():

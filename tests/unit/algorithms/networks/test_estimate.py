@@ -8,18 +8,20 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from nodulebench.detection.networks import FINDERS, NETWORKS, estimate
-from nodulebench.detection.networks.cross_validation import Course, train_without
-from nodulebench.detection.networks.detectors.search import FoundPlaces
-from nodulebench.detection.networks.estimate import (
+from nodulebench.detection.networks import FINDERS, NETWORKS
+from nodulebench.detection.networks import cross_validation as estimate
+from nodulebench.detection.networks.cross_validation import (
     TIMED,
     WARMING,
+    Course,
     Pace,
     pace_of,
     seconds_left,
     seconds_of,
     seconds_of_a_step,
+    train_without,
 )
+from nodulebench.detection.networks.detectors.search import FoundPlaces
 from nodulebench.detection.networks.examples import Examples, make_examples
 from nodulebench.detection.networks.patches import scans_of
 from nodulebench.detection.networks.training import Check

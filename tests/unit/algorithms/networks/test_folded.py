@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 from torch import nn
 
 from nodulebench.detection.networks import FINDERS, NETWORKS
-from nodulebench.detection.networks.folded import folded
+from nodulebench.detection.networks.inference import folded
 
 OURS = {"twoscale": 0, "heatmap": 0, "znet_unet": 0}
 """Normalisations that are left; ZNET's residual network normalises before it convolves."""

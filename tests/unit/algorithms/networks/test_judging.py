@@ -10,8 +10,7 @@ from nodulebench.detection.networks.examples import (
     join_examples,
 )
 from nodulebench.detection.networks.inference import area_under_roc, judge, patches_around
-from nodulebench.detection.networks.looks import cube
-from nodulebench.detection.networks.network import Augment, scaled
+from nodulebench.detection.networks.network import Augment, cube, scaled
 from nodulebench.detection.networks.training import (
     train,
 )

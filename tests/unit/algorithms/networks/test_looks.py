@@ -1,6 +1,6 @@
 import numpy as np
 
-from nodulebench.detection.networks.looks import ORTHOGONAL, SYMMETRY, cube, planes, together
+from nodulebench.detection.networks.network import ORTHOGONAL, SYMMETRY, cube, planes, together
 
 
 def test_a_cube_lies_around_its_place() -> None:

@@ -4,7 +4,7 @@ pytest.importorskip("torch")
 
 from nodulebench.core.errors import InputError
 from nodulebench.detection.held_out import choose_unseen
-from nodulebench.detection.networks.packaged import packaged_weights
+from nodulebench.detection.networks.cards import packaged_weights
 from nodulebench.detection.networks.weights import read_card, read_weights
 
 FILES = sorted(packaged_weights("twoscale").glob("*.safetensors"))

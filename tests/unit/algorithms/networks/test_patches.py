@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import map_coordinates
 
 from nodulebench.detection.networks import patches as module
-from nodulebench.detection.networks.looks import SYMMETRY, cube, planes, together
+from nodulebench.detection.networks.network import SYMMETRY, cube, planes, together
 from nodulebench.detection.networks.patches import cut, scans_of
 
 

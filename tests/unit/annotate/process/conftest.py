@@ -3,7 +3,7 @@
 import pytest
 
 from builders.annotation import Desk, small_cases, two_teams
-from nodulebench.annotation.workflow.rules import NIFDC
+from nodulebench.annotation.workflow.actions import NIFDC
 from nodulebench.annotation.workflow.workflow import Workflow
 
 

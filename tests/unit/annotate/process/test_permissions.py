@@ -14,13 +14,14 @@ from builders.annotation import (
     two_teams,
 )
 from nodulebench.annotation.workflow.actions import (
+    ITU,
+    NIFDC,
     CheckBatch,
     OpenBatch,
     ReleaseBatch,
     ReviewNodule,
     SubmitReading,
 )
-from nodulebench.annotation.workflow.rules import ITU, NIFDC
 from nodulebench.annotation.workflow.workflow import Workflow
 from nodulebench.core.errors import InputError
 

@@ -6,10 +6,15 @@ import pytest
 
 from builders.annotation import LONE, SHARED, Desk, drawn, reading, small_cases, two_teams
 from nodulebench.annotation.people import PROGRAM
-from nodulebench.annotation.workflow.actions import CheckBatch, ReleaseBatch, ReviseReading
-from nodulebench.annotation.workflow.letters import letter_of
-from nodulebench.annotation.workflow.rules import LIDC, NIFDC, WorkflowRules
-from nodulebench.annotation.workflow.workflow import Workflow
+from nodulebench.annotation.workflow.actions import (
+    LIDC,
+    NIFDC,
+    CheckBatch,
+    ReleaseBatch,
+    ReviseReading,
+    WorkflowRules,
+)
+from nodulebench.annotation.workflow.workflow import Workflow, letter_of
 from nodulebench.core.errors import InputError
 
 MORE = drawn("h", (12, 70, 30, 6))

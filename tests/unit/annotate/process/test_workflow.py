@@ -14,8 +14,7 @@ from builders.annotation import (
 )
 from builders.words import sentences
 from nodulebench.annotation.people import Person, Roster, Team, Training
-from nodulebench.annotation.workflow.actions import CorrectOutline
-from nodulebench.annotation.workflow.rules import ITU, NIFDC
+from nodulebench.annotation.workflow.actions import ITU, NIFDC, CorrectOutline
 from nodulebench.annotation.workflow.workflow import Workflow
 from nodulebench.core.errors import InputError
 

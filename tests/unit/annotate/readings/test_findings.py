@@ -4,10 +4,9 @@ import polars as pl
 import pytest
 
 from builders.annotation import drawn, reading, small_cases
-from nodulebench.annotation.readings.findings import findings_of
-from nodulebench.annotation.readings.reading import DrawnFinding
+from nodulebench.annotation.readings.reading import DrawnFinding, findings_of
 from nodulebench.core.errors import InputError
-from nodulebench.io.findings_tables import read_findings, write_findings
+from nodulebench.io.readings import read_findings, write_findings
 from nodulebench.reference.build import build_reference
 from nodulebench.reference.panel import measure_findings
 

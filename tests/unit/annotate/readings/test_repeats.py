@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.annotation import drawn, reading, small_cases
-from nodulebench.annotation.readings.repeats import (
+from nodulebench.annotation.readings.quality import (
     draw_repeats,
     in_turn,
     repeated_readings,

@@ -8,7 +8,7 @@ from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice
 from nodulebench.annotation.readings.warnings import WarningLimits, warn
 from nodulebench.i18n.translator import english
 from nodulebench.imaging.geometry import geometries
-from nodulebench.imaging.overlap import crosses_itself
+from nodulebench.imaging.outlines import crosses_itself
 from nodulebench.imaging.rasters import voxels_of
 
 PLACE = geometries(small_cases("a"))["a"]

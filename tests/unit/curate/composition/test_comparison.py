@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.tables import case, nodule, reference
-from nodulebench.curation.composition.comparison import compare_sets
+from nodulebench.curation.composition.counts import compare_sets
 from nodulebench.curation.composition.service import cover, write_coverage
 
 EASY = reference(

@@ -1,7 +1,8 @@
 import pytest
 
 from nodulebench.curation.composition.design import load_design
-from nodulebench.curation.composition.kernels import FAMILIES, LETTERS, WORDS, kernel_class_of
+from nodulebench.curation.composition.header_facts import FAMILIES, LETTERS, kernel_class_of
+from nodulebench.curation.composition.header_facts import KERNEL_WORDS as WORDS
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-from nodulebench.curation.composition.scan_kinds import scan_kinds
+from nodulebench.curation.composition.header_facts import scan_kinds
 
 
 def test_of_several_days_the_earliest_is_the_first_and_words_count_more() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from nodulebench.curation.composition.design import load_design
-from nodulebench.curation.composition.vendors import VENDORS, vendor_of
+from nodulebench.curation.composition.header_facts import VENDORS, vendor_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from builders.bodies import CHESTS, NO_CHESTS, cut_chest, head
-from nodulebench.curation.admission.anatomy import (
+from nodulebench.curation.admission.image import (
     best_threshold,
     enclosed_air,
     see_anatomy,

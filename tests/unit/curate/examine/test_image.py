@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 
 from builders.slice_headers import PIXELS, series_of, slice_header
 from nodulebench.core.notices import Notice
-from nodulebench.curation.admission.image import block_means, coarse_factor, hounsfield, read_image
-from nodulebench.curation.admission.thumbnail import thumbnails
+from nodulebench.curation.admission.image import (
+    block_means,
+    coarse_factor,
+    hounsfield,
+    read_image,
+    thumbnails,
+)
 
 
 def write_slices(folder, planes, **changes):

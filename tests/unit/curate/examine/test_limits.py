@@ -1,7 +1,7 @@
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.composition.design import load_design
 
 

@@ -3,8 +3,13 @@ import polars as pl
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.curation.duplicates import Fingerprint, KnownSet, find_duplicates
-from nodulebench.curation.known_sets import read_known_set, write_known_set
+from nodulebench.curation.duplicates import (
+    Fingerprint,
+    KnownSet,
+    find_duplicates,
+    read_known_set,
+    write_known_set,
+)
 from nodulebench.curation.perceptual_hash import BITS, PerceptualHash
 from nodulebench.i18n.translator import english
 

@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.hashes import similarity
-from nodulebench.curation.hash_comparison import STACKED, HashList
-from nodulebench.curation.perceptual_hash import BITS, PerceptualHash
+from nodulebench.curation.perceptual_hash import BITS, STACKED, HashList, PerceptualHash
 
 
 def random_hash(levels, seed):

@@ -10,15 +10,16 @@ from pydicom.sequence import Sequence
 
 from builders.identified_slice import identified_slice, write_slice
 from nodulebench.curation.deidentify.files import deidentify_file
-from nodulebench.curation.deidentify.keep import (
+from nodulebench.curation.deidentify.identity import Pseudonyms
+from nodulebench.curation.deidentify.profile import (
+    ACTIONS,
     CHARACTERISTICS,
     DESCRIPTORS,
     DUMMY,
     KEPT_DATES,
     METHOD_CODES,
+    OPTIONS,
 )
-from nodulebench.curation.deidentify.profile import ACTIONS, OPTIONS
-from nodulebench.curation.deidentify.pseudonyms import Pseudonyms
 
 KEYED = Pseudonyms(bytes(range(32)))
 ROWS = {

@@ -3,7 +3,7 @@
 import pytest
 from pydicom.dataset import Dataset
 
-from nodulebench.curation.deidentify.concepts import meaning_of
+from nodulebench.curation.deidentify.profile import meaning_of
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.curation.deidentify.allowed_values import clean_description, is_clean_description
-from nodulebench.curation.deidentify.keep import capped_age
-from nodulebench.curation.deidentify.pseudonyms import plain_time, shifted_date, shifted_date_time
+from nodulebench.curation.deidentify.identity import plain_time, shifted_date, shifted_date_time
+from nodulebench.curation.deidentify.profile import capped_age
 
 
 @pytest.mark.parametrize(

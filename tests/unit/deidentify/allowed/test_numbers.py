@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodulebench.curation.deidentify.numbers import LIMITS, NEEDED, digits_of, stays, written
+from nodulebench.curation.deidentify.allowed_values import LIMITS, NEEDED, digits_of, stays, written
 
 
 @pytest.mark.parametrize(

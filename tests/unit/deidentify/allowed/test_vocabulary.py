@@ -3,7 +3,7 @@
 import pytest
 
 from nodulebench.curation.deidentify.allowed_values import is_known_code, is_known_text
-from nodulebench.phantom.vendors import VENDORS
+from nodulebench.phantom.scanner import VENDORS
 
 HARMLESS = {
     "Manufacturer": ("SIEMENS", "GE MEDICAL SYSTEMS", "Philips", "TOSHIBA", "UIH", "NMS", ""),

@@ -8,7 +8,7 @@ import pytest
 from pydicom.dataset import Dataset
 
 from nodulebench.curation.deidentify.burned_in import find_text, refuse_by_header, scales_of
-from nodulebench.curation.deidentify.refusal import RefusedError
+from nodulebench.curation.deidentify.codec import RefusedError
 from nodulebench.i18n.translator import english
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 from scipy import ndimage
 
-from nodulebench.curation.deidentify.drawn import (
+from nodulebench.curation.deidentify.burned_in import (
     _outstanding,
     _sharp_within,
     _steps,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import ndimage
 
-from nodulebench.curation.deidentify.pieces import boxes_of, pieces_of, places_of, runs_of
+from nodulebench.curation.deidentify.burned_in import boxes_of, pieces_of, places_of, runs_of
 
 MASKS = arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=12))
 

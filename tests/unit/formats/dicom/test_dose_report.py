@@ -4,7 +4,7 @@ import pydicom
 from pydicom.dataset import Dataset, FileDataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian
 
-from nodulebench.io.dicom.dose_report import DOSE_REPORT_STORAGE, dose_events
+from nodulebench.io.dicom.sr_content import DOSE_REPORT_STORAGE, dose_events
 
 
 def item(code: str, *children: Dataset, uid: str = "", value: float | None = None) -> Dataset:

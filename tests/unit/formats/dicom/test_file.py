@@ -7,7 +7,7 @@ import pytest
 from builders.dicom import write_series
 from nodulebench.io.dicom.files import files_of, holds_dicom, lacks_dicom
 from nodulebench.io.dicom.header import CT_IMAGE_STORAGE
-from nodulebench.io.sniff import glimpse
+from nodulebench.io.format import glimpse
 
 pytest.importorskip("pydicom")
 REPORT = "1.2.840.10008.5.1.4.1.1.88.33"

@@ -12,8 +12,7 @@ from builders.dicom import TURNED, write_series
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import without_images
 from nodulebench.imaging.geometry import geometries
-from nodulebench.io.dicom.images import images_of_cases, read_image_series
-from nodulebench.io.dicom.volumes import read_volume
+from nodulebench.io.dicom.volumes import images_of_cases, read_image_series, read_volume
 from nodulebench.io.formats import read_cases
 
 pydicom = pytest.importorskip("pydicom")

@@ -14,13 +14,12 @@ from nodulebench.core.tables import CASES, without_images
 from nodulebench.curation.admission.examine import case_geometry
 from nodulebench.imaging.geometry import geometries, geometry_columns
 from nodulebench.imaging.volume import make_volume
-from nodulebench.io.dicom.images import images_of_cases
 from nodulebench.io.dicom.series import group_series
 from nodulebench.io.dicom.slices import read_slices
-from nodulebench.io.dicom.volumes import read_volume, write_volume
-from nodulebench.io.digest import table_digest
+from nodulebench.io.dicom.volumes import images_of_cases, read_volume, write_volume
 from nodulebench.io.formats import read_cases
 from nodulebench.io.images.case_images import image_reader
+from nodulebench.io.manifests import table_digest
 
 pydicom = pytest.importorskip("pydicom")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nodulebench.io.dicom.values import (
+from nodulebench.io.dicom.files import (
     floats_of,
     item_of,
     items_of,

@@ -7,7 +7,7 @@ import pytest
 from builders.sealed import make_desk
 from nodulebench.core.errors import InputError
 from nodulebench.custody.bundle import write_bundle
-from nodulebench.io.images.set_images import images_folder, images_of_set
+from nodulebench.io.images.case_images import images_folder, images_of_set
 
 pytest.importorskip("cryptography")
 

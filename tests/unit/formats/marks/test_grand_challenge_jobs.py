@@ -6,7 +6,7 @@ import pytest
 
 from nodulebench.core.errors import InputError
 from nodulebench.io.formats import fitting, read_submission
-from nodulebench.io.marks.grand_challenge_jobs import _seconds
+from nodulebench.io.marks.grand_challenge import _seconds
 
 POINT = {"name": "1", "point": [1.0, 2.0, 3.0], "probability": 0.5}
 POINTS = {"type": "Multiple points", "points": [POINT], "version": {"major": 1, "minor": 0}}

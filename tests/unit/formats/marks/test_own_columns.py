@@ -6,7 +6,7 @@ import pytest
 
 from nodulebench import read_submission
 from nodulebench.core.errors import InputError
-from nodulebench.io.marks.own_columns import guessed_columns, parse_columns
+from nodulebench.io.marks.luna16 import guessed_columns, parse_columns
 
 
 def test_pairs_are_taken_from_the_line_or_a_file(tmp_path: Path) -> None:

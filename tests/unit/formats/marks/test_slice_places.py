@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from nodulebench import read_reference, read_submission
 from nodulebench.core.errors import InputError
-from nodulebench.io.marks.slice_places import refuse_contradictions
+from nodulebench.io.marks.boxes import refuse_contradictions
 
 HEADER = "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm\n"
 OTHERS = "slice_index and z_mm do not agree with the other boxes of the case."

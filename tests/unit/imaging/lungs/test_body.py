@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from nodulebench.imaging.lungs.air import padded, see_air, seen_mean
-from nodulebench.imaging.lungs.regions import judge_regions
+from nodulebench.imaging.lungs.air import judge_regions, padded, see_air, seen_mean
 from nodulebench.imaging.morphology import block_mean
 
 STEP_MM = np.array([3.0, 3.0, 3.0])

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
-from nodulebench.imaging.lungs.segmentation import RIGHT
+from nodulebench.imaging.lungs.segmentation import RIGHT, segment_part_of_lung
 from nodulebench.imaging.volume import make_volume
 
 

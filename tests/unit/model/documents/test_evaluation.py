@@ -9,8 +9,8 @@ import pytest
 
 from builders.evaluation import NO_BOXES, evaluation
 from builders.words import sentences
-from nodulebench.core.documents.as_json import as_json
 from nodulebench.core.documents.evaluation import evaluation_document, read_evaluation
+from nodulebench.core.documents.records import as_json
 from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
 from nodulebench.core.results import Estimate

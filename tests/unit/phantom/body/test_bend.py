@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 
-from nodulebench.phantom.body.bend import BEND_MM, HELD_MM, LARGEST_BENDS, looseness, random_bend
 from nodulebench.phantom.body.chest import SIDES, Chest, lung_surface
-from nodulebench.phantom.body.surfaces import surfaces_at
-from nodulebench.phantom.texture import BLOCK, Texture, random_texture
+from nodulebench.phantom.body.slice import (
+    BEND_MM,
+    HELD_MM,
+    LARGEST_BENDS,
+    looseness,
+    random_bend,
+    surfaces_at,
+)
+from nodulebench.phantom.canvas import BLOCK, Texture, random_texture
 from nodulebench.phantom.tubes import Tubes
 
 CHEST = Chest()

@@ -5,16 +5,29 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nodulebench.phantom.body.bend import random_bend
-from nodulebench.phantom.body.chest import HEART_AXIS, HEART_CENTER, Chest
-from nodulebench.phantom.body.enhancement import random_enhancement
+from nodulebench.phantom.body.chest import (
+    HEART_AXIS,
+    HEART_CENTER,
+    RIB_CAGE_MM,
+    Chest,
+    muscle_thickness,
+)
 from nodulebench.phantom.body.great_vessels import great_vessels, lymph_nodes, plaques
-from nodulebench.phantom.body.mediastinum import SEPTUM_MM, TOWARDS_RIGHT_VENTRICLE, heart_place
-from nodulebench.phantom.body.organs import draw_slice
-from nodulebench.phantom.body.skin import RIB_CAGE_MM, muscle_thickness
-from nodulebench.phantom.body.slice import SliceGrid, make_plane, random_textures
-from nodulebench.phantom.body.surfaces import surfaces_at
-from nodulebench.phantom.body.wall import empty_slice
+from nodulebench.phantom.body.organs import (
+    SEPTUM_MM,
+    TOWARDS_RIGHT_VENTRICLE,
+    draw_slice,
+    empty_slice,
+    heart_place,
+)
+from nodulebench.phantom.body.slice import (
+    SliceGrid,
+    make_plane,
+    random_bend,
+    random_enhancement,
+    random_textures,
+    surfaces_at,
+)
 from nodulebench.phantom.canvas import Canvas
 from nodulebench.phantom.tubes import IN_LUNG, OUTSIDE_LUNG, Tubes, paint_tubes
 

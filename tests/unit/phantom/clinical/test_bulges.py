@@ -5,9 +5,8 @@ import pytest
 
 from nodulebench.phantom.body.chest import RIGHT, SIDES, lung_surface
 from nodulebench.phantom.body.lung_vessels import hilum
-from nodulebench.phantom.bulges import KINDS, TO_NODULE_MM, grow_bulges
+from nodulebench.phantom.bulges import KINDS, REACH_MM, TO_NODULE_MM, grow_bulges, hilar_vessels
 from nodulebench.phantom.conditions import Condition
-from nodulebench.phantom.hilum import REACH_MM, hilar_vessels
 from nodulebench.phantom.nodules.placement import Surroundings
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner

@@ -1,13 +1,10 @@
 import numpy as np
 import pytest
 
-from nodulebench.phantom.body.bend import Bend
 from nodulebench.phantom.body.chest import Chest
-from nodulebench.phantom.body.slice import SliceGrid, make_plane, random_textures
-from nodulebench.phantom.body.surfaces import surfaces_at
-from nodulebench.phantom.conditions import Condition
-from nodulebench.phantom.disease import HAZE_HU, draw_disease, random_disease
-from nodulebench.phantom.texture import random_texture
+from nodulebench.phantom.body.slice import Bend, SliceGrid, make_plane, random_textures, surfaces_at
+from nodulebench.phantom.canvas import random_texture
+from nodulebench.phantom.conditions import HAZE_HU, Condition, draw_disease, random_disease
 
 CHEST = Chest()
 LUNG_HU = -870.0

@@ -6,11 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.shapes import sphere
-from nodulebench.phantom.canvas import Canvas
+from nodulebench.phantom.canvas import Canvas, random_texture
 from nodulebench.phantom.nodules.nodule import Nodule, paint_nodule
-from nodulebench.phantom.texture import random_texture
-from nodulebench.phantom.tree import grow_tree
-from nodulebench.phantom.tubes import Tubes, paint_in_lung, paint_tubes, path
+from nodulebench.phantom.tubes import Tubes, grow_tree, paint_in_lung, paint_tubes, path
 
 
 def canvas(value=-900.0, step=(1.0, 0.7, 0.7), size=(30, 40, 40)):

@@ -7,10 +7,14 @@ from sqlalchemy import func, select
 
 from builders.portal import PASSWORD, Browser, make_person, signed_in
 from nodulebench.web.portal.accounts import service as accounts
-from nodulebench.web.portal.accounts.credentials import password_problem
-from nodulebench.web.portal.accounts.factor import code_at, new_factor, step_at
+from nodulebench.web.portal.accounts.credentials import (
+    MOST_PER_NAME,
+    code_at,
+    new_factor,
+    password_problem,
+    step_at,
+)
 from nodulebench.web.portal.accounts.service import DeniedError, make_link, sign_in, use_link
-from nodulebench.web.portal.accounts.throttle import MOST_PER_NAME
 from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.database.event_log import check_log
 from nodulebench.web.portal.database.models import Account, Invitation, Session, now
@@ -101,7 +105,7 @@ def test_after_many_attempts_the_right_password_waits_too(site: Site, ada: Visit
 def test_spraying_one_password_over_names_is_stopped_by_the_address(
     site: Site, ada: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nodulebench.web.portal.accounts.throttle.MOST_PER_ADDRESS", 3)
+    monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.MOST_PER_ADDRESS", 3)
     for number in range(3):
         with refused("sign_in_wrong"):
             enter(site, f"name{number}")
@@ -113,7 +117,7 @@ def test_spraying_one_password_over_names_is_stopped_by_the_address(
 def test_who_has_one_address_of_ipv6_has_all_of_its_network(
     site: Site, ada: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nodulebench.web.portal.accounts.throttle.MOST_PER_ADDRESS", 2)
+    monkeypatch.setattr("nodulebench.web.portal.accounts.credentials.MOST_PER_ADDRESS", 2)
     for number in range(2):
         with refused("sign_in_wrong"):
             enter(site, f"name{number}", address=f"2001:db8:0:1::{number}")

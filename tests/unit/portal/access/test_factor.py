@@ -5,7 +5,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nodulebench.web.portal.accounts.factor import STEP_S, code_at, new_factor, step_at, used_step
+from nodulebench.web.portal.accounts.credentials import (
+    STEP_S,
+    code_at,
+    new_factor,
+    step_at,
+    used_step,
+)
 
 SECRET = base64.b32encode(b"12345678901234567890").decode()
 

@@ -9,8 +9,7 @@ from starlette.routing import Mount
 from builders.portal import ADDRESS, Browser, make_person, make_tiny_benchmark, signed_in
 from nodulebench.web.portal.accounts.roles import GIVEN, ROLES, RULES, may
 from nodulebench.web.portal.accounts.users import Visitor
-from nodulebench.web.portal.app import make_app
-from nodulebench.web.portal.routes_package import ROUTERS
+from nodulebench.web.portal.app import ROUTERS, make_app
 from nodulebench.web.portal.site import Site
 
 ROUTES = [one for router in ROUTERS for one in router.routes if isinstance(one, APIRoute)]

@@ -20,8 +20,7 @@ from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.backup import back_up
 from nodulebench.web.portal.database.event_log import check_log, latest_events
-from nodulebench.web.portal.exams.results import results_of
-from nodulebench.web.portal.exams.service import end_exam, make_exam
+from nodulebench.web.portal.exams.service import end_exam, make_exam, results_of
 from nodulebench.web.portal.exams.sessions import SiteExamRoom
 from nodulebench.web.portal.projects.members import assign
 from nodulebench.web.portal.projects.service import make_project, open_books, take_project

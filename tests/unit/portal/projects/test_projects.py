@@ -21,8 +21,7 @@ from builders.site_projects import (
     with_accounts,
 )
 from builders.working import BESIDE, PLACE, ball_project, desk_of
-from nodulebench.annotation.project import open_project
-from nodulebench.annotation.project_log import audit_project
+from nodulebench.annotation.project import audit_project, open_project
 from nodulebench.annotation.release import export_released
 from nodulebench.annotation.workflow.actions import ReleaseBatch
 from nodulebench.core.errors import InputError

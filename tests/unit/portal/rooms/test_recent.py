@@ -2,7 +2,7 @@
 
 from threading import Event, Thread
 
-from nodulebench.web.portal.viewer_access.recent import Recent
+from nodulebench.web.portal.viewer_access.gateway import Recent
 
 
 def test_of_many_the_longest_unused_goes() -> None:

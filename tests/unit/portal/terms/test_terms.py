@@ -15,7 +15,7 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from nodulebench.io.digest import file_digest
+from nodulebench.io.manifests import file_digest
 from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.benchmarks.rules import laid_path
 from nodulebench.web.portal.benchmarks.service import BenchmarkRules, rules_of

@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.report.charts.axes import Axis
 from nodulebench.report.charts.styles import COLOURS, DASHES, Style
 from nodulebench.report.charts.svg import (
     FINE,
     HEIGHT,
     WIDTH,
+    Axis,
     Line,
     clip,
     corners,

@@ -11,7 +11,7 @@ import pytest
 
 from builders.algorithms import algorithm_folder
 from nodulebench.core.errors import InputError
-from nodulebench.io.digest import file_digest, folder_digest
+from nodulebench.io.manifests import file_digest, folder_digest
 from nodulebench.runner.contract.algorithm import MODEL, PLACE, read_algorithm, read_archive
 
 

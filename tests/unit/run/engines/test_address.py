@@ -6,7 +6,7 @@ import pytest
 
 from nodulebench.core.errors import InputError
 from nodulebench.core.executor import EngineChoice
-from nodulebench.core.executors.address import address_of
+from nodulebench.core.executors.dask import address_of
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from nodulebench.core.executors.memory_file import LARGE, memory_file
+from nodulebench.core.executors.local import LARGE, memory_file
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="files in memory are Linux's")

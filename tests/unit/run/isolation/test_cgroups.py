@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.io.process_folder import _began
+from nodulebench.io.folders import _began
 from nodulebench.runner.isolation import cgroups
 from nodulebench.runner.isolation.cgroups import (
     Group,

@@ -27,9 +27,16 @@ from nodulebench.runner.contract.algorithm import read_algorithm, unpacked
 from nodulebench.runner.isolation.bubblewrap import Bubblewrap
 from nodulebench.runner.isolation.cgroups import TREE, make_outer_group, remove_outer_group
 from nodulebench.runner.isolation.choose import choose_isolation
-from nodulebench.runner.isolation.containers import Engine, _call, _seconds, mounted, run_words
-from nodulebench.runner.isolation.docker import Docker, _parts
-from nodulebench.runner.isolation.podman import Podman
+from nodulebench.runner.isolation.containers import (
+    Docker,
+    Engine,
+    Podman,
+    _call,
+    _parts,
+    _seconds,
+    mounted,
+    run_words,
+)
 from nodulebench.runner.isolation.sandbox import MIB, Isolation, Job, Limits, Mount
 from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
 from nodulebench.runner.isolation.self_test import WALLS, SelfTest, self_test

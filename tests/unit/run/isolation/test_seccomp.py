@@ -9,9 +9,7 @@ import pytest
 
 from builders.algorithms import algorithm_folder, needs_bubblewrap, small_volume
 from nodulebench.runner.contract.algorithm import read_algorithm
-from nodulebench.runner.isolation.bubblewrap import Bubblewrap
-from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.runner.isolation.seccomp import (
+from nodulebench.runner.isolation.bubblewrap import (
     ALLOW,
     CLONE,
     CLONE3,
@@ -19,9 +17,11 @@ from nodulebench.runner.isolation.seccomp import (
     KILL,
     MACHINES,
     REFUSE,
+    Bubblewrap,
     filter_of,
     profile_of,
 )
+from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
 from nodulebench.runner.slot import CaseRun, open_slot
 
 HEADERS = {

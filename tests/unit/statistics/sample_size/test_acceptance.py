@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from nodulebench.core.errors import InputError
-from nodulebench.statistics.sample_size.acceptance import size_for_acceptance
+from nodulebench.statistics.sample_size.proportions import size_for_acceptance
 
 
 def binomial_at_most(count: int, size: int, rate: float) -> float:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
-from nodulebench.statistics.sample_size.clusters import clustering
+from nodulebench.statistics.sample_size.result import clustering
 
 
 def effect(mean: float, sd: float | None, correlation: float | None) -> float:

@@ -13,7 +13,7 @@ from nodulebench.core.errors import InputError, UndefinedError
 from nodulebench.i18n.translator import english
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
-from nodulebench.statistics.sample_size.pilot import size_from_pilot
+from nodulebench.statistics.sample_size.comparisons import size_from_pilot
 
 PATIENTS = 60
 EVERYTHING = cohort(

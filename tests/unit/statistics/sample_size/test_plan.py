@@ -12,14 +12,13 @@ from nodulebench.core.errors import InputError
 from nodulebench.i18n.messages import UNTOLD
 from nodulebench.i18n.translator import LANGUAGES, LanguageName, english, language
 from nodulebench.statistics.delong import hanley_mcneil_standard_error
-from nodulebench.statistics.sample_size.acceptance import size_for_acceptance
 from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
 from nodulebench.statistics.sample_size.comparisons import size_for_paired_detection
 from nodulebench.statistics.sample_size.false_positives import (
     size_for_false_positive_limit,
     size_for_false_positives,
 )
-from nodulebench.statistics.sample_size.proportions import size_for_sensitivity
+from nodulebench.statistics.sample_size.proportions import size_for_acceptance, size_for_sensitivity
 from nodulebench.statistics.sample_size.result import (
     Plan,
     check_between,

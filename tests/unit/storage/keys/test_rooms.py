@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from builders.hidden_packages import hide_package
 from nodulebench.core.errors import InputError
 from nodulebench.security.keys import PrivateKey, new_person_key, read_private_key
-from nodulebench.security.rooms import (
+from nodulebench.security.vault import (
     Holder,
     RoomVault,
     holders_of,

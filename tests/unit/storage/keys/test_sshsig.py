@@ -9,7 +9,7 @@ import pytest
 
 from builders.signatures import armored
 from nodulebench.security.keys import PrivateKey, new_person_key, read_private_key
-from nodulebench.security.sshsig import (
+from nodulebench.security.signatures import (
     NAMESPACE,
     PREFIX,
     is_code_of,

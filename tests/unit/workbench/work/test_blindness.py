@@ -14,7 +14,7 @@ import pytest
 from builders.attacked import OWN, TRIES, answers_of, filled, of_route, routes_of
 from builders.working import BESIDE, PLACE, AtHome, Person, ball_project, people_of
 from nodulebench.annotation.workflow import log as project_log
-from nodulebench.annotation.workflow.rules import ITU
+from nodulebench.annotation.workflow.actions import ITU
 
 SECRET_MM = 3.7251
 """Half the side of what the other reader draws: its corners are numbers that nothing else has."""

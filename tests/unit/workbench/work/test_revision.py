@@ -8,8 +8,8 @@ import pytest
 
 from builders.working import BESIDE, PLACE, Person, ball_project, desk_of, people_of
 from nodulebench.annotation.release import export_released
-from nodulebench.annotation.workflow.rules import LIDC
-from nodulebench.io.findings_tables import read_findings
+from nodulebench.annotation.workflow.actions import LIDC
+from nodulebench.io.readings import read_findings
 
 RULES = LIDC.model_copy(update={"readers": 3})
 READERS = ("r1", "r2", "r3")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from builders.working import BESIDE, PLACE, Person, ball_project, desk_of, people_of
-from nodulebench.annotation.project_log import audit_project
+from nodulebench.annotation.project import audit_project
 from nodulebench.annotation.release import export_released
 from nodulebench.core.errors import InputError
 from nodulebench.io.formats import read_reference

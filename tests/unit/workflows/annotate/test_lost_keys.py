@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 
 from builders.annotation_project import SHARED, Panel
-from nodulebench.annotation.project import change_key, hand_in, open_project
-from nodulebench.annotation.project_log import audit_project
-from nodulebench.annotation.workflow.actions import KEYS, ChangeKey, OpenBatch
-from nodulebench.annotation.workflow.record import event_of
+from nodulebench.annotation.project import audit_project, change_key, hand_in, open_project
+from nodulebench.annotation.workflow.actions import KEYS, ChangeKey, OpenBatch, event_of
 from nodulebench.core.errors import InputError
 from nodulebench.security.event_log import index as indexed
 from nodulebench.security.event_log.signers import PersonSeal

@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 
 from builders.annotation_project import LONE, SHARED, Panel
-from nodulebench.annotation.project import step_of
-from nodulebench.annotation.project_log import anchor_project, audit_project
+from nodulebench.annotation.project import anchor_project, audit_project, step_of
 from nodulebench.annotation.release import export_released
+from nodulebench.annotation.workflow.actions import event_of
 from nodulebench.annotation.workflow.events import Event, json_digest
-from nodulebench.annotation.workflow.record import event_of
 from nodulebench.core.errors import InputError
 from nodulebench.io.bundle import read_reference
-from nodulebench.io.digest import bytes_digest
+from nodulebench.io.manifests import bytes_digest
 from nodulebench.security.event_log import index as indexed
-from nodulebench.security.event_log.statements import Anchor, parsed
+from nodulebench.security.event_log.events import Anchor, parsed
 from nodulebench.security.event_log.store import FolderStore, Stored
 from nodulebench.security.signatures import new_key
 

@@ -8,10 +8,9 @@ import pytest
 
 from builders.annotation import small_cases
 from builders.tables import Slice, case, mark, submission
-from nodulebench.annotation.project import Desk, finish_cases, hand_in
-from nodulebench.annotation.questions import answer, ask, ask_into, unread_cases
+from nodulebench.annotation.project import Desk, finish_cases, hand_in, start_project
+from nodulebench.annotation.reader_view import answer, ask, ask_into, unread_cases
 from nodulebench.annotation.reviewers import open_batch
-from nodulebench.annotation.start_project import start_project
 from nodulebench.core.errors import InputError
 from nodulebench.io.marks.nifdc import write_marks
 

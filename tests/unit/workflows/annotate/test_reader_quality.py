@@ -12,9 +12,9 @@ from nodulebench.annotation.project import (
     hand_in_readings,
     open_project,
 )
-from nodulebench.annotation.reader_quality import reader_quality
+from nodulebench.annotation.reader_agreement import reader_quality
 from nodulebench.annotation.reviewers import open_batch
-from nodulebench.annotation.workflow.rules import NIFDC
+from nodulebench.annotation.workflow.actions import NIFDC
 from nodulebench.io.json_files import write_json
 from nodulebench.io.marks.nifdc import write_marks
 

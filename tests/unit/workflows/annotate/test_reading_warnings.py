@@ -12,8 +12,8 @@ from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
 from builders.tables import Slice, case, mark, submission
 from nodulebench.annotation.project import Project
-from nodulebench.annotation.readings.reading_warnings import warn_of
-from nodulebench.annotation.workflow.rules import NIFDC
+from nodulebench.annotation.readings.warnings import warn_of
+from nodulebench.annotation.workflow.actions import NIFDC
 from nodulebench.cli import main
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES

@@ -13,9 +13,22 @@ import pytest
 
 from builders.annotation import small_cases, two_teams
 from builders.annotation_project import SHARED, Panel
-from nodulebench.annotation.people import Person, Roster, Team
-from nodulebench.annotation.project import CASES, PROJECT, Project, change_key, step_of
-from nodulebench.annotation.project_log import audit_project
+from nodulebench.annotation.people import (
+    Person,
+    Roster,
+    Team,
+    new_seed,
+    promise_of,
+    random_reviewer,
+)
+from nodulebench.annotation.project import (
+    CASES,
+    PROJECT,
+    Project,
+    audit_project,
+    change_key,
+    step_of,
+)
 from nodulebench.annotation.readings.reading import readings_of
 from nodulebench.annotation.reviewers import (
     draw_anew,
@@ -23,22 +36,21 @@ from nodulebench.annotation.reviewers import (
     open_batch,
     promise_file,
 )
-from nodulebench.annotation.teams import new_seed, promise_of, random_reviewer
 from nodulebench.annotation.workflow.actions import (
+    NIFDC,
     CheckBatch,
     DrawReviewer,
     OpenBatch,
     Several,
     SubmitReading,
+    event_of,
 )
-from nodulebench.annotation.workflow.record import event_of
-from nodulebench.annotation.workflow.rules import NIFDC
 from nodulebench.core.errors import InputError
 from nodulebench.io.formats import read_submission
 from nodulebench.io.json_files import write_json
-from nodulebench.security.age_file import decrypted_by
 from nodulebench.security.event_log.signers import PersonSeal
 from nodulebench.security.keys import new_person_key, read_private_key
+from nodulebench.security.vault import decrypted_by
 
 FRIEND = "lead3"
 DEPUTY = "deputy"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from builders.annotation import small_cases
-from nodulebench.annotation.start_project import start_project
+from nodulebench.annotation.project import start_project
 from nodulebench.core.errors import InputError
 from nodulebench.io.json_files import write_json
 

@@ -3,9 +3,8 @@ import pytest
 
 from builders.annotation import drawn, reading, small_cases
 from nodulebench.annotation.readings.consistency import check_consistency
-from nodulebench.annotation.readings.findings import findings_of
-from nodulebench.annotation.readings.reading import DrawnFinding
-from nodulebench.annotation.unite_readings import accept_all, unite
+from nodulebench.annotation.readings.reading import DrawnFinding, findings_of
+from nodulebench.annotation.release import accept_all, unite
 from nodulebench.core.errors import InputError
 from nodulebench.imaging.outlines import area_mm2, read_outline
 from nodulebench.reference.build import build_reference

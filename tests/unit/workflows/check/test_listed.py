@@ -5,8 +5,7 @@ import pytest
 from builders.tables import case, mark, protocol, reference, submission
 from builders.words import sentences
 from nodulebench.core.errors import InputError
-from nodulebench.evaluation.check.cases import keep_listed
-from nodulebench.evaluation.check.names import near_names
+from nodulebench.evaluation.check.cases import keep_listed, near_names
 
 TRUTH = reference(case("scan-1"), case("scan-2"), case("Ward_3.b"))
 

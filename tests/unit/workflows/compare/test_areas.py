@@ -3,7 +3,7 @@ import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.evaluation.comparison.areas import delong_test
+from nodulebench.evaluation.comparison.compare import delong_test
 from nodulebench.statistics.delong import compare_auc
 
 TRUTH = (0.0, 0.0, 0.0, 1.0, 1.0, 1.0)

@@ -103,7 +103,7 @@ def test_bounds_of_a_difference_in_false_positives(monkeypatch: pytest.MonkeyPat
     assert english(one.comparison.difference.reason) == (
         "no interval: 15 patients are too few for a rate without upper limit (20 needed)"
     )
-    monkeypatch.setattr("nodulebench.evaluation.comparison.pairs.FEWEST_FOR_GOOD_RATE", 10)
+    monkeypatch.setattr("nodulebench.evaluation.comparison.replicates.FEWEST_FOR_GOOD_RATE", 10)
     assert bounds(c1(), c1(), "fp_per_case") == pytest.approx((-0.217597, 0.217597), abs=1e-6)
     assert bounds(c2(), c1(), "fp_per_case") == pytest.approx((-0.117931, 0.698730), abs=1e-6)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.curation.case_files import (
+from nodulebench.curation.cases import (
     export_cases,
     read_case_files,
 )

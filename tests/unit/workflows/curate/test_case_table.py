@@ -8,7 +8,7 @@ import pytest
 
 from nodulebench.curation import cases as case_table
 from nodulebench.curation.admission.examine import Examined
-from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.cases import cases_table
 from nodulebench.curation.curate import Curation
 from nodulebench.curation.service import summary

@@ -16,11 +16,10 @@ import pytest
 
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES
-from nodulebench.curation.admission.limits import Limits
-from nodulebench.curation.composition.vendors import vendor_of
-from nodulebench.curation.curate import curate
+from nodulebench.curation.admission.reasons import Limits
+from nodulebench.curation.composition.header_facts import vendor_of
+from nodulebench.curation.curate import JOURNAL, curate, open_journal, series_key
 from nodulebench.curation.duplicates import Fingerprint, KnownSet
-from nodulebench.curation.journal import JOURNAL, open_journal, series_key
 from nodulebench.curation.page import curation_page
 from nodulebench.curation.service import exclusions_table, write_curation
 from nodulebench.i18n.en.curated import TEXTS
@@ -188,7 +187,7 @@ def test_a_check_of_another_package_excludes_and_is_not_passed_over_by_the_journ
     again = shutil.copytree(out, tmp_path / "again")
     program = (
         "from pathlib import Path\n"
-        "from nodulebench.curation.admission.limits import Limits\n"
+        "from nodulebench.curation.admission.reasons import Limits\n"
         "from nodulebench.curation.curate import curate\n"
         "if __name__ == '__main__':\n"
         f"    made = curate(Path({str(archive)!r}), Path({str(again)!r}),\n"
@@ -358,10 +357,10 @@ import os
 import signal
 import sys
 from pathlib import Path
-from nodulebench.curation.admission.limits import Limits
+from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation import curate as stage
 from nodulebench.curation.service import write_curation
-from nodulebench.curation.journal import Journal
+from nodulebench.curation.curate import Journal
 
 
 def die(*_):

@@ -12,7 +12,7 @@ from builders.identified_slice import PATIENT, identified_slice, write_slice
 from nodulebench.core.errors import InputError
 from nodulebench.curation.deidentify.key_table import open_key_table, read_key_table
 from nodulebench.curation.deidentify.service import deidentify_folder
-from nodulebench.io.durable import LEFTOVER
+from nodulebench.io.atomic import LEFTOVER
 from nodulebench.security.vault import Secret
 
 pytest.importorskip("cryptography")

@@ -9,13 +9,13 @@ import pytest
 
 from builders.sealed import SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
-from nodulebench.curation.composition.draw import draw_files
+from nodulebench.curation.composition.service import draw_files
 from nodulebench.custody.bundle import image_problems, write_bundle
 from nodulebench.custody.seal import seal_bundle
 from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.evaluation.verify.verify import verify_folder
-from nodulebench.io.bag import tag_files
 from nodulebench.io.formats import read_reference
+from nodulebench.io.manifests import tag_files
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from builders.dicom import write_series
 from nodulebench.core.errors import InputError
-from nodulebench.custody.bundle_images import images_in
+from nodulebench.custody.bundle import images_in
 
 pytest.importorskip("pydicom")
 

@@ -8,12 +8,11 @@ import pytest
 from builders.killing import Killed, killed_at
 from builders.sealed import SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
-from nodulebench.custody.audit_log import read_audit
 from nodulebench.custody.budget import looks_of
 from nodulebench.custody.evaluate import LookOrder
 from nodulebench.custody.evaluate_roster import RosterLook, evaluate_roster
 from nodulebench.custody.roster import read_roster
-from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.verify import read_audit, verify_sealed
 
 pytest.importorskip("cryptography")
 ROWS = (

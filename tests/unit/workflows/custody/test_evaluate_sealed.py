@@ -10,10 +10,9 @@ from builders.sealed import POLICY, SECRET, Desk, make_desk
 from builders.words import sentences
 from nodulebench.core.errors import InputError
 from nodulebench.custody import evaluate as module
-from nodulebench.custody.audit_log import read_audit, write_anchor
 from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
-from nodulebench.custody.unseal import export_reference, open_result
-from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.lifecycle import export_reference, open_result
+from nodulebench.custody.verify import read_audit, verify_sealed, write_anchor
 from nodulebench.i18n.translator import english
 
 pytest.importorskip("cryptography")

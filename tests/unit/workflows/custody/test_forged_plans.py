@@ -10,9 +10,8 @@ from builders.sealed import POLICY, SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
 from nodulebench.core.plans import Criterion, TestPlan
 from nodulebench.core.protocols import load_protocol
-from nodulebench.custody.audit_log import read_audit
 from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
-from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.evaluation.plans.freeze import freeze_files, read_plan, write_plan
 
 pytest.importorskip("cryptography")

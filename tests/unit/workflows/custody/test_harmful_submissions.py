@@ -11,8 +11,7 @@ import pytest
 from builders.sealed import HEADER, SECRET, Desk, make_desk
 from nodulebench.cli import main
 from nodulebench.custody import submissions as module
-from nodulebench.custody.audit_log import read_audit
-from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.verify import read_audit, verify_sealed
 
 pytest.importorskip("cryptography")
 Captured = pytest.CaptureFixture[str]

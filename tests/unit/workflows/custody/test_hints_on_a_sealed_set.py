@@ -16,7 +16,7 @@ from builders.sealed import HEADER, POLICY, SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES
 from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
-from nodulebench.custody.unseal import open_result
+from nodulebench.custody.lifecycle import open_result
 from nodulebench.io.bundle import read_reference, write_reference
 from nodulebench.report.disclosure import FOR_DEVELOPERS
 

@@ -15,21 +15,17 @@ from builders.keyed import KeyedDesk, make_keyed_desk, new_person
 from builders.sealed import SECRET
 from builders.signatures import armored
 from nodulebench.core.errors import InputError
-from nodulebench.custody.audit import STEPS, Event, log_of, next_event
-from nodulebench.custody.audit_log import read_audit, write_anchor
+from nodulebench.custody.audit import STEP_NEEDS, STEPS, Event, PolicySeal, log_of, next_event
 from nodulebench.custody.evaluate import evaluate_sealed
 from nodulebench.custody.layout import room_of
-from nodulebench.custody.people import STEP_NEEDS, PolicySeal
+from nodulebench.custody.lifecycle import export_reference, open_result
 from nodulebench.custody.policy import parse_policy
 from nodulebench.custody.seal import seal_bundle
 from nodulebench.custody.sealed_set import open_sealed
-from nodulebench.custody.unseal import export_reference, open_result
-from nodulebench.custody.verify import verify_sealed
-from nodulebench.io.digest import file_digest
-from nodulebench.io.manifests import Manifest, read_manifest
-from nodulebench.security.rooms import Holder, new_rooms, open_rooms, wrapped_rooms
-from nodulebench.security.signatures import sign_manifest
-from nodulebench.security.sshsig import signature_code
+from nodulebench.custody.verify import read_audit, verify_sealed, write_anchor
+from nodulebench.io.manifests import Manifest, file_digest, read_manifest
+from nodulebench.security.signatures import sign_manifest, signature_code
+from nodulebench.security.vault import Holder, new_rooms, open_rooms, wrapped_rooms
 
 pytest.importorskip("pyrage")
 

@@ -6,8 +6,8 @@ import pytest
 
 from builders.sealed import POLICY, SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
-from nodulebench.custody.audit_log import read_audit
 from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.verify import read_audit
 
 pytest.importorskip("cryptography")
 

@@ -19,7 +19,6 @@ from builders.sealed import HEADER, SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES, MARK_SLICES, RUNS
 from nodulebench.custody import evaluate as module
-from nodulebench.custody.audit_log import read_audit
 from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
 from nodulebench.custody.submissions import (
     held_copy,
@@ -28,6 +27,7 @@ from nodulebench.custody.submissions import (
     submission_digest,
     without_withdrawn,
 )
+from nodulebench.custody.verify import read_audit
 from nodulebench.io.formats import read_cases
 
 pytest.importorskip("cryptography")

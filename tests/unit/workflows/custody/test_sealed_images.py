@@ -11,11 +11,10 @@ from builders.keyed import KeyedDesk, make_keyed_desk
 from builders.sealed import SECRET, make_desk
 from nodulebench.core.errors import InputError
 from nodulebench.core.executors.local import LocalEngine
-from nodulebench.custody.audit_log import read_audit
+from nodulebench.custody.lifecycle import export_reference
 from nodulebench.custody.seal import seal_bundle
 from nodulebench.custody.sealed_images import has_encrypted_images, sealed_images
-from nodulebench.custody.unseal import export_reference
-from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.detection.detect import detect_set
 from nodulebench.detection.systems import System
 

@@ -11,9 +11,8 @@ import pytest
 from builders.sealed import HEADER, POLICY, SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import NODULES
-from nodulebench.custody.audit_log import read_audit
 from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
-from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.evaluation.plans.freeze import freeze_files
 from nodulebench.io.bundle import read_reference, write_reference
 

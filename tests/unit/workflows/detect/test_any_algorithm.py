@@ -6,8 +6,8 @@ import pytest
 
 from builders.algorithms import CALLS, MARKS, algorithm_folder, needs_bubblewrap, small_volume
 from nodulebench.core.errors import InputError
-from nodulebench.runner import desk
-from nodulebench.runner.any_algorithm import open_algorithm
+from nodulebench.runner import cases as desk
+from nodulebench.runner.command import open_algorithm
 from nodulebench.runner.contract.algorithm import Algorithm
 
 pytestmark = needs_bubblewrap

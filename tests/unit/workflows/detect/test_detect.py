@@ -9,7 +9,7 @@ import pytest
 from nodulebench.core.executor import Lost, Terms
 from nodulebench.core.executors.local import LocalEngine
 from nodulebench.detection import detect
-from nodulebench.detection.learnt import LUNA16, Learnt
+from nodulebench.detection.detect import LUNA16, Learnt
 from nodulebench.detection.systems import System
 
 

@@ -7,8 +7,12 @@ import pytest
 from builders import made_up_chest as algorithms
 from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import make_volume
-from nodulebench.runner.robustness.robustness_bench import RobustnessChoice
-from nodulebench.runner.robustness.service import TESTS, check_robustness, write_outcomes
+from nodulebench.runner.robustness.service import (
+    TESTS,
+    RobustnessChoice,
+    check_robustness,
+    write_outcomes,
+)
 
 CHOICE = RobustnessChoice(diameters_mm=(6.0, 6.0, 12.0), tolerance_mm=2.0)
 

@@ -9,24 +9,23 @@ pytestmark = pytest.mark.slow
 
 from nodulebench.core.errors import InputError, UnknownNameError
 from nodulebench.detection import systems as system_module
-from nodulebench.detection import trained_classifiers as classifiers
-from nodulebench.detection.candidate import Candidates
-from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection import weights as classifiers
+from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import classifier_of
 from nodulebench.detection.classifiers.weights import (
     write_weights as write_classifier,
 )
-from nodulebench.detection.held_out import Fold, series_digest
-from nodulebench.detection.learnt import (
+from nodulebench.detection.detect import (
     LUNA16,
     Learnt,
     learnt_by,
     refuse_fold,
 )
+from nodulebench.detection.held_out import Fold, series_digest
 from nodulebench.detection.networks import FINDERS, NETWORKS
 from nodulebench.detection.networks.cards import Card
 from nodulebench.detection.networks.weights import write_weights
-from nodulebench.detection.scan import Chest, see_chest
+from nodulebench.detection.scan import Candidates, Chest, see_chest
 from nodulebench.detection.systems import (
     NOT_PROPOSED,
     System,

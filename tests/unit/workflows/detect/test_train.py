@@ -6,8 +6,8 @@ from builders.blocks import block_voxels, write_blocks
 from nodulebench.cli import main
 from nodulebench.core.errors import InputError, UnknownNameError
 from nodulebench.detection import train_classifier as train_module
-from nodulebench.detection.classifiers.trained import TRAINED
-from nodulebench.detection.classifiers.training import Examples
+from nodulebench.detection.classifiers.models import Examples
+from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import read_weights
 from nodulebench.detection.train_classifier import (
     block_lessons,

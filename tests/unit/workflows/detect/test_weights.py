@@ -12,10 +12,10 @@ from safetensors.torch import save_file
 
 from builders.commands import run
 from nodulebench.core.errors import InputError
-from nodulebench.detection.given import given_weights
 from nodulebench.detection.networks import NETWORKS
 from nodulebench.detection.networks.cards import Card, recipe_facts
 from nodulebench.detection.networks.weights import read_card, write_weights
+from nodulebench.detection.weights import given_weights
 
 SERIES = {0: ("aa", "bb"), 1: ("cc",), 2: ("dd",), -1: ("ee",)}
 

@@ -7,7 +7,7 @@ from builders.random_cohorts import random_cases
 from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.evaluation.estimates import area_intervals
-from nodulebench.metrics.roc import benign_and_malignant
+from nodulebench.metrics.malignancy import benign_and_malignant
 from nodulebench.statistics.delong import auc_estimate
 
 ASKED = IntervalChoice(others=("delong",))

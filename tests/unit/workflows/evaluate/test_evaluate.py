@@ -18,9 +18,8 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.core.results import Estimate
 from nodulebench.evaluation.check.cases import keep_listed
-from nodulebench.evaluation.divisions import divide
 from nodulebench.evaluation.evaluate import evaluate
-from nodulebench.evaluation.strata import estimate_strata
+from nodulebench.evaluation.strata import divide, estimate_strata
 from nodulebench.i18n.translator import english
 
 CASES = (

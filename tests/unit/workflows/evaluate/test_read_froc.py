@@ -3,7 +3,7 @@ import pytest
 from builders.tables import case, cohort, false_mark, mark, nodule, protocol
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.protocol import IntervalChoice
-from nodulebench.evaluation.read_froc import read_froc
+from nodulebench.evaluation.estimates import read_froc
 
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0)
 

@@ -8,9 +8,8 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.plans import AcceptanceCriteria, Criterion, CriterionOutcome
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.evaluation.evaluate import evaluate
-from nodulebench.evaluation.plans.families import by_family
 from nodulebench.evaluation.plans.freeze import freeze_plan
-from nodulebench.evaluation.plans.verdict import evaluated_under
+from nodulebench.evaluation.plans.verdict import by_family, evaluated_under
 from nodulebench.i18n.translator import english, language
 from nodulebench.report.sections.verdict import verdict
 

@@ -15,7 +15,7 @@ from nodulebench.evaluation.plans.freeze import (
     read_plan,
     write_plan,
 )
-from nodulebench.io.digest import table_digest
+from nodulebench.io.manifests import table_digest
 
 NOON = datetime(2026, 5, 4, 12, 0, 0, 123456, tzinfo=UTC)
 TEST_SET = reference(case("a", nodule(8, type="solid"), vendor="X"), case("b", vendor="Y"))

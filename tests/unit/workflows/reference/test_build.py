@@ -11,11 +11,10 @@ from builders.tables import case, mark, nodule, protocol, reference, submission
 from nodulebench.cli import nodulebench
 from nodulebench.core.errors import InputError, NoduleBenchError
 from nodulebench.io.bundle import write_reference
-from nodulebench.io.findings_tables import write_findings
 from nodulebench.io.formats import read_reference
-from nodulebench.reference.flips import flipped_marks
+from nodulebench.io.readings import write_findings
 from nodulebench.reference.service import build_reference_files
-from nodulebench.reference.spread import reference_variants, score_under
+from nodulebench.reference.spread import flipped_marks, reference_variants, score_under
 
 FOUR = ("1", "2", "3", "4")
 DRAWN = readings(

@@ -10,8 +10,7 @@ import pytest
 
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES, NODULES, Reference
-from nodulebench.curation.deidentify.key_table import open_key_table
-from nodulebench.curation.deidentify.rename import rename_files, rename_reference
+from nodulebench.curation.deidentify.key_table import open_key_table, rename_files, rename_reference
 from nodulebench.io.bundle import write_reference
 from nodulebench.io.formats import read_reference
 from nodulebench.security.vault import Secret

@@ -12,12 +12,12 @@ import pytest
 from builders.algorithms import images_set
 from builders.keyed import make_keyed_desk
 from nodulebench.core.errors import InputError
-from nodulebench.custody.audit_log import read_audit
+from nodulebench.custody.verify import read_audit
 from nodulebench.io.formats import read_submission
 from nodulebench.io.images import metaimage
 from nodulebench.runner.exchange import pack, unpack
-from nodulebench.security.age_file import decrypted_by
 from nodulebench.security.keys import new_person_key, read_private_key, read_public_key
+from nodulebench.security.vault import decrypted_by
 
 pytest.importorskip("pyrage")
 HEAD = "seriesuid,coordX,coordY,coordZ,probability\n"

@@ -4,7 +4,7 @@ import pytest
 
 from builders.algorithms import needs_bubblewrap
 from builders.killed_runs import CASES, KilledRuns
-from nodulebench.io.process_folder import is_alive
+from nodulebench.io.folders import is_alive
 
 pytestmark = [needs_bubblewrap, pytest.mark.slow]
 SEEDS = (1, 2, 3)

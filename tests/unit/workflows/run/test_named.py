@@ -14,8 +14,8 @@ from nodulebench.detection.detect import system_named
 from nodulebench.detection.networks import NETWORKS
 from nodulebench.detection.networks.cards import Card
 from nodulebench.detection.networks.weights import write_weights
-from nodulebench.io.digest import file_digest
 from nodulebench.io.json_files import read_json
+from nodulebench.io.manifests import file_digest
 from nodulebench.runner.algorithms import named_algorithm, named_algorithms
 from nodulebench.runner.run import RunChoice, run_algorithm
 

@@ -11,8 +11,8 @@ from nodulebench.core.errors import InputError
 from nodulebench.io.formats import read_submission
 from nodulebench.runner import run as run_module
 from nodulebench.runner.algorithms import named_algorithm
+from nodulebench.runner.check import needs_of
 from nodulebench.runner.contract.algorithm import Algorithm, read_algorithm
-from nodulebench.runner.needs import needs_of
 from nodulebench.runner.run import RunChoice, RunSummary, run_algorithm
 
 pytestmark = needs_bubblewrap

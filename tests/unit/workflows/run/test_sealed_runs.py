@@ -14,17 +14,17 @@ from builders.keyed import KeyedDesk, make_keyed_desk
 from nodulebench.cli import main
 from nodulebench.core.errors import InputError
 from nodulebench.core.executor import Engine
-from nodulebench.custody.audit_log import read_audit
 from nodulebench.custody.budget import looks_of
 from nodulebench.custody.evaluate import evaluate_sealed
 from nodulebench.custody.sealed_images import has_encrypted_images
 from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.submissions import submission_digest
+from nodulebench.custody.verify import read_audit
 from nodulebench.io.images import metaimage
+from nodulebench.runner.cases import clear_desks
 from nodulebench.runner.contract.algorithm import Algorithm, read_algorithm
-from nodulebench.runner.elsewhere import clear_desks
 from nodulebench.runner.run import RunChoice, run_algorithm
-from nodulebench.security.rooms import RoomVault
+from nodulebench.security.vault import RoomVault
 
 pytest.importorskip("pyrage")
 pytestmark = needs_bubblewrap

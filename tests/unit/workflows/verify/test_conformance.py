@@ -8,8 +8,7 @@ import pytest
 
 from nodulebench.cli import main
 from nodulebench.core.errors import UnknownNameError
-from nodulebench.evaluation.verify.conformance import run_conformance
-from nodulebench.evaluation.verify.golden_cases import export_cases, golden_cases
+from nodulebench.evaluation.verify.conformance import export_cases, golden_cases, run_conformance
 
 SCORER = """
 import json, sys

@@ -9,8 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from nodulebench.detection.networks.looks import cube, together
-from nodulebench.detection.networks.network import OWN, Network
+from nodulebench.detection.networks.network import OWN, Network, cube, together
 
 SIZE = 32
 NEAR_MM, FAR_MM = 0.75, 1.5

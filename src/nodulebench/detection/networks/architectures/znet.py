@@ -3,8 +3,14 @@
 import torch
 from torch import Tensor, nn
 
-from nodulebench.detection.networks.looks import ORTHOGONAL, planes
-from nodulebench.detection.networks.network import Augment, Network, Recipe, begin_evenly
+from nodulebench.detection.networks.network import (
+    ORTHOGONAL,
+    Augment,
+    Network,
+    Recipe,
+    begin_evenly,
+    planes,
+)
 
 SIZE, STEP_MM = 64, 0.5
 FIRST, SETS, CONVOLUTIONS = 16, (96, 192, 384), 10

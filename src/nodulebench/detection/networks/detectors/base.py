@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from nodulebench.detection.networks.looks import Look
-from nodulebench.detection.networks.network import Recipe
+from nodulebench.detection.networks.network import Look, Recipe
 
 if TYPE_CHECKING:
     from nodulebench.detection.networks.detectors.tiles import Tiles

@@ -13,8 +13,7 @@ from torch.nn import functional
 
 from nodulebench.detection.networks.detectors.base import ROWS, Finder
 from nodulebench.detection.networks.detectors.tiles import Tiles
-from nodulebench.detection.networks.looks import cube
-from nodulebench.detection.networks.network import OWN
+from nodulebench.detection.networks.network import OWN, cube
 
 TILE, STRIDE = 48, 2
 FINE, MIDDLE, COARSE = 24, 48, 64

@@ -8,8 +8,7 @@ from torch import Tensor, nn
 
 from nodulebench.detection.networks.detectors.base import ROWS, Finder
 from nodulebench.detection.networks.inference import full_precision, laid_out
-from nodulebench.detection.networks.looks import cube
-from nodulebench.detection.networks.network import scaled
+from nodulebench.detection.networks.network import cube, scaled
 from nodulebench.detection.networks.patches import Scans, cut
 
 MULTIPLE = 32

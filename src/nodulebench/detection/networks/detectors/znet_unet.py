@@ -15,8 +15,7 @@ from torch.nn import functional
 
 from nodulebench.detection.networks.detectors.base import ROWS, Finder
 from nodulebench.detection.networks.detectors.tiles import Tiles
-from nodulebench.detection.networks.looks import cube
-from nodulebench.detection.networks.network import Augment, Recipe
+from nodulebench.detection.networks.network import Augment, Recipe, cube
 
 TILE, STEP_MM = 160, 0.5
 MAPS = (16, 32, 64, 128)

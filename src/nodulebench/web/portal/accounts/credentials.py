@@ -1,11 +1,23 @@
 """Passwords -> argon2 hashes, and whether one fits; what may be a password."""
 
+import base64
+import hashlib
+import hmac
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property
-from threading import BoundedSemaphore
+from ipaddress import ip_address, ip_network
+from secrets import token_bytes, token_urlsafe
+from threading import BoundedSemaphore, Lock
+from time import monotonic
+from urllib.parse import quote, urlencode
 
 from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.web.portal.database.models import Attempt, now
 
 SHORTEST, LONGEST, AT_ONCE = 12, 256, 4
 """Lengths, and how many are hashed at the same time: each takes 64 MiB for a moment."""
@@ -59,3 +71,126 @@ def password_problem(password: str, login: str) -> str:
     if len(set(rest)) < 5 or login.lower() in password.lower():
         return "password_easy"
     return ""
+
+
+BYTES = 32
+
+
+def new_secret() -> str:
+    """A secret that nobody guesses."""
+    return token_urlsafe(BYTES)
+
+
+def digest_of(secret: str) -> str:
+    """What is kept of a secret."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two secrets are the same; it takes as long if they are not."""
+    return bool(one) and hmac.compare_digest(one.encode(), other.encode())
+
+
+STEP_S, DIGITS, SECRET_BYTES = 30, 6, 20
+ISSUER = "NoduleBench"
+
+
+def new_factor() -> str:
+    """A secret, as apps for codes take it."""
+    return base64.b32encode(token_bytes(SECRET_BYTES)).decode()
+
+
+def code_at(secret: str, step: int, digits: int = DIGITS) -> str:
+    """The code of a step of time (RFC 4226, section 5.3)."""
+    mac = hmac.new(base64.b32decode(secret), step.to_bytes(8, "big"), hashlib.sha1).digest()
+    start = mac[-1] & 0xF
+    number = int.from_bytes(mac[start : start + 4], "big") & 0x7FFFFFFF
+    return str(number % 10**digits).zfill(digits)
+
+
+def step_at(at: datetime) -> int:
+    """The step of time in which a moment lies."""
+    return int(at.timestamp()) // STEP_S
+
+
+def used_step(secret: str, code: str, at: datetime, last: int) -> int | None:
+    """The step that a code belongs to: this one or a neighbour, but none that was used before.
+
+    Returns:
+        The step, to be kept as the last one used; None: the code does not count.
+    """
+    given = "".join(code.split())
+    now = step_at(at)
+    for step in (now, now - 1, now + 1):
+        if step > last and hmac.compare_digest(code_at(secret, step).encode(), given.encode()):
+            return step
+    return None
+
+
+def address_of(secret: str, login: str) -> str:
+    """The address by which apps take the secret over."""
+    label = quote(f"{ISSUER}:{login}")
+    return f"otpauth://totp/{label}?" + urlencode({"secret": secret, "issuer": ISSUER})
+
+
+WHILE = timedelta(minutes=15)
+MOST_PER_NAME, MOST_PER_ADDRESS = 10, 60
+OF_ONE = 64
+"""The prefix of IPv6 that one customer has."""
+
+
+def is_throttled(session: Transaction, login: str, address: str) -> bool:
+    """Whether too many attempts failed of late on a name or from an address."""
+    since = now() - WHILE
+    most = {_aim("login", login): MOST_PER_NAME, _from(address): MOST_PER_ADDRESS}
+    return any(
+        (session.scalar(select(func.count()).where(Attempt.aim == aim, Attempt.at > since)) or 0)
+        >= limit
+        for aim, limit in most.items()
+    )
+
+
+def count_failure(session: Transaction, login: str, address: str) -> None:
+    """One more attempt failed; those of long ago are forgotten."""
+    session.execute(delete(Attempt).where(Attempt.at <= now() - WHILE))
+    session.add_all([Attempt(aim=_aim("login", login)), Attempt(aim=_from(address))])
+
+
+def forget_failures(session: Transaction, login: str) -> None:
+    """Somebody signed in: what failed on the name counts no more."""
+    session.execute(delete(Attempt).where(Attempt.aim == _aim("login", login)))
+
+
+def _from(address: str) -> str:
+    """Where an attempt came from; of IPv6 the network, for whoever has one address has them all."""
+    try:
+        known = ip_address(address)
+    except ValueError:
+        return _aim("address", address)
+    network = ip_network((known, OF_ONE), strict=False) if known.version == 6 else known
+    return _aim("address", str(network))
+
+
+def _aim(kind: str, value: str) -> str:
+    return digest_of(f"{kind} {value}")
+
+
+EVERY_S = 60.0
+"""Of one account and one reason, no more than one event in this time."""
+
+
+class Refusals:
+    """What was refused of late, by account and reason."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._told: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def due(self, account: str, code: str) -> int:
+        """Count one more; how many an event shall tell now, 0: none yet."""
+        at = monotonic()
+        with self._lock:
+            told_at, kept = self._told.get((account, code), (float("-inf"), 0))
+            is_due = at - told_at >= EVERY_S
+            self._told[account, code] = (at, 0) if is_due else (told_at, kept + 1)
+        return kept + 1 if is_due else 0

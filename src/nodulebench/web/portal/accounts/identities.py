@@ -3,6 +3,7 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
+from nodulebench.web.portal.accounts.credentials import count_failure, is_throttled
 from nodulebench.web.portal.accounts.oidc import Person
 from nodulebench.web.portal.accounts.service import (
     MOST_NAME,
@@ -11,7 +12,6 @@ from nodulebench.web.portal.accounts.service import (
     begin_session,
     new_account,
 )
-from nodulebench.web.portal.accounts.throttle import count_failure, is_throttled
 from nodulebench.web.portal.database.models import Account, Identity, new_id
 from nodulebench.web.portal.site import Site
 

@@ -21,7 +21,7 @@ from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry, decode
 
-from nodulebench.web.portal.accounts.secrets import digest_of, new_secret, same
+from nodulebench.web.portal.accounts.credentials import digest_of, new_secret, same
 
 KNOWN: Final = "/.well-known/openid-configuration"
 RETURN: Final = "/sign-in/oidc/return"

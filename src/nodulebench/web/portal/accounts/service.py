@@ -7,11 +7,17 @@ from datetime import timedelta
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session as Transaction
 
-from nodulebench.web.portal.accounts.credentials import LONGEST, password_problem
-from nodulebench.web.portal.accounts.factor import used_step
+from nodulebench.web.portal.accounts.credentials import (
+    LONGEST,
+    count_failure,
+    digest_of,
+    forget_failures,
+    is_throttled,
+    new_secret,
+    password_problem,
+    used_step,
+)
 from nodulebench.web.portal.accounts.roles import GIVEN, Role
-from nodulebench.web.portal.accounts.secrets import digest_of, new_secret
-from nodulebench.web.portal.accounts.throttle import count_failure, forget_failures, is_throttled
 from nodulebench.web.portal.database.models import (
     Account,
     Certificate,

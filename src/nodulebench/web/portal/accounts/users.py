@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import select, update
 from starlette.requests import HTTPConnection
 
-from nodulebench.web.portal.accounts.secrets import digest_of
+from nodulebench.web.portal.accounts.credentials import digest_of
 from nodulebench.web.portal.accounts.service import IDLE, WHOLE
 from nodulebench.web.portal.database.models import Session, Token, now
 from nodulebench.web.portal.site import Site

@@ -1,16 +1,20 @@
 """The organiser's desk: queue and workers, test sets and their use, exports, announcements."""
 
+from collections.abc import Iterator
+from typing import Annotated
+
 import polars as pl
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from sqlalchemy import func, select
 from sqlalchemy.orm import joinedload
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from nodulebench.io.bundle import is_sealed
 from nodulebench.io.csv_files import csv_content
 from nodulebench.web.portal.accounts.service import DeniedError
+from nodulebench.web.portal.benchmarks.rules import track_of
 from nodulebench.web.portal.benchmarks.service import state_of, test_sets
-from nodulebench.web.portal.benchmarks.taken import track_of
+from nodulebench.web.portal.database.event_log import check_log, latest_events, stored_events
 from nodulebench.web.portal.database.models import (
     Account,
     Announcement,
@@ -24,9 +28,9 @@ from nodulebench.web.portal.guard import AtSite, By, Sent, field
 from nodulebench.web.portal.leaderboards.leaderboard import in_english
 from nodulebench.web.portal.leaderboards.reuse import all_uses
 from nodulebench.web.portal.page import rendered, see
-from nodulebench.web.portal.projects.overview import all_progress
+from nodulebench.web.portal.projects.service import all_progress
 from nodulebench.web.portal.submissions import jobs
-from nodulebench.web.portal.submissions.workers import living_workers
+from nodulebench.web.portal.submissions.jobs import living_workers
 
 router = APIRouter(include_in_schema=False)
 MOST_JOBS = 50
@@ -140,3 +144,46 @@ def end_announcement(site: AtSite, by: By, announcement_id: str) -> Response:
             raise DeniedError("not_found", 404)
         found.ended_at = now()
     return see("/desk")
+
+
+A_PAGE = 100
+Number = Annotated[int | None, Query(ge=0, le=2**31 - 1)]
+
+
+@router.get("/log", name="log")
+def log(request: Request, site: AtSite, before: Number = None) -> Response:
+    """The last events, or those before one."""
+    with site.database.reading() as session:
+        events = latest_events(session, before, A_PAGE)
+    return rendered(request, "log.html", events=events, found=None)
+
+
+@router.get("/log/events.jsonl", name="log_events")
+def log_events(site: AtSite) -> Response:
+    """Every event as it was signed, one a line: for who keeps the log elsewhere, too."""
+
+    def lines() -> Iterator[bytes]:
+        before = 0
+        while True:
+            with site.database.reading() as session:
+                found = stored_events(session, before, A_PAGE)
+            if not found:
+                return
+            before = found[-1].number
+            yield b"".join(one.content for one in found)
+
+    headers = {"Content-Disposition": 'attachment; filename="events.jsonl"'}
+    return StreamingResponse(lines(), headers=headers, media_type="application/jsonl")
+
+
+@router.post("/log/verify", name="verify_log")
+def verify_log(request: Request, site: AtSite, by: By) -> Response:
+    """Whether every event is as it was written, and none is missing."""
+    with site.database.reading() as session:
+        found = check_log(session, site.key)
+        events = latest_events(session, None, A_PAGE)
+    with site.acting(
+        by.account, "log_verified", events=len(found.events), problems=len(found.problems)
+    ):
+        pass
+    return rendered(request, "log.html", events=events, found=found)

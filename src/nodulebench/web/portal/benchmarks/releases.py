@@ -14,8 +14,7 @@ from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.core.errors import NoduleBenchError
 from nodulebench.io.bundle import is_sealed
-from nodulebench.io.digest import file_digest
-from nodulebench.io.manifests import read_manifest
+from nodulebench.io.manifests import file_digest, read_manifest
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.database.models import Benchmark, Release, now

@@ -2,20 +2,34 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import ValidationError
 from sqlalchemy import select
 from starlette.datastructures import FormData, UploadFile
-from starlette.responses import Response
+from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from nodulebench.core.errors import InputError, NoduleBenchError, Problem
 from nodulebench.core.protocols import NAMES
+from nodulebench.curation.composition.design import NAMES as DESIGNS
+from nodulebench.curation.composition.service import cover_files
+from nodulebench.i18n.translator import portal_language
+from nodulebench.io.bundle import is_sealed
 from nodulebench.io.csv_files import csv_content
+from nodulebench.report.sections.composition import coverage_parts
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.benchmarks.releases import KINDS, open_releases, releasable
-from nodulebench.web.portal.benchmarks.rules import FILES
+from nodulebench.web.portal.benchmarks.releases import (
+    KINDS,
+    end_release,
+    open_releases,
+    releasable,
+    release_path,
+    released_file,
+)
+from nodulebench.web.portal.benchmarks.releases import release as release_files
+from nodulebench.web.portal.benchmarks.rules import FILES, Laid, laid_path
 from nodulebench.web.portal.benchmarks.save_rules import kind_of, lay_down, take_away
 from nodulebench.web.portal.benchmarks.service import (
     TRACKS,
@@ -31,9 +45,9 @@ from nodulebench.web.portal.benchmarks.service import (
 from nodulebench.web.portal.database.models import Announcement, Benchmark
 from nodulebench.web.portal.guard import AtSite, By, Sent, field
 from nodulebench.web.portal.leaderboards.leaderboard import Board, BoardChoice, board_of
-from nodulebench.web.portal.page import rendered, see
+from nodulebench.web.portal.page import language_of, rendered, see
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.viewer_access.scans import scan_folders
+from nodulebench.web.portal.viewer_access.reviews import scan_folders
 
 router = APIRouter(include_in_schema=False)
 Chosen = Annotated[BoardChoice, Depends()]
@@ -199,3 +213,93 @@ def _time(form: FormData, name: str) -> datetime | None:
         return datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
     except ValueError as error:
         raise DeniedError("field_form") from error
+
+
+@router.get("/test-sets/{name}", name="test_set")
+def composition(request: Request, site: AtSite, name: str, design: str = "") -> Response:
+    """The composition of an open test set, and how far it is what a design asks for."""
+    if name not in test_sets(site):
+        raise DeniedError("not_found", 404)
+    place = site.settings.sets / name
+    chosen = design if design in DESIGNS else None
+    parts, wrong = None, ""
+    if not is_sealed(place):
+        try:
+            document = cover_files(place, None, chosen)
+            parts = coverage_parts(document, portal_language(language_of(request)))
+        except NoduleBenchError as error:
+            wrong = problem_text(error, site)
+    values = {"name": name, "design": chosen or "", "designs": DESIGNS, "wrong": wrong}
+    return rendered(request, "test_set.html", 422 if wrong else 200, parts=parts, **values)
+
+
+FROM_THE_BEGINNING = ("", "bytes=0-")
+FILE_POLICY = "sandbox; default-src 'none'"
+"""Of files of others: nothing in them runs."""
+
+
+@router.get("/benchmarks/{benchmark_id}/files/SHA256SUMS", name="download_sums")
+def download_sums(site: AtSite, by: By, benchmark_id: str) -> Response:
+    """The digests of all released files, as ``sha256sum --check`` reads them."""
+    with site.database.reading() as session:
+        found = open_releases(session, find_benchmark(session, by, benchmark_id).id)
+    lines = [f"{one.digest.removeprefix('sha256:')}  {one.file}\n" for one in found if one.digest]
+    return PlainTextResponse("".join(lines))
+
+
+@router.get("/benchmarks/{benchmark_id}/files/{release_id}", name="download")
+def download(
+    request: Request, site: AtSite, by: By, benchmark_id: str, release_id: str
+) -> Response:
+    """A released file, or the part of it that is asked for."""
+    with site.database.reading() as session:
+        find_benchmark(session, by, benchmark_id)
+        found = released_file(site, session, benchmark_id, release_id)
+    if request.headers.get("range", "") in FROM_THE_BEGINNING:
+        with site.acting(by.account, "downloaded", release=found.id, digest=found.digest):
+            pass
+    path = release_path(site, found)
+    return _file(request, path, found.digest, path.name)
+
+
+@router.get("/benchmarks/{benchmark_id}/terms/{kind}", name="download_terms")
+def download_terms(
+    request: Request, site: AtSite, by: By, benchmark_id: str, kind: str
+) -> Response:
+    """The candidates or the folds that a benchmark asks for."""
+    laid_kind = kind_of(kind)
+    with site.database.reading() as session:
+        rules = rules_of(find_benchmark(session, by, benchmark_id))
+    laid: Laid | None = getattr(rules, laid_kind)
+    if laid is None or laid_kind == "plan":  # a plan holds digests of the reference
+        raise DeniedError("not_found", 404)
+    path = laid_path(site, benchmark_id, laid_kind, laid.version)
+    return _file(request, path, laid.digest, path.name)
+
+
+@router.post("/benchmarks/{benchmark_id}/releases", name="release")
+def release(site: AtSite, by: By, form: Sent, benchmark_id: str) -> Response:
+    """Release a file or a folder of the folder of downloads."""
+    release_files(site, by, benchmark_id, field(form, "file"), field(form, "kind"))
+    return see(f"/benchmarks/{benchmark_id}")
+
+
+@router.post("/benchmarks/{benchmark_id}/releases/end", name="end_release")
+def end(site: AtSite, by: By, form: Sent, benchmark_id: str) -> Response:
+    """Give it out no longer."""
+    end_release(site, by, benchmark_id, field(form, "file"))
+    return see(f"/benchmarks/{benchmark_id}")
+
+
+def _file(request: Request, path: Path, digest: str, name: str) -> Response:
+    """A file under its digest, so that a download that broke off goes on where it was."""
+    tag = f'"{digest}"'
+    headers = {
+        "ETag": tag,
+        "Cache-Control": "private, no-cache",
+        "Content-Security-Policy": FILE_POLICY,
+    }
+    if tag in request.headers.get("if-none-match", "").replace(" ", "").split(","):
+        return Response(status_code=304, headers=headers)
+    kind = "application/octet-stream"
+    return FileResponse(path, headers=headers, filename=name, media_type=kind)

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, BinaryIO
 import polars as pl
 
 from nodulebench.core.errors import InputError
-from nodulebench.io.digest import file_digest
-from nodulebench.io.durable import create_once, make_folder
+from nodulebench.io.atomic import create_once, make_folder
+from nodulebench.io.manifests import file_digest
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor
-from nodulebench.web.portal.benchmarks.candidates import write_candidates
-from nodulebench.web.portal.benchmarks.criteria import write_frozen
-from nodulebench.web.portal.benchmarks.folds import write_folds
-from nodulebench.web.portal.benchmarks.rules import FILES, Kind, Laid, laid_path
+from nodulebench.web.portal.benchmarks.rules import (
+    FILES,
+    Kind,
+    Laid,
+    laid_path,
+    write_candidates,
+    write_folds,
+    write_frozen,
+)
 from nodulebench.web.portal.benchmarks.service import known_cases, rules_of
 from nodulebench.web.portal.database.models import Benchmark
 from nodulebench.web.portal.site import Site

@@ -17,8 +17,8 @@ from nodulebench.core.config_model import Written
 from nodulebench.core.errors import NoduleBenchError
 from nodulebench.core.protocols import NAMES, load_protocol
 from nodulebench.core.tables import without_images
+from nodulebench.io.atomic import make_folder
 from nodulebench.io.bundle import is_sealed
-from nodulebench.io.durable import make_folder
 from nodulebench.io.formats import read_reference
 from nodulebench.io.table_files import read_parquet, write_parquet
 from nodulebench.web.portal.accounts.service import DeniedError

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from sqlalchemy import Select, select, text
 from sqlalchemy.orm import Session as Transaction
 
-from nodulebench.io.digest import bytes_digest
+from nodulebench.io.manifests import bytes_digest
 from nodulebench.security.event_log.events import Fact, FactEvent, shown_facts
 from nodulebench.security.event_log.log import EventLog, LogCheck
 from nodulebench.security.event_log.signers import PersonSeal

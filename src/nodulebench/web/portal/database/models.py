@@ -4,25 +4,166 @@ Secrets stand here as digests only: of session cookies, links and tokens, SHA-25
 argon2. Keys that open a sealed set are never here.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
+from secrets import token_hex
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, LargeBinary, Text, UniqueConstraint
-from sqlalchemy.orm import Mapped, mapped_column, relationship
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+from sqlalchemy.engine import Dialect
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from nodulebench.web.portal.database.columns import Base as Base
-from nodulebench.web.portal.database.columns import UtcTime as UtcTime
-from nodulebench.web.portal.database.columns import new_id as new_id
-from nodulebench.web.portal.database.columns import now as now
-from nodulebench.web.portal.database.reading_tables import AnnotationProject as AnnotationProject
-from nodulebench.web.portal.database.reading_tables import ExamEdit as ExamEdit
-from nodulebench.web.portal.database.reading_tables import ExamResult as ExamResult
-from nodulebench.web.portal.database.reading_tables import ProjectEdit as ProjectEdit
-from nodulebench.web.portal.database.reading_tables import ProjectEvent as ProjectEvent
-from nodulebench.web.portal.database.reading_tables import ProjectExam as ProjectExam
-from nodulebench.web.portal.database.reading_tables import ProjectHead as ProjectHead
-from nodulebench.web.portal.database.reading_tables import ProjectMember as ProjectMember
-from nodulebench.web.portal.database.reading_tables import SiteExam as SiteExam
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """A time with its zone, kept in UTC by databases that have zones and those that have none."""
+
+    impl = DateTime(timezone=False)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """The time as the database keeps it."""
+        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """The time with its zone."""
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+def now() -> datetime:
+    """This moment, in UTC."""
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    """An id that nobody guesses."""
+    return token_hex(8)
+
+
+class Base(DeclarativeBase):
+    """What every table has in common."""
+
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map = {datetime: UtcTime, dict[str, Any]: JSON, list[str]: JSON, str: String}  # noqa: RUF012
+
+
+class SiteExam(Base):
+    """An exam on scans of the site; its key lies in the storage."""
+
+    __tablename__ = "exam"
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
+    title: Mapped[str]
+    images: Mapped[str]
+    """The folder of its scans, within that of all scans."""
+    rules: Mapped[dict[str, Any]]
+    """``ExamRules``."""
+    made_by: Mapped[str] = mapped_column(ForeignKey("account.id"))
+    """Who knows the key."""
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    ended_at: Mapped[datetime | None]
+
+
+class ExamEdit(Base):
+    """One edit of what somebody draws in an exam, or that it was handed in."""
+
+    __tablename__ = "exam_edit"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    exam_id: Mapped[str] = mapped_column(ForeignKey("exam.id"))
+    account_id: Mapped[str] = mapped_column(ForeignKey("account.id"))
+    of_case: Mapped[str]
+    content: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    __table_args__ = (Index(None, "exam_id", "account_id", "id"),)
+
+
+class ExamResult(Base):
+    """The sheet of somebody who handed in everything; there is one for an exam and an account."""
+
+    __tablename__ = "exam_result"
+    exam_id: Mapped[str] = mapped_column(ForeignKey("exam.id"), primary_key=True)
+    account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), primary_key=True)
+    has_passed: Mapped[bool]
+    sheet: Mapped[dict[str, Any]]
+    """As it stands in ``exam.json``, with every nodule that was missed."""
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    account: Mapped["Account"] = relationship()
+
+
+class AnnotationProject(Base):
+    """An annotation project whose people are accounts; its roster and cases lie in the storage."""
+
+    __tablename__ = "project"
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
+    title: Mapped[str]
+    images: Mapped[str]
+    """The folder of its scans, within that of all scans; no page shows where that is."""
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class ProjectExam(Base):
+    """Which exam of the site the readers of a project have passed."""
+
+    __tablename__ = "project_exam"
+    project_id: Mapped[str] = mapped_column(ForeignKey("project.id"), primary_key=True)
+    exam_id: Mapped[str] = mapped_column(ForeignKey("exam.id"))
+
+
+class ProjectMember(Base):
+    """Which account is which person of a project."""
+
+    __tablename__ = "project_member"
+    project_id: Mapped[str] = mapped_column(ForeignKey("project.id"), primary_key=True)
+    account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), primary_key=True)
+    person: Mapped[str]
+    account: Mapped["Account"] = relationship()
+    __table_args__ = (UniqueConstraint("project_id", "person"),)
+
+
+class ProjectEvent(Base):
+    """The bytes of one event of a project's log."""
+
+    __tablename__ = "project_event"
+    project_id: Mapped[str] = mapped_column(ForeignKey("project.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class ProjectHead(Base):
+    """The head of a project's log."""
+
+    __tablename__ = "project_head"
+    project_id: Mapped[str] = mapped_column(ForeignKey("project.id"), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class ProjectEdit(Base):
+    """One edit of what somebody draws and says in a project, or that it was handed in."""
+
+    __tablename__ = "project_edit"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    project_id: Mapped[str] = mapped_column(ForeignKey("project.id"))
+    person: Mapped[str]
+    of_case: Mapped[str]
+    content: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    __table_args__ = (Index(None, "project_id", "person", "id"),)
 
 
 class Account(Base):

@@ -8,13 +8,19 @@ from nodulebench.annotation.exam import JUDGED
 from nodulebench.core.errors import NoduleBenchError
 from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.exams.listed import stand_of
-from nodulebench.web.portal.exams.results import results_of, told_sheet
-from nodulebench.web.portal.exams.service import end_exam, find_exam, make_exam, rules_of
+from nodulebench.web.portal.exams.service import (
+    end_exam,
+    find_exam,
+    make_exam,
+    results_of,
+    rules_of,
+    told_sheet,
+)
+from nodulebench.web.portal.exams.sessions import stand_of
 from nodulebench.web.portal.guard import AtSite, By, Sent, field
 from nodulebench.web.portal.page import rendered, see
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.viewer_access.scans import scan_folders
+from nodulebench.web.portal.viewer_access.reviews import scan_folders
 
 router = APIRouter(include_in_schema=False)
 

@@ -6,21 +6,21 @@ from typing import Any, BinaryIO
 
 import numpy as np
 from pydantic import ValidationError
+from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.annotation.exam import ExamRules
 from nodulebench.core.errors import Problem, refuse_any
 from nodulebench.io.atomic import staged_folder
-from nodulebench.io.digest import file_digest
+from nodulebench.io.manifests import file_digest
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.benchmarks.service import MOST_TITLE
-from nodulebench.web.portal.database.models import SiteExam, new_id, now
+from nodulebench.web.portal.database.models import ExamResult, SiteExam, new_id, now
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.viewer_access.scans import images_of, voxels_of
+from nodulebench.web.portal.viewer_access.reviews import images_of, voxels_of
 from nodulebench.web.viewer.evaluation import shown_place
 from nodulebench.web.viewer.exam import Exam, exam_of
-from nodulebench.web.viewer.scans import Scan, scans_of
-from nodulebench.web.viewer.tiles import Tiles, tiles_of
+from nodulebench.web.viewer.scans import Scan, Tiles, scans_of, tiles_of
 
 KEY = "key.csv"
 
@@ -106,3 +106,31 @@ def end_exam(site: Site, by: str, exam_id: str) -> None:
 def rules_of(exam: SiteExam) -> ExamRules:
     """What it takes to pass."""
     return ExamRules.model_validate(exam.rules)
+
+
+TOLD = ("candidate", "has_passed", "failed", "pass_mark", "rule", "counts", "figures")
+"""What of a sheet others may see: nothing of it says where a nodule of the key lies."""
+
+
+def results_of(session: Transaction, exam_id: str) -> list[ExamResult]:
+    """Everybody's result of an exam, the newest first."""
+    rows = select(ExamResult).where(ExamResult.exam_id == exam_id)
+    return list(session.scalars(rows.order_by(ExamResult.created_at.desc())))
+
+
+def passed_accounts(session: Transaction, exam_id: str | None) -> frozenset[str] | None:
+    """The accounts that passed an exam; None: none is asked for."""
+    if exam_id is None:
+        return None
+    return frozenset(one.account_id for one in results_of(session, exam_id) if one.has_passed)
+
+
+def told_sheet(result: ExamResult, candidate: str = "") -> dict[str, Any]:
+    """A result as ``exam.json`` has it, without the nodules that were missed.
+
+    Args:
+        result: of an account.
+        candidate: who they are where it is used; nothing: as they sign in.
+    """
+    told = {name: result.sheet[name] for name in TOLD}
+    return {**told, "candidate": candidate} if candidate else told

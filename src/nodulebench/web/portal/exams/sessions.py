@@ -3,22 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.annotation.exam import ExamSheet, sheet_json
+from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.database.models import ExamEdit, ExamResult, SiteExam
 from nodulebench.web.portal.exams.service import KEY, find_exam, rules_of
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.viewer_access.drafts import SqlDrafts
-from nodulebench.web.portal.viewer_access.recent import Recent
-from nodulebench.web.portal.viewer_access.scans import images_of, voxels_of
-from nodulebench.web.portal.viewer_access.steps import Steps
+from nodulebench.web.portal.viewer_access.gateway import Recent, Steps
+from nodulebench.web.portal.viewer_access.reviews import images_of, voxels_of
 from nodulebench.web.viewer.drafts import Drafts
 from nodulebench.web.viewer.exam import Exam, ExamRoom, exam_of
-from nodulebench.web.viewer.scans import Scan, scans_of
+from nodulebench.web.viewer.scans import Scan, Tiles, scans_of
 from nodulebench.web.viewer.session import Voxels
-from nodulebench.web.viewer.tiles import Tiles
 
 ROOM = "exam_room"
 MOST_ROOMS, MOST_EXAMS = 200, 20
@@ -99,3 +102,37 @@ class ExamRooms:
 def may_sit(exam: SiteExam, visitor: Visitor) -> bool:
     """Whether somebody cannot know the key: neither who made it, nor an organiser."""
     return exam.made_by != visitor.account and not visitor.is_organiser
+
+
+Stand = Literal["open", "begun", "passed", "failed", "ended"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An exam, and how somebody stands in it."""
+
+    exam: SiteExam
+    stand: Stand | None
+    """None: it is not theirs to sit."""
+
+
+def exams_for(session: Transaction, visitor: Visitor) -> list[Line]:
+    """The exams that concern somebody, the newest first."""
+    found = session.scalars(select(SiteExam).order_by(SiteExam.created_at.desc()))
+    lines = [Line(one, stand_of(session, one, visitor)) for one in found]
+    oversees = bool({"organiser", "auditor"} & visitor.roles)
+    return [one for one in lines if oversees or one.stand not in (None, "ended")]
+
+
+def stand_of(session: Transaction, exam: SiteExam, visitor: Visitor) -> Stand | None:
+    """How somebody stands in an exam; None: it is not theirs to sit."""
+    if not may(visitor.roles, ROOM) or not may_sit(exam, visitor):
+        return None
+    result = session.get(ExamResult, (exam.id, visitor.account))
+    if result is not None:
+        return "passed" if result.has_passed else "failed"
+    if exam.ended_at is not None:
+        return "ended"
+    own = {"exam_id": exam.id, "account_id": visitor.account}
+    edits = session.scalar(select(func.count()).select_from(ExamEdit).filter_by(**own))
+    return "begun" if edits else "open"

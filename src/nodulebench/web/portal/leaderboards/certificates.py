@@ -14,7 +14,7 @@ from nodulebench.report.pdf import FONTS, MONOSPACED, typeset
 from nodulebench.security.statements import signed_print, signed_statement
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor
-from nodulebench.web.portal.benchmarks.taken import track_of
+from nodulebench.web.portal.benchmarks.rules import track_of
 from nodulebench.web.portal.database.event_log import SqlStore
 from nodulebench.web.portal.database.models import Certificate, Entry, Result, now
 from nodulebench.web.portal.leaderboards.leaderboard import readings_of

@@ -16,8 +16,8 @@ from nodulebench.i18n.translator import english, language
 from nodulebench.metrics import is_lower_better
 from nodulebench.report.pages.templates import page
 from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.rules import terms_of, track_of
 from nodulebench.web.portal.benchmarks.service import rules_of
-from nodulebench.web.portal.benchmarks.taken import terms_of, track_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result
 from nodulebench.web.portal.leaderboards.rankings import read_ranking
 from nodulebench.web.portal.site import Site

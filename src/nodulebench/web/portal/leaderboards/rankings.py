@@ -14,13 +14,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 from sqlalchemy.orm import joinedload
 
-from nodulebench.evaluation.comparison.choice import ComparisonChoice
+from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folders, rank_folders
 from nodulebench.evaluation.result_folder import EVALUATION
-from nodulebench.io.durable import make_folder, replace_whole
-from nodulebench.security.event_log.statements import canonical
+from nodulebench.io.atomic import make_folder, replace_whole
+from nodulebench.security.event_log.events import canonical
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.benchmarks.taken import track_of
+from nodulebench.web.portal.benchmarks.rules import track_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result
 from nodulebench.web.portal.site import Site
 

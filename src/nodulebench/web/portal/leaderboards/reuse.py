@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.core.errors import InputError, refuse_any
 from nodulebench.custody.adaptive_reuse import Answers, deviations
-from nodulebench.custody.audit_log import read_audit
 from nodulebench.custody.budget import answers_of
 from nodulebench.custody.feedback import Standing, looks_statement
+from nodulebench.custody.verify import read_audit
 from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Account, Benchmark, Entry, Result
 

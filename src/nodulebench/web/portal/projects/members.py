@@ -13,7 +13,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.web.portal.accounts.roles import Role
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.database.models import Account, ProjectExam, ProjectMember
-from nodulebench.web.portal.exams.results import passed_accounts
+from nodulebench.web.portal.exams.service import passed_accounts
 from nodulebench.web.portal.projects.store import Books
 from nodulebench.web.portal.site import Site
 

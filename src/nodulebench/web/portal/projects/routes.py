@@ -14,11 +14,10 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
 from nodulebench.annotation.project import Desk
-from nodulebench.annotation.questions import unread_cases
+from nodulebench.annotation.reader_view import unread_cases
 from nodulebench.annotation.release import export_released
 from nodulebench.annotation.reviewers import draw_reviewer, open_batch
-from nodulebench.annotation.workflow.actions import ASPECTS, ApproveBatch, ReleaseBatch
-from nodulebench.annotation.workflow.rules import WORKFLOWS
+from nodulebench.annotation.workflow.actions import ASPECTS, WORKFLOWS, ApproveBatch, ReleaseBatch
 from nodulebench.core.errors import NoduleBenchError
 from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
@@ -29,8 +28,8 @@ from nodulebench.web.portal.database.models import (
     ProjectMember,
     SiteExam,
 )
-from nodulebench.web.portal.exams.listed import exams_for
-from nodulebench.web.portal.exams.results import passed_accounts
+from nodulebench.web.portal.exams.service import passed_accounts
+from nodulebench.web.portal.exams.sessions import exams_for
 from nodulebench.web.portal.guard import AtSite, By, Sent, field
 from nodulebench.web.portal.page import rendered, see
 from nodulebench.web.portal.projects.members import (
@@ -44,17 +43,18 @@ from nodulebench.web.portal.projects.members import (
     person_of,
     reads,
 )
-from nodulebench.web.portal.projects.overview import line_of, state_of
 from nodulebench.web.portal.projects.service import (
     find_project,
+    line_of,
     make_project,
     open_books,
+    state_of,
     write_out,
 )
 from nodulebench.web.portal.projects.sessions import ROOM, ProjectRooms
 from nodulebench.web.portal.projects.store import Books
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.viewer_access.scans import scan_folders
+from nodulebench.web.portal.viewer_access.reviews import scan_folders
 
 router = APIRouter(include_in_schema=False)
 

@@ -1,6 +1,7 @@
 """Projects come to the site, made there or on the command line, and leave it as folders again."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
@@ -10,17 +11,24 @@ import polars as pl
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
-from nodulebench.annotation.project import CASES, EVENTS, PROJECT, Desk, open_project
-from nodulebench.annotation.project_log import audit_project
-from nodulebench.annotation.start_project import start_project
+from nodulebench.annotation.project import (
+    CASES,
+    EVENTS,
+    PROJECT,
+    Desk,
+    audit_project,
+    open_project,
+    start_project,
+)
+from nodulebench.annotation.reader_view import unread_cases
+from nodulebench.annotation.workflow.batch import Batch
 from nodulebench.core.errors import InputError, Problem, refuse_any
 from nodulebench.imaging.geometry import geometry_columns
-from nodulebench.io.atomic import staged_folder
-from nodulebench.io.case_lists import case_table_of
+from nodulebench.io.atomic import make_folder, staged_folder
 from nodulebench.io.csv_files import write_csv
-from nodulebench.io.digest import bytes_digest
-from nodulebench.io.durable import make_folder
+from nodulebench.io.formats import case_table_of
 from nodulebench.io.json_files import write_json
+from nodulebench.io.manifests import bytes_digest
 from nodulebench.security.event_log.store import FolderStore
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.benchmarks.service import MOST_TITLE
@@ -32,15 +40,13 @@ from nodulebench.web.portal.database.models import (
     ProjectHead,
     new_id,
 )
-from nodulebench.web.portal.exams.results import results_of, told_sheet
-from nodulebench.web.portal.exams.service import find_exam
-from nodulebench.web.portal.projects.members import exam_of_project, members_of
+from nodulebench.web.portal.exams.service import find_exam, results_of, told_sheet
+from nodulebench.web.portal.projects.members import Member, exam_of_project, is_blind, members_of
 from nodulebench.web.portal.projects.store import Books, books_of, project_folder, tell_step
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.viewer_access.scans import images_of, voxels_of
-from nodulebench.web.viewer.original import grid_of
-from nodulebench.web.viewer.scans import scans_in, scans_of
-from nodulebench.web.viewer.tiles import tiles_of
+from nodulebench.web.portal.viewer_access.reviews import images_of, voxels_of
+from nodulebench.web.viewer.findings import grid_of
+from nodulebench.web.viewer.scans import scans_in, scans_of, tiles_of
 
 EXAM = "exam.json"
 """Beside a project that leaves the site: who passed the exam that it asks for."""
@@ -220,3 +226,82 @@ def open_books(site: Site, project_id: str, account: str) -> Books:
     with site.database.reading() as session:
         find_project(session, project_id)
     return books_of(site, project_id, account)
+
+
+def state_of(
+    books: Books, session: Transaction, desk: Desk, *, checks: bool
+) -> tuple[list[str] | None, list[Batch], int]:
+    """What is wrong with the log, batches, and how many cases none has; None: it was not checked.
+
+    Checking it all takes as long as both logs are; what is shown is checked in any case.
+    """
+    problems = [str(one) for one in project_problems(books, session)] if checks else None
+    try:
+        return problems, list(desk.batches().values()), len(unread_cases(desk))
+    except InputError as error:
+        return problems or [str(error)], [], 0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a project is, as the desk shows it."""
+
+    project: AnnotationProject
+    is_told: bool
+    """Not to who reads in it, or where its log does not hold."""
+    batches: int = 0
+    released: int = 0
+    read: int = 0
+    to_read: int = 0
+    disputes: int = 0
+    unread: int = 0
+    """Cases that no batch has."""
+
+
+def all_progress(site: Site, session: Transaction, account: str) -> list[Progress]:
+    """How far each project is, the newest first; nothing of those in which the account reads."""
+    found = select(AnnotationProject).order_by(AnnotationProject.created_at.desc())
+    return [_progress(site, session, one, account) for one in session.scalars(found)]
+
+
+def _progress(
+    site: Site, session: Transaction, project: AnnotationProject, account: str
+) -> Progress:
+    try:
+        books = books_of(site, project.id, account)
+    except InputError:  # its page says what is wrong
+        return Progress(project, is_told=False)
+    if is_blind(session, books, account):
+        return Progress(project, is_told=False)
+    problems, batches, unread = state_of(books, session, books.on(session), checks=False)
+    lines = [line_of(one, {}) for one in batches]
+    return Progress(
+        project,
+        not problems,
+        len(lines),
+        sum(one["state"] == "released" for one in lines),
+        sum(one["read"] for one in lines),
+        sum(one["to_read"] for one in lines),
+        sum(one["disputes"] or 0 for one in lines),
+        unread,
+    )
+
+
+def line_of(batch: Batch, members: dict[str, Member]) -> dict[str, Any]:
+    """A batch as the table of a project shows it."""
+    order = batch.order
+    absent = [one for one in batch.reader_ids if one not in members]
+    return {
+        "id": order.batch_id,
+        "team": order.team_id,
+        "state": batch.state,
+        "cases": len(order.case_ids),
+        "read": len(batch.readings),
+        "to_read": len(order.case_ids) * len(batch.reader_ids),
+        "disputes": len(batch.open_disputes) if batch.checks is not None else None,
+        "reviewer": order.reviewer_id,
+        "waits_for_draw": batch.waits_for_draw,
+        "may_release": batch.state == "arbitration" and not batch.rules.has_arbitration,
+        "may_be_approved": batch.state == "arbitration" and not batch.is_approved,
+        "absent": absent,
+    }

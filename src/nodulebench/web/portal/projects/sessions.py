@@ -12,8 +12,8 @@ from nodulebench.web.portal.projects.service import find_project
 from nodulebench.web.portal.projects.store import Books, books_of
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.viewer_access.drafts import SqlDrafts
-from nodulebench.web.portal.viewer_access.recent import Recent
-from nodulebench.web.portal.viewer_access.scans import images_of, voxels_of
+from nodulebench.web.portal.viewer_access.gateway import Recent
+from nodulebench.web.portal.viewer_access.reviews import images_of, voxels_of
 from nodulebench.web.viewer.project import WorkRoom
 from nodulebench.web.viewer.scans import Scan, scans_in
 from nodulebench.web.viewer.session import Voxels

@@ -13,12 +13,12 @@ from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.annotation.project import INDEX, Desk, open_project
 from nodulebench.annotation.workflow.log import annotation_log
-from nodulebench.io.digest import bytes_digest
+from nodulebench.io.manifests import bytes_digest
 from nodulebench.security.event_log.store import Stored
 from nodulebench.web.portal.database.event_log import SqlStore
 from nodulebench.web.portal.database.models import ProjectEvent, ProjectHead
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.viewer_access.steps import Steps
+from nodulebench.web.portal.viewer_access.gateway import Steps
 
 
 class ProjectStore(SqlStore):

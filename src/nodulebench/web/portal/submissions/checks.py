@@ -10,17 +10,17 @@ from pathlib import Path
 from nodulebench.core.errors import InputError, Problem
 from nodulebench.evaluation.check.service import Checked, check_alone
 from nodulebench.evaluation.comparison.folds import read_folds
-from nodulebench.io.digest import file_digest
+from nodulebench.io.manifests import file_digest
 from nodulebench.runner.algorithms import named_algorithm
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.benchmarks.candidates import candidate_problems
-from nodulebench.web.portal.benchmarks.folds import (
+from nodulebench.web.portal.benchmarks.rules import (
     Answer,
     Training,
+    candidate_problems,
     checked_folds,
+    laid_path,
     refuse_other_folds,
 )
-from nodulebench.web.portal.benchmarks.rules import laid_path
 from nodulebench.web.portal.benchmarks.service import known_cases, rules_of
 from nodulebench.web.portal.database.models import Benchmark
 from nodulebench.web.portal.site import Site

@@ -1,18 +1,30 @@
 """Submissions: looked through as often as one likes without a score, then sent in."""
 
+import json
 import shutil
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
+from typing import Any
 
+import anyio
 from fastapi import APIRouter, Request
+from sqlalchemy import select
+from sqlalchemy.orm import Session as Transaction
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
-from starlette.responses import Response
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.optional_packages import is_installed
 from nodulebench.evaluation.check.service import Checked
+from nodulebench.evaluation.report import ReportChoice, write_report
+from nodulebench.evaluation.result_folder import EVALUATION
+from nodulebench.i18n.translator import portal_language
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
-from nodulebench.web.portal.benchmarks.folds import ANSWERS, Answer, Training
+from nodulebench.web.portal.accounts.users import NOBODY, Visitor
+from nodulebench.web.portal.benchmarks.rules import ANSWERS, Answer, Terms, Training, terms_of
 from nodulebench.web.portal.benchmarks.service import (
     TRACKS,
     find_benchmark,
@@ -20,19 +32,32 @@ from nodulebench.web.portal.benchmarks.service import (
     rules_of,
     state_of,
 )
-from nodulebench.web.portal.benchmarks.taken import Terms
-from nodulebench.web.portal.database.models import Benchmark
+from nodulebench.web.portal.database.models import Benchmark, Entry, Job, Result
 from nodulebench.web.portal.guard import AtSite, By, Sent, field
-from nodulebench.web.portal.page import rendered, see
+from nodulebench.web.portal.leaderboards.certificates import certificate_of
+from nodulebench.web.portal.leaderboards.entry_page import audience_of, history_of, shown_of
+from nodulebench.web.portal.leaderboards.leaderboard import badge_of
+from nodulebench.web.portal.leaderboards.rankings import compared, counted_results
+from nodulebench.web.portal.page import language_of, rendered, see
 from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions import service as entries
 from nodulebench.web.portal.submissions.checks import declared_training, look_through
+from nodulebench.web.portal.submissions.jobs import ENDED
+from nodulebench.web.portal.submissions.scoring import told_digests
 from nodulebench.web.portal.submissions.service import (
     Received,
     file_name,
+    find_entry,
+    find_own,
+    is_nameless,
     received,
     refuse_closed,
+    result_of,
+    shown_account,
+    shown_name,
     submit,
 )
+from nodulebench.web.portal.viewer_access.reviews import review_place
 
 router = APIRouter(include_in_schema=False)
 DECLARED = ("about", "training", "link")
@@ -140,3 +165,220 @@ def _form_page(
     }
     empty: dict[str, object] = {"found": None, "given": {}, "code": "", "file": ""}
     return rendered(request, "submit.html", status, **{**empty, **told}, **values)
+
+
+REPORT_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "script-src 'unsafe-inline'"
+)
+"""Of a report, which itself names the only script that may run."""
+EVERY_S = 0.5
+LONGEST_S, SILENT_S = 600, 20.0
+"""After that a browser asks again."""
+
+
+@router.get("/entries", name="own_entries")
+def own_entries(request: Request, site: AtSite, by: By) -> Response:
+    """One's own entries, the newest first, with their jobs."""
+    with site.database.reading() as session:
+        own = select(Entry).where(Entry.account_id == by.account).order_by(Entry.created_at.desc())
+        lines = [(one, one.benchmark, job_of(session, one)) for one in session.scalars(own)]
+        say = portal_language(language_of(request))
+        found = {benchmark.id: benchmark for _, benchmark, _ in lines}.values()
+        drawn = [(one, history_of(site, session, one, by, by.account, say)) for one in found]
+    histories = [(one, chart) for one, chart in drawn if chart is not None]
+    return rendered(request, "entries.html", lines=lines, histories=histories)
+
+
+@router.get("/entries/{entry_id}", name="entry")
+def entry(
+    request: Request, site: AtSite, by: By, entry_id: str, rule: str = "", stratum: str = ""
+) -> Response:
+    """What is known of an entry, as far as the visitor may know it: under a rule, of a part."""
+    say = portal_language(language_of(request))
+    with site.database.reading() as session:
+        found = find_entry(session, by, entry_id)
+        is_own = by.is_organiser or by.account == found.account_id
+        values: dict[str, Any] = {
+            "entry": found,
+            "benchmark": found.benchmark,
+            "name": shown_name(found, by),
+            "who": shown_account(found, by),
+            "declared": {} if is_nameless(found, by) else found.declared,
+            "terms": terms_of(found),
+            "job": job_of(session, found) if is_own else None,
+            "result": None if found.withdrawn_at else result_of(session, found),
+            "others": _comparable(session, found, by),
+            "versions": versions_of(session, found) if is_own else [],
+        }
+        result = values["result"]
+        values["has_report"] = _has_report(site, found, result, by)
+        values["has_view"] = review_place(site, found, result, by) is not None
+        values["history"] = (
+            None
+            if result is None
+            else history_of(site, session, found.benchmark, by, found.account_id, say)
+        )
+        values["certificate"] = None if result is None else certificate_of(session, result)
+        values["has_certificate"] = values["certificate"] is not None and not is_nameless(found, by)
+        values["has_print"] = is_installed("typst")
+        values["is_public"] = result is not None and found.benchmark.is_shown
+        values["digests"] = {} if result is None else told_digests(result.figures)
+        choice = {"rule": rule, "stratum": stratum}
+        values["shown"] = (
+            None if result is None else shown_of(site, found, result, by, say, **choice)
+        )
+    return rendered(request, "entry.html", is_own=is_own, ended=ENDED, **values)
+
+
+@router.get("/entries/{entry_id}/badge.svg", name="badge")
+def badge(site: AtSite, entry_id: str) -> Response:
+    """A small picture of what everybody may know of an entry, for pages of others."""
+    with site.database.reading() as session:
+        found = find_entry(session, NOBODY, entry_id)
+        result = None if found.withdrawn_at else result_of(session, found)
+    headers = {
+        "Cache-Control": "public, max-age=300",
+        "Cross-Origin-Resource-Policy": "cross-origin",
+    }
+    return Response(badge_of(result), headers=headers, media_type="image/svg+xml")
+
+
+@router.get("/entries/{entry_id}/report", name="report")
+def report(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
+    """The whole report of an entry; single nodules are in it where the benchmark tells them."""
+    path = _report(request, site, by, entry_id)
+    # a page of its own, with its own script: it cannot reach anything of the site
+    return FileResponse(path, headers={"Content-Security-Policy": REPORT_POLICY})
+
+
+@router.get("/entries/{entry_id}/report.pdf", name="report_print")
+def report_print(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
+    """The same on paper."""
+    path = _report(request, site, by, entry_id, is_print=True)
+    return FileResponse(path, filename=f"report-{entry_id}.pdf")
+
+
+def _report(
+    request: Request, site: Site, by: Visitor, entry_id: str, *, is_print: bool = False
+) -> Path:
+    """The file of a report, made when it is first asked for."""
+    with site.database.reading() as session:
+        found = find_entry(session, by, entry_id)
+        result = None if found.withdrawn_at else result_of(session, found)
+        audience = audience_of(found, by)
+        has_report = _has_report(site, found, result, by)
+    if result is None or not has_report:
+        raise DeniedError("not_found", 404)
+    choice = ReportChoice(audience=audience, language=language_of(request), is_pdf=is_print)
+    ending = "pdf" if is_print else "html"
+    out = site.settings.storage / "reports" / result.id / f"{choice.name}-{ending}"
+    if not (out / f"{choice.name}.{ending}").is_file():
+        write_report(site.results / result.folder, choice, out)
+    return out / f"{choice.name}.{ending}"
+
+
+@router.get("/compare", name="compare")
+def compare(request: Request, site: AtSite, by: By, one: str, other: str) -> Response:
+    """Two entries of one benchmark beside each other, with their paired differences."""
+    with site.database.reading() as session:
+        entries = [find_entry(session, by, entry_id) for entry_id in (one, other)]
+        results = [None if each.withdrawn_at else result_of(session, each) for each in entries]
+        benchmark = entries[0].benchmark
+        names = [shown_name(each, by) for each in entries]
+    first, second = results
+    if first is None or second is None or entries[1].benchmark_id != benchmark.id or one == other:
+        raise DeniedError("not_comparable", 409)
+    differences = compared(site, first, second)
+    values = {"benchmark": benchmark, "entries": (one, other), "names": names}
+    return rendered(request, "compare.html", differences=differences, **values)
+
+
+@router.get("/entries/{entry_id}/receipt", name="receipt")
+def receipt(site: AtSite, by: By, entry_id: str) -> Response:
+    """The signed receipt of an entry."""
+    with site.database.reading() as session:
+        found = find_own(session, by, entry_id).receipt
+    headers = {"Content-Disposition": f'attachment; filename="receipt-{entry_id}.json"'}
+    return JSONResponse(found, headers=headers)
+
+
+@router.post("/entries/{entry_id}/withdraw", name="withdraw")
+def withdraw(site: AtSite, by: By, entry_id: str) -> Response:
+    """Take an entry back."""
+    entries.withdraw(site, by, entry_id)
+    return see(f"/entries/{entry_id}")
+
+
+@router.post("/entries/{entry_id}/baseline", name="mark_baseline")
+def mark_baseline(site: AtSite, by: By, form: Sent, entry_id: str) -> Response:
+    """Say that an entry of one's own is a baseline, to compare with; or that it is none.
+
+    Not of somebody else: whose a baseline is, is no secret, and their name may be.
+    """
+    is_one = field(form, "baseline") == "yes"
+    with site.acting(by.account, "baseline_marked", entry=entry_id, baseline=is_one) as session:
+        found = find_own(session, by, entry_id)
+        if found.account_id != by.account:
+            raise DeniedError("not_allowed", 403)
+        found.is_baseline = is_one
+    return see(f"/entries/{entry_id}")
+
+
+@router.get("/entries/{entry_id}/progress", name="progress")
+async def progress(site: AtSite, by: By, entry_id: str) -> Response:
+    """How far the job of an entry is, told as it goes on."""
+    first = await run_in_threadpool(_standing, site, by, entry_id)
+    told = _told(site, by, entry_id, first)
+    headers = {"X-Accel-Buffering": "no"}  # a proxy passes on what is told when it is told
+    return StreamingResponse(told, headers=headers, media_type="text/event-stream")
+
+
+def job_of(session: Transaction, entry: Entry) -> Job | None:
+    """The last job of an entry."""
+    jobs = select(Job).where(Job.entry_id == entry.id).order_by(Job.version.desc())
+    return session.scalar(jobs.limit(1))
+
+
+def versions_of(session: Transaction, entry: Entry) -> list[Result]:
+    """Every result of an entry, one for each version of its benchmark."""
+    found = select(Result).where(Result.entry_id == entry.id).order_by(Result.version)
+    return list(session.scalars(found))
+
+
+def _has_report(site: Site, entry: Entry, result: Result | None, by: Visitor) -> bool:
+    """Whether there is a report for a visitor; it names its algorithm on every page."""
+    is_kept = result is not None and (site.results / result.folder / EVALUATION).is_file()
+    return is_kept and not is_nameless(entry, by)
+
+
+def _comparable(session: Transaction, entry: Entry, by: Visitor) -> list[tuple[str, str]]:
+    """The other entries of the same benchmark that can be compared: ids, and names as shown."""
+    counted = counted_results(session, entry.benchmark)
+    others = [one.entry for one in counted if one.entry_id != entry.id]
+    return sorted(((one.id, shown_name(one, by)) for one in others), key=lambda one: one[1])
+
+
+async def _told(
+    site: Site, by: Visitor, entry_id: str, first: dict[str, Any]
+) -> AsyncIterator[str]:
+    """An event for each change, until the job has ended; proxies end what is silent for long."""
+    before: dict[str, Any] | None = None
+    found, told_at = first, monotonic()
+    for _ in range(int(LONGEST_S / EVERY_S)):
+        if found != before or monotonic() - told_at > SILENT_S:
+            yield f"data: {json.dumps(found)}\n\n" if found != before else ": \n\n"
+            before, told_at = found, monotonic()
+        if found["state"] in ENDED:
+            return
+        await anyio.sleep(EVERY_S)
+        found = await run_in_threadpool(_standing, site, by, entry_id)
+
+
+def _standing(site: Site, by: Visitor, entry_id: str) -> dict[str, Any]:
+    with site.database.reading() as session:
+        job = job_of(session, find_own(session, by, entry_id))
+        if job is None:
+            return {"state": "done"}
+        done, of = job.progress.get("done", 0), job.progress.get("of", 0)
+        return {"state": job.state, "done": done, "of": of}

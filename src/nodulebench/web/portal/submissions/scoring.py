@@ -14,23 +14,21 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench import __version__
-from nodulebench.core.documents.evaluation import Document
-from nodulebench.core.documents.readings import reading, readings
+from nodulebench.core.documents.evaluation import Document, reading, readings
 from nodulebench.core.errors import InputError, NoduleBenchError
-from nodulebench.core.progress import Progress
+from nodulebench.core.executor import Progress
 from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
 from nodulebench.custody.permitted_tests import OutdatedPlanError
 from nodulebench.evaluation.result_folder import EVALUATION, FEEDBACK, read_document
 from nodulebench.evaluation.service import evaluate_files
-from nodulebench.io.digest import file_digest
+from nodulebench.io.manifests import file_digest
 from nodulebench.io.table_files import require_no_parquet
 from nodulebench.report.developer_copy import developers_document
 from nodulebench.runner.algorithms import named_algorithm
 from nodulebench.runner.run import RunChoice, run_algorithm
 from nodulebench.security.vault import Secret
-from nodulebench.web.portal.benchmarks.rules import Kind, Laid, laid_path
+from nodulebench.web.portal.benchmarks.rules import Kind, Laid, laid_path, terms_of
 from nodulebench.web.portal.benchmarks.service import rules_of
-from nodulebench.web.portal.benchmarks.taken import terms_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Job, Result, now
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.jobs import Claimed, Scored

@@ -12,16 +12,16 @@ from typing import Any, BinaryIO
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session as Transaction
 
-from nodulebench.io.digest import file_digest
-from nodulebench.io.durable import make_folder, settle_all
+from nodulebench.io.atomic import make_folder, settle_all
+from nodulebench.io.manifests import file_digest
 from nodulebench.security.statements import signed_statement
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.benchmarks.rules import Terms
 from nodulebench.web.portal.benchmarks.service import rules_of, state_of
-from nodulebench.web.portal.benchmarks.taken import Terms
-from nodulebench.web.portal.counter import room
 from nodulebench.web.portal.database.database import UNREACHED
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result, new_id, now
+from nodulebench.web.portal.middleware import room
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.archive import (
     CHUNK,

@@ -18,16 +18,18 @@ from nodulebench.web.portal.leaderboards.rankings import refresh_rankings
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.jobs import (
     BEAT_S,
+    SAY_S,
     Claimed,
     beat,
     claim,
     fail,
     finish,
     is_wanted,
+    say_alive,
+    say_ended,
 )
 from nodulebench.web.portal.submissions.scoring import Opening, drop, score, sweep_results
 from nodulebench.web.portal.submissions.service import forget_unpacked, sweep_uploads
-from nodulebench.web.portal.submissions.workers import SAY_S, say_alive, say_ended
 
 IDLE_S, RANK_S, SWEEP_S, LOOK_S = 0.5, 5.0, 3600.0, 1.0
 LOG = logging.getLogger("nodulebench.web.portal")

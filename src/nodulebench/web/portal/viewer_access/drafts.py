@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.core.config_model import checked
-from nodulebench.web.portal.viewer_access.steps import Steps
+from nodulebench.web.portal.viewer_access.gateway import Steps
 from nodulebench.web.viewer.drafts import ConflictError, Draft, Edit, Kept, applied, refuse_edit
 
 

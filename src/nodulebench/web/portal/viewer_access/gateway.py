@@ -1,9 +1,16 @@
 """The site's own door before rooms of the workbench: who comes in, and into which room."""
 
-from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Protocol
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from hashlib import sha256
+from threading import Lock, local
+from typing import Generic, Protocol, TypeVar
 
 from fastapi import Request
+from sqlalchemy import text
+from sqlalchemy.orm import Session as Transaction
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -12,13 +19,11 @@ from nodulebench.i18n.translator import LANGUAGES, Language, portal_language
 from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor, find_visitor
-from nodulebench.web.portal.counter import Counter
 from nodulebench.web.portal.guard import SAFE, refuse_other_sites
-from nodulebench.web.portal.middleware import takes_file
+from nodulebench.web.portal.middleware import Counter, takes_file
 from nodulebench.web.portal.page import language_of, see
 from nodulebench.web.portal.site import Site
-from nodulebench.web.viewer.app import workbench_app
-from nodulebench.web.viewer.door import OWN_PAGE, with_headers
+from nodulebench.web.viewer.app import OWN_PAGE, with_headers, workbench_app
 from nodulebench.web.viewer.session import Room
 
 
@@ -127,3 +132,71 @@ def rooms_app(rooms: Rooms, counter: Counter, home: tuple[str, str]) -> ASGIApp:
         await apps[language_of(Request(scope))](scope, receive, send)
 
     return app
+
+
+Thing = TypeVar("Thing")
+
+
+class Recent(Generic[Thing]):
+    """At most so many things, each by its key; safe for several threads."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = Lock()
+        self._held: OrderedDict[Hashable, Thing] = OrderedDict()
+
+    def of(self, key: Hashable, make: Callable[[], Thing]) -> Thing:
+        """The thing of a key, made if it is not held; nobody else waits while it is made."""
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key]
+        made = make()
+        with self._lock:
+            thing = self._held.setdefault(key, made)  # of two who made it, all have the first
+            self._held.move_to_end(key)
+            if len(self._held) > self._most:
+                self._held.popitem(last=False)
+            return thing
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What is looked at, and where one step is taken at a time."""
+
+    site: Site
+    of: str
+    """The id of the project or the exam."""
+    _held: local = field(default_factory=local, repr=False, kw_only=True)
+
+    @contextmanager
+    def looking(self) -> Iterator[Transaction]:
+        """A transaction that changes nothing, or the one that acts in this thread."""
+        held: Transaction | None = getattr(self._held, "session", None)
+        if held is not None:
+            yield held
+            return
+        with self.site.database.reading() as session:
+            yield session
+
+    @contextmanager
+    def acting(self) -> Iterator[Transaction]:
+        """The one transaction of a step: nobody else takes one there meanwhile."""
+        held: Transaction | None = getattr(self._held, "session", None)
+        if held is not None:
+            yield held
+            return
+        with self.site.database.writing() as session:
+            _lock(session, self.of)
+            self._held.session = session
+            try:
+                yield session
+            finally:
+                self._held.session = None
+
+
+def _lock(session: Transaction, name: str) -> None:
+    """Let one transaction act under a name at a time; SQLite lets no two write anyway."""
+    if session.get_bind().dialect.name == "postgresql":
+        number = int.from_bytes(sha256(name.encode()).digest()[:8], "big", signed=True)
+        session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": number})

@@ -6,19 +6,45 @@ from pathlib import Path
 from nodulebench.core.errors import InputError
 from nodulebench.evaluation.recompute import load_evaluated
 from nodulebench.evaluation.result_folder import EVALUATION
-from nodulebench.io.images.set_images import images_folder
+from nodulebench.io.images.case_images import images_folder
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.service import find_entry, result_of
-from nodulebench.web.portal.viewer_access.recent import Recent
-from nodulebench.web.portal.viewer_access.scans import scan_folders, voxels_of
-from nodulebench.web.viewer.evaluation import Judged
-from nodulebench.web.viewer.gallery import Gallery, scans_judged
+from nodulebench.web.portal.viewer_access.gateway import Recent
+from nodulebench.web.viewer.evaluation import Gallery, Judged, scans_judged
 from nodulebench.web.viewer.scans import Scan
 from nodulebench.web.viewer.session import Voxels
+
+VOXELS = "voxels"
+"""Folder of the storage where voxels of scans are kept, which can be thrown away."""
+
+
+def scan_folders(site: Site) -> list[str]:
+    """The folders of scans that something can be about."""
+    place = site.settings.scan_sets
+    if not place.is_dir():
+        return []
+    return sorted(one.name for one in place.iterdir() if one.is_dir() and one.name[0] != ".")
+
+
+def images_of(site: Site, name: str) -> Path:
+    """Where the scans of a folder lie.
+
+    Raises:
+        DeniedError: if there is no such folder.
+    """
+    if name not in scan_folders(site):
+        raise DeniedError("not_found", 404)
+    return site.settings.scan_sets / name
+
+
+def voxels_of(site: Site) -> Path:
+    """Where voxels are kept."""
+    return site.settings.storage / VOXELS
+
 
 VIEW = "view"
 HANGINGS = "hangings"

@@ -5,9 +5,8 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request
 
 from nodulebench.web.viewer.drafts import Drafts
-from nodulebench.web.viewer.scans import Scan
+from nodulebench.web.viewer.scans import Scan, Tiles
 from nodulebench.web.viewer.session import Room
-from nodulebench.web.viewer.tiles import Tiles
 
 WAITS_S = 20.0
 

@@ -13,7 +13,7 @@ from nodulebench.annotation.observer_study.calls import CALLS
 from nodulebench.core.tables import DENSITIES, NODULE_TYPES
 from nodulebench.i18n.translator import Language
 from nodulebench.report.pages.templates import page
-from nodulebench.web.viewer.exchange import TAKEN, WRITTEN
+from nodulebench.web.viewer.export import TAKEN, WRITTEN
 from nodulebench.web.viewer.project import WorkRoom
 from nodulebench.web.viewer.routes.dependencies import GivenRoom
 from nodulebench.web.viewer.study import StudyRoom

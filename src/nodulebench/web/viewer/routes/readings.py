@@ -1,17 +1,30 @@
 """What a reader drew in a scan: read, changed edit by edit, handed in."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from pydantic import Field
 
+from nodulebench.core.config_model import Written
 from nodulebench.core.errors import InputError
 from nodulebench.i18n.translator import Language
 from nodulebench.web.viewer.drafts import ConflictError, Edit, Kept
-from nodulebench.web.viewer.findings import Finding
-from nodulebench.web.viewer.measured import measured
+from nodulebench.web.viewer.export import taken, written
+from nodulebench.web.viewer.findings import (
+    MOST_CORNERS,
+    Finding,
+    OutlinedSlice,
+    Place,
+    Point,
+    filled_between,
+    joined,
+    measured,
+    proposed,
+)
 from nodulebench.web.viewer.routes.dependencies import GivenDrafts, GivenRoom, GivenTiles
+from nodulebench.web.viewer.scans import Tiles
 from nodulebench.web.viewer.session import Beside
-from nodulebench.web.viewer.tiles import Tiles
 
 router = APIRouter()
 
@@ -99,3 +112,118 @@ def _refuse_outside(finding: Finding, tiles: Tiles, case_id: str) -> None:
     if finding.last_slice >= count:
         what = f"slice {finding.last_slice} is outside the image, which has {count} slices."
         raise InputError.at(f"case '{case_id}'", what)
+
+
+class Click(Written):
+    """A click on a nodule, and turns of the wheel since."""
+
+    place_mm: Place
+    level: int = Field(default=0, ge=-8, le=8)
+
+
+class Stroke(Written):
+    """A closed stroke on a slice, and what was there before."""
+
+    slice_index: int = Field(ge=0)
+    stroke: Annotated[tuple[Point, ...], Field(min_length=3, max_length=MOST_CORNERS)]
+    drawn: OutlinedSlice | None = None
+    adds: bool = True
+
+
+class Gaps(Written):
+    """Outlines that may leave slices out."""
+
+    slices: Annotated[tuple[OutlinedSlice, ...], Field(min_length=1)]
+
+
+@router.post("/scans/{number}/proposal")
+def proposal(tiles: GivenTiles, click: Click) -> dict[str, Any]:
+    """Outlines of the nodule at a place, and its sizes."""
+    finding = Finding(place_mm=click.place_mm, slices=proposed(tiles, click.place_mm, click.level))
+    return {
+        "slices": [one.model_dump(mode="json") for one in finding.slices],
+        "measured": measured(finding, tiles),
+    }
+
+
+@router.post("/scans/{number}/joined")
+def stroked(tiles: GivenTiles, given: Stroke) -> dict[str, Any]:
+    """The outline of a slice after a stroke; null where nothing is left."""
+    _outlines_refuse_outside([given.slice_index], tiles)
+    made = joined(tiles, given.drawn, given.stroke, given.slice_index, adds=given.adds)
+    return {"drawn": None if made is None else made.model_dump(mode="json")}
+
+
+@router.post("/scans/{number}/filled")
+def filled(tiles: GivenTiles, gaps: Gaps) -> dict[str, Any]:
+    """Outlines on all slices from the lowest to the highest that has one."""
+    _outlines_refuse_outside([one.slice_index for one in gaps.slices], tiles)
+    made = filled_between(tiles, gaps.slices)
+    return {"slices": [one.model_dump(mode="json") for one in made]}
+
+
+def _outlines_refuse_outside(numbers: list[int], tiles: Tiles) -> None:
+    count = tiles.volume.shape[0]
+    if max(numbers) >= count:
+        raise InputError.at(f"slice {max(numbers)}", f"is outside the image of {count} slices.")
+
+
+MOST_BYTES = 64 << 20
+"""A thousand slices of labels, packed, are a hundredth of that."""
+
+
+async def _content(request: Request) -> bytes:
+    """What was sent.
+
+    Raises:
+        InputError: if it is too much.
+    """
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > MOST_BYTES:
+            where, what = f"file '{request.query_params.get('name')}'", "is larger than 64 MiB."
+            raise InputError.at(where, what, "Save label maps packed: .nii.gz, .seg.nrrd.")
+        parts.append(part)
+    return b"".join(parts)
+
+
+Content = Annotated[bytes, Depends(_content)]
+
+
+@router.get("/scans/{number}/files/{kind}")
+def saved(
+    room: GivenRoom,
+    drafts: GivenDrafts,
+    tiles: GivenTiles,
+    number: int,
+    kind: Literal["slicer_markups", "seg_nrrd", "nifti_labels", "lidc_xml"],
+) -> Response:
+    """What the reader drew, and nobody else; 404 where nothing was."""
+    draft = drafts.of(room.draft_key(number))
+    if not draft.present:
+        raise HTTPException(404, "nothing was drawn")
+    name, content = written(kind, room.title(number), room.reader, draft.present, tiles)
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+@router.post("/scans/{number}/files")
+def loaded(
+    room: GivenRoom,
+    drafts: GivenDrafts,
+    tiles: GivenTiles,
+    number: int,
+    name: str,
+    content: Content,
+) -> dict[str, list[dict[str, Any]]]:
+    """The findings that a file holds; nothing of them is kept."""
+    if room.is_closed(number) or drafts.of(room.draft_key(number)).is_handed_in:
+        raise HTTPException(409, {"code": "handed_in", "stands": None})
+    found = taken(name, content, room.title(number), tiles)
+    return {
+        "findings": [
+            {"finding": one.model_dump(mode="json"), "measured": measured(one, tiles)}
+            for one in found
+        ]
+    }

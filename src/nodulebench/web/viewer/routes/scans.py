@@ -1,12 +1,16 @@
 """The list of scans, where their voxels are, and the voxels."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, HTTPException, Response
+from pydantic import Field, FiniteFloat
 
+from nodulebench.core.config_model import Written, checked
+from nodulebench.io.atomic import make_folder
+from nodulebench.io.json_files import read_json, write_json
 from nodulebench.web.viewer.routes.dependencies import GivenRoom, GivenScan, GivenTiles
-from nodulebench.web.viewer.tiles import Tiles
+from nodulebench.web.viewer.scans import Tiles
 
 router = APIRouter()
 MOST_SLICES = 64
@@ -59,3 +63,51 @@ def voxels(tiles: GivenTiles, first: int, count: int) -> Response:
     if not (0 <= first < slices and 1 <= count <= min(MOST_SLICES, slices - first)):
         raise HTTPException(404, "no such slices")
     return Response(tiles.slices(first, count), media_type="application/octet-stream")
+
+
+HANGING = "hanging.json"
+Zoom = Annotated[FiniteFloat, Field(gt=0, le=1000)]
+
+
+class Window(Written):
+    """Grey values in HU."""
+
+    level: Annotated[FiniteFloat, Field(ge=-2000, le=4000)]
+    width: Annotated[FiniteFloat, Field(ge=1, le=8000)]
+
+
+class Zooms(Written):
+    """How much larger than the whole picture each plane is shown."""
+
+    axial: Zoom
+    coronal: Zoom
+    sagittal: Zoom
+
+
+class Hanging(Written):
+    """What every scan is opened with."""
+
+    layout: Literal["three", "one", "prior"]
+    preset: Literal["lung", "mediastinum", "bone", "own"]
+    window: Window
+    is_inverted: bool
+    slab_mm: Literal[0, 5, 10, 20, 40]
+    shows_cross: bool
+    zoom: Zooms
+
+
+@router.get("/hanging")
+def hanging(room: GivenRoom) -> dict[str, Any] | None:
+    """What the reader keeps; null: nothing yet."""
+    path = room.folder / HANGING
+    if not path.is_file():
+        return None
+    return checked(Hanging, read_json(path), str(path)).model_dump(mode="json")
+
+
+@router.post("/hanging")
+def kept(room: GivenRoom, wanted: Hanging) -> dict[str, bool]:
+    """Keep it for every scan that is opened from now on."""
+    make_folder(room.folder)
+    write_json(wanted.model_dump(mode="json"), room.folder / HANGING)
+    return {"is_kept": True}

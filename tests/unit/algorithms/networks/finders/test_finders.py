@@ -14,8 +14,7 @@ from nodulebench.detection.networks.detectors import heatmap, znet_unet
 from nodulebench.detection.networks.detectors.search import search
 from nodulebench.detection.networks.detectors.tiles import Tiles, sight_of, tiles_around
 from nodulebench.detection.networks.examples import Examples, make_examples
-from nodulebench.detection.networks.looks import cube
-from nodulebench.detection.networks.network import Augment, Recipe, parameter_count
+from nodulebench.detection.networks.network import Augment, Recipe, cube, parameter_count
 from nodulebench.detection.networks.patches import scans_of
 from nodulebench.detection.networks.weights import read_weights
 

@@ -9,8 +9,7 @@ from nodulebench.core.errors import UnknownNameError
 from nodulebench.core.notices import Notice
 from nodulebench.curation.admission.checks import CHECKS, CODES_OF_MODULE
 from nodulebench.curation.admission.image import Fault, SeriesImage
-from nodulebench.curation.admission.limits import Limits
-from nodulebench.curation.admission.reasons import Subject
+from nodulebench.curation.admission.reasons import Limits, Subject
 from nodulebench.i18n.translator import english
 
 

@@ -25,8 +25,8 @@ from builders.dicom import CHECKED, complaints, grid_of, world, write_series
 from builders.words import sentences
 from nodulebench.core.errors import InputError
 from nodulebench.io.dicom.chest_cad_sr import read_marks
-from nodulebench.io.dicom.images import images_of_cases
 from nodulebench.io.dicom.series import Series
+from nodulebench.io.dicom.volumes import images_of_cases
 from nodulebench.io.formats import fitting, read_cases, read_submission
 
 pytest.importorskip("pydicom")

@@ -13,7 +13,7 @@ from builders.words import sentences
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import MARKS, NODULES, Reference, Submission
 from nodulebench.imaging.rasters import voxels_of
-from nodulebench.io.dicom.drawn_outlines import drawn_by_owner
+from nodulebench.io.dicom.findings import drawn_by_owner
 from nodulebench.io.formats import FORMATS, read_cases, read_reference, read_submission
 
 pydicom = pytest.importorskip("pydicom")

@@ -27,7 +27,7 @@ from nodulebench.core.readings import (
 from nodulebench.core.tables import DENSITIES, MARKS, NODULE_TYPES, Submission
 from nodulebench.imaging.rasters import voxels_of
 from nodulebench.io.dicom.codes import CHARACTERISTIC_CODES, RATING_CODES
-from nodulebench.io.dicom.drawn_outlines import drawn_by_owner
+from nodulebench.io.dicom.findings import drawn_by_owner
 from nodulebench.io.formats import FORMATS, read_submission
 from nodulebench.reference.regions import case_geometries, finding_regions, outlines_of
 

@@ -19,7 +19,7 @@ from builders.reports import told, written
 from builders.words import sentences
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import MARKS, Submission
-from nodulebench.io.dicom.images import images_of_cases
+from nodulebench.io.dicom.volumes import images_of_cases
 from nodulebench.io.formats import FORMATS, fitting, read_cases, read_submission
 
 pydicom = pytest.importorskip("pydicom")

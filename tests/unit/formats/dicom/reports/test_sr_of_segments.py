@@ -10,8 +10,8 @@ from builders.dicom import CHECKED, complaints, grid_of, marks_on
 from nodulebench.core.errors import InputError
 from nodulebench.imaging.rasters import voxels_of
 from nodulebench.io.dicom.codes import CHARACTERISTIC_CODES, RATING_CODES, Concept
-from nodulebench.io.dicom.drawn_outlines import drawn_by_owner
-from nodulebench.io.dicom.images import images_of_cases
+from nodulebench.io.dicom.findings import drawn_by_owner
+from nodulebench.io.dicom.volumes import images_of_cases
 from nodulebench.io.formats import FORMATS, read_submission
 
 pydicom = pytest.importorskip("pydicom")

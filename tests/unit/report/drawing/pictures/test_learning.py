@@ -1,5 +1,5 @@
 from nodulebench.i18n.translator import language
-from nodulebench.report.charts.learning import learning_picture
+from nodulebench.report.charts.lines import learning_picture
 
 POINTS = [(10, 0.7), (20, 0.4), (30, 0.35)]
 

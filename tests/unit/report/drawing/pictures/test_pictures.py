@@ -8,14 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.report.charts.axes import MOST_NARROW, Axis, few_ticks, nice_ticks, whole_ticks
-from nodulebench.report.charts.bars import HEIGHT, TOP, Column, column_chart, histogram
-from nodulebench.report.charts.canvas import WIDTH, shortened, text_width
-from nodulebench.report.charts.distributions import Bracket, box_plot
-from nodulebench.report.charts.heat_map import heat_map
+from nodulebench.report.charts.bars import (
+    HEIGHT,
+    TOP,
+    Column,
+    Row,
+    Value,
+    column_chart,
+    histogram,
+    row_chart,
+)
+from nodulebench.report.charts.distributions import Bracket, box_plot, heat_map
 from nodulebench.report.charts.lines import Step, history_chart
-from nodulebench.report.charts.rows import Row, Value, row_chart
 from nodulebench.report.charts.styles import HATCHES, Dot, Fill
+from nodulebench.report.charts.svg import CANVAS_WIDTH as WIDTH
+from nodulebench.report.charts.svg import (
+    MOST_NARROW,
+    Axis,
+    few_ticks,
+    nice_ticks,
+    shortened,
+    text_width,
+    whole_ticks,
+)
 
 UNIT = Axis("share", 0.0, 1.0, ((0.0, "0"), (0.5, "50"), (1.0, "100")))
 BAD = '<b onload="x">&'

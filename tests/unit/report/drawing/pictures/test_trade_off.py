@@ -1,7 +1,7 @@
 """The front of cost and worth, by hand, and the picture that shows it."""
 
 from nodulebench.i18n.translator import language
-from nodulebench.report.charts.trade_off import (
+from nodulebench.report.charts.lines import (
     WORTH,
     TradeOff,
     front_of,

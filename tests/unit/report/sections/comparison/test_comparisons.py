@@ -16,16 +16,17 @@ from builders.report import (
 from nodulebench.core.documents.comparison import significance_mark
 from nodulebench.i18n.numbers import p_value, signed
 from nodulebench.i18n.translator import language
+from nodulebench.report.blocks import Table
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.comparison import (
     comparison_blocks,
+    difference_chart,
     leading_figure,
     margin_answer,
+    rank_chart,
     told,
 )
-from nodulebench.report.sections.comparison_charts import difference_chart, rank_chart
-from nodulebench.report.sections.rule_effects import rule_effect_blocks
-from nodulebench.report.tables import Table
+from nodulebench.report.sections.rules import rule_effect_blocks
 
 SAY = language()
 

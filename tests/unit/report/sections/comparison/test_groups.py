@@ -8,17 +8,15 @@ import pytest
 from builders.report import group_content, group_document, typed
 from nodulebench.core.documents.comparison import PairOfRules, Significance
 from nodulebench.i18n.translator import language
-from nodulebench.report.sections.group_charts import (
+from nodulebench.report.sections.groups import (
     box_charts,
     difference_chart,
-    hardest_chart,
-    mean_chart,
-    miss_rate_chart,
-)
-from nodulebench.report.sections.groups import (
     group_miss_rates,
     group_values,
+    hardest_chart,
     hardest_types,
+    mean_chart,
+    miss_rate_chart,
     tied_types,
 )
 

@@ -10,7 +10,7 @@ from builders.report import plan, typed
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.report.content import Beside, report_content
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.issued import Issued
+from nodulebench.report.sections.verdict import Issued
 
 ONE = evaluation(algorithm_result("Alpha", (90, 66)))
 STATED = Issued("Test laboratory", "2026-17", "A. Bo", "2026-11-15")

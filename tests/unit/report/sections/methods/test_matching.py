@@ -9,10 +9,9 @@ import pytest
 from builders.evaluation import algorithm_result, evaluation
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.i18n.translator import language
-from nodulebench.report.charts.canvas import text_width, wrapped
-from nodulebench.report.charts.diagrams import Step, flow_chart
-from nodulebench.report.charts.schemes import SCHEMES, circle, scheme
-from nodulebench.report.sections.matching import matching_chart, rule_sketches
+from nodulebench.report.charts.diagrams import SCHEMES, Step, circle, flow_chart, scheme
+from nodulebench.report.charts.svg import text_width, wrapped
+from nodulebench.report.sections.methods import matching_chart, rule_sketches
 
 SAY = language()
 

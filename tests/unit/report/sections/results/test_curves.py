@@ -11,17 +11,18 @@ from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.core.results import Evaluation
 from nodulebench.i18n.translator import language
-from nodulebench.report.charts.axes import nice_ticks
 from nodulebench.report.charts.interactive import PRECISION, Chart, first_digits
+from nodulebench.report.charts.svg import nice_ticks
 from nodulebench.report.sections.curves import (
     Curves,
     by_curve,
+    find_sweeps,
     froc_charts,
     other_charts,
     rate_axis,
+    sweep_charts,
     tolerance_chart,
 )
-from nodulebench.report.sections.sweeps import find_sweeps, sweep_charts
 
 SAY = language()
 ALPHA = algorithm_result("Alpha", (90, 66))

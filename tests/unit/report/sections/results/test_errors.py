@@ -8,10 +8,9 @@ from builders.evaluation import curves_of, evaluation
 from builders.report import group_document
 from nodulebench.core.documents.records import RuleSummary, WorstCases
 from nodulebench.i18n.translator import language
-from nodulebench.report.beside import Beside
+from nodulebench.report.content import Beside
 from nodulebench.report.html import render_html
-from nodulebench.report.sections.errors import cause_blocks, worst_case_tables
-from nodulebench.report.sections.gallery import Patch, galleries
+from nodulebench.report.sections.errors import Patch, cause_blocks, galleries, worst_case_tables
 
 SAY = language()
 PNG = b"\x89PNG\r\n\x1a\n"

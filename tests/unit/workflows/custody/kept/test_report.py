@@ -15,16 +15,19 @@ from builders.sealed import SECRET
 from builders.sealed_study import StudyDesk, evaluated_study, made_up_study
 from nodulebench.core.errors import InputError
 from nodulebench.custody import layout
-from nodulebench.custody.audit_log import read_audit
-from nodulebench.custody.developer import developers_result
 from nodulebench.custody.evaluate import evaluate_sealed
 from nodulebench.custody.evaluate_roster import evaluate_roster
-from nodulebench.custody.kept_verify import verify_made
 from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.stored_results import open_kept
 from nodulebench.custody.study import chosen_looks
-from nodulebench.custody.study_reports import StudyOrder, compare_kept, report_kept
-from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.study_reports import (
+    StudyOrder,
+    compare_kept,
+    developers_result,
+    report_kept,
+    verify_made,
+)
+from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.custody.withdrawal import withdraw
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder

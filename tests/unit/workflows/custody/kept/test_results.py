@@ -21,8 +21,8 @@ from nodulebench.custody.verify import verify_sealed
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.result_folder import CURVE_FILE, LABEL_FILE, result_tables
 from nodulebench.evaluation.service import with_options
+from nodulebench.io.atomic import locked
 from nodulebench.io.formats import read_reference, read_submission
-from nodulebench.io.lock import locked
 
 pytest.importorskip("cryptography")
 

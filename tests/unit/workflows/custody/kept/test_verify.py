@@ -7,8 +7,7 @@ import pytest
 
 from builders.sealed import SECRET
 from builders.sealed_study import StudyDesk, evaluated_study
-from nodulebench.custody.kept_verify import verify_made
-from nodulebench.custody.study_reports import compare_kept, report_kept
+from nodulebench.custody.study_reports import compare_kept, report_kept, verify_made
 from nodulebench.custody.withdrawal import withdraw
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.report import ReportChoice

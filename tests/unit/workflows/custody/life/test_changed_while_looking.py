@@ -11,14 +11,13 @@ from builders.keyed import KeyedDesk, make_keyed_desk
 from nodulebench.core.errors import InputError
 from nodulebench.custody import keys as key_changes
 from nodulebench.custody import layout
-from nodulebench.custody.audit_log import read_audit
 from nodulebench.custody.evaluate import evaluate_sealed
 from nodulebench.custody.evaluate_roster import evaluate_roster
 from nodulebench.custody.keys import rekey
 from nodulebench.custody.lifecycle import retire
 from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.stored_results import open_kept
-from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.custody.withdrawal import withdraw
 
 pytest.importorskip("pyrage")

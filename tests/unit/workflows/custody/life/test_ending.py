@@ -7,11 +7,9 @@ import pytest
 
 from builders.sealed import SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
-from nodulebench.custody.audit_log import read_audit, write_anchor
 from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
-from nodulebench.custody.lifecycle import restore_check, retire
-from nodulebench.custody.unseal import export_reference
-from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.lifecycle import export_reference, restore_check, retire
+from nodulebench.custody.verify import read_audit, verify_sealed, write_anchor
 
 pytest.importorskip("cryptography")
 

@@ -12,14 +12,13 @@ import pytest
 from builders.keyed import KeyedDesk, make_keyed_desk, new_person
 from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import Step
-from nodulebench.custody.changes import Change
+from nodulebench.custody.changes import Change, put, staged, staging
 from nodulebench.custody.evaluate import evaluate_sealed
-from nodulebench.custody.life_changes import put, staged, staging
-from nodulebench.custody.roles import rooms_of
+from nodulebench.custody.policy import rooms_of
 from nodulebench.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.custody.verify import verify_sealed
-from nodulebench.io.digest import bytes_digest
-from nodulebench.security.rooms import Holder, RoomVault, wrapped_rooms
+from nodulebench.io.manifests import bytes_digest
+from nodulebench.security.vault import Holder, RoomVault, wrapped_rooms
 
 pytest.importorskip("pyrage")
 

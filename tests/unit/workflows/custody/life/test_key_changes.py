@@ -9,18 +9,16 @@ import pytest
 from builders.keyed import KeyedDesk, make_keyed_desk, new_person
 from builders.sealed import make_desk
 from nodulebench.core.errors import InputError
+from nodulebench.custody import changes as changes_module
 from nodulebench.custody import keys as key_changes
-from nodulebench.custody import life_changes as changes_module
-from nodulebench.custody.audit import Event, log_of, next_event
-from nodulebench.custody.audit_log import read_audit, write_anchor
+from nodulebench.custody.audit import Event, PolicySeal, log_of, next_event
 from nodulebench.custody.evaluate import evaluate_sealed
 from nodulebench.custody.keys import admit, list_keys, rekey, revoke, rotate
-from nodulebench.custody.people import PolicySeal
+from nodulebench.custody.lifecycle import export_reference, open_result
 from nodulebench.custody.policy import parse_policy
 from nodulebench.custody.sealed_set import open_sealed
-from nodulebench.custody.unseal import export_reference, open_result
-from nodulebench.custody.verify import verify_sealed
-from nodulebench.security.sshsig import signature_code
+from nodulebench.custody.verify import read_audit, verify_sealed, write_anchor
+from nodulebench.security.signatures import signature_code
 
 pytest.importorskip("pyrage")
 

@@ -12,15 +12,14 @@ import pytest
 from builders.keyed import KeyedDesk, make_keyed_desk
 from builders.sealed import SECRET, make_desk
 from nodulebench.core.errors import InputError
+from nodulebench.custody import changes as changes_module
 from nodulebench.custody import layout
-from nodulebench.custody import life_changes as changes_module
 from nodulebench.custody import withdrawal as withdraw_module
-from nodulebench.custody.audit_log import read_audit
 from nodulebench.custody.evaluate import evaluate_sealed
 from nodulebench.custody.keys import rekey
+from nodulebench.custody.lifecycle import export_reference, open_result
 from nodulebench.custody.sealed_set import open_sealed
-from nodulebench.custody.unseal import export_reference, open_result
-from nodulebench.custody.verify import verify_sealed
+from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.custody.withdrawal import withdraw, withdrawn_since
 from nodulebench.io.bundle import read_reference, write_reference
 

@@ -7,12 +7,11 @@ import pytest
 
 from builders.commands import run
 from nodulebench.core.errors import InputError
-from nodulebench.detection.classifiers.trained import TRAINED
+from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import classifier_of, write_weights
-from nodulebench.detection.given import given_weights
-from nodulebench.detection.learnt import refuse_fold
+from nodulebench.detection.detect import refuse_fold
 from nodulebench.detection.systems import read_system
-from nodulebench.detection.trained_classifiers import own_classifiers
+from nodulebench.detection.weights import given_weights, own_classifiers
 
 ALL = tuple(range(10))
 
