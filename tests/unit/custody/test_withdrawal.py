@@ -1,92 +1,211 @@
-"""What names a case goes; everything else stays as it was, to the byte where it can."""
+"""A withdrawn patient is in no file of the set; what was kept of looks with them is erased."""
 
-import io
 import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+from builders.keyed import KeyedDesk, make_keyed_desk
+from builders.sealed import SECRET, make_desk
 from nodulebench.core.errors import InputError
-from nodulebench.custody.withdrawal import without_cases
+from nodulebench.custody import changes as changes_module
+from nodulebench.custody import layout
+from nodulebench.custody import withdrawal as withdraw_module
+from nodulebench.custody.evaluate import evaluate_sealed
+from nodulebench.custody.keys import rekey
+from nodulebench.custody.lifecycle import export_reference, open_result
+from nodulebench.custody.sealed_set import open_sealed
+from nodulebench.custody.verify import read_audit, verify_sealed
+from nodulebench.custody.withdrawal import withdraw, withdrawn_since
+from nodulebench.io.bundle import read_reference, write_reference
 
-GONE = ("1.2.840.99.7", "scan1", "=scan")
+pytest.importorskip("pyrage")
 
 
-def parquet(table: pl.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    table.write_parquet(buffer)
-    return buffer.getvalue()
+@pytest.fixture(scope="module", params=["plain images", "encrypted images"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> KeyedDesk:
+    desk = make_keyed_desk(tmp_path_factory.mktemp("keyed"))
+    reference = read_reference(desk.bundle)
+    patients = pl.Series("patient_id", ["P0", "P1", "P1", None])
+    write_reference(replace(reference, cases=reference.cases.with_columns(patients)), desk.bundle)
+    (desk.bundle / "readings.csv").write_text("case_id,x\nscan0,1\nscan1,2\n")
+    (desk.bundle / "letter.txt").write_text("scan1 was read twice")
+    desk.seal(encrypts_images=request.param == "encrypted images")
+    evaluate_sealed(desk.look("mine.csv", "scan0", "scan1"))
+    return desk
 
 
-def test_rows_of_a_table_go() -> None:
-    table = pl.DataFrame({"case_id": ["scan0", "scan1", None], "x": [1.0, 2.0, 3.0]})
-    kept = without_cases("nodules.parquet", parquet(table), GONE)
-    assert kept is not None
-    assert pl.read_parquet(io.BytesIO(kept)).rows() == [("scan0", 1.0), (None, 3.0)]
-    same = parquet(table.filter(pl.col("case_id") == "scan0"))
-    assert without_cases("nodules.parquet", same, GONE) is same
-    numbers = parquet(pl.DataFrame({"x": [1]}))
-    assert without_cases("n.parquet", numbers, GONE) is numbers
-    with pytest.raises(InputError, match="cannot be read as a table"):
-        without_cases("n.parquet", b"scan1", GONE)
+@pytest.fixture
+def desk(made: KeyedDesk, tmp_path: Path) -> KeyedDesk:
+    shutil.copytree(made.folder, tmp_path / "desk")
+    return KeyedDesk(tmp_path / "desk")
+
+
+def test_a_withdrawn_case_is_in_no_file_of_the_set(desk: KeyedDesk) -> None:
+    done = withdraw(
+        desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="consent withdrawn"
+    )
+    assert (done.cases, done.files) == (("scan1",), 2)  # an image, and the letter
+    found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+    assert found.is_good, found.problems
+    names = [path.as_posix() for path in desk.sealed.rglob("*")]
+    assert not [name for name in names if "scan1" in name or "letter" in name]
+    assert any("scan0" in name for name in names)
+    plain = desk.folder / "plain"
+    export_reference(desk.sealed, desk.secret("Ada"), "", "look", plain)
+    assert (plain / "readings.csv").read_text() == "case_id,x\nscan0,1\n"
+    reference = read_reference(plain)
+    assert reference.cases["case_id"].to_list() == ["scan0", "scan2", "scan3"]
+    assert reference.nodules["case_id"].to_list() == ["scan0", "scan2", "scan3"]
+    for name in ("data/cases.csv", "datasheet.md", "datasheet.json", "manifest-sha256.txt"):
+        assert "scan1" not in (desk.sealed / name).read_text()
+    sheet = json.loads((desk.sealed / "datasheet.json").read_text())
+    assert sheet["answers"]["cases"]["answer"] == "3 cases of 3 patients."
+    assert "Each person has a key" in sheet["answers"]["storage"]["answer"]
+    assert json.loads((desk.sealed / "sealed.json").read_text())["cases"] == 3
+
+
+def test_all_cases_of_a_patient_go(desk: KeyedDesk) -> None:
+    done = withdraw(desk.sealed, desk.secret("Ada"), "", patient="P1", reason="x")
+    assert done.cases == ("scan1", "scan2")
+    left = open_sealed(desk.sealed, desk.secret("Bo"), "", "evaluate").reference()
+    assert left.cases["case_id"].to_list() == ["scan0", "scan3"]
+
+
+def test_what_was_kept_of_looks_with_the_patient_is_erased(desk: KeyedDesk) -> None:
+    (kept,) = (desk.sealed / layout.RESULTS).iterdir()
+    left = desk.sealed / layout.result_file(77)
+    left.write_bytes(b"of a look that was killed")
+    done = withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    assert (done.looks, done.event.facts["erased_looks"]) == (1, 1)
+    assert not kept.exists()
+    assert not left.exists()
+    found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+    assert found.is_good, found.problems
+    with pytest.raises(InputError, match="was erased: it was made with scan1, withdrawn since"):
+        open_result(desk.sealed, desk.secret("Cem"), "", 2)
+    told, _ = evaluate_sealed(desk.look("mine.csv", "scan0", "scan1"))
+    assert told["looks"]["look"] == 1  # the same look, without the patient
+    rekey(desk.sealed, desk.secret("Safe"), "")
+    withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan2"], reason="y")
+    found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+    assert found.is_good, found.problems
+    assert not (desk.sealed / layout.RESULTS).exists()
+
+
+def test_a_kept_look_that_nobody_withdrew_is_missed_all_the_same(desk: KeyedDesk) -> None:
+    withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    evaluate_sealed(desk.look("more.csv", "scan0"))
+    (kept,) = (desk.sealed / layout.RESULTS).iterdir()
+    kept.unlink()
+    (problem,) = verify_sealed(desk.sealed, secret=desk.secret("Safe")).problems
+    assert "is named by event" in str(problem)
+
+
+def test_a_look_that_ends_meanwhile_is_not_left_with_the_patient(
+    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = withdraw_module._descriptions
+
+    def overtaken(*given: Any) -> None:
+        evaluate_sealed(desk.look("more.csv", "scan1"))
+        real(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(withdraw_module, "_descriptions", overtaken)
+        with pytest.raises(InputError, match="was looked at by somebody else meanwhile"):
+            withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    done = withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    assert done.looks == 2
+
+
+def test_later_looks_are_without_it_and_what_an_older_version_left_is_marked(
+    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(withdraw_module, "sealed_results", lambda _: [])  # it erased nothing
+    withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    told, _ = evaluate_sealed(desk.look("more.csv", "scan0", "scan2", "scan3"))
+    assert told["figures"]["luna16.recall"]["value"] == 1.0
+    events = read_audit(desk.sealed).events
+    assert withdrawn_since(events, 2) == ("scan1",)
+    assert withdrawn_since(events, 5) == ()
+    shown = open_result(desk.sealed, desk.secret("Cem"), "", 2)
+    assert shown["withdrawn_since"] == ["scan1"]
+    assert "withdrawn_since" not in open_result(desk.sealed, desk.secret("Cem"), "", 5)
+    assert verify_sealed(desk.sealed, secret=desk.secret("Safe")).is_good
+
+
+def test_a_withdrawal_killed_half_way_is_completed(
+    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, count = Path.replace, 0
+
+    def killed(self: Path, target: Path) -> Path:
+        nonlocal count
+        if ".part/files" in self.as_posix():
+            count += 1
+            if count == 3:
+                raise KeyboardInterrupt
+        return real(self, target)
+
+    monkeypatch.setattr(changes_module.Path, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    monkeypatch.undo()
+    assert not verify_sealed(desk.sealed).is_good
+    left = open_sealed(desk.sealed, desk.secret("Bo"), "", "evaluate").reference()
+    assert left.cases.height == 3
+    found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+    assert found.is_good, found.problems
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    ("person", "asked", "told"),
     [
-        ("case_id,x\nscan0,1\nscan1,2\n", "case_id,x\nscan0,1\n"),
-        ("x;uid\r\n1;1.2.840.99.7\r\n2;1.2.840.99.71\r\n", "x;uid\n2;1.2.840.99.71\n"),
-        ("a\tb\n'=scan\tx\nscan0\ty\n", "a\tb\nscan0\ty\n"),
-        ("a,b\n1,see scan1 too\n", None),
-        ("a,b\n1.2.840.99.7.1,x\n", "a,b\n1.2.840.99.7.1,x\n"),
-        ('a,b\n"scan1","two\nlines"\nscan10,z\n', "a,b\nscan10,z\n"),
+        ("Bo", {"cases": ["scan1"]}, "may not withdraw"),
+        ("Safe", {"cases": ["scan1"]}, "may not withdraw"),
+        ("Ada", {"cases": ["scan9"]}, "the set has no 'scan9'"),
+        ("Ada", {"patient": "P9"}, "the set has no 'P9'"),
+        ("Ada", {}, "takes cases or a patient"),
+        ("Ada", {"cases": ["scan0", "scan1", "scan2", "scan3"]}, "nothing would be left"),
+        ("Ada", {"cases": ["scan1"], "reason": " "}, "has no reason"),
     ],
 )
-def test_lines_of_csv_go(before: str, after: str | None) -> None:
-    kept = without_cases("readings.csv", before.encode(), GONE)
-    assert (None if kept is None else kept.decode()) == after
+def test_what_cannot_be_withdrawn_is_refused(
+    desk: KeyedDesk, person: str, asked: dict[str, object], told: str
+) -> None:
+    with pytest.raises(InputError, match=told):
+        withdraw(desk.sealed, desk.secret(person), "", **{"reason": "x", **asked})  # type: ignore[arg-type]
+    assert verify_sealed(desk.sealed).is_good
 
 
-def test_entries_of_json_go() -> None:
-    before = {
-        "scan1": 1,
-        "cases": ["scan0", "scan1"],
-        "rows": [{"case": "scan1", "x": 1}, {"case": "scan0", "x": 2}],
-        "more": {"scan1": {}, "n": 3},
-    }
-    kept = without_cases("provenance.json", json.dumps(before).encode(), GONE)
-    assert kept is not None
-    assert json.loads(kept) == {
-        "cases": ["scan0"],
-        "rows": [{"case": "scan0", "x": 2}],
-        "more": {"n": 3},
-    }
+def test_the_same_under_a_shared_secret(tmp_path: Path) -> None:
+    shared = make_desk(tmp_path)
+    shared.seal()
+    withdraw(shared.sealed, SECRET, "Ada", cases=["scan0"], reason="x")
+    found = verify_sealed(shared.sealed, secret=SECRET, public_key=shared.public_key)
+    assert found.is_good, found.problems
+    assert open_sealed(shared.sealed, SECRET, "Bo", "evaluate").reference().cases.height == 3
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("notes.txt", b"about scan1"),
-        ("reading.xml", b"<uid>1.2.840.99.7</uid>"),
-        ("broken.json", b'{"scan1"'),
-        ("latin.csv", b"scan1,\xe9\n"),
-        ("path.json", b'{"file": "images/1.2.840.99.7/0001.dcm"}'),
-    ],
-)
-def test_what_cannot_be_taken_apart_goes_as_a_whole(name: str, content: bytes) -> None:
-    assert without_cases(name, content, GONE) is None
-    assert without_cases(name, b"about scan0", GONE) == b"about scan0"
+def test_without_the_shared_secret_a_change_is_not_believed(tmp_path: Path) -> None:
+    shared = make_desk(tmp_path)
+    shared.seal()
+    withdraw(shared.sealed, SECRET, "Ada", cases=["scan0"], reason="x")
+    found = verify_sealed(shared.sealed, public_key=shared.public_key)
+    assert "by events whose codes need the vault's secret. Give" in str(found.problems[0])
+    # nor does somebody without the secret make one
+    event = shared.sealed / "audit" / "00000002.json"
+    event.write_bytes(event.read_bytes().replace(b'"reason": "x"', b'"reason": "y"'))
+    found = verify_sealed(shared.sealed, secret=SECRET)
+    assert any("was not written by somebody who can open" in str(one) for one in found.problems)
 
 
-def test_the_head_says_what_divides_the_columns() -> None:
-    before = "case_id;note\nscan1;a, b, c, d\nscan0;x, y\n"
-    kept = without_cases("readings.csv", before.encode(), GONE)
-    assert kept is not None
-    assert kept.decode() == "case_id;note\nscan0;x, y\n"
-
-
-def test_json_keeps_its_letters() -> None:
-    before = '{"cases": ["scan1", "北京"]}'
-    kept = without_cases("provenance.json", before.encode(), GONE)
-    assert kept is not None
-    assert kept.decode() == '{\n "cases": [\n  "北京"\n ]\n}\n'
+def test_a_withdrawn_set_is_still_a_valid_bag(desk: KeyedDesk) -> None:
+    bagit = pytest.importorskip("bagit", reason="bagit is not installed")
+    withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    assert bagit.Bag(str(desk.sealed)).validate()
