@@ -1,6 +1,6 @@
 """The package's weights: every classifier eleven times, from what detectors propose in all cases.
 
-``python -m benchmarks.fold_weights --keep DIR --out src/nodulebench/algorithms/classify/weights``
+``python -m benchmarks.fold_weights --keep DIR --out src/nodulebench/detection/classifiers/trained``
 
 Cases are the blocks, cut as in ``candidate_blocks``, and the whole scans, each in its fold of
 LUNA16; why no phantoms, ``second_look_phantoms`` tells. What detectors propose is kept in DIR; the

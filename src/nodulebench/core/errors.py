@@ -116,7 +116,7 @@ class UnknownNameError(NoduleBenchError):
 class UndefinedError(NoduleBenchError):
     """A figure that these data leave undefined, with the code and the values of the reason.
 
-    ``reason_of`` in ``model/notice.py`` makes the notice of it that stands beside null.
+    ``reason_of`` in ``core/notices.py`` makes the notice of it that stands beside null.
     """
 
     def __init__(self, code: str, **values: Any) -> None:

@@ -272,7 +272,7 @@ def what_is_written(reference: Path, answers: Path | None) -> tuple[dict[str, st
         answers: what people state now, TOML; it stands before what a bag's datasheet says.
 
     Returns:
-        Answers of the datasheet, and the documents that ``custody/evidence.py`` reads, as far as
+        Answers of the datasheet, and the documents that ``custody/datasheet.py`` reads, as far as
         they are there.
 
     Raises:

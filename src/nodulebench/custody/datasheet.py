@@ -160,7 +160,7 @@ def make_datasheet(
         policy: that of a sealed set.
         images: what images there are, and where.
         storage: how the set is kept.
-        evidence: answers that curation and annotation wrote down (``custody/evidence.py``).
+        evidence: answers that curation and annotation wrote down (``custody/datasheet.py``).
     """
     computed = {
         "cases": _cases(reference),

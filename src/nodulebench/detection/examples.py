@@ -1,6 +1,6 @@
 """Images, a reference and candidates -> a folder of examples that networks learn from.
 
-The folder holds what ``algorithms/networks/examples.py`` reads, and beside it the candidates that
+The folder holds what ``detection/networks/examples.py`` reads, and beside it the candidates that
 are judged (``candidates.csv``), the folds (``folds.csv``) and, of blocks, their own reference.
 """
 

@@ -21,7 +21,7 @@ from nodulebench.report.disclosure import FOR_DEVELOPERS, for_developers
 PACKAGE = Path(nodulebench.__file__).parent
 CALLED = {"Notice": 0, "UndefinedError": 0, "Ratio": 3, "ratio": 0, "RefusedError": 0, "left": 0}
 """What takes a code, and at which place."""
-COPYING = ("model/notice.py", "metrics/figure.py", "deidentify/refusal.py")
+COPYING = ("core/notices.py", "metrics/metric.py", "curation/deidentify/codec.py")
 """Where codes are handed on, not made."""
 UNMEANT = {
     "file", "files", "folder", "names", "mark", "case", "nodule", "reader", "series", "text",

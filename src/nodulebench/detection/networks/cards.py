@@ -37,7 +37,7 @@ class Card:
     figures: dict[str, float] = field(default_factory=dict)
     """What was measured on candidates that were never seen."""
     series: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """All folds of the data with the digests of their series (``algorithms/unseen.py``)."""
+    """All folds of the data with the digests of their series (``detection/held_out.py``)."""
     begun_from: str = ""
     """The digest of the weights that it was tuned from; empty: drawn anew."""
     parameters: str = ""
