@@ -24,7 +24,7 @@ hypothesis.settings.load_profile("nodulebench")
 TESTS = Path(__file__).parent
 FAST_FOLDERS = (TESTS / "unit", TESTS / "contracts")
 """Tests in other folders are slow by definition."""
-NETWORKS = TESTS / "unit" / "algorithms" / "networks"
+NETWORKS = TESTS / "unit" / "detection" / "networks"
 """Its tests need PyTorch, which `make test` does not install."""
 CPU_LIMIT = 1.0
 """CPU seconds that a test may use without the marker ``slow``."""

@@ -1,37 +1,230 @@
-"""The commands of ``nodulebench custody``, by the files that have them."""
+"""nodulebench custody: a sequestered test set, its people and their keys; each change is logged."""
 
-from importlib import import_module
+from pathlib import Path
 
 import click
 
-from nodulebench.cli.help import keep_examples
-
-PARTS = {
-    "new-key": "people",
-    "keys": "people",
-    "admit": "people",
-    "rotate": "people",
-    "revoke": "people",
-    "rekey": "people",
-    "retire": "sets",
-    "withdraw": "sets",
-    "restore-check": "sets",
-}
+from nodulebench.cli.help import DONE, PROBLEM
+from nodulebench.cli.options import (
+    FILE,
+    Opening,
+    first_line,
+    opening_options,
+    option,
+    print_next,
+    secret_options,
+)
+from nodulebench.cli.terminal import ProgressLine
 
 
-class _Parts(click.Group):
-    """Commands in files of their own, each imported when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(PARTS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in PARTS:
-            return None
-        module = import_module(f"{__package__}.{PARTS[cmd_name]}")
-        return keep_examples(getattr(module, cmd_name.replace("-", "_")))
-
-
-@click.group("custody", cls=_Parts)
+@click.group("custody")
 def command() -> None:
     """What becomes of a sealed set, its people and their keys; each stands in its log."""
+
+
+@command.command("new-key")
+@click.argument("file", metavar="KEY", type=FILE)
+@click.option("--passphrase-file", type=FILE, help="File whose first line is to open the key.")
+@click.option("--ask-passphrase", is_flag=True, help="Ask for a passphrase of the key.")
+@option("--comment", str, "", "Whose key it is; stands in the public file.")
+def new_key(file: Path, passphrase_file: Path | None, ask_passphrase: bool, comment: str) -> None:
+    r"""Make an OpenSSH Ed25519 key, as ssh-keygen does: KEY, and KEY.pub for the policy.
+
+    \b
+    nodulebench custody new-key ~/.ssh/bo --ask-passphrase --comment "Bo"
+    """
+    from nodulebench.security.keys import new_person_key
+
+    passphrase = "" if passphrase_file is None else first_line(passphrase_file)
+    if ask_passphrase and not passphrase:
+        passphrase = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True)
+    made = new_person_key(file, passphrase, comment)
+    secrecy = "encrypted" if passphrase else "not encrypted: keep it where nobody else can read"
+    click.echo(f"wrote {file} (private, {secrecy})")
+    click.echo(f'wrote {file}.pub; in policy.toml: key = "{made.line}"')
+    click.echo(f"key {made.fingerprint}")
+
+
+@command.command("keys")
+@click.argument("sealed", type=FILE)
+@click.option("--allowed-signers", is_flag=True, help="As ssh-keygen -Y verify wants them.")
+def keys(sealed: Path, allowed_signers: bool) -> None:
+    r"""Show whose key is whose in the set SEALED, since which event, and what each opens.
+
+    \b
+    nodulebench custody keys sealed/
+    nodulebench custody keys sealed/ --allowed-signers
+    """
+    from nodulebench.core.text import in_a_line
+    from nodulebench.custody.keys import list_keys
+
+    for row in list_keys(sealed):
+        if allowed_signers:
+            name = row.person.replace('"', "")
+            if row.line:
+                click.echo(in_a_line(f'"{name}" namespaces="nodulebench" {row.line}'))
+            continue
+        opens = ", ".join(row.rooms) or "nothing"
+        told = f"{row.fingerprint}, opens {opens}" if row.fingerprint else "no key, or revoked"
+        roles = ", ".join(row.roles)
+        click.echo(in_a_line(f"{row.person} ({roles}), since event {row.since}: {told}"))
+
+
+@command.command("admit")
+@click.argument("sealed", type=FILE)
+@opening_options
+@click.option("--person", "subject", required=True, help="Who is admitted.")
+@click.option("--role", "roles", multiple=True, required=True, help="Their role; repeat.")
+@click.option("--new-key", type=FILE, required=True, help="Their public key, a .pub file.")
+def admit(
+    sealed: Path, opening: Opening, subject: str, roles: tuple[str, ...], new_key: Path
+) -> None:
+    r"""Let one more person work with the set SEALED, or one with other roles; for the keeper.
+
+    \b
+    nodulebench custody admit sealed/ --key /media/safe/keeper --person "Dee" --role auditor \
+        --new-key dee.pub
+    """
+    from nodulebench.custody import keys as key_changes
+
+    secret, person = opening.required(), opening.person
+    event = key_changes.admit(sealed, secret, person, subject=subject, roles=roles, key=new_key)
+    click.echo(f"event {event.number}: '{subject}' was admitted as {', '.join(roles)}")
+
+
+@command.command("rotate")
+@click.argument("sealed", type=FILE)
+@opening_options
+@click.option("--new-key", type=FILE, required=True, help="The public key that comes, .pub.")
+@click.option("--person", "subject", help="Whose key it is, for the keeper; else your own.")
+def rotate(sealed: Path, opening: Opening, new_key: Path, subject: str | None) -> None:
+    r"""Put a new key in the place of your own in the set SEALED, or of one that was lost.
+
+    What was signed with the old key stays signed.
+
+    \b
+    nodulebench custody rotate sealed/ --key ~/.ssh/bo --new-key ~/.ssh/bo-2027.pub
+    nodulebench custody rotate sealed/ --key /media/safe/keeper --person "Bo" --new-key bo.pub
+    """
+    from nodulebench.custody import keys as key_changes
+
+    secret = opening.required()
+    event = key_changes.rotate(sealed, secret, opening.person, key=new_key, subject=subject or "")
+    whose = event.facts["subject"]
+    click.echo(f"event {event.number}: the key of '{whose}' was replaced")
+
+
+@command.command("revoke")
+@click.argument("sealed", type=FILE)
+@opening_options
+@click.option("--person", "subject", required=True, help="Whose key it is.")
+@option("--reason", str, "", "Why; stands in the log.")
+def revoke(sealed: Path, opening: Opening, subject: str, reason: str) -> None:
+    r"""Let a key count no more in the set SEALED, from now on; for the keeper.
+
+    It signs nothing that counts, and nothing is wrapped for it. What its owner copied before cannot
+    be taken back.
+
+    \b
+    nodulebench custody revoke sealed/ --key /media/safe/keeper --person "Bo" --reason "stolen"
+    """
+    from nodulebench.custody import keys as key_changes
+
+    secret, person = opening.required(), opening.person
+    event = key_changes.revoke(sealed, secret, person, subject=subject, reason=reason)
+    click.echo(f"event {event.number}: the key of '{subject}' counts no more")
+
+
+@command.command("rekey")
+@click.argument("sealed", type=FILE)
+@opening_options
+def rekey(sealed: Path, opening: Opening) -> None:
+    r"""Seal everything of the set SEALED anew under new data keys; for the keeper.
+
+    After a revocation: data keys that its owner may have kept open nothing new, and nothing of the
+    set but in copies of before.
+
+    \b
+    nodulebench custody rekey sealed/ --key /media/safe/keeper
+    """
+    from nodulebench.custody import keys as key_changes
+
+    secret = opening.required()
+    with ProgressLine() as line:
+        event = key_changes.rekey(sealed, secret, opening.person, line.tell)
+    click.echo(f"event {event.number}: sealed anew for {event.facts['people']} people")
+
+
+@command.command("retire")
+@click.argument("sealed", type=FILE)
+@opening_options
+@option("--reason", str, "", "Why; stands in the log, and everybody is told it.")
+def retire(sealed: Path, opening: Opening, reason: str) -> None:
+    r"""End the use of the set SEALED: no look is given any more. For curators.
+
+    \b
+    nodulebench custody retire sealed/ --key ~/.ssh/ada --reason "after 20 looks"
+    """
+    from nodulebench.custody import lifecycle as ending
+
+    event = ending.retire(sealed, opening.required(), opening.person, reason)
+    click.echo(f"event {event.number}: the set is retired, and gives no more looks")
+
+
+@command.command("withdraw")
+@click.argument("sealed", type=FILE)
+@opening_options
+@click.option("--case", "cases", multiple=True, help="A case by its name; repeat.")
+@option("--patient", str, "", "All cases of a patient, by the name in the table of cases.")
+@option("--reason", str, "", "Why; stands in the log.")
+def withdraw(
+    sealed: Path, opening: Opening, cases: tuple[str, ...], patient: str, reason: str
+) -> None:
+    r"""Take a patient out of the set SEALED: tables are sealed anew, images removed. For curators.
+
+    What was kept of looks so far is erased. Copies of the set are not reached: withdraw there, too.
+
+    \b
+    nodulebench custody withdraw sealed/ --key ~/.ssh/ada --case scan17 --reason "consent ended"
+    """
+    from nodulebench.custody.withdrawal import withdraw as take_out
+
+    secret = opening.required()
+    with ProgressLine("sealing anew"):
+        done = take_out(sealed, secret, opening.person, cases=cases, patient=patient, reason=reason)
+    told = f"{len(done.cases)} case(s) withdrawn, {done.files} file(s) removed"
+    click.echo(f"event {done.event.number}: {told}, {done.looks} kept look(s) erased")
+    print_next("freeze plans again: nodulebench unseal …; then: nodulebench test-plan freeze …")
+
+
+@command.command("restore-check")
+@click.argument("copy", type=FILE)
+@secret_options
+@click.option("--anchor", "anchors", type=FILE, multiple=True, help="Kept elsewhere; repeat.")
+def restore_check(copy: Path, opening: Opening, anchors: tuple[Path, ...]) -> int:
+    r"""Try whether COPY of a sealed set could take its place, and say what would be lost.
+
+    Nothing is written. Without an anchor nobody can tell how far the log went.
+
+    \b
+    nodulebench custody restore-check backup/sealed/ --key ~/.ssh/ada --anchor notary/set.anchor
+    """
+    from nodulebench.custody import lifecycle as ending
+
+    secret = opening.secret()
+    with ProgressLine("reading the copy"):
+        found = ending.restore_check(copy, anchors, secret)
+    for problem in found.problems:
+        click.echo(f"error: {problem}", err=True)
+    click.echo(f"log         {found.events} events, {found.looks} looks")
+    click.echo(f"opens       {'yes' if found.opens else 'not tried: give --key or the secret'}")
+    if not found.expected:
+        click.echo("lost        not known: no anchor was given")
+    elif found.lost:
+        told = f"{found.lost} event(s) after number {found.events}; looks among them could be had"
+        click.echo(f"lost        {told} a second time")
+    else:
+        click.echo(f"lost        nothing up to event {found.expected}, which an anchor names")
+    word = "could take the set's place" if found.is_good else "could NOT take the set's place"
+    click.echo(f"{copy}: {word}")
+    return DONE if found.is_good else PROBLEM

@@ -91,11 +91,11 @@ def command(
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
     from nodulebench.core.executors import open_engine
+    from nodulebench.custody import require_local_workers
     from nodulebench.custody.sealed_images import has_encrypted_images, sealed_images
     from nodulebench.detection import detect
     from nodulebench.detection.detect import refuse_fold
     from nodulebench.i18n.translator import english
-    from nodulebench.io.bundle import require_local_workers as refuse_others
 
     system = detect.system_named(name, weights)
     unseen = detect.fold_named(fold)
@@ -114,7 +114,7 @@ def command(
         if case_id:
             raise click.UsageError("--case-id names one case; a test set has its own names.")
         if is_encrypted:
-            refuse_others(case, is_ours=engine.is_ours)
+            require_local_workers(case, is_ours=engine.is_ours)
         source = (
             sealed_images(case, opening.required(), opening.person)
             if is_encrypted

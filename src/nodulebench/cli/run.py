@@ -83,7 +83,7 @@ def command(
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
     from nodulebench.core.executors import open_engine
-    from nodulebench.io.bundle import require_local_workers as refuse_others
+    from nodulebench.custody import require_local_workers
     from nodulebench.runner.algorithms import named_algorithm
     from nodulebench.runner.check import needs_of
     from nodulebench.runner.run import RunChoice, run_algorithm
@@ -96,7 +96,7 @@ def command(
         for name, words in needs.lines:
             click.echo(f"  {name:<12} {words}")
         return 0 if needs.is_met else 1
-    refuse_others(test_set, is_ours=engine.is_ours)
+    require_local_workers(test_set, is_ours=engine.is_ours)
     try:
         gpus = chosen.run.resources.gpus
         watching = nullcontext() if engine.is_local else open_engine(engine, 2, gpus=gpus)

@@ -29,7 +29,7 @@ def look_option(command: Command) -> Command:
 
 def is_sealed_set(folder: Path) -> bool:
     """Whether a folder is a sealed test set."""
-    from nodulebench.io.bundle import is_sealed
+    from nodulebench.custody import is_sealed
 
     return is_sealed(folder)
 

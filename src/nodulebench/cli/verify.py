@@ -72,7 +72,7 @@ def command(
         reference is None and (series or cases or nodules or candidates or columns)
     ):
         raise click.UsageError("--reference and --marks go together; other files go with them")
-    from nodulebench.io.bundle import is_sealed
+    from nodulebench.custody import is_sealed
 
     if is_sealed(folder):
         from nodulebench.custody.verify import verify_sealed

@@ -28,7 +28,7 @@ from nodulebench.detection.systems import System, candidates_in, read_system
 from nodulebench.detection.weights import own_classifiers, unseen_fold
 from nodulebench.i18n.translator import english
 from nodulebench.imaging.volume import Volume
-from nodulebench.io.bundle import require_local_workers as refuse_others
+from nodulebench.io.bundle import require_local_workers
 from nodulebench.io.formats import case_table_of
 from nodulebench.io.images.case_images import images_folder, images_of_set, read_case_image
 from nodulebench.io.json_files import write_json
@@ -291,7 +291,7 @@ def detect_set(
         InputError: if images that must not leave this machine would have to.
     """
     if source is not None:
-        refuse_others(folder, is_ours=engine.is_here)
+        require_local_workers(folder, is_ours=engine.is_here)
     tasks: Sequence[DetectionTask] = (
         _TakenTasks(system, source, most_marks, place, fold)
         if source is not None

@@ -8,7 +8,7 @@ from nodulebench.core.arrays import FloatArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.registry import Registry, Thing
 from nodulebench.core.results import Curve
-from nodulebench.metrics.metric import FACTS, FACTS_OF_MODULE, FigureFacts, Guard, Ratio, first_line
+from nodulebench.metrics.metric import FACTS, FigureFacts, Guard, Ratio, first_line
 from nodulebench.metrics.ratings import Ratings
 
 __all__ = [

@@ -17,7 +17,7 @@ from nodulebench.core.executor import Engine, Progress, untold
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUN_STATES, RUNS, Submission
 from nodulebench.i18n.translator import english
-from nodulebench.io.bundle import require_local_workers as refuse_others
+from nodulebench.io.bundle import require_local_workers
 from nodulebench.io.json_files import write_json
 from nodulebench.io.marks.submission_folder import RUN_RECORD as RECORD
 from nodulebench.io.marks.submission_folder import write_marks
@@ -172,7 +172,7 @@ def run_algorithm(
             raise InputError.at(
                 test_set, "is sealed, and isolation 'none' keeps nothing apart.", "Leave it out."
             )
-        refuse_others(test_set, is_ours=engine is None or engine.is_here)
+        require_local_workers(test_set, is_ours=engine is None or engine.is_here)
         packed, gpus = algorithm, _cards(algorithm, choice.slots) if engine is None else ()
         algorithm = unpacked(algorithm, scratch)
         isolation, tested = choose_isolation(choice.isolation, scratch)

@@ -15,14 +15,9 @@ CLI = Path(nodulebench.cli.__file__).parent
 PARTS = {
     "help",
     "options",
-    "progress",
+    "output",
+    "stored_results",
     "terminal",
-    "show",
-    "vault_options",
-    "engine_options",
-    "page_options",
-    "evaluate_sealed",
-    "kept",
 }
 """Modules of the command line that are no commands."""
 

@@ -34,8 +34,8 @@ from nodulebench.report.sections.verdict import SIGNING
 from nodulebench.web.viewer.export import WRITTEN
 
 PACKAGE = Path(nodulebench.__file__).parent
-PAGE_OF_CURATION = PACKAGE / "workflows" / "curate" / "page.py"
-SPEAKING = (PACKAGE / "report", PACKAGE / "language", PACKAGE / "workbench", PAGE_OF_CURATION)
+PAGE_OF_CURATION = PACKAGE / "curation" / "page.py"
+SPEAKING = (PACKAGE / "report", PACKAGE / "i18n", PACKAGE / "web" / "viewer", PAGE_OF_CURATION)
 """Where keys are used."""
 NAME_TABLES = ("FIGURES", "RULES", "COUNTS", "STRATA")
 
@@ -60,7 +60,7 @@ def keys_in_source() -> tuple[set[str], set[str]]:
     """Texts that look like keys, and families: keys that are put together, with what is put in."""
     whole, families = set(), set()
     for path in (path for one in SPEAKING for path in (one, *one.rglob("*.py"))):
-        if path.is_dir() or path.parent.parent.name == "language":
+        if path.is_dir() or path.parent.parent.name == "i18n":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -72,10 +72,10 @@ def keys_in_source() -> tuple[set[str], set[str]]:
                     else f"{{{ast.unparse(part.value)}}}"
                     for part in node.values
                 )
-                families |= {key} if re.match(r"[a-z_]+\.", key) else set()
-    for path in (PACKAGE / "pages" / "templates").glob("*.html"):
+                families |= {key} if re.match(r"(?!nodulebench)[a-z_]+\.", key) else set()
+    for path in (PACKAGE / "report" / "pages" / "templates").glob("*.html"):
         whole |= set(re.findall(r'say\("([^"]+)"', path.read_text(encoding="utf-8")))
-    for path in (PACKAGE / "workbench" / "static").rglob("*.js"):
+    for path in (PACKAGE / "web" / "viewer" / "static").rglob("*.js"):
         told = re.findall(r'"([a-z_.]+)"', path.read_text(encoding="utf-8"))
         whole |= {f"workbench.{key}" for key in told}
     return whole, families
@@ -83,7 +83,7 @@ def keys_in_source() -> tuple[set[str], set[str]]:
 
 def test_every_key_that_the_viewer_says_has_a_text() -> None:
     told: set[str] = set()
-    for path in (PACKAGE / "workbench" / "static").rglob("*.js"):
+    for path in (PACKAGE / "web" / "viewer" / "static").rglob("*.js"):
         source = path.read_text(encoding="utf-8")
         told |= set(re.findall(r'say\("([a-z_.]+)"|"((?:key|plane)\.[a-z_]+)"', source))
     keys = {f"workbench.{key}" for pair in told for key in pair if key}

@@ -16,8 +16,8 @@ from nodulebench.i18n.en.portal.desk import TEXTS as DESK
 from nodulebench.i18n.translator import LANGUAGES, PARTS, PORTAL_PARTS
 
 PACKAGE = Path(nodulebench.__file__).parent
-TEMPLATES = sorted((PACKAGE / "pages" / "templates" / "portal").glob("*.html"))
-SOURCES = sorted((PACKAGE / "portal").rglob("*.py"))
+TEMPLATES = sorted((PACKAGE / "report" / "pages" / "templates" / "portal").glob("*.html"))
+SOURCES = sorted((PACKAGE / "web" / "portal").rglob("*.py"))
 FAMILIES = ("portal.refused.", "portal.action.", "portal.role.", "portal.state.", "portal.job.",
             "portal.nav.", "portal.done.", "portal.declared.", "portal.feedback.", "portal.terms.",
             "portal.lay.", "portal.count_of.", "portal.track.", "portal.trained.",

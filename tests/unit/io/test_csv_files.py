@@ -256,7 +256,6 @@ def test_no_module_writes_csv_past_this_door() -> None:
     ]
     assert sorted(past) == [
         "custody/withdrawal.py",  # cells of a kept file as they stood there
-        "io/csv_files.py",  # text of others as we read it, in memory
         "io/csv_files.py",
         "runner/robustness/service.py",  # marks every cell itself
     ]

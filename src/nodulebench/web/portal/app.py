@@ -10,52 +10,41 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from nodulebench import __version__
 from nodulebench.core.errors import InputError, first_line
 from nodulebench.i18n.translator import portal_language
-from nodulebench.web.portal import api
-from nodulebench.web.portal import home_routes as home
-from nodulebench.web.portal.accounts import oidc_routes as oidc
-from nodulebench.web.portal.accounts import routes as account
-from nodulebench.web.portal.accounts import routes as people
+from nodulebench.web.portal import api, home_routes
+from nodulebench.web.portal.accounts import oidc_routes
+from nodulebench.web.portal.accounts import routes as account_routes
 from nodulebench.web.portal.accounts.oidc import Oidc
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import NOBODY, Visitor
-from nodulebench.web.portal.admin import routes as desk
-from nodulebench.web.portal.admin import routes as log
-from nodulebench.web.portal.benchmarks import routes as benchmark
-from nodulebench.web.portal.benchmarks import routes as composition
-from nodulebench.web.portal.benchmarks import routes as download
+from nodulebench.web.portal.admin import routes as admin_routes
+from nodulebench.web.portal.benchmarks import routes as benchmark_routes
 from nodulebench.web.portal.database.database import UNREACHED
-from nodulebench.web.portal.exams import routes as exams
+from nodulebench.web.portal.exams import routes as exam_routes
 from nodulebench.web.portal.exams.sessions import ExamRooms
 from nodulebench.web.portal.guard import SignInError, guard
-from nodulebench.web.portal.leaderboards import routes as certificate
+from nodulebench.web.portal.leaderboards import routes as leaderboard_routes
 from nodulebench.web.portal.middleware import Counter, Headers, Sizes
 from nodulebench.web.portal.page import rendered, see
 from nodulebench.web.portal.page_cache import KeptPages
-from nodulebench.web.portal.projects import routes as projects
+from nodulebench.web.portal.projects import routes as project_routes
 from nodulebench.web.portal.projects.sessions import ProjectRooms
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions import routes as entry
-from nodulebench.web.portal.submissions import routes as submit
+from nodulebench.web.portal.submissions import routes as submission_routes
 from nodulebench.web.portal.viewer_access.gateway import rooms_app
 from nodulebench.web.portal.viewer_access.reviews import Reviews
 
 ROUTERS = tuple(
-    one.router
-    for one in (
-        home,
-        account,
-        oidc,
-        benchmark,
-        download,
-        entry,
-        certificate,
-        submit,
-        desk,
-        composition,
-        people,
-        projects,
-        exams,
-        log,
+    routes.router
+    for routes in (
+        home_routes,
+        account_routes,
+        oidc_routes,
+        benchmark_routes,
+        submission_routes,
+        leaderboard_routes,
+        admin_routes,
+        project_routes,
+        exam_routes,
         api,
     )
 )

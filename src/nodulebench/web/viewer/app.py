@@ -24,12 +24,7 @@ from nodulebench.io.atomic import make_folder
 from nodulebench.web.viewer.evaluation import Judged, open_gallery
 from nodulebench.web.viewer.exam import Exam, open_exam_room
 from nodulebench.web.viewer.project import open_work_room
-from nodulebench.web.viewer.routes import evaluation as judgements
-from nodulebench.web.viewer.routes import page, readings, scans
-from nodulebench.web.viewer.routes import project as work
-from nodulebench.web.viewer.routes import readings as exchange
-from nodulebench.web.viewer.routes import readings as outlines
-from nodulebench.web.viewer.routes import scans as hanging
+from nodulebench.web.viewer.routes import evaluation, page, project, readings, scans
 from nodulebench.web.viewer.session import Room, open_room
 from nodulebench.web.viewer.study import open_study_room
 
@@ -199,8 +194,8 @@ def workbench_app(
     say = language(speaks)
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.room, app.state.say, app.state.home = room, say, home
-    for one in (page, scans, hanging, readings, exchange, outlines, judgements, work):
-        app.include_router(one.router)
+    for routes in (page, scans, readings, evaluation, project):
+        app.include_router(routes.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(InputError, _told)
     app.add_exception_handler(ValidationError, _told)  # an outline that has become too long
