@@ -2,10 +2,10 @@
 
 ``python -m benchmarks.click_proposals [--folds 2,3,4,5,6,7,8,9] [--turns 4] [--scans]``
 
-The constants of ``imaging/region_growing.py`` were chosen on folds 0 and 1 of the nodule blocks; the
-table in the documentation is that of the other eight. A click is up to 1.5 mm off the nodule's middle
-along each axis. ``--turns`` also tries turns of the wheel either way, ``--scans`` takes the whole
-scans instead of blocks.
+The constants of ``imaging/region_growing.py`` were chosen on folds 0 and 1 of the nodule blocks;
+the table in the documentation is that of the other eight. A click is up to 1.5 mm off the nodule's
+middle along each axis. ``--turns`` also tries turns of the wheel either way, ``--scans`` takes the
+whole scans instead of blocks.
 """
 
 import argparse

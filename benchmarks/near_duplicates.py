@@ -22,7 +22,7 @@ from benchmarks.measure import DATA
 from nodulebench.curation.admission.image import block_means, coarse_factor
 from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.duplicates import Fingerprint, find_duplicates
-from nodulebench.curation.perceptual_hash import BITS, PerceptualHash, perceptual_hash, similarity
+from nodulebench.curation.perceptual_hash import BITS, HashList, PerceptualHash, perceptual_hash
 from nodulebench.io.dicom.volumes import read_volume
 from nodulebench.phantom.patient import Patient, follow_up, make_patient
 from nodulebench.phantom.scan import scan_patient
@@ -63,6 +63,13 @@ REPORT = Changes(0.05, (0.07, 0.11), 120, 0.93, 0.9, 1.0, 60, 1.08, 25)
 GROWTH, GROWTH_SEED = (250, 500, 1000), 5
 LEVELS = (60, 66, 72)
 """Of 5 mm, as chests have."""
+
+
+def similarity(first: PerceptualHash, second: PerceptualHash) -> float:
+    """The share of bits that two hashes have in common at the shift that fits best."""
+    hashes = HashList()
+    hashes.add(first)
+    return float(hashes.similarities(second)[0])
 
 
 def main() -> None:

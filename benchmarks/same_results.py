@@ -95,7 +95,7 @@ def run(folder: Path, name: str, *arguments: str) -> None:
     result = CliRunner().invoke(program, arguments)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    text = PROGRESS.sub("", result.output.replace(str(folder), "FOLDER"))
+    text = PROGRESS.sub("", result.stdout.replace(str(folder), "FOLDER"))
     (folder / f"{name}.txt").write_text(f"{text}exit {result.exit_code}\n", encoding="utf-8")
     print(f"{name}: exit {result.exit_code}", flush=True)
 

@@ -126,7 +126,7 @@ def test_items_are_printed_between_lines_that_are_gone(monkeypatch: pytest.Monke
     assert told == [*made, "begin testing", "2 of 2", "gone"]
 
 
-SHOWS_PROGRESS = re.compile(r"\b(?:ProgressLine|told_while_made)\b")
+SHOWS_PROGRESS = re.compile(r"\b(?:ProgressLine|told_while_made|tell_line)\b")
 SHORT = {
     "formats",
     "help",

@@ -9,7 +9,7 @@ import socket
 import sys
 import time
 
-FORKS = 64
+FORKS = 40
 NEW_USERS = 0x10000000
 CHUNK = b"x" * (1 << 20)
 
