@@ -20,8 +20,7 @@ from nodulebench.annotation.project import (
 )
 from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.annotation.workflow import actions
-from nodulebench.annotation.workflow.actions import event_of
-from nodulebench.annotation.workflow.actions import NIFDC
+from nodulebench.annotation.workflow.actions import NIFDC, event_of
 from nodulebench.annotation.workflow.batch import Batch, batches_of
 from nodulebench.core.tables import CASES as CASE_TABLE
 from nodulebench.io.json_files import write_json
