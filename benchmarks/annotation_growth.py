@@ -152,7 +152,7 @@ def _cases(names: list[str]) -> pl.DataFrame:
 
 
 def _roster() -> Roster:
-    readers = [Person(person_id=one, years_reading=6, roles=("junior",)) for one in READERS]
+    readers = [Person(person_id=reader, years_reading=6, roles=("junior",)) for reader in READERS]
     others = [
         Person(person_id="lead1", title="chief", years_reading=20, roles=("leader",)),
         Person(person_id="lead2", title="chief", years_reading=20, roles=("leader", "junior")),

@@ -201,7 +201,10 @@ def restricted(findings: Findings, case_ids: pl.Series) -> Findings:
         findings,
         reference=findings.reference.restricted(case_ids, "cases"),
         submissions={
-            name: replace(one, marks=one.marks.filter(pl.col("case_id").is_in(case_ids.implode())))
-            for name, one in findings.submissions.items()
+            name: replace(
+                submission,
+                marks=submission.marks.filter(pl.col("case_id").is_in(case_ids.implode())),
+            )
+            for name, submission in findings.submissions.items()
         },
     )

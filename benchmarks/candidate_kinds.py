@@ -147,7 +147,8 @@ def look(name: str, volume: Volume, detectors: Sequence[str] = SIX) -> Seen:
     density = lung_density(chest.hu, chest.lungs)
     ground = Ground(chest)
     counts = {
-        one: dict(Counter(ground.kinds(candidates_of(one, chest).center_mm))) for one in detectors
+        detector: dict(Counter(ground.kinds(candidates_of(detector, chest).center_mm)))
+        for detector in detectors
     }
     figures = {
         "median (HU)": density.median_hu,

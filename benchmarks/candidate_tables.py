@@ -141,7 +141,7 @@ def print_losses(findings: Findings, five: Sequence[str] = FIVE) -> None:
 
 def union_of(parts: Sequence[Submission]) -> Submission:
     """All candidates of several detectors, none merged."""
-    return Submission("all", pl.concat([_named_apart(one) for one in parts]))
+    return Submission("all", pl.concat([_named_apart(part) for part in parts]))
 
 
 def _named_apart(submission: Submission) -> pl.DataFrame:

@@ -104,7 +104,7 @@ def _clicked(
         first = _diameter_mm(volume, click, 0)
         seconds = time.perf_counter() - began
         levels = [level for level in range(-turns, turns + 1) if level]
-        proposed = {0: first, **{one: _diameter_mm(volume, click, one) for one in levels}}
+        proposed = {0: first, **{level: _diameter_mm(volume, click, level) for level in levels}}
         yield Clicked(name, tuple(size[is_it].tolist()), proposed, seconds)
 
 
@@ -127,7 +127,7 @@ def _diameter_mm(volume: Volume, click: FloatArray, level: int) -> float:
 def table(found: Sequence[Clicked], turns: int) -> str:
     """One row per range of diameters."""
     shares = [f"within {share:.0%}" for share in SHARES]
-    more = [f"within 10% by {one} turns" for one in range(1, turns + 1)]
+    more = [f"within 10% by {index} turns" for index in range(1, turns + 1)]
     heads = ["readers' mean", "nodules", "median error", *shares, *more, "readers' spread"]
     lines = [_row(heads), "|---" * len(heads) + "|"]
     ranges = [*pairwise(BINS_MM), (0.0, np.inf)]

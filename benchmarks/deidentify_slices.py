@@ -78,8 +78,8 @@ def scans(folder: Path) -> Iterator[tuple[str, list[tuple[npt.NDArray[Any], floa
             yield (
                 name,
                 [
-                    (one.pixel_array, float(one.RescaleSlope), float(one.RescaleIntercept))
-                    for one in slices
+                    (slice_.pixel_array, float(slice_.RescaleSlope), float(slice_.RescaleIntercept))
+                    for slice_ in slices
                 ],
             )
     for seed in PHANTOM_SEEDS:

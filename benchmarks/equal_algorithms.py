@@ -65,9 +65,9 @@ def rejections(size: int, seed: int) -> list[tuple[bool, bool]]:
     choice = ComparisonChoice(NAMES[1], METRICS, permutations=0)
     found = compare_algorithms({"luna16": cohorts}, protocol, choice)
     p_values = {
-        one.reading.figure: one.comparison.p_value
-        for one in found.differences
-        if one.algorithm == NAMES[0] and one.comparison is not None
+        difference.reading.figure: difference.comparison.p_value
+        for difference in found.differences
+        if difference.algorithm == NAMES[0] and difference.comparison is not None
     }
     groups = {
         reading.figure: max(line.group for line in ranking.lines)

@@ -30,6 +30,6 @@ def main() -> None:
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     print(
         f"{len(evaluation.algorithms)} algorithms x {len(protocol.rules)} rules, "
-        f"{sum(one.marks.height for one in submissions)} marks, "
+        f"{sum(submission.marks.height for submission in submissions)} marks, "
         f"{protocol.interval.bootstraps} bootstraps: {wall:.1f} s wall, {cpu:.1f} s CPU"
     )

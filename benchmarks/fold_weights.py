@@ -54,7 +54,7 @@ def decides(name: str) -> bool:
 
 def learnt_from(keep: Path) -> list[Proposals]:
     """All cases: blocks, fold by fold, and scans."""
-    blocks = [one for fold in FOLDS for one in block_proposals(fold, keep)]
+    blocks = [proposal for fold in FOLDS for proposal in block_proposals(fold, keep)]
     return [*blocks, *kept_proposals(scan_cases, keep / "scans")]
 
 

@@ -124,7 +124,7 @@ def read(place: Path) -> str:
     if isinstance(found, NoSlices):
         return "damaged"
     results = [examine(series, Limits(fewest_slices=2)) for series in group_series(found)]
-    return "excluded" if any(one.reasons for one in results) else "admitted"
+    return "excluded" if any(result.reasons for result in results) else "admitted"
 
 
 def mutated(content: bytes, random: np.random.Generator) -> bytes:

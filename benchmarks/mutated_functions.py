@@ -145,11 +145,11 @@ def _functions(paths: set[str]) -> dict[str, dict[Place, list[FunctionType]]]:
         module = compile(file.read_text(encoding="utf-8"), str(file), "exec", dont_inherit=True)
         places.update({code: (str(file), place) for place, code in _codes(module)})
     found: dict[str, dict[Place, list[FunctionType]]] = {}
-    for one in gc.get_objects():
-        if isinstance(one, FunctionType) and one.__code__ in places:
-            name, place = places[one.__code__]
-            if name == one.__code__.co_filename:
-                found.setdefault(name, {}).setdefault(place, []).append(one)
+    for object_ in gc.get_objects():
+        if isinstance(object_, FunctionType) and object_.__code__ in places:
+            name, place = places[object_.__code__]
+            if name == object_.__code__.co_filename:
+                found.setdefault(name, {}).setdefault(place, []).append(object_)
     return found
 
 
@@ -174,7 +174,9 @@ def _ask(
 
 def thread_names() -> list[str]:
     """Of the threads of this process."""
-    return [(one / "comm").read_text(encoding="utf-8") for one in Path("/proc/self/task").iterdir()]
+    return [
+        (path / "comm").read_text(encoding="utf-8") for path in Path("/proc/self/task").iterdir()
+    ]
 
 
 def longest_s(tests: list[str], reach: dict[str, Any]) -> float:

@@ -86,7 +86,7 @@ def main() -> None:
 
 def list_changes(file: Path, share: float, seed: int = 0) -> None:
     """Write a seeded share of all changes."""
-    found = [one for stage in STAGES for one in _changes_of(stage)]
+    found = [change for stage in STAGES for change in _changes_of(stage)]
     drawn = random.Random(seed).sample(found, round(share * len(found)))
     file.write_text(json.dumps(drawn), encoding="utf-8")
     print(f"{len(drawn)} of {len(found)} changes")
@@ -297,7 +297,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
     outcomes = sorted({row["outcome"] for row in rows})
     print(f"| stage | {' | '.join(outcomes)} |\n|---|{'---|' * len(outcomes)}")
     for stage in STAGES:
-        print(f"| {stage} | {' | '.join(str(counts[stage, one]) for one in outcomes)} |")
+        print(f"| {stage} | {' | '.join(str(counts[stage, outcome]) for outcome in outcomes)} |")
     for row in rows:
         if row["outcome"] not in ("found", "too slow", "not tried"):
             told = f"{row['path']}:{row['line']} {row['operator']} ({row['outcome']})"

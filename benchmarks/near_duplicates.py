@@ -112,7 +112,7 @@ def print_growth() -> None:
             PerceptualHash(random.integers(0, 2, (LEVELS[number % 3], BITS), np.uint8))
             for number in range(count)
         ]
-        scans = [Fingerprint(str(at), str(at), one) for at, one in enumerate(hashes)]
+        scans = [Fingerprint(str(at), str(at), digest) for at, digest in enumerate(hashes)]
         start = time.process_time()
         find_duplicates(scans, [], Limits().near_duplicate_similarity)
         print(f"| {count} | {time.process_time() - start:.1f} |")

@@ -60,8 +60,8 @@ def main() -> None:
         for findings in found_in(folder):
             for case_id in findings.reference.cases["case_id"]:
                 each = {
-                    name: of_case(one.marks.filter(case_id=case_id))
-                    for name, one in findings.submissions.items()
+                    name: of_case(submission.marks.filter(case_id=case_id))
+                    for name, submission in findings.submissions.items()
                 }
                 chosen = {name: each[name] for name in given.detectors.split(",")}
                 judged.append(as_list(case_id, together(chosen), series))

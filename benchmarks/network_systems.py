@@ -69,7 +69,7 @@ def _by(candidates: Candidates, *opinions: FloatArray) -> Candidates:
 
 def systems_on(cases: Sequence[Seen]) -> Findings:
     """What each system says of some cases."""
-    said = [one.said() for one in cases]
+    said = [case.said() for case in cases]
     lists = {
         name: pl.concat(
             [
@@ -79,8 +79,10 @@ def systems_on(cases: Sequence[Seen]) -> Findings:
         )
         for name in said[0]
     }
-    empty = findings_of([one.proposed for one in cases], ())
-    return replace(empty, submissions={name: Submission(name, one) for name, one in lists.items()})
+    empty = findings_of([case.proposed for case in cases], ())
+    return replace(
+        empty, submissions={name: Submission(name, list_) for name, list_ in lists.items()}
+    )
 
 
 def seen_blocks(keep: Path, folds: Sequence[int]) -> list[Seen]:
@@ -128,9 +130,9 @@ def print_candidates(findings: Findings) -> None:
     cases, nodules = findings.reference.cases.height, nodules_to_find(findings.reference).height
     print(f"| system | candidates per case | found of {nodules} |")
     print("|---|---|---|")
-    for name, one in findings.submissions.items():
-        found = int(np.isfinite(best_on_nodules(findings.reference, one)).sum())
-        print(f"| {name} | {one.marks.height / cases:.1f} | {found} |")
+    for name, submission in findings.submissions.items():
+        found = int(np.isfinite(best_on_nodules(findings.reference, submission)).sum())
+        print(f"| {name} | {submission.marks.height / cases:.1f} | {found} |")
 
 
 def print_types(findings: Findings) -> None:
@@ -138,12 +140,14 @@ def print_types(findings: Findings) -> None:
     reference, cases = findings.reference, findings.reference.cases.height
     of_type = nodules_to_find(reference)["type"]
     types = of_type.unique().sort().to_list()
-    print(f"| system | {' | '.join(f'{one}, of {(of_type == one).sum()}' for one in types)} |")
+    print(
+        f"| system | {' | '.join(f'{type_}, of {(of_type == type_).sum()}' for type_ in types)} |"
+    )
     print("|---" * (len(types) + 1) + "|")
-    for name, one in findings.submissions.items():
-        false = np.sort(off_nodules(reference, one))[::-1]
+    for name, submission in findings.submissions.items():
+        false = np.sort(off_nodules(reference, submission))[::-1]
         least = false[cases] if len(false) > cases else -np.inf
-        is_found = best_on_nodules(reference, one) > least
+        is_found = best_on_nodules(reference, submission) > least
         counts = [int(is_found[(of_type == kind).to_numpy()].sum()) for kind in types]
         print(f"| {name} | {' | '.join(map(str, counts))} |")
 
@@ -154,8 +158,8 @@ def print_medians(findings: Findings) -> None:
     types = of_type.unique().sort().to_list()
     print(f"| system | {' | '.join(types)} |")
     print("|---" * (len(types) + 1) + "|")
-    for name, one in findings.submissions.items():
-        best = best_on_nodules(findings.reference, one)
+    for name, submission in findings.submissions.items():
+        best = best_on_nodules(findings.reference, submission)
         is_proposed = np.isfinite(best)
         own = [best[is_proposed & (of_type == kind).to_numpy()] for kind in types]
         print(f"| {name} | {' | '.join(f'{np.median(one):.4f}' for one in own)} |")

@@ -48,7 +48,8 @@ class Data:
     def of_folds(self, folds: Sequence[int]) -> Findings:
         """The cases of some folds."""
         return restricted(
-            self.findings, pl.Series([one for one in self.names if self.fold.get(one, -1) in folds])
+            self.findings,
+            pl.Series([name for name in self.names if self.fold.get(name, -1) in folds]),
         )
 
 
@@ -148,10 +149,10 @@ def print_froc(findings: Findings, systems: Mapping[str, Submission], baseline: 
         "per litre | CPM against the baseline | at 1 against the baseline |"
     )
     print("|---" * (len(RATES) + 5) + "|")
-    for name, one in systems.items():
-        found = sensitivities(reference, one, RATES)
+    for name, system in systems.items():
+        found = sensitivities(reference, system, RATES)
         cells = " | ".join(f"{value:.3f}" for value in found[0])
-        wide = sensitivities(reference, one, per_litre).mean(axis=1)
+        wide = sensitivities(reference, system, per_litre).mean(axis=1)
         against = [""] * 2
         if name != baseline:
             against = [
@@ -169,9 +170,9 @@ def print_mixed(blocks: Findings, scans: Findings, systems: Mapping[str, Submiss
     """Print sensitivities of the blocks' nodules at the false positives of whole scans."""
     print(f"| system | {' | '.join(f'{rate:g}' for rate in RATES)} | CPM |")
     print("|---" * (len(RATES) + 2) + "|")
-    for name, one in systems.items():
-        best = best_on_nodules(blocks.reference, on_cases(one, blocks.reference))
-        false = np.sort(off_nodules(scans.reference, on_cases(one, scans.reference)))[::-1]
+    for name, system in systems.items():
+        best = best_on_nodules(blocks.reference, on_cases(system, blocks.reference))
+        false = np.sort(off_nodules(scans.reference, on_cases(system, scans.reference)))[::-1]
         allowed = [int(rate * scans.reference.cases.height) for rate in RATES]
         least = [false[count] if count < len(false) else -np.inf for count in allowed]
         found = [float(np.mean(best > score)) for score in least]
@@ -184,7 +185,7 @@ def averages(lists: Mapping[str, pl.DataFrame]) -> Iterator[tuple[str, pl.DataFr
     for count in range(2, len(lists) + 1):
         for members in combinations(lists, count):
             first = lists[members[0]]
-            score = np.mean([lists[one]["probability"].to_numpy() for one in members], axis=0)
+            score = np.mean([lists[member]["probability"].to_numpy() for member in members], axis=0)
             yield (
                 "mean of " + ", ".join(members),
                 first.with_columns(pl.Series("probability", score)),
@@ -234,8 +235,8 @@ def main() -> None:
 def write_headline(out: Path, reference: Reference, systems: Mapping[str, Submission]) -> None:
     """The blocks of the headline as LUNA16 lists them, for ``nodulebench compare``."""
     write_reference(reference, out / "reference")
-    for name, one in systems.items():
-        table = on_cases(one, reference).marks.select(
+    for name, system in systems.items():
+        table = on_cases(system, reference).marks.select(
             seriesuid="case_id", coordX="x_mm", coordY="y_mm", coordZ="z_mm", probability="score"
         )
         write_csv(table, out / f"{name.replace(' ', '-')}.csv")

@@ -56,11 +56,11 @@ def by_other(listed: pl.DataFrame, cases: list[Case]) -> pl.DataFrame:
 def findings_of(cases: list[Case]) -> Findings:
     """The nodules of the blocks, and how much lung they show."""
     litres = [
-        float(np.count_nonzero(one.chest.lungs.mask) * np.prod(one.chest.spacing_mm)) / 1e6
-        for one in cases
+        float(np.count_nonzero(case.chest.lungs.mask) * np.prod(case.chest.spacing_mm)) / 1e6
+        for case in cases
     ]
-    names = {"case_id": [one.case_id for one in cases], "lung_litres": litres}
-    nodules = pl.concat([one.nodules for one in cases], how="diagonal_relaxed")
+    names = {"case_id": [case.case_id for case in cases], "lung_litres": litres}
+    nodules = pl.concat([case.nodules for case in cases], how="diagonal_relaxed")
     return Findings(
         Reference("blocks", CASES.conform(pl.DataFrame(names), "blocks"), nodules), {}, {}
     )
@@ -80,7 +80,9 @@ def main() -> None:
         f"{UNET}+{OTHER}": by_other(listed, cases),
         f"{UNET}+{JUDGE}": by_network(listed_in(given.znet), given.weights, given.znet),
     }
-    systems: dict[str, Submission] = {name: as_submission(name, one) for name, one in lists.items()}
+    systems: dict[str, Submission] = {
+        name: as_submission(name, list_) for name, list_ in lists.items()
+    }
     findings = findings_of(cases)
     per_block = listed.height / findings.reference.cases.height
     print(f"{findings.reference.cases.height} blocks, {per_block:.1f} candidates a block\n")

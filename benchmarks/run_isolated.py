@@ -79,7 +79,7 @@ def timing(folder: Path) -> None:
     for name, seconds in found.items():
         cells = (middle[name], 1000 * min(seconds), middle[name] - middle["none"])
         cpu = 1000 * worked[name] / len(seconds)
-        print(f"| {name} | {' | '.join(f'{one:.1f}' for one in cells)} | {cpu:.1f} |")
+        print(f"| {name} | {' | '.join(f'{cell:.1f}' for cell in cells)} | {cpu:.1f} |")
 
 
 def _cpu() -> float:
@@ -108,7 +108,7 @@ def calls(folder: Path) -> None:
 def hostile(folder: Path) -> None:
     """What every hostile program came to, in every sandbox that holds on this machine."""
     walls = installed()
-    print(f"| program | {' | '.join(one.name for one in walls)} |\n|---{'|---' * len(walls)}|")
+    print(f"| program | {' | '.join(wall.name for wall in walls)} |\n|---{'|---' * len(walls)}|")
     wrong = 0
     for number, (name, one) in enumerate(HOSTILE.items()):
         made = algorithm_folder(folder / str(number), one.program, **one.resources)

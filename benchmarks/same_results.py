@@ -176,7 +176,7 @@ def first_difference(old: str | bytes, new: str | bytes) -> str:
         sums = (
             hashlib.sha256(one if isinstance(one, bytes) else one.encode()) for one in (old, new)
         )
-        return " and ".join(one.hexdigest()[:12] for one in sums)
+        return " and ".join(sum_.hexdigest()[:12] for sum_ in sums)
     lines = zip(io.StringIO(old), io.StringIO(new), strict=False)
     for number, (one, other) in enumerate(lines, 1):
         if one != other:

@@ -68,12 +68,12 @@ def main() -> None:
     keep = parser.parse_args().keep
     real = learnt_from(keep)
     # not whole scans: calibration is that of people
-    made = [replace(one, fold=ALWAYS, is_whole=False) for one in phantoms(LEARNT, keep)]
+    made = [replace(phantom, fold=ALWAYS, is_whole=False) for phantom in phantoms(LEARNT, keep)]
     judged = phantoms(JUDGED, keep)
     examples = examples_from([*real, *made], SECOND_LOOK)
     scans = [one for one in real if one.is_whole]
     blocks = [one for one in real if not one.is_whole and one.fold in CHOSEN]
-    asked = sorted({one.fold for one in [*scans, *blocks, *judged]})
+    asked = sorted({scan.fold for scan in [*scans, *blocks, *judged]})
     print(
         "| learnt from | detectors | blocks | blocks' nodules, scans' others | scans | phantoms |"
     )
@@ -100,7 +100,7 @@ def main() -> None:
                 cpm(each[1], members),
                 cpm(each[2], members),
             )
-            cells = " | ".join(f"{one:.3f}" for one in figures)
+            cells = " | ".join(f"{figure:.3f}" for figure in figures)
             print(f"| {way} | {'+'.join(members)} | {cells} |", flush=True)
 
 

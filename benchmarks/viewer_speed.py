@@ -174,7 +174,7 @@ def spread(ms: Sequence[float]) -> str:
 
 def measure(browser: Any, slices: int, cases: int, folder: Path) -> None:
     """Everything on scans of usual length."""
-    names = [f"scan-{one}" for one in range(4)]
+    names = [f"scan-{index}" for index in range(4)]
     for name in names:
         write_scan(folder, name, slices)
     os.sync()  # scans that somebody has are not being written any more

@@ -333,7 +333,9 @@ HALF = Limits(largest_thickness_mm=5.0)
 
 
 @pytest.mark.parametrize(
-    ("defect", "code"), IN_SOME_SLICES.items(), ids=[one.__name__ for one in IN_SOME_SLICES]
+    ("defect", "code"),
+    IN_SOME_SLICES.items(),
+    ids=[in_some_slice.__name__ for in_some_slice in IN_SOME_SLICES],
 )
 def test_every_defect_put_into_a_real_scan_decides_by_its_code(
     scan: Path, defect: Callable[[Path], None], code: str
@@ -452,7 +454,7 @@ def test_the_original_uncompressed_slices_have_the_pixels_of_the_compressed(
         with zipfile.ZipFile(DATA / f"{name}.zip") as packed:
             wanted = [one for one in packed.namelist() if "0088" <= Path(one).stem <= "0093"]
             packed.extractall(tmp_path / name, wanted)
-    digests = [examined(one)[0][0].pixel_sha256 for one in sorted(tmp_path.iterdir())]
+    digests = [examined(path)[0][0].pixel_sha256 for path in sorted(tmp_path.iterdir())]
     assert digests[0] == digests[1] != ""
     assert (
         pydicom.dcmread(

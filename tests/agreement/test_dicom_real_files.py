@@ -119,7 +119,7 @@ def test_lidc_readings_come_back_from_reports(
         .select(*keys, "is_hole", "convention")
         .equals(outlines[0].select(*keys, "is_hole", "convention"))
     )
-    for contours in zip(*(one["contour"] for one in outlines), strict=True):
+    for contours in zip(*(outline["contour"] for outline in outlines), strict=True):
         corners = [
             np.array([corner.split() for corner in text.split(";")], dtype=float)
             for text in contours

@@ -81,14 +81,14 @@ def test_everything_equals_the_plain_implementation(seed: int, digits: int | Non
     wanted = plain_luna16.sensitivity_at(pooled, len(data[0]), rates)
     readings = result.figures["sensitivity_at_fp_rate"]
     assert isinstance(readings, dict)
-    assert [one.value for one in readings.values()] == wanted.tolist()
+    assert [reading.value for reading in readings.values()] == wanted.tolist()
 
     curves = plain_luna16.bootstrap(plain, REPLICATES, seed)
     ordered = np.sort(curves, axis=0)
     low = np.interp(rates, plain_luna16.GRID, ordered[int(0.025 * REPLICATES)])
     high = np.interp(rates, plain_luna16.GRID, ordered[int(0.975 * REPLICATES)])
-    assert [one.low for one in readings.values()] == low.tolist()
-    assert [one.high for one in readings.values()] == high.tolist()
+    assert [reading.low for reading in readings.values()] == low.tolist()
+    assert [reading.high for reading in readings.values()] == high.tolist()
     replicate_cpm = np.sort([np.interp(rates, plain_luna16.GRID, row).mean() for row in curves])
     cpm = result.figures["cpm"]
     assert isinstance(cpm, Estimate)

@@ -126,7 +126,7 @@ def test_kept_findings_are_taken_and_only_missing_detectors_run(tmp_path):
 def test_parts_join_to_the_whole_and_can_be_taken_apart():
     detect = {"isicad": at((10, 10, 10))}
     whole = find_candidates(CASES, detect)
-    joined = joined_findings([find_candidates([one], detect) for one in CASES])
+    joined = joined_findings([find_candidates([case], detect) for case in CASES])
     assert joined.lung_litres == pytest.approx(whole.lung_litres) == pytest.approx(0.128)
     assert joined.submissions["isicad"].marks.equals(whole.submissions["isicad"].marks)
     part = restricted(whole, pl.Series(["b"]))

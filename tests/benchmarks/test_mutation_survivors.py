@@ -16,7 +16,8 @@ def page_table() -> dict[str, dict[str, int]]:
     names, rows = lines[0], [cells for cells in lines[2:] if cells[0] in STAGES]
     return {
         cells[0]: {
-            name: int(one.replace(",", "")) for name, one in zip(names[1:], cells[1:], strict=True)
+            name: int(cell.replace(",", ""))
+            for name, cell in zip(names[1:], cells[1:], strict=True)
         }
         for cells in rows
     }

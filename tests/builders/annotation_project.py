@@ -52,8 +52,8 @@ class Panel:
         if not self.has_keys:
             return roster
         people = tuple(
-            one.model_copy(update={"key": new_person_key(self.folder / one.person_id).line})
-            for one in roster.people
+            person.model_copy(update={"key": new_person_key(self.folder / person.person_id).line})
+            for person in roster.people
         )
         return roster.model_copy(update={"people": people})
 

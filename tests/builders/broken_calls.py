@@ -126,14 +126,14 @@ class ArchiveClient:
         """Every series, as such a server answers."""
         tags = {"0020000D": "StudyInstanceUID", "0020000E": "SeriesInstanceUID"}
         found = {}
-        for one in sent_objects():
-            answer = {tag: {"Value": [str(one[name].value)]} for tag, name in tags.items()}
-            found[str(one.SeriesInstanceUID)] = answer
+        for object_ in sent_objects():
+            answer = {tag: {"Value": [str(object_[name].value)]} for tag, name in tags.items()}
+            found[str(object_.SeriesInstanceUID)] = answer
         return [*found.values()]
 
     def iter_series(self, _study: str, series: str, **_: object) -> Iterator[Any]:
         """The objects of a series."""
-        return (one for one in sent_objects() if series == one.SeriesInstanceUID)
+        return (object_ for object_ in sent_objects() if series == object_.SeriesInstanceUID)
 
 
 def open_set() -> int:

@@ -73,14 +73,14 @@ def as_enhanced(folder: Path, out: Path, order: Sequence[int] | None = None) -> 
     shared.PixelMeasuresSequence = [_part(first, "PixelSpacing", "SliceThickness")]
     shared.PlaneOrientationSequence = [_part(first, "ImageOrientationPatient")]
     shared.PixelValueTransformationSequence = [_part(first, "RescaleSlope", "RescaleIntercept")]
-    for one in files:
+    for file in files:
         group = pydicom.Dataset()
-        group.PlanePositionSequence = [_part(one, "ImagePositionPatient")]
+        group.PlanePositionSequence = [_part(file, "ImagePositionPatient")]
         groups.append(group)
     data.SharedFunctionalGroupsSequence = [shared]
     data.PerFrameFunctionalGroupsSequence = groups
     data.NumberOfFrames = len(files)
-    data.PixelData = b"".join(one.PixelData for one in files)
+    data.PixelData = b"".join(file.PixelData for file in files)
     out.mkdir(parents=True)
     data.save_as(out / "enhanced.dcm", enforce_file_format=True)
     return out
@@ -161,7 +161,7 @@ def complaints(checker: str, path: Path) -> list[str]:
 
 
 CHECKED = pytest.mark.parametrize(
-    "checker", [pytest.param(one, marks=needs(one)) for one in CHECKERS]
+    "checker", [pytest.param(checker, marks=needs(checker)) for checker in CHECKERS]
 )
 """Runs a test once for each program that judges reports."""
 

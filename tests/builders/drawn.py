@@ -57,8 +57,8 @@ def drawn(
         key = {"case_id": case_id, "finding_id": finding_id}
         rows.append({**key, "reader_id": reader_id, "kind": "nodule", **said})
         where = cases[case_id]
-        for k in sorted({one[2] for one in voxels}):
-            pixel = np.array(sorted(one[:2] for one in voxels if one[2] == k), dtype=np.int64)
+        for k in sorted({voxel[2] for voxel in voxels}):
+            pixel = np.array(sorted(voxel[:2] for voxel in voxels if voxel[2] == k), dtype=np.int64)
             _, corner = trace_outlines(np.zeros(len(pixel), dtype=np.int64), *pixel.T)
             place = where.to_world(np.column_stack([corner, np.full(len(corner), float(k))]))
             number = round(float(where.slice_number(np.array([float(k)]))[0]))

@@ -32,4 +32,4 @@ def ball_key(*empty: str) -> str:
 
 def empty_key(*cases: str) -> str:
     """A key without a nodule."""
-    return COLUMNS + "".join(f"{one}{',' * 8}\n" for one in cases)
+    return COLUMNS + "".join(f"{case}{',' * 8}\n" for case in cases)

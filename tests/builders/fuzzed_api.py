@@ -65,7 +65,7 @@ def _try(strategy: hypothesis.strategies.SearchStrategy, examples: int, found: F
         answer = case.call()
         found.requests += 1
         found.statuses[answer.status_code] += 1
-        known = {str(one) for one in case.operation.definition.raw["responses"]}
+        known = {str(response) for response in case.operation.definition.raw["responses"]}
         if answer.status_code >= 500 or str(answer.status_code) not in known | {"400", "405"}:
             found.wrong.append(f"{answer.status_code} {case.as_curl_command()[:300]}")
 

@@ -112,7 +112,7 @@ def docker(parts: list[bytes]) -> tuple[dict[str, bytes], str]:
     """The files of ``docker save`` of old, and the image's id."""
     config = config_of(parts)
     name = f"{_digest(config)[7:]}.json"
-    named = {f"{_digest(one)[7:]}/layer.tar": one for one in parts}
+    named = {f"{_digest(part)[7:]}/layer.tar": part for part in parts}
     listed: list[Any] = [{"Config": name, "RepoTags": ["x:1"], "Layers": list(named)}]
     return {"manifest.json": json.dumps(listed).encode(), name: config, **named}, _digest(config)
 

@@ -91,7 +91,11 @@ def give(arguments: list[str]) -> int:
     try:
         with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
             command_line(
-                ["annotate", "review", *("panel" if one == "P" else one for one in arguments)]
+                [
+                    "annotate",
+                    "review",
+                    *("panel" if argument == "P" else argument for argument in arguments),
+                ]
             )
     except SystemExit as stopped:
         if stopped.code:
@@ -136,10 +140,10 @@ def seen(folder: Path) -> dict[str, Any]:
     files = [path for name in ("bundle", "findings") for path in (folder / name).glob("*")]
     return {
         "steps": [
-            [one.actor_id, one.step, one.case_id] for event in events for one in steps_of(event)
+            [step.actor_id, step.step, step.case_id] for event in events for step in steps_of(event)
         ],
         "states": {name: batch.state for name, batch in desk.batches().items()},
-        "problems": [str(one) for one in audit_project(desk).problems],
+        "problems": [str(problem) for problem in audit_project(desk).problems],
         "files": sorted(path.name for path in files),
         "anchor": (folder / "panel.anchor").is_file(),
     }

@@ -37,7 +37,7 @@ def outcome(desk: KeyedDesk) -> dict[str, Any]:
         opened = open_sealed(desk.sealed, desk.secret("Cem"), "", "inspect")
         found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
         told = {
-            "problems": [str(one) for one in found.problems],
+            "problems": [str(problem) for problem in found.problems],
             "changes": len(opened.changes),
             "events": len(found.events),
         }

@@ -71,7 +71,7 @@ def is_stopped_at(folder: Path, operation: int, how: str) -> bool:
 def seen(folder: Path) -> dict[str, Any]:
     """What others would read of the result."""
     out = folder / "desk" / "out"
-    names = [Path(one).relative_to(out).as_posix() for one in files_below(out, print)]
+    names = [Path(file).relative_to(out).as_posix() for file in files_below(out, print)]
     return {"slices": sorted(names), "problems": [str(one) for one in check_folder(out)]}
 
 

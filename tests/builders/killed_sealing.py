@@ -83,7 +83,7 @@ def complete(desk: Desk) -> dict[str, Any]:
         )
         told = {
             "taken_over": report.taken_over,
-            "problems": [str(one) for one in found.problems],
+            "problems": [str(problem) for problem in found.problems],
             "files": files,
             "left": [path.name for path in desk.folder.glob(".*")],
         }
@@ -109,7 +109,7 @@ def score_again(desk: Desk) -> dict[str, Any]:
         left = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
         look = score(desk)["looks"]["look"]
         found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
-        problems = [str(one) for one in (*left.problems, *found.problems)]
+        problems = [str(problem) for problem in (*left.problems, *found.problems)]
         answer.write_text(json.dumps({"problems": problems, "look": look}))
 
     if in_child(work):
@@ -134,7 +134,7 @@ def main(folder: str, how: str, *numbers: str) -> None:
             shutil.rmtree(desk.sealed)
             shutil.copytree(fresh, desk.sealed)
     else:
-        outcomes = [{"killed": is_killed_at(desk, int(one), Desk.seal)} for one in numbers]
+        outcomes = [{"killed": is_killed_at(desk, int(number), Desk.seal)} for number in numbers]
     sys.stdout.write(json.dumps(outcomes))
 
 

@@ -47,7 +47,7 @@ def write_test_set(folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "seriesuids.csv").write_text("".join(f"{one}\n" for one in SERIES))
     head = "seriesuid,coordX,coordY,coordZ,diameter_mm\n"
-    (folder / "annotations.csv").write_text(head + "".join(f"{one}\n" for one in NODULES))
+    (folder / "annotations.csv").write_text(head + "".join(f"{nodule}\n" for nodule in NODULES))
     (folder / "annotations_excluded.csv").write_text(head)
 
 

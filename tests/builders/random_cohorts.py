@@ -25,8 +25,8 @@ def random_cases(seed: int, *, abnormal: int = 6, normal: int = 4) -> tuple[Case
 def duplicated(cases: tuple[Case, ...], times: list[int]) -> tuple[Case, ...]:
     """Every case as often as asked for, each copy under a name of its own."""
     return tuple(
-        replace(one, name=f"{one.name}-{copy}")
-        for one, count in zip(cases, times, strict=True)
+        replace(case, name=f"{case.name}-{copy}")
+        for case, count in zip(cases, times, strict=True)
         for copy in range(count)
     )
 
@@ -72,4 +72,4 @@ def with_scores(cases: tuple[Case, ...], change: dict[float, float]) -> tuple[Ca
     def rescored(item: Mark) -> Mark:
         return item if item.score is None else replace(item, score=change[item.score])
 
-    return tuple(replace(one, marks=tuple(map(rescored, one.marks))) for one in cases)
+    return tuple(replace(case, marks=tuple(map(rescored, case.marks))) for case in cases)

@@ -88,21 +88,21 @@ def read(
 def readings(*cases: ReadCase, name: str = "test") -> Readings:
     """The readings of these cases; pixel (0, 0) of slice 0 lies at the origin."""
     sessions, findings, slices = [], [], []
-    for one in cases:
-        sessions += [{"case_id": one.name, "reader_id": reader} for reader in one.readers]
-        for number, drawing in enumerate(one.drawings):
-            key = {"case_id": one.name, "finding_id": f"f{number}"}
+    for case in cases:
+        sessions += [{"case_id": case.name, "reader_id": reader} for reader in case.readers]
+        for number, drawing in enumerate(case.drawings):
+            key = {"case_id": case.name, "finding_id": f"f{number}"}
             place = dict(zip(("x_mm", "y_mm", "z_mm"), drawing.point or (None,) * 3, strict=True))
             said = {"reader_id": drawing.reader, "kind": drawing.kind, **place, **drawing.more}
             findings.append(key | said)
             for order, (at, points, is_hole) in enumerate(drawing.outlines):
-                text = ";".join(f"{i * one.spacing[0]} {j * one.spacing[1]}" for i, j in points)
+                text = ";".join(f"{i * case.spacing[0]} {j * case.spacing[1]}" for i, j in points)
                 slices.append(
                     key
                     | {
                         "slice_index": at,
                         "outline_index": order,
-                        "z_mm": at * one.spacing[2],
+                        "z_mm": at * case.spacing[2],
                         "is_hole": is_hole,
                         "convention": drawing.convention,
                         "contour": text,
@@ -110,7 +110,7 @@ def readings(*cases: ReadCase, name: str = "test") -> Readings:
                 )
     return Readings(
         name=name,
-        cases=CASES.conform(pl.DataFrame([_case_row(one) for one in cases]), "CASES"),
+        cases=CASES.conform(pl.DataFrame([_case_row(case) for case in cases]), "CASES"),
         sessions=_table(SESSIONS, sessions),
         findings=_table(FINDINGS, findings),
         slices=_table(FINDING_SLICES, slices),

@@ -69,7 +69,7 @@ class RunningPortal:
         worker = [sys.executable, "-m", "builders.running_portal", str(self.storage)]
         known = {**os.environ, "NODULEBENCH_DATABASE": self.site.settings.database_url}
         paths = [str(Path(__file__).parents[1]), *sys.path]
-        known["PYTHONPATH"] = os.pathsep.join(one for one in paths if one)
+        known["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
         log = (self.storage / f"{name.split()[0]}.log").open("ab")
         with log:
             self.running[name] = subprocess.Popen(
@@ -157,10 +157,10 @@ class RunningPortal:
         head = self.running["web"].pid
         children = Path(f"/proc/{head}/task/{head}/children").read_text().split()
         fields = [
-            Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-            for one in (head, *children)
+            Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+            for child in (head, *children)
         ]
-        return sum(int(one[11]) + int(one[12]) for one in fields)
+        return sum(int(field[11]) + int(field[12]) for field in fields)
 
     def until(self, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + PATIENCE_S
@@ -169,7 +169,7 @@ class RunningPortal:
             time.sleep(0.01)
 
     def told(self) -> str:
-        return "\n".join(one.read_text()[-2000:] for one in self.storage.glob("*.log"))
+        return "\n".join(path.read_text()[-2000:] for path in self.storage.glob("*.log"))
 
     def wrong(self, receipts: dict[str, dict[str, Any]]) -> Iterator[str]:
         with self.site.database.reading() as session:
@@ -189,7 +189,9 @@ class RunningPortal:
             if entry not in jobs or jobs[entry].state != "done":
                 yield f"{entry} is not scored: {jobs[entry].problems if entry in jobs else ''}"
         counted = Counter(one.entry_id for one in results)
-        scored = Counter(dict(one.facts)["entry"] for one in log.events if one.action == "scored")
+        scored = Counter(
+            dict(event.facts)["entry"] for event in log.events if event.action == "scored"
+        )
         for kind, counts in (("results", counted), ("events", scored)):
             yield from (
                 f"{entry} has {counts[entry]} {kind}" for entry in entries if counts[entry] != 1

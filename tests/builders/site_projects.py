@@ -19,13 +19,13 @@ def roster_text() -> str:
     """The two teams as TOML."""
     roster = two_teams()
     lines = []
-    for one in roster.people:
-        roles = ", ".join(f'"{role}"' for role in one.roles)
+    for person in roster.people:
+        roles = ", ".join(f'"{role}"' for role in person.roles)
         lines += [
             "[[people]]",
-            f'person_id = "{one.person_id}"',
-            f'title = "{one.title}"',
-            f"years_reading = {one.years_reading}",
+            f'person_id = "{person.person_id}"',
+            f'title = "{person.title}"',
+            f"years_reading = {person.years_reading}",
             f"roles = [{roles}]",
         ]
     for team in roster.teams:
@@ -75,4 +75,4 @@ def opens_batch(browser: Browser, project_id: str, **given: str) -> object:
 
 def kept_files(folder: Path) -> list[str]:
     """The names of all files below a folder."""
-    return sorted(str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file())
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())

@@ -127,9 +127,9 @@ def reference(*cases: Case) -> Reference:
     """The test set made of these cases."""
     rows: list[dict[str, Any]] = []
     boxes: list[dict[str, Any]] = []
-    for one in cases:
-        for number, item in enumerate(one.nodules):
-            key = {"case_id": one.name, "nodule_id": f"n{number}"}
+    for case in cases:
+        for number, item in enumerate(case.nodules):
+            key = {"case_id": case.name, "nodule_id": f"n{number}"}
             x, y, z = item.at
             rows.append(
                 {
@@ -145,7 +145,7 @@ def reference(*cases: Case) -> Reference:
             boxes.extend(key | _slice_row(box) for box in item.slices)
     return Reference(
         name="test",
-        cases=_table(CASES, [{"case_id": one.name, **one.more} for one in cases]),
+        cases=_table(CASES, [{"case_id": case.name, **case.more} for case in cases]),
         nodules=_table(NODULES, rows),
         slices=_table(NODULE_SLICES, boxes) if boxes else None,
     )
@@ -155,9 +155,9 @@ def submission(*cases: Case, name: str = "algorithm") -> Submission:
     """The marks of these cases as one algorithm's submission."""
     rows: list[dict[str, Any]] = []
     boxes: list[dict[str, Any]] = []
-    for one in cases:
-        for number, item in enumerate(one.marks):
-            key = {"case_id": one.name, "mark_id": f"m{number}"}
+    for case in cases:
+        for number, item in enumerate(case.marks):
+            key = {"case_id": case.name, "mark_id": f"m{number}"}
             x, y, z = item.at
             rows.append(
                 {
@@ -171,9 +171,9 @@ def submission(*cases: Case, name: str = "algorithm") -> Submission:
             )
             boxes.extend(key | _slice_row(box) for box in item.slices)
     runs = [
-        {"case_id": one.name, "state": item.state, "seconds": item.seconds}
-        for one in cases
-        for item in one.runs
+        {"case_id": case.name, "state": item.state, "seconds": item.seconds}
+        for case in cases
+        for item in case.runs
     ]
     return Submission(
         name=name,

@@ -40,7 +40,7 @@ def ball_project(
     """A project on scans of a ball, in which team one reads batch b1 of all cases."""
     write_scans(folder / "scans", *cases)
     grid = geometry_columns(ball().geometry)
-    table = CASE_TABLE.conform(pl.DataFrame([{"case_id": one, **grid} for one in cases]), "cases")
+    table = CASE_TABLE.conform(pl.DataFrame([{"case_id": case, **grid} for case in cases]), "cases")
     table = with_repeats(table, repeats or {})
     project = folder / "panel"
     project.mkdir()
@@ -56,10 +56,10 @@ def _roster(experts: tuple[str, ...]) -> Roster:
     """Two teams, of whose readers some are arbitrators, too."""
     roster = two_teams()
     people = tuple(
-        one.model_copy(update={"roles": (*one.roles, "arbitrator")})
-        if one.person_id in experts
-        else one
-        for one in roster.people
+        person.model_copy(update={"roles": (*person.roles, "arbitrator")})
+        if person.person_id in experts
+        else person
+        for person in roster.people
     )
     return roster.model_copy(update={"people": people})
 
@@ -115,7 +115,9 @@ class Person:
     def answer(self, number: int, name: str, **said: Any) -> Any:
         """Say something of a candidate as it stands."""
         one = next(
-            one for one in self.ask(f"/scans/{number}/reading")["findings"] if one["id"] == name
+            finding
+            for finding in self.ask(f"/scans/{number}/reading")["findings"]
+            if finding["id"] == name
         )
         return self.say(number, name, {**one["finding"], **said}, one["version"])
 

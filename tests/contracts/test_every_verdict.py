@@ -76,11 +76,11 @@ def test_the_verdicts_are_three() -> None:
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_every_language_has_a_word_of_its_own_for_each(name: Any) -> None:
     say = language(name)
-    words = [say(f"verdict.{one}") for one in get_args(Verdict)]
+    words = [say(f"verdict.{verdict}") for verdict in get_args(Verdict)]
     assert len(set(words)) == 3
-    leads = [say(f"feedback.{one}", plan="P", reason="R") for one in get_args(Verdict)]
+    leads = [say(f"feedback.{verdict}", plan="P", reason="R") for verdict in get_args(Verdict)]
     assert len(set(leads)) == 3
-    assert all("P" in one for one in leads)
+    assert all("P" in lead for lead in leads)
     assert "R" in leads[-1]
 
 

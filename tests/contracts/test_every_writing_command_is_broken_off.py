@@ -32,11 +32,11 @@ def test_every_command_is_a_job_of_broken_runs_or_writes_nothing() -> None:
 
 @pytest.mark.parametrize("name", WRITES_NOTHING)
 def test_a_command_that_writes_nothing_takes_no_place_to_write_to(name: str) -> None:
-    options = (one for one in COMMANDS[name].params if isinstance(one, click.Option))
+    options = (param for param in COMMANDS[name].params if isinstance(param, click.Option))
     places = [
-        one.opts
-        for one in options
-        if re.match("(New )?(File|Folder) (for|of the)|Write", one.help or "")
+        option.opts
+        for option in options
+        if re.match("(New )?(File|Folder) (for|of the)|Write", option.help or "")
     ]
     assert places == []
 

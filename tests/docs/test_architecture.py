@@ -22,7 +22,11 @@ def rooms() -> dict[str, Path]:
 
 
 def test_the_floors_drawn_are_those_that_are_checked() -> None:
-    (layers,) = [one for one in PROJECT["tool"]["importlinter"]["contracts"] if "layers" in one]
+    (layers,) = [
+        contract
+        for contract in PROJECT["tool"]["importlinter"]["contracts"]
+        if "layers" in contract
+    ]
     drawn = PAGE.split("```")[1].strip().splitlines()
     assert drawn == layers["layers"]
     assert layers["exhaustive"]
@@ -59,10 +63,10 @@ def test_every_dependency_has_its_line_and_every_line_its_dependency() -> None:
     project = PROJECT["project"]
     wanted = {"": project["dependencies"], **project["optional-dependencies"]}
     names = {
-        re.split(r"[<>=\[~!;]", one)[0].lower()
+        re.split(r"[<>=\[~!;]", package)[0].lower()
         for extra, packages in wanted.items()
         if extra not in FOR_DEVELOPERS
-        for one in packages
+        for package in packages
     }
     section = PAGE.split("\n## Dependencies")[1]
     rows = [re.sub(r"\(.*?\)", "", row) for row in re.findall(r"^\| ([^|]+) \|", section, re.M)[1:]]

@@ -43,7 +43,7 @@ def test_values_on_the_page_are_those_of_the_program(detector):
         written = {float(number) for number in told}
         for name in re.findall(r"`(\w+)`", row[0]):
             settings = [one.DEFAULT for one in MODULES[detector] if hasattr(one.DEFAULT, name)]
-            wanted = [set(numbers(getattr(one, name))) for one in settings]
+            wanted = [set(numbers(getattr(setting, name))) for setting in settings]
             assert not wanted or any(each <= written for each in wanted), (name, row[1])
             checked += bool(wanted)
     assert checked >= 4

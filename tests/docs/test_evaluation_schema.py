@@ -51,14 +51,14 @@ def _with_another_cohort(plan: TestPlan, evaluation: Evaluation) -> Evaluation:
 def test_every_evaluation_fits_the_schema_and_reads_back(fits: Any) -> None:
     for document in documents():
         content = json.loads(json.dumps(document, allow_nan=False))
-        assert [one.message for one in fits.iter_errors(content)] == []
+        assert [error.message for error in fits.iter_errors(content)] == []
         assert read_evaluation(content, "evaluation.json").to_json() == content
 
 
 def test_documents_with_a_comparison_a_plan_and_every_kind_of_result_fit(fits: Any) -> None:
     group = group_content(comparisons=[comparison(rule_effects=rule_effects())], plan=plan())
     for content in (group, evaluation_document(every_kind_of_result()).to_json()):
-        assert [one.message for one in fits.iter_errors(content)] == []
+        assert [error.message for error in fits.iter_errors(content)] == []
 
 
 @pytest.mark.parametrize("key", ["version", "algorithms", "reference"])

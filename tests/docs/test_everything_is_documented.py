@@ -120,8 +120,8 @@ def test_the_picture_of_readers_is_what_its_table_says() -> None:
     page = reader_picture.PAGE.read_text(encoding="utf-8")
     rows = reader_picture.sessions(page)
     assert len(rows) == 4
-    for one in rows:
-        assert f"| {one.sensitivity:.3f} | {one.lone} | {one.lone_per_scan:.3f} |" in page
+    for row in rows:
+        assert f"| {row.sensitivity:.3f} | {row.lone} | {row.lone_per_scan:.3f} |" in page
     kept = reader_picture.PICTURE.read_text(encoding="utf-8")
     assert kept == reader_picture.draw(rows), "run python docs/draw/reader_picture.py"
 

@@ -76,7 +76,7 @@ def unknown_options(words: list[str]) -> list[str]:
         if found is None:
             break
         command, words = found, words[1:]
-    known = {one for parameter in command.params for one in parameter.opts}
+    known = {opt for parameter in command.params for opt in parameter.opts}
     return [word for word in words if word.startswith("-") and word.split("=")[0] not in known]
 
 

@@ -89,7 +89,8 @@ def test_the_answer_is_one_table_with_the_best_first(demo: Path, capsys) -> None
         assert part in heads
     algorithms = read(demo / "evaluation.json")["algorithms"]
     value = {
-        one["name"]: one["rules"]["center_hit"]["figures"]["recall"]["value"] for one in algorithms
+        algorithm["name"]: algorithm["rules"]["center_hit"]["figures"]["recall"]["value"]
+        for algorithm in algorithms
     }
     order = sorted(value, key=lambda name: -value[name])
     assert order[0] == "small boxes"
@@ -112,9 +113,9 @@ def test_values_are_those_of_the_evaluation(demo: Path) -> None:
     assert compare(demo, "--baseline", "careful", "--figure", "f_beta") == 0
     document = read(demo / "evaluation.json")
     values = {
-        (rule, one["name"]): result["figures"]["f1"]["value"]
-        for one in document["algorithms"]
-        for rule, result in one["rules"].items()
+        (rule, algorithm["name"]): result["figures"]["f1"]["value"]
+        for algorithm in document["algorithms"]
+        for rule, result in algorithm["rules"].items()
     }
     for row in read(demo / "comparison.json")["differences"]:
         assert row["figure"] == "f1"

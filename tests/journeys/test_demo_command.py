@@ -36,9 +36,9 @@ def test_make_demo_prints_what_the_readme_shows(demo) -> None:
 def test_three_detectors_and_their_combination_are_judged_under_all_rules(demo) -> None:
     out, _ = demo
     document = json.loads((out / RESULT / "evaluation.json").read_text())
-    assert [one["name"] for one in document["algorithms"]] == [*DETECTORS, COMBINATION]
-    for one in document["algorithms"]:
-        assert list(one["rules"]) == [
+    assert [algorithm["name"] for algorithm in document["algorithms"]] == [*DETECTORS, COMBINATION]
+    for algorithm in document["algorithms"]:
+        assert list(algorithm["rules"]) == [
             "center_hit",
             "center_distance",
             "area_overlap",

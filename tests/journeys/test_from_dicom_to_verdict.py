@@ -44,7 +44,7 @@ def test_every_block_of_the_page_shows_what_it_says(lab: Path) -> None:
 
 def test_ten_algorithms_stand_in_the_signed_report_by_their_aliases_alone(lab: Path) -> None:
     evaluation = json.loads((lab / "study" / "evaluation.json").read_text("utf-8"))
-    assert [one["name"] for one in evaluation["algorithms"]] == ALIASES
+    assert [algorithm["name"] for algorithm in evaluation["algorithms"]] == ALIASES
     report = (lab / "study" / "report.html").read_text("utf-8")
     assert "ompany-" not in report
     assert "ompany " not in report

@@ -17,7 +17,7 @@ ATTACK = '=HYPERLINK("evil")'
 
 def run(*arguments: object) -> int:
     with pytest.raises(SystemExit) as stopped:
-        main([str(one) for one in arguments])
+        main([str(argument) for argument in arguments])
     return int(stopped.value.code or 0)
 
 

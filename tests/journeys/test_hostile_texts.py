@@ -36,7 +36,7 @@ def told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
         for stream in (sys.stdout, sys.stderr):
             monkeypatch.setattr(stream, "isatty", lambda: True)
         with pytest.raises(SystemExit) as stopped:
-            main([str(one) for one in arguments])
+            main([str(argument) for argument in arguments])
         out, err = capsys.readouterr()
         assert (stopped.value.code or 0) == status, err
         for ours in (0, 1, 31, 32, 33):

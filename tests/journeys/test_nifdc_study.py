@@ -108,12 +108,12 @@ def test_every_algorithm_is_in_the_heat_map_once_a_size(page: str) -> None:
 def test_relative_differences_behave_as_published(document: dict[str, Any]) -> None:
     """Distance gives a little more than hit, overlap less; small boxes lose most."""
     relative = {
-        one["name"]: {
+        algorithm["name"]: {
             item["rule"]: item["relative_difference"]
-            for item in one["rule_differences"]
+            for item in algorithm["rule_differences"]
             if item["base_rule"] == "center_hit"
         }
-        for one in document["algorithms"]
+        for algorithm in document["algorithms"]
     }
     assert all(one["center_distance"] >= 0 for one in relative.values())
     assert min(relative, key=lambda name: relative[name]["area_overlap"]) == "AUT 5"

@@ -29,7 +29,7 @@ def browser() -> Iterator[Any]:
 
 def run(*arguments: object) -> None:
     with pytest.raises(SystemExit) as stopped:
-        main([str(one) for one in arguments])
+        main([str(argument) for argument in arguments])
     assert not stopped.value.code
 
 
@@ -149,7 +149,7 @@ def test_from_false_positives_to_additional_nodules(browser: Any, tmp_path: Path
         ("b", pytest.approx((11.2 + 12) / 2), 2),
     ]
     told = json.loads((folder / "both" / "observers.json").read_text())
-    assert {name: one["calls"] for name, one in told["logs"].items()} == dict.fromkeys(
+    assert {name: log["calls"] for name, log in told["logs"].items()} == dict.fromkeys(
         ("ann", "bo", "cy"), 3
     )
     counts = evaluated(folder, "both/after", "again")

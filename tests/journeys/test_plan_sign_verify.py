@@ -88,7 +88,7 @@ def test_from_plan_to_verified_signature(signed: Path, capsys) -> None:
     found = json.loads((signed / "evaluation.json").read_text())
     assert found["digests"]["plan"] == found["plan"]["digest"]
     assert found["plan"]["verdict"] == "passed"
-    assert [one["met"] for one in found["plan"]["criteria"]] == [True, True, True]
+    assert [criterion["met"] for criterion in found["plan"]["criteria"]] == [True, True, True]
     assert 0.01 <= found["plan"]["criteria"][1]["low"] < 0.02  # one of two patients: 0.0126
 
 

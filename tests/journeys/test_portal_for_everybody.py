@@ -66,7 +66,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
             entries.append(submit(site, olga, benchmark, sent, name=f"Number {number}").id)
     work_off(site)
     certify(site, olga, entries[0])
-    pages = ["/", f"/benchmarks/{benchmark}", *(f"/entries/{one}" for one in entries)]
+    pages = ["/", f"/benchmarks/{benchmark}", *(f"/entries/{entry}" for entry in entries)]
     pages += [f"/benchmarks/{benchmark}/submit", "/benchmarks/new", "/certificates/1"]
     pages += ["/desk", "/people", "/log", "/account", "/entries", f"/test-sets/{SET}?design=luna16"]
     pages += [f"/compare?one={entries[0]}&other={entries[1]}", "/nothing"]

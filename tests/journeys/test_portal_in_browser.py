@@ -58,7 +58,7 @@ def started(tmp_path: Path) -> Iterator[tuple[str, str]]:
         process.send_signal(signal.SIGTERM)
         assert process.wait(600) == 0
         process.stdout.close()
-    assert [one for one in workers if Path(f"/proc/{one}").exists()] == []
+    assert [worker for worker in workers if Path(f"/proc/{worker}").exists()] == []
 
 
 def _workers_of(pid: int) -> list[str]:
@@ -113,7 +113,10 @@ def test_from_one_command_to_a_leaderboard(tmp_path: Path) -> None:
         page.set_input_files("[name=file]", upload("mine.csv", BROKEN.encode()))
         page.click("button.quiet")
         problems = page.locator(".problems li").all_inner_texts()
-        assert [re.match(r"mine\.csv line \d", one) is not None for one in problems] == [True, True]
+        assert [re.match(r"mine\.csv line \d", problem) is not None for problem in problems] == [
+            True,
+            True,
+        ]
         page.set_input_files("[name=file]", upload("mine.csv", GOOD.encode()))
         page.fill("[name=name]", "Mine")
         page.click("form.sheet .row button:not(.quiet)")

@@ -66,7 +66,7 @@ def test_no_edit_that_was_answered_is_lost_when_the_program_is_killed(tmp_path: 
         desk.process.wait()
     with reading(folder, "--reader", "anna") as desk:
         told = desk.ask("/scans/0/reading")
-        assert [one["id"] for one in told["findings"]] == ["f1", "f2", "f3"]
+        assert [finding["id"] for finding in told["findings"]] == ["f1", "f2", "f3"]
         assert desk.edit(3, "f3")["version"] == 1  # sent again, made once
         second = subprocess.run(
             [sys.executable, "-m", "nodulebench", "read", str(folder), "--no-browser"],

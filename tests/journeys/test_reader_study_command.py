@@ -109,7 +109,7 @@ def test_readers_are_compared_with_an_algorithm(
     assert "case_roc_area of 4 readers" in told
     assert "way 0: mean reader - CAD (0.930): -0.0161 (" in told
     rows = json.loads(out.read_text(encoding="utf-8"))["against_algorithm"]
-    assert [one["treatment"] for one in rows] == ["way 0", "way 1"]
+    assert [row["treatment"] for row in rows] == ["way 0", "way 1"]
     assert rows[1]["difference"]["value"] == pytest.approx(
         (0.94782609 + 0.90531401 + 0.92173913 + 0.99935588) / 4 - 0.92995169
     )
@@ -161,7 +161,7 @@ def test_an_evaluation_of_the_readers_marks_gives_the_same(
     assert compared == 0
     assert "P DeLong" in capsys.readouterr().out
     found = json.loads((result / "comparison.json").read_text(encoding="utf-8"))
-    tests = {one["algorithm"]: one["delong"] for one in found["differences"]}
+    tests = {difference["algorithm"]: difference["delong"] for difference in found["differences"]}
     assert tests["way 0 reader 4"]["statistic"] == pytest.approx(-2.288, abs=5e-4)  # RJafroc
     assert tests["way 0 reader 4"]["p_value"] == pytest.approx(0.0222, abs=5e-5)
     assert analyse(result, "--readers", listed, "--figure", "sensitivity_at_fp_rate") == 1

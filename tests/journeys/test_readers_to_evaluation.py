@@ -138,12 +138,12 @@ def test_readings_become_a_bundle_that_scores_an_algorithm(
     assert made.nodules["x_mm"].to_list() == [51.0, 70.0]  # the hull from 46 to 56; as drawn
     assert made.nodules["diameter_mm"].to_list() == [9.0, 6.0]  # (10 + 8)/2
     provenance = json.loads((bundle / "provenance.json").read_text())
-    steps = [(one["actor_id"], one["step"]) for one in provenance["events"]]
+    steps = [(event["actor_id"], event["step"]) for event in provenance["events"]]
     assert steps.count((reviewer, "finish")) == 3
     assert (reviewer, "add") in steps
     assert steps[-1] == ("judge", "release")
     assert provenance["rule"] == "nifdc-2022"
-    added = next(one for one in provenance["events"] if one["step"] == "add")
+    added = next(event for event in provenance["events"] if event["step"] == "add")
     assert added["change"] == "candidate-1 added, part_solid, on 2 slices: seen by me"
 
     marks = wrote(tmp_path / "mine.csv", a=(SHARED,), b=(MISSED,), c=(LONE,))

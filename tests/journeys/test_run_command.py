@@ -134,7 +134,11 @@ def network_weights(folder: Path, seed: int) -> Path:
 
 @pytest.mark.parametrize(
     "isolation",
-    ["none", "bubblewrap", *(pytest.param(one, marks=needs_engine(one)) for one in ENGINES)],
+    [
+        "none",
+        "bubblewrap",
+        *(pytest.param(engine, marks=needs_engine(engine)) for engine in ENGINES),
+    ],
 )
 def test_a_system_is_run_with_given_weights_in_its_sandbox(
     tmp_path: Path, chest: Path, capsys: pytest.CaptureFixture[str], isolation: str

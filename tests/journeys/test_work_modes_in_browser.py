@@ -361,6 +361,6 @@ def test_a_second_reading_shows_what_others_drew(browser: Any, tmp_path: Path) -
     ((mine,), (taken,)) = (one["a", "r1"].findings for one in (batch.readings, batch.last_readings))
     assert mine.finding_id == "mine"
     (ball,) = batch.readings["a", "r2"].findings
-    assert [one.center_x_mm for one in taken.slices] == pytest.approx(
-        [one.center_x_mm for one in ball.slices]
+    assert [slice_.center_x_mm for slice_ in taken.slices] == pytest.approx(
+        [slice_.center_x_mm for slice_ in ball.slices]
     )

@@ -31,7 +31,7 @@ from nodulebench.core.errors import InputError
 
 ROSTER = two_teams()
 TEAMS = {team.team_id: team for team in ROSTER.teams}
-PEOPLE = [one.person_id for one in ROSTER.people]
+PEOPLE = [person.person_id for person in ROSTER.people]
 CASES = small_cases("a", "b")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SEED = "5" * 64
@@ -252,8 +252,8 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
     def is_drawn(self, batch, case_id) -> bool:
         """Whether a reader drew the center of a case."""
         return any(
-            MARKS["center"] in one.findings
-            for (case, _), one in batch.readings.items()
+            MARKS["center"] in reading.findings
+            for (case, _), reading in batch.readings.items()
             if case == case_id
         )
 
@@ -307,8 +307,8 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
 
     def plainly_disputed(self, batch):
         """Candidates that a reader left out or the reviewer added or objected to."""
-        for key, one in batch.candidates.items():
-            is_partial = len(one.reader_ids) < len(batch.reader_ids)
+        for key, candidate in batch.candidates.items():
+            is_partial = len(candidate.reader_ids) < len(batch.reader_ids)
             is_objected = any(
                 event.step == "review"
                 and event.batch_id == batch.order.batch_id
@@ -325,8 +325,8 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
         for batch_id, batch in self.workflow.batches(events).items():
             for person in PEOPLE:
                 seen = {
-                    one.reader_id
-                    for one in self.workflow.visible_readings(events, person, batch_id)
+                    reading.reader_id
+                    for reading in self.workflow.visible_readings(events, person, batch_id)
                 }
                 if batch.state == "released":
                     continue
@@ -343,11 +343,17 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
                 continue
             for person in TEAMS[batch.order.team_id].member_ids:
                 own = {
-                    (case_id, one.slice_index, one.center_x_mm, one.center_y_mm, one.length_mm)
+                    (
+                        case_id,
+                        slice_.slice_index,
+                        slice_.center_x_mm,
+                        slice_.center_y_mm,
+                        slice_.length_mm,
+                    )
                     for (case_id, reader), read in batch.readings.items()
                     if reader == person
                     for finding in read.findings
-                    for one in finding.slices
+                    for slice_ in finding.slices
                 }
                 for seen in self.workflow.visible_candidates(events, person, batch_id):
                     assert seen.inconsistent_slices == ()
@@ -358,9 +364,9 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
     @invariant()
     def no_reading_is_lost_or_altered(self) -> None:
         kept = {
-            (batch_id, *key): one
+            (batch_id, *key): reading
             for batch_id, batch in self.workflow.batches(self.store.read()).items()
-            for key, one in batch.readings.items()
+            for key, reading in batch.readings.items()
         }
         assert kept == self.handed_in
 

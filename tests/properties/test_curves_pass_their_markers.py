@@ -191,8 +191,8 @@ def drawn_series(markup: str) -> Iterator[Drawn]:
                 rf'class="point c\d" data-series="{number}" data-at="([^"]+)"', picture
             )
             yield Drawn(
-                np.vstack([points_of(one) for one in lines]),
-                np.array([[float(part) for part in one.split()] for one in markers]),
+                np.vstack([points_of(line) for line in lines]),
+                np.array([[float(part) for part in marker.split()] for marker in markers]),
             )
 
 
@@ -248,12 +248,12 @@ def froc_points(curves: pl.DataFrame, algorithm: str) -> tuple[FloatArray, Float
 def test_thinning_changes_no_value_at_an_operating_point(found: Evaluation) -> None:
     curves, shown = curve_table(found), thinned(found)
     rates = np.array(found.protocol.operating_points)
-    for one in found.algorithms:
-        whole, thin = froc_points(curves, one.name), froc_points(shown, one.name)
+    for algorithm in found.algorithms:
+        whole, thin = froc_points(curves, algorithm.name), froc_points(shown, algorithm.name)
         np.testing.assert_allclose(np.interp(rates, *thin), np.interp(rates, *whole))
-        counts = one.rules["luna16"].counts
+        counts = algorithm.rules["luna16"].counts
         own = counts["false_positive"] / counts["cases"] + 1e-9  # at the top of a step
-        if one.rules["luna16"].operating_point is None or found.protocol.operating_point:
+        if algorithm.rules["luna16"].operating_point is None or found.protocol.operating_point:
             assert np.interp(own, *thin) == pytest.approx(np.interp(own, *whole), abs=1e-6)
         assert np.interp(own, *thin) >= counts["hit"] / counts["nodules"] - 1e-6
         if whole[0][-1] <= rates.max():

@@ -28,7 +28,7 @@ def study(engine: Engine) -> tuple[str, list[bytes]]:
     few = made_up_protocol().interval.model_copy(update={"bootstraps": 50})
     protocol = made_up_protocol().model_copy(update={"interval": few})
     found = evaluate(reference, [submission], protocol, engine=engine)
-    rules = [rule for one in found.algorithms for rule in one.rules.values()]
+    rules = [rule for algorithm in found.algorithms for rule in algorithm.rules.values()]
     curves = [curve.x.tobytes() + curve.y.tobytes() for rule in rules for curve in rule.curves]
     return json.dumps(as_json(evaluation_document(found))), curves
 

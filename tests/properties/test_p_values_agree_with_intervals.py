@@ -52,7 +52,7 @@ def all_differences(
     )
     chosen = ComparisonChoice(baseline, tuple(FIGURES), permutations=0, **options)
     differences = compare_algorithms({"luna16": cohorts}, asked, chosen).differences
-    return [one for one in differences if one.comparison is not None]
+    return [difference for difference in differences if difference.comparison is not None]
 
 
 @pytest.mark.slow

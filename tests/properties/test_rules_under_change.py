@@ -30,14 +30,14 @@ def every(change, one: Case) -> Case:
 
 def hits_by_case(*cases: Case, **choices) -> np.ndarray:
     found = [row[0] for row in labels_of(*cases, **choices) if row[3] == "hit"]
-    return np.array([found.count(one.name) for one in cases])
+    return np.array([found.count(case.name) for case in cases])
 
 
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=10, deadline=None)
 @given(cases=scenes(), by=st.tuples(st.integers(-300, 300), st.integers(-9, 9), st.integers(0, 9)))
 def test_shifting_everything_changes_nothing(rule, cases, by):
-    moved = [every(lambda item: shifted(item, by), one) for one in cases]
+    moved = [every(lambda item: shifted(item, by), case) for case in cases]
     assert labels_of(*moved, rule=rule) == labels_of(*cases, rule=rule)
 
 
@@ -58,7 +58,7 @@ def test_scaling_the_plane_changes_nothing_for_rules_within_the_plane(rule, case
         )
         return replace(item, slices=boxes)
 
-    larger = [every(scaled, one) for one in cases]
+    larger = [every(scaled, case) for case in cases]
     assert labels_of(*larger, rule=rule) == labels_of(*cases, rule=rule)
 
 
@@ -69,7 +69,7 @@ def test_scaling_the_plane_changes_nothing_for_rules_within_the_plane(rule, case
 def test_extra_mark_adds_a_hit_at_most_and_under_the_optimum_takes_none(
     rule, assignment, cases, extra
 ):
-    more = [replace(one, marks=(*one.marks, extra)) for one in cases]
+    more = [replace(case, marks=(*case.marks, extra)) for case in cases]
     before, after = (
         hits_by_case(*content, rule=rule, assignment=assignment) for content in (cases, more)
     )
@@ -82,7 +82,7 @@ def test_extra_mark_adds_a_hit_at_most_and_under_the_optimum_takes_none(
 @settings(max_examples=10, deadline=None)
 @given(cases=scenes())
 def test_optimum_hits_at_least_as_many_nodules_as_any_order(rule, cases):
-    backwards = [replace(one, nodules=one.nodules[::-1]) for one in cases]
+    backwards = [replace(case, nodules=case.nodules[::-1]) for case in cases]
     best = hits_by_case(*cases, rule=rule, assignment="optimal")
     for content in (cases, backwards):
         assert np.all(hits_by_case(*content, rule=rule, assignment="greedy") <= best)

@@ -58,7 +58,7 @@ def test_any_flipped_byte_is_found_and_its_file_named(used: Desk) -> None:
             changed[place] ^= 1 << place % 7
             path.write_bytes(bytes(changed))
             problems = verify_sealed(used.sealed).problems
-            named = [str(one) for one in problems]
+            named = [str(problem) for problem in problems]
             # the signature lies beside the manifest, and speaks for both
             expected = path.name.replace("manifest.sig", "manifest")
             assert any(expected in text for text in named), (path.name, place, named)
@@ -72,14 +72,14 @@ def test_a_removed_or_added_file_is_named(used: Desk, tmp_path: Path) -> None:
     for path in sorted(path for path in used.sealed.rglob("*") if path.is_file()):
         moved = tmp_path / path.name
         shutil.move(path, moved)
-        problems = [str(one) for one in verify_sealed(used.sealed).problems]
+        problems = [str(problem) for problem in verify_sealed(used.sealed).problems]
         is_event = path.parent.name == "audit" and path.stem.isdigit()
         named = f"{int(path.stem)} " if is_event else path.name
         assert any(named in text for text in problems), (path, problems)
         shutil.move(moved, path)
     for place in ("x.txt", "data/images/x.dcm", "audit/x.json", "results/x"):
         (used.sealed / place).write_text("x")
-        problems = [str(one) for one in verify_sealed(used.sealed).problems]
+        problems = [str(problem) for problem in verify_sealed(used.sealed).problems]
         assert any(str(used.sealed / place) in text for text in problems), place
         (used.sealed / place).unlink()
     assert verify_sealed(used.sealed).is_good
@@ -100,7 +100,7 @@ def test_a_log_that_was_cut_off_is_found_by_its_head(
 ) -> None:
     found = verify_sealed(cut(used, tmp_path, events))
     message = f"says that the log has 5 events, but it ends with {5 - events}: it was cut off."
-    assert any(message in str(one) for one in found.problems)
+    assert any(message in str(problem) for problem in found.problems)
 
 
 def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
@@ -122,7 +122,7 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
     assert len(events) == 3
     assert verify_sealed(folder, secret=SECRET).is_good
     found = verify_sealed(folder, secret=SECRET, anchors=[used.folder / "anchor.json"])
-    assert [str(one) for one in found.problems] == [
+    assert [str(problem) for problem in found.problems] == [
         f"{used.folder / 'anchor.json'}: says that the log has 5 events, but it ends with 3: it "
         "was cut off. Restore the log from a copy."
     ]
@@ -152,7 +152,7 @@ def test_an_event_forged_without_the_secret_is_found_with_it(used: Desk, tmp_pat
     (folder / "audit" / "00000006.json").write_bytes(forged.to_bytes())
     log.write_head([*events, forged], "Bo")
     assert verify_sealed(folder).is_good  # the chain alone cannot tell
-    named = [str(one) for one in verify_sealed(folder, secret=SECRET).problems]
+    named = [str(problem) for problem in verify_sealed(folder, secret=SECRET).problems]
     assert any("00000006.json: was changed, or was not written by" in text for text in named)
     assert any("head.json: was changed" in text for text in named)
 
@@ -162,7 +162,7 @@ def test_an_anchor_that_was_changed_or_is_anothers_is_named(used: Desk, tmp_path
     changed = tmp_path / "anchor.json"
     changed.write_bytes(original.read_bytes().replace(b'"events": 5', b'"events": 4'))
     found = verify_sealed(used.sealed, public_key=used.public_key, anchors=[changed])
-    named = [str(one) for one in found.problems]
+    named = [str(problem) for problem in found.problems]
     assert any("says that event 4 reads otherwise" in text for text in named)
     assert any("anchor.json: was changed: its signature does not hold." in text for text in named)
     other = make_desk(tmp_path / "other")
@@ -175,4 +175,4 @@ def test_a_wrong_secret_is_said(used: Desk) -> None:
     from nodulebench.security.vault import Secret
 
     found = verify_sealed(used.sealed, secret=Secret("key file", bytes(32)))
-    assert any("does not open with this key file" in str(one) for one in found.problems)
+    assert any("does not open with this key file" in str(problem) for problem in found.problems)

@@ -115,7 +115,7 @@ def hold_exam(
 def _sheet(key: Reference, answer: Submission, rules: ExamRules) -> ExamSheet:
     choice = RuleChoice(name=rules.rule)
     protocol = TestProtocol(
-        name="exam", rules=(choice,), figures=tuple(one.name for one in FIGURES)
+        name="exam", rules=(choice,), figures=tuple(figure.name for figure in FIGURES)
     )
     said, _ = keep_listed(key, answer, protocol)
     try:
@@ -129,7 +129,7 @@ def _sheet(key: Reference, answer: Submission, rules: ExamRules) -> ExamSheet:
     return ExamSheet(
         candidate=answer.name,
         rules=rules,
-        figures={one.name: _estimate(one, cohort) for one in FIGURES},
+        figures={figure.name: _estimate(figure, cohort) for figure in FIGURES},
         counts={
             "sequences": key.cases.height,
             "nodules": cohort.nodule_count,
@@ -221,7 +221,7 @@ def sheet_json(sheet: ExamSheet) -> dict[str, Any]:
         "pass_mark": sheet.rules.pass_mark,
         "rule": sheet.rules.rule,
         "counts": sheet.counts,
-        "figures": {name: one.to_json() for name, one in sheet.figures.items()},
+        "figures": {name: figure.to_json() for name, figure in sheet.figures.items()},
         "missed": sheet.missed.to_dicts(),
         "false_marks": sheet.false_marks.to_dicts(),
         "outlines": sheet.outlines.to_dicts(),
@@ -232,8 +232,8 @@ def sheet_text(sheet: ExamSheet) -> str:
     """A sheet for the candidate to read, as Markdown."""
     verdict = "passed" if sheet.has_passed else f"not passed: {', '.join(sheet.failed)}"
     figures = [
-        f"| {name} | {_number(one)} | {_needed(name, sheet.rules)} |"
-        for name, one in sheet.figures.items()
+        f"| {name} | {_number(figure)} | {_needed(name, sheet.rules)} |"
+        for name, figure in sheet.figures.items()
     ]
     return "\n".join(
         [

@@ -108,7 +108,7 @@ class Roster(Written):
         Raises:
             InputError: if nobody has that name.
         """
-        return _named({one.person_id: one for one in self.people}, "person", person_id)
+        return _named({person.person_id: person for person in self.people}, "person", person_id)
 
     def team(self, team_id: str) -> Team:
         """A team by name.
@@ -116,12 +116,14 @@ class Roster(Written):
         Raises:
             InputError: if there is no such team.
         """
-        return _named({one.team_id: one for one in self.teams}, "team", team_id)
+        return _named({team.team_id: team for team in self.teams}, "team", team_id)
 
     @property
     def keys(self) -> dict[str, PublicKey]:
         """The public keys of those who have one."""
-        return {one.person_id: parse_public_key(one.key) for one in self.people if one.key}
+        return {
+            person.person_id: parse_public_key(person.key) for person in self.people if person.key
+        }
 
     def has_role(self, person_id: str, role: Role) -> bool:
         """Whether a known person has a role."""
@@ -163,15 +165,15 @@ def check_roster(
             unsuitable member of a team.
     """
     problems = [
-        *_repeats([one.person_id for one in roster.people], "person"),
+        *_repeats([person.person_id for person in roster.people], "person"),
         *_repeats([one.team_id for one in roster.teams], "team"),
     ]
-    if any(one.person_id == PROGRAM for one in roster.people):
+    if any(person.person_id == PROGRAM for person in roster.people):
         problems.append(Problem(f"person '{PROGRAM}'", "has the name of the program itself."))
     if requires_seniority:
         problems += _unmet(roster.people)
     problems += _inexperienced(roster.people, least_years, requires_training)
-    known = {one.person_id: one for one in roster.people}
+    known = {person.person_id: person for person in roster.people}
     for team in roster.teams:
         problems += _team_problems(team, known)
     readers = [reader for team in roster.teams for reader in team.reader_ids]
@@ -186,16 +188,16 @@ def _key_problems(roster: Roster) -> Iterator[Problem]:
     if not keys:
         return
     owners: dict[PublicKey, str] = {}
-    for one in roster.people:
-        where = f"person '{one.person_id}'"
-        if one.person_id not in keys:
-            if set(one.roles) - IDLE_ROLES:
+    for person in roster.people:
+        where = f"person '{person.person_id}'"
+        if person.person_id not in keys:
+            if set(person.roles) - IDLE_ROLES:
                 yield Problem(
                     where, "has no key, though others have.", "Give everybody who acts a key."
                 )
             continue
-        other = owners.setdefault(keys[one.person_id], one.person_id)
-        if other != one.person_id:
+        other = owners.setdefault(keys[person.person_id], person.person_id)
+        if other != person.person_id:
             yield Problem(where, f"has the key of '{other}'.", "A key is one person's.")
 
 

@@ -191,7 +191,11 @@ def hand_in_readings(
 
     def steps(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, batch_id)
-        new = [one for one in readings if batch.readings.get((one.case_id, reader_id)) != one]
+        new = [
+            reading
+            for reading in readings
+            if batch.readings.get((reading.case_id, reader_id)) != reading
+        ]
         still = set(batch.missing_readings) - {(one.case_id, reader_id) for one in new}
         is_last = not still and batch.checks is None and batch.rules.revision == "none"
         taken: list[OneStep] = [
@@ -242,8 +246,10 @@ def revise_readings(
 
     def steps(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, batch_id)
-        still = set(batch.unrevised) - {(one.case_id, reader_id) for one in readings}
-        taken: list[OneStep] = [ReviseReading(batch_id=batch_id, reading=one) for one in readings]
+        still = set(batch.unrevised) - {(reading.case_id, reader_id) for reading in readings}
+        taken: list[OneStep] = [
+            ReviseReading(batch_id=batch_id, reading=reading) for reading in readings
+        ]
         is_last = not still and batch.checks is None and not batch.missing_readings
         return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
 
@@ -393,7 +399,7 @@ def _with_drawn_teams(
     people: Roster, rules: WorkflowRules, seed: int, passed: frozenset[str] | None
 ) -> Roster:
     def those(role: Role) -> list[str]:
-        having = [one.person_id for one in people.people if role in one.roles]
+        having = [person.person_id for person in people.people if role in person.roles]
         return [name for name in having if passed is None or name in passed]
 
     teams = random_teams(those("junior"), those("leader"), size=rules.readers, seed=seed)
@@ -414,12 +420,12 @@ def _refuse_failed(people: Roster, passed: frozenset[str]) -> None:
     ]
     problems += [
         Problem(
-            f"person '{one.person_id}'",
+            f"person '{person.person_id}'",
             "is arbitrator and has not passed the exam.",
             "Examine arbitrators too, or take the role away.",
         )
-        for one in people.people
-        if "arbitrator" in one.roles and one.person_id not in passed
+        for person in people.people
+        if "arbitrator" in person.roles and person.person_id not in passed
     ]
     refuse_any(problems)
 
@@ -456,8 +462,8 @@ def audit_project(
     found = log.check()
     problems = [*found.problems, *found.dates]
     problems += [
-        Problem(one, "does not belong among the events: it was added.", "Move it elsewhere.")
-        for one in log.store.strangers()
+        Problem(stranger, "does not belong among the events: it was added.", "Move it elsewhere.")
+        for stranger in log.store.strangers()
     ]
     for path in anchors:
         problems += anchor_file_problems(log, found.links, path, public_key)

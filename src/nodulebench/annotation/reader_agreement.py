@@ -95,17 +95,18 @@ class ReadingComparison:
             "type_alpha": or_reason(
                 lambda: krippendorff_alpha(self.by_reader(type_number)).to_json()
             ),
-            "pairs": [asdict(one) for one in self.pairs],
+            "pairs": [asdict(pair) for pair in self.pairs],
             "readers": [
-                asdict(one) | {"sensitivity": one.sensitivity, "lone_per_case": one.lone_per_case}
-                for one in self.skills
+                asdict(skill)
+                | {"sensitivity": skill.sensitivity, "lone_per_case": skill.lone_per_case}
+                for skill in self.skills
             ],
         }
 
     @property
     def reader_ids(self) -> list[str]:
         """All readers, in order."""
-        return sorted({one.reader_id for one in self.readings})
+        return sorted({reading.reader_id for reading in self.readings})
 
     def by_reader(self, number: Callable[[DrawnFinding], float]) -> FloatArray:
         """Candidates x readers: a number of what each drew, NaN where a reader did not draw it.
@@ -120,8 +121,10 @@ class ReadingComparison:
         }
         rows = []
         for check in self.checks:
-            for one in check.candidates:
-                given = {reader: said[check.case_id, reader, name] for reader, name in one.findings}
+            for candidate in check.candidates:
+                given = {
+                    reader: said[check.case_id, reader, name] for reader, name in candidate.findings
+                }
                 rows.append([given.get(reader, np.nan) for reader in self.reader_ids])
         if not rows:
             raise UndefinedError("nothing_drawn")
@@ -137,15 +140,15 @@ class ReadingComparison:
             (
                 check.case_id,
                 cluster.box.slice_index,
-                one.candidate_id,
+                candidate.candidate_id,
                 " ".join(cluster.reader_ids),
                 " ".join(sorted(set(check.reader_ids) - set(cluster.reader_ids))),
                 cluster.box.center_x_mm,
                 cluster.box.center_y_mm,
             )
             for check in self.checks
-            for one in check.candidates
-            for cluster in one.clusters
+            for candidate in check.candidates
+            for cluster in candidate.clusters
             if not cluster.is_consistent
         ]
         return pl.DataFrame(rows, schema=names, orient="row")
@@ -195,17 +198,17 @@ def compare_readings(
             "readings", f"of {', '.join(names)}: need two or more different readers."
         )
     table = _named_cases(said) if known is None else known
-    readings = [one for own in said for one in readings_of(own, table, own.name)]
+    readings = [reading for own in said for reading in readings_of(own, table, own.name)]
     problems: list[Problem] = []
-    for one in readings:
+    for reading in readings:
         with adding_to(problems):
-            check_reading(one, table)
+            check_reading(reading, table)
     refuse_any(problems)
     found = ReadingComparison(
         table,
         readings,
         [
-            check_consistency([one for one in readings if one.case_id == case_id], rule)
+            check_consistency([reading for reading in readings if reading.case_id == case_id], rule)
             for case_id in table["case_id"]
         ],
         warn_of(readings, table, images),
@@ -231,8 +234,14 @@ def _write(found: ReadingComparison, out: Path) -> None:
         write_reference(united, stage / "union.csv")
         names = ("case_id", "reader_id", "finding_id", "kind", "text")
         told = [
-            (one.case_id, one.reader_id, one.finding_id, one.notice.code, english(one.notice))
-            for one in found.warnings
+            (
+                warning.case_id,
+                warning.reader_id,
+                warning.finding_id,
+                warning.notice.code,
+                english(warning.notice),
+            )
+            for warning in found.warnings
         ]
         table = pl.DataFrame(told, schema=dict.fromkeys(names, pl.String), orient="row")
         write_table(table, stage / "warnings.csv")
@@ -260,9 +269,9 @@ def reader_agreement(found: ReadingComparison) -> ReaderAgreement:
     readers = {name: column for column, name in enumerate(found.reader_ids)}
     everyone = f"{len(readers)} readers"
     rows = [
-        {"name": f"drawn: {one.first}, {one.second}", "value": one.agreement}
+        {"name": f"drawn: {pair.first}, {pair.second}", "value": pair.agreement}
         | {"method": Notice("positive_agreement").to_json()}
-        for one in found.pairs
+        for pair in found.pairs
     ]
     rows += [
         _row(f"type: {first}, {second}", _kappa, *pair)
@@ -343,27 +352,29 @@ def reader_quality(desk: Desk, *, periods: int = 4) -> dict[str, Any]:
     """
     events = desk.log.read()
     steps = [step for event in events for step in steps_of(event)]
-    batches = [one for one in desk.workflow.batches(events).values() if one.checks is not None]
+    batches = [
+        batch for batch in desk.workflow.batches(events).values() if batch.checks is not None
+    ]
     repeats = desk.repeats
     checks = [
         check
-        for one in batches
-        for case_id, check in (one.checks or {}).items()
+        for batch in batches
+        for case_id, check in (batch.checks or {}).items()
         if case_id not in repeats
     ]
-    readings = [reading for one in batches for reading in one.blind]
+    readings = [reading for batch in batches for reading in batch.blind]
     return {
         "cases": len(checks),
         "group": or_reason(lambda: asdict(group_agreement(checks))),
         "pairs": [asdict(one) for one in pairwise_agreement(checks)],
         "readers": [
-            asdict(one)
+            asdict(skill)
             | {
-                "sensitivity": one.sensitivity,
-                "lone_per_case": one.lone_per_case,
-                "drift": _drift(one.reader_id, checks, steps, periods),
+                "sensitivity": skill.sensitivity,
+                "lone_per_case": skill.lone_per_case,
+                "drift": _drift(skill.reader_id, checks, steps, periods),
             }
-            for one in skills(checks)
+            for skill in skills(checks)
         ],
         "repeats": [
             asdict(repeat_agreement(pairs, desk.workflow.rules.consistency))
@@ -401,7 +412,7 @@ def _least_between(
     steps: Sequence[Step],
 ) -> int:
     """The fewest cases that the reader handed in between a case and its repeat."""
-    read = [one.case_id for one in steps if one.step == "read" and one.actor_id == reader_id]
+    read = [step.case_id for step in steps if step.step == "read" and step.actor_id == reader_id]
     shown_as = {case_id: name for name, case_id in repeats.items()}
     return min(
         abs(read.index(shown_as[first.case_id]) - read.index(first.case_id)) - 1
@@ -419,9 +430,9 @@ def _drift(
 ) -> Mapping[str, Any]:
     by_case = {check.case_id: check for check in checks if reader_id in check.reader_ids}
     in_order = [
-        by_case[one.case_id]
-        for one in steps
-        if one.step == "read" and one.actor_id == reader_id and one.case_id in by_case
+        by_case[step.case_id]
+        for step in steps
+        if step.step == "read" and step.actor_id == reader_id and step.case_id in by_case
     ]
     parts = np.array_split(np.arange(len(in_order)), min(periods, len(in_order)))
     grouped = [[in_order[place] for place in part] for part in parts]

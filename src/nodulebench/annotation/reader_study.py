@@ -232,7 +232,7 @@ def _study(figures: ReaderFigures, treatments: Sequence[str], level: float) -> d
     }
     return {
         "components": asdict(found.components),
-        "tests": [{"analysis": name, **_test(one, treatments)} for name, one in tests.items()],
+        "tests": [{"analysis": name, **_test(test, treatments)} for name, test in tests.items()],
     }
 
 
@@ -240,8 +240,12 @@ def _test(test: TreatmentTest, treatments: Sequence[str]) -> dict[str, Any]:
     return {
         **_significance(test.significance),
         "differences": [
-            {"first": treatments[first], "second": treatments[second], "difference": asdict(one)}
-            for (first, second), one in test.differences.items()
+            {
+                "first": treatments[first],
+                "second": treatments[second],
+                "difference": asdict(difference),
+            }
+            for (first, second), difference in test.differences.items()
         ],
     }
 

@@ -72,12 +72,16 @@ def shown_candidates(workflow: Workflow, batch: Batch, actor_id: str, case_id: s
     """
     if batch.checks is None:
         own = batch.last_readings.get((case_id, actor_id))
-        return [_as_drawn(one) for one in ([] if own is None else own.findings)]
-    seen = [one for one in workflow.seen_candidates(batch, actor_id) if one.case_id == case_id]
+        return [_as_drawn(finding) for finding in ([] if own is None else own.findings)]
+    seen = [
+        candidate
+        for candidate in workflow.seen_candidates(batch, actor_id)
+        if candidate.case_id == case_id
+    ]
     drawn = {
-        one.reader_id: one
-        for one in workflow.seen_readings(batch, actor_id)
-        if one.case_id == case_id
+        reading.reader_id: reading
+        for reading in workflow.seen_readings(batch, actor_id)
+        if reading.case_id == case_id
     }
     asked = set(waiting(workflow, batch, actor_id, case_id))
     names = shown_names(workflow, batch, actor_id, case_id)
@@ -94,10 +98,16 @@ def shown_names(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -
     Numbers of candidates, and gaps between them, tell how many others drew what. What a reader sees
     as the own is numbered by what they drew themselves.
     """
-    seen = [one for one in workflow.seen_candidates(batch, actor_id) if one.case_id == case_id]
+    seen = [
+        candidate
+        for candidate in workflow.seen_candidates(batch, actor_id)
+        if candidate.case_id == case_id
+    ]
     whole = {one.candidate_id: one.candidate_id for one in seen if one.is_whole}
     reading = batch.last_readings.get((case_id, actor_id))
-    place = {one.finding_id: at for at, one in enumerate(reading.findings if reading else ())}
+    place = {
+        finding.finding_id: at for at, finding in enumerate(reading.findings if reading else ())
+    }
     firsts = {
         one.candidate_id: min(
             place[name]
@@ -139,7 +149,7 @@ def _shown(
     members = batch.candidates[key].findings
     if not seen.is_whole:
         own = [_finding(drawn[actor_id], one) for who, one in members if who == actor_id]
-        slices = tuple(one for each in own for one in each.slices)
+        slices = tuple(slice_ for each in own for slice_ in each.slices)
         told = next((one.type for one in own if one.type), None)
         return Shown(name, slices, {}, 0, (), told, (), (), "", key in asked)
     review = batch.reviews.get(key)
@@ -179,7 +189,7 @@ def _by_letter(
 
 
 def _finding(reading: Reading, name: str) -> DrawnFinding:
-    return next(one for one in reading.findings if one.finding_id == name)
+    return next(finding for finding in reading.findings if finding.finding_id == name)
 
 
 def _boxed(boxes: tuple[Box, ...]) -> tuple[DrawnSlice, ...]:
@@ -255,7 +265,7 @@ def hand_in_answers(desk: Desk, actor_id: str, task: Task, answers: Sequence[Ans
 def _steps(
     desk: Desk, batch: Batch, actor_id: str, task: Task, answers: Sequence[Answer]
 ) -> Iterator[OneStep]:
-    said = {one.name: one for one in answers}
+    said = {answer.name: answer for answer in answers}
     asked = {name for _, name in waiting(desk.workflow, batch, actor_id, task.case_id)}
     shown = shown_names(desk.workflow, batch, actor_id, task.case_id)
     names = {one: name for one, name in shown.items() if one in asked}
@@ -265,10 +275,10 @@ def _steps(
     if task.mode != "review":
         return
     fields = {"batch_id": task.batch_id, "case_id": task.case_id}
-    for one in answers:
-        if one.name not in shown.values():
-            finding = DrawnFinding(finding_id=one.name, slices=one.anew, type=one.type)
-            yield AddNodule(**fields, finding=finding, comment=one.comment)
+    for answer in answers:
+        if answer.name not in shown.values():
+            finding = DrawnFinding(finding_id=answer.name, slices=answer.anew, type=answer.type)
+            yield AddNodule(**fields, finding=finding, comment=answer.comment)
     yield FinishCase(**fields)
 
 

@@ -65,7 +65,9 @@ class Accepted:
 
 def accept_all(checks: Iterable[CaseCheck]) -> list[Accepted]:
     """Every candidate, as the check left it."""
-    return [Accepted(check.case_id, one) for check in checks for one in check.candidates]
+    return [
+        Accepted(check.case_id, candidate) for check in checks for candidate in check.candidates
+    ]
 
 
 def unite(
@@ -87,10 +89,10 @@ def unite(
         accepted: the candidates that are nodules.
     """
     drawn = {
-        (reading.case_id, reading.reader_id, finding.finding_id, one.slice_index): one
+        (reading.case_id, reading.reader_id, finding.finding_id, slice_.slice_index): slice_
         for reading in readings
         for finding in reading.findings
-        for one in finding.slices
+        for slice_ in finding.slices
     }
     places = geometries(cases)
     rows = [row for one in accepted for row in _rows(one, drawn, places.get(one.case_id))]
@@ -282,7 +284,7 @@ def released(desk: Desk, batch_ids: Iterable[str] = ()) -> dict[str, Batch]:
         InputError: if a batch is not released, none is, or two hold the same case.
     """
     batches = desk.batches()
-    wanted = list(batch_ids) or [name for name, one in batches.items() if one.is_released]
+    wanted = list(batch_ids) or [name for name, batch in batches.items() if batch.is_released]
     problems = [
         Problem(f"batch '{name}'", "is not released.")
         for name in wanted
@@ -366,15 +368,15 @@ def blind_readings(desk: Desk, batch_ids: Iterable[str] = ()) -> Readings:
         InputError: if a batch is not released, or none is.
     """
     chosen = list(released(desk, batch_ids).values())
-    drawn = [one for batch in chosen for one in batch.readings.values()]
+    drawn = [reading for batch in chosen for reading in batch.readings.values()]
     found = findings_of(desk.folder.resolve().name, _listed(desk, chosen), drawn)
     return replace(found, sessions=found.sessions.with_columns(phase=pl.lit("blind")))
 
 
 def _decisions(batch: Batch) -> Iterable[tuple[str, str, str, str, bool]]:
     accepted: set[Key] = set(batch.nodules)
-    for key, one in batch.candidates.items():
-        for reader, name in one.findings:
+    for key, candidate in batch.candidates.items():
+        for reader, name in candidate.findings:
             yield key[0], reader, name, key[1], key in accepted
 
 
@@ -384,7 +386,7 @@ def _cases(desk: Desk, batch: Batch) -> list[str]:
 
 def _listed(desk: Desk, batches: Sequence[Batch]) -> pl.DataFrame:
     """The cases of batches, in the project's order."""
-    names = [case_id for one in batches for case_id in _cases(desk, one)]
+    names = [case_id for batch in batches for case_id in _cases(desk, batch)]
     wanted = pl.DataFrame({"case_id": pl.Series(names, dtype=pl.String)})
     return desk.workflow.cases.join(wanted, on="case_id", how="semi", maintain_order="left")
 

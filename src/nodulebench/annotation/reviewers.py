@@ -203,7 +203,7 @@ def _keep(desk: Desk, file: Path, batch_id: str, seed: str) -> None:
     made = PromiseFile(project=project_digest(desk.folder), batch_id=batch_id, seed=seed)
     if file.exists():
         before = _read(file, "Choose a new name.")
-        used = {one.order.promise for one in desk.batches().values()}
+        used = {batch.order.promise for batch in desk.batches().values()}
         is_ours = (before.project, before.batch_id) == (made.project, made.batch_id)
         if not is_ours or promise_of(before.seed) in used:
             raise InputError.at(str(file), "is the promise of another batch.", "Choose a new name.")

@@ -129,7 +129,7 @@ def _stands(
     workflow: Workflow, batches: Mapping[str, Batch], actor_id: str, tasks: list[Task]
 ) -> Iterator[BatchStand]:
     for batch_id, batch in batches.items():
-        own = [one for one in tasks if one.batch_id == batch_id]
+        own = [task for task in tasks if task.batch_id == batch_id]
         is_ready = batch.state == "arbitration" and not batch.open_disputes and batch.is_approved
         may_release = is_ready and workflow.may_release(batch, actor_id)
         if own or may_release:

@@ -166,9 +166,9 @@ class Compared:
 
     def _rows(self) -> list[list[str]]:
         return [
-            [one.algorithm, one.rule, one.figure, one.difference.signed]
-            for one in self.document.differences
-            if one.point is None
+            [difference.algorithm, difference.rule, difference.figure, difference.difference.signed]
+            for difference in self.document.differences
+            if difference.point is None
         ]
 
 

@@ -61,7 +61,7 @@ class Result(Evaluation):
     @classmethod
     def of(cls, evaluation: Evaluation) -> Self:
         """An evaluation, with what is below."""
-        return cls(**{one.name: getattr(evaluation, one.name) for one in fields(Evaluation)})
+        return cls(**{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)})
 
     @property
     def document(self) -> Document:
@@ -74,7 +74,7 @@ class Result(Evaluation):
 
     def labels(self) -> pl.DataFrame:
         """What each rule says of each mark."""
-        labels = [one.labels for one in self.algorithms if one.labels.width]
+        labels = [algorithm.labels for algorithm in self.algorithms if algorithm.labels.width]
         return pl.concat(labels) if labels else LABELS.empty()
 
     def misses(self) -> pl.DataFrame:
@@ -159,8 +159,8 @@ class Result(Evaluation):
             name
             for algorithm in self.algorithms
             for result in algorithm.rules.values()
-            for name, one in result.figures.items()
-            if isinstance(one, Estimate)
+            for name, figure in result.figures.items()
+            if isinstance(figure, Estimate)
         )
         return list(dict.fromkeys(names))[:MOST_FIGURES]
 

@@ -62,18 +62,18 @@ def check(
     with ProgressLine(f"trying {chosen.name}") as line:
         found = check_algorithm(chosen, isolation, cases, line.tell)
     click.echo(f"{chosen.name} in isolation '{found.isolation}'")
-    for one in found.cases:
-        seconds, memory = one.run.measured.get("seconds"), one.run.measured.get("peak_memory_mb")
-        used = [f"{one.run.marks.height} marks"]
+    for case in found.cases:
+        seconds, memory = case.run.measured.get("seconds"), case.run.measured.get("peak_memory_mb")
+        used = [f"{case.run.marks.height} marks"]
         used += [] if seconds is None else [f"{seconds:.2f} s"]
         used += [] if memory is None else [f"{memory:.0f} MB"]
-        colour = "green" if one.run.state == "ok" else "red"
-        click.echo(f"  {click.style(one.run.state, fg=colour)}  {one.case_id}  {', '.join(used)}")
-        for notice in told(one.run):
+        colour = "green" if case.run.state == "ok" else "red"
+        click.echo(f"  {click.style(case.run.state, fg=colour)}  {case.case_id}  {', '.join(used)}")
+        for notice in told(case.run):
             click.echo(f"      {english(notice)}")
-        for name, share in one.near.items():
+        for name, share in case.near.items():
             click.echo(f"      used {share:.0%} of {name}")
-        for said in one.run.said.splitlines()[-5:] if one.run.state != "ok" else ():
+        for said in case.run.said.splitlines()[-5:] if case.run.state != "ok" else ():
             click.echo(f"      it said: {said}")
     if found.is_repeatable is not None:
         words = "the same marks" if found.is_repeatable else "other marks"

@@ -43,11 +43,13 @@ def command(
         say, document = language("en"), cover_files(test_set, cases, design, nodules, against)
     totals = ", ".join(f"{count:,} {name}" for name, count in document["totals"].items())
     click.echo(f"{document['name']}: {totals}")
-    width = max((len(one["name"]) for one in document["outcomes"]), default=0)
-    for one in document["outcomes"]:
-        answer = click.style(f"{one['answer']:<18}", fg=COLOURS[one["answer"]])
-        found = "missing: " * bool(one["missing"]) + say.messages(one["missing"] or one["found"])
-        click.echo(f"  {one['name']:<{width}}  {answer}  {found}")
+    width = max((len(outcome["name"]) for outcome in document["outcomes"]), default=0)
+    for outcome in document["outcomes"]:
+        answer = click.style(f"{outcome['answer']:<18}", fg=COLOURS[outcome["answer"]])
+        found = "missing: " * bool(outcome["missing"]) + say.messages(
+            outcome["missing"] or outcome["found"]
+        )
+        click.echo(f"  {outcome['name']:<{width}}  {answer}  {found}")
     for one in document["thin"]:
         click.echo(
             f"  thin: {one['column']} {one['value']}, {one['nodules']} nodules "
@@ -59,7 +61,7 @@ def command(
         _print_against(document["against"])
     if out is not None:
         print_written(*write_coverage(document, out, name))
-    if any(one["answer"] == "not met" for one in document["outcomes"]):
+    if any(outcome["answer"] == "not met" for outcome in document["outcomes"]):
         raise click.exceptions.Exit(1)
 
 
@@ -67,8 +69,8 @@ def _print_against(found: dict[str, Any]) -> None:
     """The other test set beside this one: what differs most, and what is harder."""
     say = language("en")
     click.echo(f"beside {found['name']}")
-    for one in found["differences"]:
-        click.echo(f"  {say.word(one['column']):<24}{one['distance']:>6.0%} differs")
+    for difference in found["differences"]:
+        click.echo(f"  {say.word(difference['column']):<24}{difference['distance']:>6.0%} differs")
     for one in found["difficulty"]:
         if one["first"] is not None or one["second"] is not None:
             values = (one["first"], one["second"])

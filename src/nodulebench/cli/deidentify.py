@@ -127,10 +127,10 @@ def _show_conformance() -> None:
 
     edition, claims = conformance()
     click.echo(f"{edition}, table E.1-1")
-    for one in claims:
-        rows = f", {one.rows} attributes" if one.is_claimed else ""
-        said = "claimed    " if one.is_claimed else "not claimed"
-        click.echo(f"{said} {one.code} {one.name}{rows}")
+    for claim in claims:
+        rows = f", {claim.rows} attributes" if claim.is_claimed else ""
+        said = "claimed    " if claim.is_claimed else "not claimed"
+        click.echo(f"{said} {claim.code} {claim.name}{rows}")
 
 
 def _show_keys(key_table: Path, secret: Any) -> None:

@@ -133,15 +133,15 @@ def command(
                 progress=shown.tell,
             )
     detect.write_detections(system, detections, out)
-    failed = [one for one in detections if one.problem]
+    failed = [detection for detection in detections if detection.problem]
     for name, warning in detect.warnings_of(detections):
         click.echo(f"warning: {name}: {english(warning)}", err=True)
-    marks = sum(one.marks.height for one in detections)
+    marks = sum(detection.marks.height for detection in detections)
     read = len(detections) - len(failed)
     click.echo(f"wrote {out}: {marks} marks on {read} scan{'' if read == 1 else 's'}")
-    if weights or any(one.fold is not None for one in detections):
+    if weights or any(detection.fold is not None for detection in detections):
         click.echo(f"weights learnt from {detect.training_data(detections)}")
     for one in failed:
         for line in one.problem.splitlines():
             click.echo(f"error: {one.case_id}: {line}", err=True)
-    return 1 if any(one.state != "ok" for one in detections) else 0
+    return 1 if any(detection.state != "ok" for detection in detections) else 0

@@ -28,9 +28,11 @@ def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
     with ProgressLine("drawing"):
         sample = draw_files(pool, design, count, seed, out)
     click.secho(f"{'planned':>8} {'pool':>8} {'drawn':>8}  stratum", bold=True)
-    for one in sample.strata:
-        values = ", ".join(f"{name} {value}" for name, value in one.values.items()) or "all"
-        lack = click.style(f"  {one.lacking} lacking", fg="red") if one.lacking else ""
-        click.echo(f"{one.planned:>8} {one.available:>8} {one.drawn:>8}  {values}{lack}")
+    for stratum in sample.strata:
+        values = ", ".join(f"{name} {value}" for name, value in stratum.values.items()) or "all"
+        lack = click.style(f"  {stratum.lacking} lacking", fg="red") if stratum.lacking else ""
+        click.echo(
+            f"{stratum.planned:>8} {stratum.available:>8} {stratum.drawn:>8}  {values}{lack}"
+        )
     click.echo(f"wrote {out}: {len(sample.case_ids)} cases")
     print_next(f"nodulebench annotate review start panel --cases {pool} --series {out} --roster …")

@@ -85,17 +85,17 @@ def check(folds: tuple[Path, ...], reference: Path, cases: Path | None) -> None:
     with ProgressLine("checking"):
         sizes = check_folds(folds, reference, cases=cases)
     _show(sizes)
-    total = sum(one.cases for one in sizes)
+    total = sum(siz.cases for siz in sizes)
     click.echo(f"every one of {total} cases is tested once, in {len(sizes)} folds")
 
 
 def _show(sizes: "Sequence[FoldSize]") -> None:
-    width = max(4, *(len(one.fold) for one in sizes))
+    width = max(4, *(len(siz.fold) for siz in sizes))
     click.secho(f"{'fold':<{width}} {'cases':>6} {'patients':>9} {'nodules':>8}", bold=True)
-    for one in sizes:
-        patients = "-" if one.unnamed == one.cases else one.patients
-        click.echo(f"{one.fold:<{width}} {one.cases:>6} {patients:>9} {one.nodules:>8}")
-    unnamed, total = sum(one.unnamed for one in sizes), sum(one.cases for one in sizes)
+    for siz in sizes:
+        patients = "-" if siz.unnamed == siz.cases else siz.patients
+        click.echo(f"{siz.fold:<{width}} {siz.cases:>6} {patients:>9} {siz.nodules:>8}")
+    unnamed, total = sum(siz.unnamed for siz in sizes), sum(siz.cases for siz in sizes)
     if unnamed:
         of = "no case names its patient" if unnamed == total else f"{unnamed} cases name no patient"
         click.echo(

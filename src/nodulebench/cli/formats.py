@@ -28,7 +28,7 @@ def command(names: tuple[str, ...]) -> None:
 def _print(form: "Format") -> None:
     from nodulebench.evaluation.convert import abilities
 
-    endings = ", ".join("a folder" if one == "/" else one for one in form.suffixes)
+    endings = ", ".join("a folder" if suffix == "/" else suffix for suffix in form.suffixes)
     click.secho(form.name, bold=True, nl=False)
     click.echo(f": {form.meaning} ({endings})")
     click.echo(f"  {'; '.join(abilities(form))}")

@@ -93,8 +93,8 @@ _OPTIONS = (
 
 def page_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a page: port, language, and whether a browser opens it."""
-    for one in reversed(_OPTIONS):
-        command = one(command)
+    for option in reversed(_OPTIONS):
+        command = option(command)
     return command
 
 
@@ -156,8 +156,8 @@ def engine_options(
         if before:
             options.append(click.option(before, "earlier", type=COUNT, hidden=True))
         made: Callable[..., Any] = with_engine
-        for one in reversed(options):
-            made = one(made)
+        for option in reversed(options):
+            made = option(made)
         return made
 
     return add

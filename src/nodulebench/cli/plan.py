@@ -263,12 +263,12 @@ def readers(
         size_for_reader_study,
     )
 
-    if pilot is not None and any(one is not None for one in numbers.values()):
+    if pilot is not None and any(number is not None for number in numbers.values()):
         raise click.UsageError("give --pilot or its numbers, and not both")
     if pilot is not None:
         components, cases = pilot_study(pilot)
     else:
-        given = {name: one for name, one in numbers.items() if one is not None}
+        given = {name: number for name, number in numbers.items() if number is not None}
         _require(numbers, given)
         cases = int(given.pop("pilot_cases"))
         components = Components(treatment_square=0.0, **given)  # the power does not depend on it

@@ -66,7 +66,7 @@ def fetch(
 
     if out is None and not is_list:
         raise click.UsageError("give --out, or --list")
-    pairs = dict(one.partition("=")[::2] for one in filters)
+    pairs = dict(filter_.partition("=")[::2] for filter_ in filters)
     if not all(pairs.values()):
         raise click.UsageError("a filter is Attribute=value")
     client = client_of(url, token_file)

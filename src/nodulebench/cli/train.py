@@ -180,7 +180,7 @@ def _tell(line: ProgressLine, called: str, steps: int, check: "Check") -> None:
 def _folds(text: str | None) -> list[int | None]:
     try:
         parts = text.split(",") if text else []
-        return list(dict.fromkeys(None if one == "all" else int(one) for one in parts))
+        return list(dict.fromkeys(None if part == "all" else int(part) for part in parts))
     except ValueError as error:
         raise click.UsageError(f"folds are numbers or 'all', not '{text}'.") from error
 

@@ -128,7 +128,7 @@ def _verify_made(
             folder, public_key=public_key, sealed=sealed, secret=secret, person=opening.person
         )
     if sealed is None:
-        looks = ", ".join(str(one["look"]) for one in note["looks"])
+        looks = ", ".join(str(look["look"]) for look in note["looks"])
         click.echo(
             f"recomputed  nothing: made from looks {looks} of the sealed set '{note['test_set']}', "
             "which recomputes it: --reference SEALED"

@@ -24,12 +24,12 @@ class Columns:
 
     def chosen(self, which: BoolArray | IntArray | slice) -> Self:
         """Some of the things: those that are true, or those at places."""
-        return type(self)(*(getattr(self, one.name)[which] for one in fields(self)))
+        return type(self)(*(getattr(self, field.name)[which] for field in fields(self)))
 
     @classmethod
     def joined(cls, *parts: Self) -> Self:
         """The things of all parts, one after the other."""
-        columns = ([getattr(part, one.name) for part in parts] for one in fields(cls))
+        columns = ([getattr(part, field.name) for part in parts] for field in fields(cls))
         return cls(*(np.concatenate(column) for column in columns))
 
 

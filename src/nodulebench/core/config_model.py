@@ -76,8 +76,11 @@ def _fields_beside(kind: type[Any], place: Sequence[int | str]) -> list[str]:
 def _fields_of(kind: type[Any]) -> dict[str, Any]:
     """What fields are called where they are written, and what they hold."""
     if is_dataclass(kind):
-        return {one.name: one.type for one in fields(kind)}
-    return {one.alias or name: one.annotation for name, one in kind.model_fields.items()}
+        return {field.name: field.type for field in fields(kind)}
+    return {
+        model_field.alias or name: model_field.annotation
+        for name, model_field in kind.model_fields.items()
+    }
 
 
 def _record_in(annotation: Any) -> type[Any] | None:

@@ -78,7 +78,7 @@ class AcceptanceCriteria(Written):
 
     @model_validator(mode="after")
     def _check_primary(self) -> Self:
-        if all(one.family != PRIMARY for one in self.criteria):
+        if all(criterion.family != PRIMARY for criterion in self.criteria):
             raise ValueError(f"no criterion is of the family '{PRIMARY}', so nothing is decided")
         return self
 
@@ -160,7 +160,7 @@ class PlanOutcome:
 
     @property
     def _primary(self) -> list[CriterionOutcome]:
-        return [one for one in self.criteria if one.criterion.family == PRIMARY]
+        return [criterion for criterion in self.criteria if criterion.criterion.family == PRIMARY]
 
     def _verdict(self, are_met: list[bool | None]) -> Verdict:
         if self.differences or not are_met:

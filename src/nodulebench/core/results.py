@@ -155,7 +155,7 @@ class Stratum:
     @property
     def soundly(self) -> "Stratum":
         """The same with the intervals that may be relied on."""
-        figures = {name: one.soundly for name, one in self.figures.items()}
+        figures = {name: figure.soundly for name, figure in self.figures.items()}
         return replace(self, miss_rate=self.miss_rate.soundly, figures=figures)
 
     def to_json(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ class Stratum:
         if self.cases is not None:
             shown["cases"] = self.cases
         if self.cases is not None or self.figures:
-            shown["figures"] = {name: one.to_json() for name, one in self.figures.items()}
+            shown["figures"] = {name: figure.to_json() for name, figure in self.figures.items()}
         return shown
 
 

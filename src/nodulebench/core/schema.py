@@ -80,15 +80,15 @@ class TableSchema:
     def is_sound(self, table: pl.DataFrame) -> bool:
         """Whether a table has these columns, types and values; its keys are not looked at."""
         columns = [*self.columns, *self._present(table)]
-        return all(table.schema.get(one.name) == one.dtype for one in columns) and not any(
+        return all(table.schema.get(column.name) == column.dtype for column in columns) and not any(
             _failed_checks(columns, table, table)
         )
 
     def arrange(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with typed columns in order, unchecked: what cannot be read is null."""
         types = table.schema
-        if list(types) == [one.name for one in self.columns] and all(
-            types.get(one.name) == one.dtype for one in self.columns
+        if list(types) == [column.name for column in self.columns] and all(
+            types.get(column.name) == column.dtype for column in self.columns
         ):
             return table
         typed = table.select(
@@ -115,7 +115,9 @@ class TableSchema:
     def _value_problems(
         self, given: pl.DataFrame, typed: pl.DataFrame, places: "_Places"
     ) -> Iterator[Problem]:
-        columns = [one for one in (*self.columns, *self.further) if one.name in given.columns]
+        columns = [
+            column for column in (*self.columns, *self.further) if column.name in given.columns
+        ]
         for name, complaint, is_bad in _failed_checks(columns, typed, given):
             yield from places.problems(is_bad, given[name], name, complaint)
 
@@ -197,7 +199,9 @@ def _failed_checks(
 ) -> Iterator[tuple[str, str, pl.Series]]:
     """What is wrong with which column, and in which rows; all checks run in one query."""
     filled = [
-        one for one in columns if one.is_required or given[one.name].null_count() < len(given)
+        column
+        for column in columns
+        if column.is_required or given[column.name].null_count() < len(given)
     ]
     names = [column.name for column in filled]
     before = [given[name].alias(f"{_GIVEN}{name}") for name in names]

@@ -85,8 +85,8 @@ def _reported(curation: Curation) -> dict[str, ReportedDose]:
     reports = (one for one in curation.series if one.modality == "SR")
     return {
         event: told
-        for one in reports
-        for path in one.files
+        for report in reports
+        for path in report.files
         for event, told in dose_events(Path(path)).items()
     }
 

@@ -163,7 +163,7 @@ def curate(
         paths, closed = _files_below(folder, out)
         slices, others = _read_headers(paths, engine, progress)
         examined = _examine_all(group_series(slices), chosen, journal, engine, progress)
-    others = tuple(sorted((*others, *closed), key=lambda one: one.path))
+    others = tuple(sorted((*others, *closed), key=lambda other: other.path))
     against = tuple((one.name, len(one.scans)) for one in known)
     kept = tuple(_without_duplicates(examined, known, chosen, progress))
     return Curation(folder, chosen, kept, others, against)
@@ -202,7 +202,7 @@ def _read_headers(
         else:
             slices.extend(found)
         progress("reading headers", done, len(paths))
-    return slices, tuple(sorted(others, key=lambda one: one.path))
+    return slices, tuple(sorted(others, key=lambda other: other.path))
 
 
 def read_headers(path: str) -> list[SliceHeader] | NoSlices:
@@ -218,7 +218,7 @@ def _examine_all(
     progress: Progress,
 ) -> list[Examined]:
     """Every series examined, now or in an earlier run."""
-    keys = [series_key(one, limits) for one in groups]
+    keys = [series_key(group, limits) for group in groups]
     pending = [number for number, key in enumerate(keys) if key not in journal.known]
     lost: dict[int, Examined] = {}
     done = len(groups) - len(pending)

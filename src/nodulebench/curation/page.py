@@ -57,7 +57,7 @@ def flow_svg(curation: Curation, name: LanguageName = "en") -> str:
 
 def _facts(curation: Curation, say: Language) -> list[tuple[str, str]]:
     found, admitted = len(curation.series), len(curation.admitted)
-    damaged = sum(one.is_damaged for one in curation.other_files)
+    damaged = sum(other_file.is_damaged for other_file in curation.other_files)
     counts = {
         "series": str(found),
         "admitted": str(admitted),
@@ -190,7 +190,7 @@ def _other_files(curation: Curation, say: Language) -> list[Section]:
     if not curation.other_files:
         return []
     root = curation.folder.resolve()
-    shown = sorted(curation.other_files, key=lambda one: not one.is_damaged)[:200]
+    shown = sorted(curation.other_files, key=lambda other_file: not other_file.is_damaged)[:200]
     rows = [
         [
             words(say("curated.damaged" if one.is_damaged else "curated.other_kind")),

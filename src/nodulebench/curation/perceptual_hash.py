@@ -140,7 +140,7 @@ class HashList:
         """For every hash the share of bits equal to ``own`` at the shift that fits best."""
         stacks = [*self._full, *([_Stack.of(self._rest)] if self._rest else [])]
         signs = _signs(own.bits)
-        return np.concatenate([np.empty(0), *(one.similarities(signs) for one in stacks)])
+        return np.concatenate([np.empty(0), *(stack.similarities(signs) for stack in stacks)])
 
 
 @dataclass(frozen=True)
@@ -154,10 +154,10 @@ class _Stack:
 
     @classmethod
     def of(cls, hashes: Sequence[PerceptualHash]) -> "_Stack":
-        levels = np.array([len(one.bits) for one in hashes], dtype=np.int64)
+        levels = np.array([len(digest.bits) for digest in hashes], dtype=np.int64)
         signs = np.zeros((len(hashes), int(levels.max()), BITS), dtype=np.int8)
-        for place, one in zip(signs, hashes, strict=True):
-            place[: len(one.bits)] = _signs(one.bits)
+        for place, digest in zip(signs, hashes, strict=True):
+            place[: len(digest.bits)] = _signs(digest.bits)
         return cls(signs, levels)
 
     def similarities(self, own: npt.NDArray[np.int8]) -> FloatArray:

@@ -94,7 +94,7 @@ def write_curation(curation: Curation, out: Path, language: LanguageName = "en")
 def summary(curation: Curation) -> dict[str, Any]:
     """How many series fell out where."""
     codes = Counter(one.reasons[0].code for one in curation.series if one.reasons)
-    damaged = sum(one.is_damaged for one in curation.other_files)
+    damaged = sum(other_file.is_damaged for other_file in curation.other_files)
     return {
         "schema": SCHEMA,
         "version": __version__,
@@ -126,13 +126,13 @@ def exclusions_table(curation: Curation) -> pl.DataFrame:
     rows += [
         (
             "",
-            "unreadable" if one.is_damaged else "other_file",
+            "unreadable" if other_file.is_damaged else "other_file",
             True,
-            shown(english(one.notice)),
+            shown(english(other_file.notice)),
             0,
-            next(_below(curation.folder, (one.path,))),
+            next(_below(curation.folder, (other_file.path,))),
         )
-        for one in curation.other_files
+        for other_file in curation.other_files
     ]
     return pl.DataFrame(rows, schema=EXCLUSIONS, orient="row")
 

@@ -152,7 +152,7 @@ def policy_after(policy: CustodyPolicy, step: Step, facts: Mapping[str, Fact]) -
             people with one key, no keeper.
     """
     subject, key = str(facts.get("subject", "")), str(facts.get("key", ""))
-    people = {one.name: one for one in policy.people}
+    people = {person.name: person for person in policy.people}
     if step not in ("admitted", "rotated", "revoked"):
         return policy
     if step != "admitted" and subject not in people:
@@ -164,13 +164,13 @@ def policy_after(policy: CustodyPolicy, step: Step, facts: Mapping[str, Fact]) -
         new = key if step == "rotated" else ""
         people[subject] = Person(name=subject, roles=people[subject].roles, key=new)
     return CustodyPolicy.model_validate(
-        {**policy.model_dump(), "people": [one.model_dump() for one in people.values()]}
+        {**policy.model_dump(), "people": [person.model_dump() for person in people.values()]}
     )
 
 
 def refusal(policy: CustodyPolicy, event: Event) -> str:
     """Why its person might not do what an event says; nothing: they might."""
-    roles: dict[str, tuple[Role, ...]] = {one.name: one.roles for one in policy.people}
+    roles: dict[str, tuple[Role, ...]] = {person.name: person.roles for person in policy.people}
     if event.role is not None and event.role not in roles[event.person]:
         return f"says that '{event.person}' is {event.role}, whom the policy does not know as such."
     if event.step == "rotated" and event.facts.get("subject") == event.person:

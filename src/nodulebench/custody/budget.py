@@ -117,10 +117,10 @@ class Names:
     def first(self, name: str) -> str:
         """The first name of the developer who is called so."""
         skeletons = skeletons_of(name)
-        known = (self._first[one] for one in skeletons if one in self._first)
+        known = (self._first[skeleton] for skeleton in skeletons if skeleton in self._first)
         found = next(known, same_developer(name))
-        for one in skeletons:
-            self._first.setdefault(one, found)
+        for skeleton in skeletons:
+            self._first.setdefault(skeleton, found)
         return found
 
 
@@ -130,11 +130,11 @@ def look_alikes(names: Iterable[str]) -> list[tuple[str, str]]:
     found = []
     for name in names:
         skeletons = skeletons_of(name)
-        like = next((first[one] for one in skeletons if one in first), name)
+        like = next((first[skeleton] for skeleton in skeletons if skeleton in first), name)
         if same_developer(like) != same_developer(name) and (like, name) not in found:
             found.append((like, name))
-        for one in skeletons:
-            first.setdefault(one, name)
+        for skeleton in skeletons:
+            first.setdefault(skeleton, name)
     return found
 
 
@@ -239,7 +239,9 @@ def uses(events: Sequence[Event], reuse: Reuse) -> tuple[Use, ...]:
     looks = looks_of(events)
     developers = dict.fromkeys(look.developer for look in looks)
     return tuple(
-        Use(name, tuple(one for one in looks if one.developer == name), reuse.looks_per_developer)
+        Use(
+            name, tuple(look for look in looks if look.developer == name), reuse.looks_per_developer
+        )
         for name in developers
     )
 

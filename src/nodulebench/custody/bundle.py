@@ -110,11 +110,13 @@ def images_in(folder: Path, case_ids: Collection[str]) -> FoundImages:
     ]
     by_header = {one.path: one for one in _by_header(folder, known)} if dicom else {}
     files += [by_header[path] for path in unnamed if path in by_header]
-    counts = Counter(one.name for one in files)
+    counts = Counter(file.name for file in files)
     problems += [
-        Problem(str(one.path), f"would be images/{one.name}, like another.", "Remove one of them.")
-        for one in files
-        if counts[one.name] > 1
+        Problem(
+            str(file.path), f"would be images/{file.name}, like another.", "Remove one of them."
+        )
+        for file in files
+        if counts[file.name] > 1
     ]
     refuse_any(problems)
     return FoundImages(folder, tuple(files), len(dicom - by_header.keys()))
@@ -125,7 +127,7 @@ def named_owner(name: PurePosixPath, known: set[str]) -> tuple[str, str] | None:
     for at, part in enumerate(name.parts):
         # 'a.b.mhd' may be the case 'a.b' or, for 'a.nii.gz', the case 'a'
         candidates = [part, *(part.rsplit(".", parts)[0] for parts in (1, 2))]
-        owner = next((one for one in candidates if one in known), None)
+        owner = next((candidate for candidate in candidates if candidate in known), None)
         if owner is not None:
             return owner, "/".join(name.parts[at:])
     return None
@@ -239,7 +241,7 @@ def write_bundle(
             (stage / name).write_bytes(content)
         write_manifest(stage)
     files = () if found is None else found.files
-    known = {one.case_id for one in files}
+    known = {file.case_id for file in files}
     lacking = () if found is None else (one for one in truth.cases["case_id"] if one not in known)
     return BundleReport(
         truth.name,
@@ -320,16 +322,16 @@ def _found_images(
 
 
 def _copy_images(found: FoundImages, target: Path, progress: Progress) -> None:
-    for number, one in enumerate(found.files, start=1):
-        (target / one.name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(one.path, target / one.name)
+    for number, file in enumerate(found.files, start=1):
+        (target / file.name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file.path, target / file.name)
         progress("images", number, len(found.files))
 
 
 def _image_list(found: FoundImages, progress: Progress) -> pl.DataFrame:
     rows = []
-    for number, one in enumerate(found.files, start=1):
-        name = one.path.relative_to(found.folder).as_posix()
-        rows.append((one.case_id, name, one.path.stat().st_size, file_digest(one.path)))
+    for number, file in enumerate(found.files, start=1):
+        name = file.path.relative_to(found.folder).as_posix()
+        rows.append((file.case_id, name, file.path.stat().st_size, file_digest(file.path)))
         progress("images", number, len(found.files))
     return pl.DataFrame(rows, schema=["case_id", "path", "bytes", "digest"], orient="row")

@@ -69,7 +69,7 @@ QUESTIONS = tuple(
 )
 
 WrittenAnswers = create_model(  # type: ignore[call-overload]
-    "WrittenAnswers", __base__=Written, **{one.name: (str, "") for one in QUESTIONS}
+    "WrittenAnswers", __base__=Written, **{question.name: (str, "") for question in QUESTIONS}
 )
 
 
@@ -85,7 +85,7 @@ class Datasheet:
     @property
     def gaps(self) -> list[str]:
         """Questions that nobody answered."""
-        return [one.name for one in QUESTIONS if not self.answers.get(one.name)]
+        return [question.name for question in QUESTIONS if not self.answers.get(question.name)]
 
     def to_json(self) -> dict[str, Any]:
         """The datasheet as it stands in datasheet.json."""
@@ -93,14 +93,14 @@ class Datasheet:
             "schema": SCHEMA,
             "title": self.title,
             "answers": {
-                one.name: {
-                    "section": one.section,
-                    "life_cycle": one.stage,
-                    "question": one.text,
-                    "answer": self.answers.get(one.name) or None,
-                    "source": "data" if one.name in self.computed else "stated",
+                question.name: {
+                    "section": question.section,
+                    "life_cycle": question.stage,
+                    "question": question.text,
+                    "answer": self.answers.get(question.name) or None,
+                    "source": "data" if question.name in self.computed else "stated",
                 }
-                for one in QUESTIONS
+                for question in QUESTIONS
             },
             "gaps": self.gaps,
         }
@@ -109,14 +109,16 @@ class Datasheet:
         """The datasheet to be read."""
         lines = [f"# Datasheet: {self.title}", ""]
         section = ""
-        for one in QUESTIONS:
-            if one.section != section:
-                section = one.section
+        for question in QUESTIONS:
+            if question.section != section:
+                section = question.section
                 lines += [f"## {section}", ""]
-            answer = self.answers.get(one.name) or "**Not stated.**"
-            lines += [f"**{one.text}** ({one.stage})", "", answer, ""]
+            answer = self.answers.get(question.name) or "**Not stated.**"
+            lines += [f"**{question.text}** ({question.stage})", "", answer, ""]
         lines += ["## Gaps", ""]
-        lines += [f"- {one.text}" for one in QUESTIONS if one.name in self.gaps] or ["None."]
+        lines += [f"- {question.text}" for question in QUESTIONS if question.name in self.gaps] or [
+            "None."
+        ]
         return "\n".join(lines) + "\n"
 
 
@@ -134,12 +136,12 @@ def stated_answers(document: Any) -> dict[str, str]:
     """What people stated in a datasheet.json, so that a later datasheet can say it again."""
     answers = document.get("answers") if isinstance(document, dict) else None
     return {
-        name: one["answer"]
-        for name, one in (answers if isinstance(answers, dict) else {}).items()
+        name: answer["answer"]
+        for name, answer in (answers if isinstance(answers, dict) else {}).items()
         if name in WrittenAnswers.model_fields
-        and isinstance(one, dict)
-        and one.get("source") == "stated"
-        and isinstance(one.get("answer"), str)
+        and isinstance(answer, dict)
+        and answer.get("source") == "stated"
+        and isinstance(answer.get("answer"), str)
     }
 
 
@@ -258,7 +260,7 @@ def _shares(column: pl.Series) -> str:
 def _policy_answers(policy: CustodyPolicy) -> dict[str, str]:
     reuse = policy.reuse
     limit = "" if reuse.looks_in_all is None else f" and {reuse.looks_in_all} in all"
-    people = "; ".join(f"{one.name}: {', '.join(one.roles)}" for one in policy.people)
+    people = "; ".join(f"{person.name}: {', '.join(person.roles)}" for person in policy.people)
     return {
         "keeper": policy.keeper,
         "reuse": f"{reuse.looks_per_developer} look(s) per developer{limit}. A look tells: "
@@ -288,12 +290,12 @@ def evidence_answers(documents: Mapping[str, Any]) -> dict[str, str]:
         "readers": _readers(made),
         "exclusions": _exclusions(curated),
     }
-    return {name: one for name, one in answers.items() if isinstance(one, str) and one}
+    return {name: answer for name, answer in answers.items() if isinstance(answer, str) and answer}
 
 
 def _sampling(drawn: Mapping[str, Any]) -> str:
     numbers = {name: drawn.get(name) for name in ("drawn", "pool", "seed")}
-    if not all(isinstance(one, int) for one in numbers.values()):
+    if not all(isinstance(number, int) for number in numbers.values()):
         return ""
     strata = drawn.get("strata")
     cells = f" in {len(strata)} strata" if isinstance(strata, list) and len(strata) > 1 else ""

@@ -96,7 +96,7 @@ def open_for_looks(order: LookOrder) -> SealedSet:
     """
     opened = open_sealed(order.sealed, order.secret, order.person, "evaluate")
     links = opened.log.check().links if order.anchors else ()
-    people = [parse_public_key(one.key) for one in opened.policy.people if one.key]
+    people = [parse_public_key(person.key) for person in opened.policy.people if person.key]
     for anchor in order.anchors:
         refuse_any(anchor_file_problems(opened.log, links, anchor, people=people))
     return opened

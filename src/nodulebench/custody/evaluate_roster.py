@@ -66,7 +66,7 @@ def evaluate_roster(
     opened = open_for_looks(order)
     chosen = chosen_test(opened, order)
     refuse_any(list(alias_problems(entries, opened.policy, opened.events)))
-    orders = [(one, _order_of(one, order)) for one in entries]
+    orders = [(entry, _order_of(entry, order)) for entry in entries]
     told = [_told_before(opened, one, chosen) for _, one in orders]
     for (_, one), known in zip(orders, told, strict=True):
         if one.out is not None and known is None and not one.force:

@@ -128,9 +128,9 @@ def corrected_figures(
 ) -> dict[str, dict[str, Any]]:
     """For the lab: every figure with an interval, with its optimism and the bound that holds."""
     return {
-        name: corrected(one, standing, is_upper=is_lower_better(figure_of(name)))
-        for name, one in _all_figures(document).items()
-        if has_interval(one)
+        name: corrected(figure, standing, is_upper=is_lower_better(figure_of(name)))
+        for name, figure in _all_figures(document).items()
+        if has_interval(figure)
     }
 
 
@@ -289,7 +289,7 @@ def _without_tables(document: Document) -> Document:
     algorithms = tuple(
         replace(
             algorithm,
-            rules={name: _without_others(one) for name, one in algorithm.rules.items()},
+            rules={name: _without_others(rule) for name, rule in algorithm.rules.items()},
         )
         for algorithm in document.algorithms
     )

@@ -122,9 +122,9 @@ def vault_of(stage: Path, secret: Secret, policy: CustodyPolicy) -> Vault:
 def holders(policy: CustodyPolicy) -> list[Holder]:
     """For whom a set's keys are wrapped: everybody with a key, as far as their roles need."""
     return [
-        Holder(one.name, parse_public_key(one.key), rooms_of(one.roles))
-        for one in policy.people
-        if one.key
+        Holder(person.name, parse_public_key(person.key), rooms_of(person.roles))
+        for person in policy.people
+        if person.key
     ]
 
 
@@ -162,19 +162,19 @@ def list_keys(sealed: Path) -> list[KeyRow]:
     since: dict[str, int] = {}
     for event in found.check.events:
         if event.step == "sealed":
-            since = dict.fromkeys((one.name for one in found.policy.people), event.number)
+            since = dict.fromkeys((person.name for person in found.policy.people), event.number)
         elif event.step in ("admitted", "rotated", "revoked"):
             since[str(event.facts.get("subject"))] = event.number
     return [
         KeyRow(
-            one.name,
-            one.roles,
-            parse_public_key(one.key).fingerprint if one.key else "",
-            one.key,
-            rooms_of(one.roles) if one.key else (),
-            since.get(one.name, 1),
+            person.name,
+            person.roles,
+            parse_public_key(person.key).fingerprint if person.key else "",
+            person.key,
+            rooms_of(person.roles) if person.key else (),
+            since.get(person.name, 1),
         )
-        for one in found.policy.people
+        for person in found.policy.people
     ]
 
 
@@ -273,7 +273,7 @@ def _change(opened: SealedSet, step: Step, facts: dict[str, Fact]) -> Event:
     if step == "revoked":
         header = without_holder(header, subject)
     else:
-        new = [one for one in holders(policy) if one.person == subject]
+        new = [holder for holder in holders(policy) if holder.person == subject]
         header = wrapped_rooms(_rooms(opened), new, header)
     with staging(opened.folder) as files:
         put_json(files, layout.VAULT, header)
@@ -318,4 +318,4 @@ def _seal_again(
         put(files, path.relative_to(opened.folder).as_posix(), vault.seal(plain, name))
         progress("sealing anew", number, len(places))
     named = {f"{layout.RESULTS}/{path.name}" for path in results}
-    return results, [one for one in sealed_results(opened.folder) if one not in named]
+    return results, [result for result in sealed_results(opened.folder) if result not in named]

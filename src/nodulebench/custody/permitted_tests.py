@@ -117,8 +117,8 @@ def differing_protocols(reuse: Reuse) -> list[tuple[str, str, tuple[str, ...]]]:
         named by its digest, which cannot be looked into, the field is its digest.
     """
     named: dict[str, str] = {}
-    for one in reuse.protocols:
-        named.setdefault(_digest(one), one)
+    for protocol in reuse.protocols:
+        named.setdefault(_digest(protocol), protocol)
     return [
         (one, other, differing)
         for one, other in combinations(named.values(), 2)

@@ -204,7 +204,7 @@ class CustodyPolicy(Written):
     @property
     def has_keys(self) -> bool:
         """Whether people have keys of their own, so that nobody can pass for somebody else."""
-        return any(one.key for one in self.people)
+        return any(person.key for person in self.people)
 
     def role_of(self, person: str, action: Action) -> Role:
         """The role by which a person may do something.
@@ -238,17 +238,17 @@ def parse_policy(text: str, source: str) -> CustodyPolicy:
 
 
 def _repeated(people: tuple[Person, ...]) -> Iterator[str]:
-    names = [one.name for one in people]
+    names = [person.name for person in people]
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"'{name}' is listed more than once"
 
 
 def _wrong_keys(people: tuple[Person, ...]) -> Iterator[str]:
-    keys = [one.key for one in people if one.key]
-    for one in people:
-        if one.key and keys.count(one.key) > 1:
-            yield f"the key of '{one.name}' is somebody else's too"
-    if keys and not any(one.key and "keeper" in one.roles for one in people):
+    keys = [person.key for person in people if person.key]
+    for person in people:
+        if person.key and keys.count(person.key) > 1:
+            yield f"the key of '{person.name}' is somebody else's too"
+    if keys and not any(person.key and "keeper" in person.roles for person in people):
         yield (
             "people have keys, but no keeper has one: a lost key could never be replaced; add "
             "somebody with the role keeper, whose key lies in a safe"
@@ -261,7 +261,7 @@ def _telling(policy: CustodyPolicy) -> Iterator[str]:
 
 
 def _mixed(people: tuple[Person, ...]) -> Iterator[str]:
-    for one in people:
+    for person in people:
         for first, second, why in APART:
-            if first in one.roles and second in one.roles:
-                yield f"'{one.name}' cannot be {first} and {second}: {why}"
+            if first in person.roles and second in person.roles:
+                yield f"'{person.name}' cannot be {first} and {second}: {why}"

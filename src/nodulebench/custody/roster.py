@@ -72,13 +72,13 @@ def chosen_entries(entries: Sequence[Entry], files: Sequence[Path]) -> tuple[Ent
         InputError: for each file that the roster does not list.
     """
     wanted = {file.resolve(): file for file in files}
-    listed = {one.file.resolve() for one in entries}
+    listed = {entry.file.resolve() for entry in entries}
     refuse_any(
         Problem(str(file), "is not in the roster.", "Add it, with its developer and alias.")
         for place, file in wanted.items()
         if place not in listed
     )
-    return tuple(one for one in entries if not wanted or one.file.resolve() in wanted)
+    return tuple(entry for entry in entries if not wanted or entry.file.resolve() in wanted)
 
 
 def alias_problems(
@@ -87,19 +87,19 @@ def alias_problems(
     """Aliases that the policy does not know, or that were another developer's in this set."""
     allowed = policy.roster.aliases
     owners = alias_owners(events)
-    for one in entries:
-        where = f"alias '{one.alias}'"
-        if allowed and one.alias not in allowed:
+    for entry in entries:
+        where = f"alias '{entry.alias}'"
+        if allowed and entry.alias not in allowed:
             yield Problem(
                 where, "is none of those in the policy.", f"It names: {', '.join(allowed)}."
             )
-        if owners.get(one.alias.casefold()) not in (None, same_developer(one.developer)):
+        if owners.get(entry.alias.casefold()) not in (None, same_developer(entry.developer)):
             yield Problem(
                 where, "stood for another developer's algorithm in this set.", "Give another one."
             )
-        elif one.alias.casefold() not in owners:
+        elif entry.alias.casefold() not in owners:
             like = {looks: known for known in owners for looks in skeletons_of(known)}
-            for known in {like[looks] for looks in skeletons_of(one.alias) if looks in like}:
+            for known in {like[looks] for looks in skeletons_of(entry.alias) if looks in like}:
                 yield Problem(
                     where, f"looks like '{known}', which stands in this set.", "Give another one."
                 )
@@ -139,8 +139,8 @@ def _wrong_with(entry: Entry, where: str) -> Iterator[Problem]:
 
 def _repeated(entries: Sequence[Entry], source: str) -> Iterator[Problem]:
     for word, values in (
-        ("alias", [one.alias.casefold() for one in entries]),
-        ("file", [str(one.file.resolve()) for one in entries]),
+        ("alias", [entry.alias.casefold() for entry in entries]),
+        ("file", [str(entry.file.resolve()) for entry in entries]),
     ):
         for value in sorted(one for one, count in Counter(values).items() if count > 1):
             yield Problem(source, f"{word} '{value}' stands in several lines.")
@@ -156,8 +156,8 @@ def _is_within(name: str, alias: str) -> bool:
 
 def _alike(entries: Sequence[Entry], source: str) -> Iterator[Problem]:
     for word, names in (
-        ("aliases", [one.alias for one in entries]),
-        ("developers", [one.developer for one in entries]),
+        ("aliases", [entry.alias for entry in entries]),
+        ("developers", [entry.developer for entry in entries]),
     ):
         for name, other in look_alikes(names):
             yield Problem(

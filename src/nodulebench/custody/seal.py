@@ -197,7 +197,7 @@ def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
             )
         stage.mkdir(exist_ok=True)
         vault = vault_of(stage, order.secret, policy)
-        places = [layout.place_of(one, encrypts_images=order.encrypts_images) for one in names]
+        places = [layout.place_of(name, encrypts_images=order.encrypts_images) for name in names]
         placed = place_files(source, places, stage, vault, progress)
         gaps = _write_descriptions(order, policy, reference, stage, vault, placed)
         _finish(order, role, stage, log_seal(order.secret, policy, vault), placed)
@@ -262,7 +262,7 @@ def _write_descriptions(
         "datasheet.json": _json_bytes(sheet.to_json()),
         "datasheet.md": sheet.to_markdown().encode(),
     }
-    payload = {name: one for name, one in placed.digests.items() if name.startswith(PAYLOAD)}
+    payload = {name: digest for name, digest in placed.digests.items() if name.startswith(PAYLOAD)}
     written = tag_files(
         payload,
         payload_bytes=placed.payload_bytes,
@@ -325,7 +325,7 @@ def _already(order: SealOrder, reference: Reference, source: Path, names: list[s
         raise InputError.at(
             str(order.out), "is another sealed set.", "Choose a new place for this one."
         )
-    places = [layout.place_of(one, encrypts_images=order.encrypts_images) for one in names]
+    places = [layout.place_of(name, encrypts_images=order.encrypts_images) for name in names]
     secrets = sum(place.is_secret for place in places)
     return SealReport(reference.name, len(names), secrets, len(names), (), was_there=True)
 

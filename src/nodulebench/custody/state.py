@@ -143,7 +143,11 @@ def holder_problems(found: Examined) -> list[Problem]:
     where = str(found.folder / layout.VAULT)
     if not found.has_keys:
         return []
-    wanted = {one.name: (one.key, rooms_of(one.roles)) for one in found.policy.people if one.key}
+    wanted = {
+        person.name: (person.key, rooms_of(person.roles))
+        for person in found.policy.people
+        if person.key
+    }
     try:
         holders = holders_of(found.header, where)
     except InputError as error:
@@ -152,7 +156,7 @@ def holder_problems(found: Examined) -> list[Problem]:
         Problem(where, f"does not wrap for '{name}' what policy and log say.")
         for name in sorted({*wanted, *(one.person for one in holders)})
         if [wanted.get(name)]
-        != [(one.key.line, one.rooms) for one in holders if one.person == name]
+        != [(holder.key.line, holder.rooms) for holder in holders if holder.person == name]
     ]
 
 

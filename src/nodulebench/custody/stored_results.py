@@ -204,7 +204,7 @@ def _contents(evaluation: Evaluation, about: Mapping[str, Any]) -> dict[str, byt
         documents[PLAN] = plan_document(evaluation.plan.plan)
     tables = judged_tables(evaluation) | input_tables(evaluation)
     return {
-        **{name: _json_bytes(one) for name, one in documents.items()},
+        **{name: _json_bytes(document) for name, document in documents.items()},
         **{name: _parquet(table) for name, table in tables.items()},
     }
 
@@ -271,9 +271,9 @@ def _names_looks(note: dict[str, Any]) -> bool:
         and isinstance(looks, list)
         and bool(looks)
         and all(
-            isinstance(one, dict)
-            and isinstance(one.get("look"), int)
-            and isinstance(one.get("result"), str)
-            for one in looks
+            isinstance(look, dict)
+            and isinstance(look.get("look"), int)
+            and isinstance(look.get("result"), str)
+            for look in looks
         )
     )

@@ -52,7 +52,7 @@ class Study:
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """The tables beside it, by their files, as an evaluation writes them."""
-        cohorts = {rule: one for rule, one in self.evaluated.cohorts.items() if one}
+        cohorts = {rule: cohort for rule, cohort in self.evaluated.cohorts.items() if cohort}
         return {
             LABEL_FILE: self.evaluated.labels,
             CURVE_FILE: self.curves,
@@ -75,14 +75,14 @@ def chosen_looks(events: Sequence[Event], wanted: Sequence[str] = ()) -> list[Ev
             developers'; or if there is nothing at all.
     """
     called = _called(events)
-    last = {called[one.number]: one for one in events if one.number in called}
+    last = {called[event.number]: event for event in events if event.number in called}
     meant = {
         word: [
-            one
-            for one in events
-            if (key := called.get(one.number)) is not None
-            if str(one.facts["look"]) == word
-            or (key[1].casefold() == word.casefold() and last[key] is one)
+            event
+            for event in events
+            if (key := called.get(event.number)) is not None
+            if str(event.facts["look"]) == word
+            or (key[1].casefold() == word.casefold() and last[key] is event)
         ]
         for word in wanted
     }
@@ -110,20 +110,20 @@ def chosen_looks(events: Sequence[Event], wanted: Sequence[str] = ()) -> list[Ev
 def _called(events: Sequence[Event]) -> dict[int, tuple[str, str]]:
     """For each event that keeps a result, whose algorithm it is, and its alias or its name."""
     names = {
-        one.number: str(one.facts.get("alias") or one.facts.get("algorithm"))
-        for one in events
-        if one.step == "look"
+        event.number: str(event.facts.get("alias") or event.facts.get("algorithm"))
+        for event in events
+        if event.step == "look"
     }
     return {
-        one.number: (str(one.facts["developer"]), names[look])
-        for one in events
-        if one.step == "evaluated" and isinstance(look := one.facts.get("look"), int)
+        event.number: (str(event.facts["developer"]), names[look])
+        for event in events
+        if event.step == "evaluated" and isinstance(look := event.facts.get("look"), int)
         if look in names
     }
 
 
 def _listed(events: Iterable[Event], called: Mapping[int, tuple[str, str]]) -> str:
-    told = [f"{called[one.number][1]} (look {one.facts['look']})" for one in events]
+    told = [f"{called[event.number][1]} (look {event.facts['look']})" for event in events]
     return ", ".join(told) or "none"
 
 
@@ -145,19 +145,23 @@ def study_of(kept: Sequence[KeptResult], names: Mapping[str, str] | None = None)
     """
     named = names or {}
     parts = [_named(one, named) for one in kept]
-    documents = [one.evaluated.document for one in parts]
+    documents = [part.evaluated.document for part in parts]
     refuse_any(_unlike(documents))
     first = parts[0].evaluated
-    flips = [one.flips for one in parts if one.flips is not None]
+    flips = [part.flips for part in parts if part.flips is not None]
     return Study(
         Evaluated(
             first.folder,
             joined(documents),
             first.reference,
-            {name: one for part in parts for name, one in part.evaluated.submissions.items()},
-            pl.concat([one.evaluated.labels for one in parts]),
+            {
+                name: submission
+                for part in parts
+                for name, submission in part.evaluated.submissions.items()
+            },
+            pl.concat([part.evaluated.labels for part in parts]),
         ),
-        pl.concat([one.curves for one in parts]),
+        pl.concat([part.curves for part in parts]),
         pl.concat(flips) if flips else None,
         parts[0].plan,
     )
@@ -174,14 +178,14 @@ def compared(
 
 def _unlike(documents: Sequence[Document]) -> Iterable[Problem]:
     first = documents[0]
-    for one in documents[1:]:
+    for document in documents[1:]:
         differing = [
-            *(name for name in first.digests if one.digests.get(name) != first.digests[name]),
-            *(name for name in one.digests if name not in first.digests),
-            *(["version"] if one.version != first.version else []),
+            *(name for name in first.digests if document.digests.get(name) != first.digests[name]),
+            *(name for name in document.digests if name not in first.digests),
+            *(["version"] if document.version != first.version else []),
         ]
         if differing:
-            pair = f"'{one.algorithms[0].name}' and '{first.algorithms[0].name}'"
+            pair = f"'{document.algorithms[0].name}' and '{first.algorithms[0].name}'"
             what = f"were not evaluated alike: {', '.join(differing)} differ."
             yield Problem(pair, what, f"Choose with --look. {AGAIN}")
 
@@ -219,10 +223,10 @@ def renamed_document(document: Document, new: str) -> Document:
     if plan is not None:
         plan = replace(
             plan,
-            criteria=tuple(replace(one, algorithm=new) for one in plan.criteria),
+            criteria=tuple(replace(criterion, algorithm=new) for criterion in plan.criteria),
             verdicts=dict.fromkeys([new], plan.verdict) if plan.verdicts else {},
         )
-    algorithms = tuple(replace(one, name=new) for one in document.algorithms)
+    algorithms = tuple(replace(algorithm, name=new) for algorithm in document.algorithms)
     return replace(document, algorithms=algorithms, plan=plan)
 
 
@@ -230,8 +234,8 @@ def joined(documents: Sequence[Document]) -> Document:
     """The documents of several algorithms that were evaluated alike, as one."""
     return replace(
         documents[0],
-        algorithms=tuple(one for document in documents for one in document.algorithms),
-        plan=_plan([one.plan for one in documents if one.plan is not None]),
+        algorithms=tuple(algorithm for document in documents for algorithm in document.algorithms),
+        plan=_plan([document.plan for document in documents if document.plan is not None]),
     )
 
 
@@ -239,11 +243,11 @@ def _plan(plans: Sequence[PlanSummary]) -> PlanSummary | None:
     """What came of a plan for all algorithms together."""
     if not plans:
         return None
-    verdicts = {name: one for plan in plans for name, one in plan.verdicts.items()}
+    verdicts = {name: verdict for plan in plans for name, verdict in plan.verdicts.items()}
     return replace(
         plans[0],
-        criteria=tuple(one for plan in plans for one in plan.criteria),
-        verdict=_verdict([one.verdict for one in plans]),
+        criteria=tuple(criterion for plan in plans for criterion in plan.criteria),
+        verdict=_verdict([plan.verdict for plan in plans]),
         verdicts=verdicts,
     )
 

@@ -85,7 +85,7 @@ def developers_looks(
     (own,) = chosen_looks(events, [algorithm])
     if not opened.policy.roster.shows_others:
         return own, []
-    return own, [one for one in chosen_looks(events, looks) if one.number != own.number]
+    return own, [look for look in chosen_looks(events, looks) if look.number != own.number]
 
 
 def developers_report(
@@ -384,12 +384,16 @@ def _made_again(folder: Path, opened: SealedSet) -> Recomputed:
 
 def _kept(opened: SealedSet, note: dict[str, Any]) -> list[KeptResult]:
     """The results that a folder says it was made from, if they are still those of the log."""
-    events = {one.facts.get("look"): one for one in opened.events if one.step == "evaluated"}
+    events = {
+        event.facts.get("look"): event for event in opened.events if event.step == "evaluated"
+    }
     looks = note["looks"]
-    refuse_withdrawn(opened.events, (one["look"] for one in looks))
-    opened.record("inspected", {"looks": ", ".join(str(one["look"]) for one in looks)})
-    found = [open_kept(opened, events[one["look"]]) for one in looks if one["look"] in events]
-    if [(one.look, one.digest) for one in found] != [(one["look"], one["result"]) for one in looks]:
+    refuse_withdrawn(opened.events, (look["look"] for look in looks))
+    opened.record("inspected", {"looks": ", ".join(str(look["look"]) for look in looks)})
+    found = [open_kept(opened, events[look["look"]]) for look in looks if look["look"] in events]
+    if [(one.look, one.digest) for one in found] != [
+        (look["look"], look["result"]) for look in looks
+    ]:
         raise InputError.at(LOOKS, "names results that the sealed set does not have, or no more.")
     return found
 

@@ -129,7 +129,9 @@ def read_alone(copy: Path, sent: Path) -> tuple[str, ...]:
     try:
         read_submission(copy, None)
     except InputError as error:
-        wanted = [one.cases for one in error.problems if isinstance(one, GeometryProblem)]
+        wanted = [
+            problem.cases for problem in error.problems if isinstance(problem, GeometryProblem)
+        ]
         if len(wanted) == len(error.problems):
             return tuple(dict.fromkeys(name for cases in wanted for name in cases))
         named = _named_in_rows(copy)
@@ -216,5 +218,6 @@ def _as_sent(error: InputError, copy: Path, sent: Path) -> InputError:
         return text.replace(str(copy), str(sent)).replace(shown(str(copy)), shown(str(sent)))
 
     return InputError(
-        Problem(told(one.where), told(one.what), told(one.remedy)) for one in error.problems
+        Problem(told(problem.where), told(problem.what), told(problem.remedy))
+        for problem in error.problems
     )

@@ -128,7 +128,7 @@ def _pending_problems(found: Examined) -> Iterator[Problem]:
 def _anchor_problems(
     found: Examined, anchors: Sequence[Path], public_key: Path | None
 ) -> Iterator[Problem]:
-    people = [parse_public_key(one.key) for one in found.policy.people if one.key]
+    people = [parse_public_key(person.key) for person in found.policy.people if person.key]
     for anchor in anchors:
         yield from anchor_file_problems(found.log, found.check.links, anchor, public_key, people)
 
@@ -155,8 +155,8 @@ def _stray_problems(found: Examined) -> Iterator[Problem]:
     """Files beside the log and the results that nobody wrote."""
     folder, checked = found.folder, found.check
     looks = [event.number for event in checked.events if event.step == "look"]
-    kept = {layout.HEAD, *(layout.event_file(one.place) for one in checked.links)}
-    results = (kept_file(folder, one) for one in looks)
+    kept = {layout.HEAD, *(layout.event_file(link.place) for link in checked.links)}
+    results = (kept_file(folder, look) for look in looks)
     kept |= {path.relative_to(folder).as_posix() for path in results if path is not None}
     named = (change_named(event) for event in checked.events)
     kept |= {layout.change_file(digest) for digest in named if digest}

@@ -64,7 +64,7 @@ def without_cases(name: str, content: bytes, ids: Collection[str]) -> bytes | No
 
 def _is_named(content: bytes, ids: Collection[str]) -> bool:
     """Whether a text has one of the names as a word: '1.2.3' is none in '1.2.34' or '1.2.3.4'."""
-    words = b"|".join(re.escape(one.encode()) for one in ids)
+    words = b"|".join(re.escape(id_.encode()) for id_ in ids)
     return re.search(rb"(?<![\w-])(?<!\d\.)(?:" + words + rb")(?![\w-]|\.\d)", content) is not None
 
 
@@ -293,7 +293,7 @@ def _descriptions(opened: SealedSet, files: Path, reference: Reference, ids: Seq
 def _datasheet(opened: SealedSet, reference: Reference) -> Datasheet:
     """The datasheet with what the tables say now; what nobody computes from them stays."""
     before: dict[str, Any] = read_json(opened.folder / "datasheet.json")["answers"]
-    told = {one.name: before.get(one.name, {}) for one in QUESTIONS}
+    told = {question.name: before.get(question.name, {}) for question in QUESTIONS}
     stated = {
         name: one["answer"]
         for name, one in told.items()

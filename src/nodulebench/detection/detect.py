@@ -322,11 +322,13 @@ def submission_of(system: System, detections: Sequence[Detection]) -> Submission
     found = ", ".join((*system.detectors, *system.finders))
     judged = f", judged by {', '.join(system.judges)}" if system.judges else ""
     told = ("case_id", "state", "seconds", "peak_memory_mb")
-    runs = pl.DataFrame({name: [getattr(one, name) for one in detections] for name in told})
+    runs = pl.DataFrame(
+        {name: [getattr(detection, name) for detection in detections] for name in told}
+    )
     return Submission(
         system.name,
-        pl.concat([one.marks for one in detections]),
-        pl.concat([one.slices for one in detections]),
+        pl.concat([detection.marks for detection in detections]),
+        pl.concat([detection.slices for detection in detections]),
         RUNS.conform(runs, "runs"),
         facts={
             "version": __version__,
@@ -368,8 +370,12 @@ def write_detections(system: System, detections: Sequence[Detection], out: Path)
 
 def warnings_of(detections: Sequence[Detection]) -> list[tuple[str, Notice]]:
     """What is to be known of cases: lungs that are in doubt, scans that networks learnt from."""
-    doubtful = [(one.case_id, _warning(one)) for one in detections if one.doubts]
-    return doubtful + [(one.case_id, remark) for one in detections for remark in one.remarks]
+    doubtful = [
+        (detection.case_id, _warning(detection)) for detection in detections if detection.doubts
+    ]
+    return doubtful + [
+        (detection.case_id, remark) for detection in detections for remark in detection.remarks
+    ]
 
 
 def _warning(one: Detection) -> Notice:

@@ -141,11 +141,11 @@ def _joined(judged: Candidates, others_mm: FloatArray) -> Found:
 
 def given(lists: Sequence[pl.DataFrame], case_id: str) -> Found:
     """The candidates of a case in lists: those of the first are judged, all are learnt from."""
-    own, *others = (one.filter(case_id=case_id) for one in lists)
+    own, *others = (list_.filter(case_id=case_id) for list_ in lists)
     place = own.select(PLACE).to_numpy().reshape(-1, 3)
     score = own["score"].fill_null(0.0).to_numpy()
     judged = Candidates(place, score, np.full(len(place), np.nan))
-    more = [one.select(PLACE).to_numpy().reshape(-1, 3) for one in others]
+    more = [other.select(PLACE).to_numpy().reshape(-1, 3) for other in others]
     return _with_others(judged, more)
 
 
@@ -220,7 +220,7 @@ def block_examples(
         InputError: if a block cannot be read or shows no lung.
     """
     names = finding_names(detectors) if detectors else ()
-    truth, listed = read_reference(reference), [read_places(one) for one in candidates]
+    truth, listed = read_reference(reference), [read_places(candidate) for candidate in candidates]
     made: list[CaseExamples] = []
     nodules = []
     for number, fold in enumerate(folds):
@@ -244,7 +244,7 @@ def block_examples(
         CASES.conform(pl.DataFrame({"case_id": [one.case_id for one in made]}), "blocks"),
         NODULES.arrange(pl.concat(nodules, how="diagonal_relaxed")),
     )
-    source = ", ".join(names or [one.name for one in candidates])
+    source = ", ".join(names or [candidate.name for candidate in candidates])
     return _write(out, made, f"{len(made)} blocks of CT scans, candidates of {source}", own)
 
 
@@ -276,7 +276,7 @@ def scan_examples(
     """
     names = finding_names(detectors) if detectors else ()
     truth, fold_of = read_reference(reference), _fold_of(folds)
-    listed = [read_places(one) for one in candidates]
+    listed = [read_places(candidate) for candidate in candidates]
     wanted = truth.cases["case_id"].to_list()
     read = image_reader(images, wanted)
     made: list[CaseExamples] = []
@@ -297,7 +297,7 @@ def scan_examples(
         progress(case_id, number + 1, len(wanted))
     if missing is not None and not made:
         raise missing
-    source = ", ".join(names or [one.name for one in candidates])
+    source = ", ".join(names or [candidate.name for candidate in candidates])
     return _write(out, made, f"{len(made)} whole scans, candidates of {source}")
 
 

@@ -102,7 +102,9 @@ def choose_unseen(series: str, cards: Sequence[Carded], others: Sequence[str] = 
     """
     digests = [series_digest(name) for name in (series, *others)]
     is_unseen = [seen_series(card).isdisjoint(digests) for card in cards]
-    best = max(range(len(cards)), key=lambda one: (is_unseen[one], len(cards[one].folds), -one))
+    best = max(
+        range(len(cards)), key=lambda index: (is_unseen[index], len(cards[index].folds), -index)
+    )
     folds = (fold_of(digest, card.series) for digest in digests for card in cards)
     return Choice(best, next((fold for fold in folds if fold is not None), None), is_unseen[best])
 
@@ -127,7 +129,7 @@ def choose_without(
     ]
     if not fits:
         return None
-    best = max(fits, key=lambda one: (len(cards[one].folds), -one))
+    best = max(fits, key=lambda fit: (len(cards[fit].folds), -fit))
     card, digests = cards[best], [series_digest(name) for name in names]
     known = (fold_of(digest, card.series) for digest in digests)
     own = next((one for one in known if one is not None), None)

@@ -79,7 +79,7 @@ def describe(
             "mark_id": [str(number + 1) for number in range(len(candidates))],
             **{f"{axis}_mm": candidates.center_mm[:, at] for at, axis in enumerate("xyz")},
             "score": candidates.score,
-            "density": [one.density for one in outlines],
+            "density": [outline.density for outline in outlines],
         },
         schema_overrides={"case_id": pl.String, "mark_id": pl.String, "density": pl.String},
     ).join(largest, on="mark_id", how="left", maintain_order="left")

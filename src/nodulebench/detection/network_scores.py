@@ -120,7 +120,7 @@ class Jury:
     @cached_property
     def name(self) -> str:
         """Of all networks."""
-        return "+".join(one.name for one in self.judges)
+        return "+".join(judge.name for judge in self.judges)
 
     def judge(
         self,
@@ -143,7 +143,7 @@ class Jury:
         Raises:
             InputError: if a network has no such weights.
         """
-        choices = tuple(one.choose(names, fold) for one in self.judges)
+        choices = tuple(judge.choose(names, fold) for judge in self.judges)
         if not len(place_mm):
             return Judged(np.empty(0), choices)
         seen = block_voxels(volume, where, place_mm)
@@ -288,7 +288,7 @@ def found_by(
     place = found.place.cpu().numpy().astype(np.float64)
     columns = (found.score.cpu().numpy(), found.diameter_mm.cpu().numpy())
     candidates = Candidates(
-        seen.geometry.to_world(place[:, ::-1]), *(one.astype(np.float64) for one in columns)
+        seen.geometry.to_world(place[:, ::-1]), *(column.astype(np.float64) for column in columns)
     )
     return near_lungs(candidates, chest), () if choice.is_unseen else saw_scan(series[-1])
 

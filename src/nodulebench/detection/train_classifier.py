@@ -181,7 +181,7 @@ def train_classifier(
     whole = () if scans is None else scan_lessons(scans, truth, listed_folds(reference))
     lessons = chain(block_lessons(blocks, truth, folds), whole)
     examples = collect_examples(
-        name, (one for one in lessons if one.fold != without_fold), progress
+        name, (lesson for lesson in lessons if lesson.fold != without_fold), progress
     )
     write_weights(out, train_on(name, examples, folds, seed), TRAINED[name].names, name, folds)
     return examples

@@ -211,7 +211,7 @@ def given_weights(weights: Sequence[Path]) -> list[WeightFile]:
 
 def _files_of(given: Path) -> Iterator[WeightFile]:
     if given.is_dir():
-        archives = [one for one in sorted(given.glob(f"*{ARCHIVE}")) if holds_classifier(one)]
+        archives = [path for path in sorted(given.glob(f"*{ARCHIVE}")) if holds_classifier(path)]
         networks = [] if archives and not any(given.glob(f"*{SUFFIX}")) else weight_files(given)
     else:
         is_archive = given.suffix == ARCHIVE or holds_classifier(given)

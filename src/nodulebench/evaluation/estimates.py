@@ -351,7 +351,7 @@ def estimate_all(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
     ways = {name: belongs_to(name, ESTIMATORS) for name in protocol.figures}
     together = [way(cohort, protocol) for way in dict.fromkeys(ways.values()) if way is not None]
     alone = estimate_figures(cohort, protocol, [name for name, way in ways.items() if way is None])
-    figures = {name: one for found in together for name, one in found.figures.items()}
+    figures = {name: figure for found in together for name, figure in found.figures.items()}
     for name, one in alone.items():
         figures[shown_name(name, protocol)] = one
     return Estimated(figures, tuple(curve for found in together for curve in found.curves))

@@ -72,9 +72,9 @@ class Evaluated:
         found: dict[str, dict[str, LabelledCohort]] = {one.name: {} for one in self.protocol.rules}
         parts = self.labels.partition_by("rule", "algorithm", as_dict=True, include_key=False)
         for rule, cohorts in found.items():
-            for one in self.document.algorithms:
-                name = one.name
-                if rule not in one.rules or one.rules[rule].undefined:
+            for algorithm in self.document.algorithms:
+                name = algorithm.name
+                if rule not in algorithm.rules or algorithm.rules[rule].undefined:
                     continue
                 table = parts.get((rule, name), self.labels.clear())
                 submission = self.submissions[name]
@@ -126,8 +126,8 @@ def evaluated_of(evaluation: Evaluation) -> Evaluated:
     Raises:
         InputError: if it does not hold its tables.
     """
-    submissions = {one.name: one.submission for one in evaluation.algorithms}
-    kept = {name: one for name, one in submissions.items() if one is not None}
+    submissions = {algorithm.name: algorithm.submission for algorithm in evaluation.algorithms}
+    kept = {name: submission for name, submission in submissions.items() if submission is not None}
     if evaluation.test_set is None or len(kept) < len(submissions):
         raise InputError.at("evaluation", "does not hold the tables it was made from.")
     labels = result_tables(evaluation)[LABEL_FILE].with_columns(pl.col("label").cast(pl.String))
@@ -281,17 +281,17 @@ def _read_submissions(document: Document, files: _Files) -> dict[str, Submission
     slices = files.read_parts(f"{INPUTS}/mark_slices", MARK_SLICES)
     runs = files.read_parts(f"{INPUTS}/runs", RUNS)
     submissions = {}
-    for one in document.algorithms:
-        name, facts = one.name, dict(one.facts)
+    for algorithm in document.algorithms:
+        name, facts = algorithm.name, dict(algorithm.facts)
         types = facts.pop("intended_types", None)
         submissions[name] = Submission(
             name=name,
             marks=marks.get(name, MARKS.empty()),
             slices=slices.get(name),
             runs=runs.get(name),
-            digest=one.digest,
+            digest=algorithm.digest,
             intended_types=None if types is None else tuple(types),
-            threshold=declared_threshold(one),
+            threshold=declared_threshold(algorithm),
             facts=facts,
         )
     return submissions

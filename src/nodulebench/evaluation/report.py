@@ -284,7 +284,7 @@ def _patches(folder: Path, document: Document, choice: ReportChoice) -> Iterator
 
     if choice.images is None or choice.audience != "lab":
         return
-    names = [one.name for one in document.algorithms]
+    names = [algorithm.name for algorithm in document.algorithms]
     evaluated = load_evaluated(folder)
     read = image_reader(choice.images, wanted=evaluated.reference.cases["case_id"].to_list())
     yield from cut_patches(evaluated, document.baseline_rule, names, read)
@@ -295,8 +295,8 @@ def _sweeps(folder: Path, document: Document, choice: ReportChoice) -> Iterator[
     if choice.audience == "lab":
         from nodulebench.evaluation.recompute import sweep_folder
 
-        names = [one.name for one in document.algorithms]
-        yield from (sweep_folder(folder, one, names) for one in choice.sweeps)
+        names = [algorithm.name for algorithm in document.algorithms]
+        yield from (sweep_folder(folder, sweep, names) for sweep in choice.sweeps)
 
 
 def _agreement(path: Path) -> Iterator[dict[str, Any]]:

@@ -152,8 +152,8 @@ def result_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
 
 def judged_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
     """The tables that are found for each algorithm alone: labels, curves, flips if any."""
-    labels = [one.labels for one in evaluation.algorithms if one.labels.width]
-    flips = [one.flips for one in evaluation.algorithms if one.flips is not None]
+    labels = [algorithm.labels for algorithm in evaluation.algorithms if algorithm.labels.width]
+    flips = [algorithm.flips for algorithm in evaluation.algorithms if algorithm.flips is not None]
     return {
         LABEL_FILE: pl.concat(labels) if labels else LABELS.empty(),
         CURVE_FILE: curve_table(evaluation),
@@ -201,7 +201,11 @@ def input_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
     reference = evaluation.test_set
     if reference is None:
         return {}
-    submissions = [one.submission for one in evaluation.algorithms if one.submission is not None]
+    submissions = [
+        algorithm.submission
+        for algorithm in evaluation.algorithms
+        if algorithm.submission is not None
+    ]
     return {
         f"{INPUTS}/{name}.parquet": _without_empty(table, schema)
         for name, schema, table in (

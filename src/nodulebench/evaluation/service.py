@@ -84,14 +84,19 @@ def named(
         what = f"{len(names)} name(s) for {len(paths)} file(s) of marks."
         raise InputError.at("--name", what, "Give one for each, in the same order, or none.")
     if names:
-        return [replace(one, name=name) for one, name in zip(submissions, names, strict=True)]
-    count = Counter(one.name for one in submissions)
+        return [
+            replace(submission, name=name)
+            for submission, name in zip(submissions, names, strict=True)
+        ]
+    count = Counter(submission.name for submission in submissions)
     folders = [path.resolve().parent.name for path in paths]
     return [
-        replace(one, name=folder)
-        if count[one.name] > 1 and folders.count(folder) == 1 and one.name == algorithm_name(path)
-        else one
-        for one, path, folder in zip(submissions, paths, folders, strict=True)
+        replace(submission, name=folder)
+        if count[submission.name] > 1
+        and folders.count(folder) == 1
+        and submission.name == algorithm_name(path)
+        else submission
+        for submission, path, folder in zip(submissions, paths, folders, strict=True)
     ]
 
 

@@ -331,7 +331,7 @@ def _case_cpm(
         return {"cpm": Estimate(None, reason=reason_of(error))}
 
     def within(blocks: Iterable[WeightArray]) -> FloatArray | None:
-        return replicate_figures(cohort, {"cpm": figure}, (one * is_in for one in blocks)).get(
+        return replicate_figures(cohort, {"cpm": figure}, (block * is_in for block in blocks)).get(
             "cpm"
         )
 

@@ -92,7 +92,7 @@ class NoticeWords(Formatter):
         items = [self.format_field(one, of_item) for one in several]
         if shape != "names":
             return joint.join(items)
-        shown = [self.say("list.quoted", name=one) for one in items[:MOST_NAMED]]
+        shown = [self.say("list.quoted", name=item) for item in items[:MOST_NAMED]]
         return joint.join(shown) + (self.say("list.more") if len(items) > MOST_NAMED else "")
 
 

@@ -28,8 +28,8 @@ def block_mean(
         count = -(-(before + length) // factor)
         other = (slice(None),) * axis
         total = np.zeros((*result.shape[:axis], count, *result.shape[axis + 1 :]), np.float32)
-        for one in range(factor):
-            first = (one - before) % factor
+        for index in range(factor):
+            first = (index - before) % factor
             at = (first + before) // factor
             part = result[(*other, slice(first, None, factor))]
             total[(*other, slice(at, at + part.shape[axis]))] += part

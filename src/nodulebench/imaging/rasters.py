@@ -62,16 +62,16 @@ def _pixels(outlines: Sequence[DrawnOutline], grid: Geometry) -> IntArray:
     """Columns and rows that the outlines of one slice hold, each once."""
     held: set[tuple[int, int]] = set()
     cut: set[tuple[int, int]] = set()
-    for one in outlines:
-        corners = grid.to_index(one.corners_mm(grid))[:, :2]
-        if one.convention == "outside_pixels":
+    for outline in outlines:
+        corners = grid.to_index(outline.corners_mm(grid))[:, :2]
+        if outline.convention == "outside_pixels":
             rim = np.rint(corners).astype(np.int64)
             _, i, j, is_rim = enclosed_pixels(np.zeros(len(rim), dtype=np.int64), *rim.T)
-            counts = ~is_rim | one.is_hole
+            counts = ~is_rim | outline.is_hole
             i, j = i[counts], j[counts]
         else:
             i, j = polygon_pixels(corners)
-        (cut if one.is_hole else held).update(zip(i.tolist(), j.tolist(), strict=True))
+        (cut if outline.is_hole else held).update(zip(i.tolist(), j.tolist(), strict=True))
     return np.array(sorted(held - cut), dtype=np.int64).reshape(-1, 2)
 
 
@@ -195,7 +195,7 @@ def _trace(
         set_of_ring = int(np.searchsorted(left, min(c % across for c in ring), side="right")) - 1
         rings[set_of_ring].append(np.array(ring, dtype=np.int64))
     corners = [one_outline(one) for one in rings]
-    which = np.repeat(np.arange(len(rings)), [len(one) for one in corners])
+    which = np.repeat(np.arange(len(rings)), [len(corner) for corner in corners])
     row, column = np.divmod(np.concatenate(corners), across)
     # a corner (row, column) of the picture is the lower left one of the pixel there
     place = np.column_stack([column - left[which] + low_i[which], row + low_j[which]]) - 0.5

@@ -124,7 +124,7 @@ def _box(mask: BoolArray) -> tuple[list[int], tuple[slice, ...]]:
     """Where the voxels of a mask begin, and the box around them."""
     kept = [np.flatnonzero(mask.any(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1))]
     ends = [(int(one[0]), int(one[-1]) + 1) for one in kept]
-    return [low for low, _ in ends], tuple(slice(*one) for one in ends)
+    return [low for low, _ in ends], tuple(slice(*end) for end in ends)
 
 
 def _cube(volume: Volume, place_mm: FloatArray) -> tuple[Float32Array, IntArray, IntArray]:

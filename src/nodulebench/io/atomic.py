@@ -96,7 +96,7 @@ def _write_then(
 
 def make_folder(folder: Path) -> None:
     """Make a folder and those above it, and wait until the disk has their names."""
-    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for one in made:
         settle(one.parent)

@@ -218,7 +218,7 @@ def fitting(path: Path, what: str) -> Format:
 
 def _no_format(seen: Glimpse, what: str, refusals: list[tuple[str, str]]) -> InputError:
     """That nothing fits: the nearest format with its reason first, then the others."""
-    (name, reason), *others = sorted(refusals, key=lambda one: distance_of(one[1]))
+    (name, reason), *others = sorted(refusals, key=lambda refusal: distance_of(refusal[1]))
     remedy = "See: nodulebench formats."
     if name == "luna16_csv" and seen.kind == "csv":
         header = read_header(seen.path)
@@ -240,7 +240,9 @@ def _no_format(seen: Glimpse, what: str, refusals: list[tuple[str, str]]) -> Inp
 
 
 def _unable(form: Format, what: str) -> InputError:
-    able = [one.name for one in FORMATS.values() if getattr(one, f"read_{what}") is not None]
+    able = [
+        format_.name for format_ in FORMATS.values() if getattr(format_, f"read_{what}") is not None
+    ]
     return InputError.at(
         f"format '{form.name}'",
         f"cannot be read as {_WORDS[what]}.",

@@ -178,7 +178,7 @@ def _read_lidc(
     if files.problems and not skips_bad_files:
         raise InputError(files.problems)
     wanted = None if series is None else set(series)
-    chosen = [one for one in files.readings if wanted is None or one.series in wanted]
+    chosen = [reading for reading in files.readings if wanted is None or reading.series in wanted]
     passed_over = [
         Notice("file_passed_over", {"problem": str(problem)}) for problem in files.problems
     ]

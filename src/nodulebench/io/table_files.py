@@ -36,7 +36,7 @@ def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
     if path.suffix == ".parquet":
         return schema.conform(read_parquet(path), path.name)
     header = read_header(path, [column.name for column in (*schema.columns, *schema.further)])
-    require_columns(path, header, [one.name for one in schema.columns if one.is_required])
+    require_columns(path, header, [column.name for column in schema.columns if column.is_required])
     refuse_flood(path)
     raw = read_strings(path, header)
     rows = raw.with_row_index("_line", offset=2).filter(

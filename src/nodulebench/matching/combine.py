@@ -69,7 +69,10 @@ def merge_candidates(
     """
     require_combinable(submissions)
     parts = pl.concat(
-        [one.marks.with_columns(algorithm=pl.lit(one.name)) for one in submissions]
+        [
+            submission.marks.with_columns(algorithm=pl.lit(submission.name))
+            for submission in submissions
+        ]
     ).sort("case_id", maintain_order=True)
     grouped = parts.with_columns(group=_groups(parts, distance_mm, linkage))
     merged = _best(grouped) if place == "best" else _mean(grouped)
@@ -130,14 +133,16 @@ def average_scores(submissions: Sequence[Submission], candidates: pl.DataFrame) 
     require_combinable(submissions)
     problems: list[Problem] = []
     total = np.zeros(candidates.height)
-    for one in submissions:
-        without = one.marks["score"].null_count()
+    for submission in submissions:
+        without = submission.marks["score"].null_count()
         if without:
-            where = f"submission '{one.name}'"
+            where = f"submission '{submission.name}'"
             problems.append(Problem(where, f"has {without} marks without a score."))
-        problems.extend(check_candidate_track(one, candidates).problems)
+        problems.extend(check_candidate_track(submission, candidates).problems)
         if not problems:
-            total[match_candidates(one.marks, candidates)] += one.marks["score"].to_numpy()
+            total[match_candidates(submission.marks, candidates)] += submission.marks[
+                "score"
+            ].to_numpy()
     refuse_any(problems)
     marks = candidates.select("case_id", *_PLACE).with_columns(
         mark_id=pl.int_range(1, pl.len() + 1).cast(pl.String),
@@ -148,7 +153,7 @@ def average_scores(submissions: Sequence[Submission], candidates: pl.DataFrame) 
 
 def combined_name(submissions: Sequence[Submission]) -> str:
     """The names of the parts, joined."""
-    return "+".join(one.name for one in submissions)
+    return "+".join(submission.name for submission in submissions)
 
 
 def is_near_lungs(
@@ -234,7 +239,7 @@ def _taken(pairs: IntArray, count: int) -> IntArray:
 
 def require_combinable(submissions: Sequence[Submission]) -> None:
     """Refuse fewer than two submissions, and names that are not unique."""
-    names = [one.name for one in submissions]
+    names = [submission.name for submission in submissions]
     problems = [
         Problem(
             f"submission '{name}'",

@@ -108,11 +108,11 @@ def _size_table(
     tolerances: tuple[float, ...], labels: tuple[Labels, ...], nodules: int
 ) -> pl.DataFrame:
     counts = {
-        "hit": [one.count(HIT) for one in labels],
-        "missed": [nodules - one.count(HIT) for one in labels],
-        "fn_ue": [len(one.underestimated) for one in labels],
-        "false_positive": [one.count(FALSE_POSITIVE) for one in labels],
-        "fp_oe": [len(one.overestimated) for one in labels],
+        "hit": [label.count(HIT) for label in labels],
+        "missed": [nodules - label.count(HIT) for label in labels],
+        "fn_ue": [len(label.underestimated) for label in labels],
+        "false_positive": [label.count(FALSE_POSITIVE) for label in labels],
+        "fp_oe": [len(label.overestimated) for label in labels],
     }
     whole = dict.fromkeys(counts, pl.Int64)
     sizes = {"tolerance_mm": np.array(tolerances, dtype=np.float64)}

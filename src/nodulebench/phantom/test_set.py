@@ -187,7 +187,7 @@ def write_test_set(
     form = Form(tuple(image_formats), has_masks)
 
     def write(stage: Path) -> Iterator[WrittenScan]:
-        return (form.write(one, stage) for one in cases)
+        return (form.write(case, stage) for case in cases)
 
     return write_truth(folder, form, write, progress)
 

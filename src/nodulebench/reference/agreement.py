@@ -80,9 +80,9 @@ def readers_against_others(
     """
     is_full = panel.readers_of_case == reader_count
     drawn_by = [
-        set(panel.readings.findings["reader_id"].gather(one.members).to_list())
-        for one in merged_nodules(panel, grouping=grouping, same_reader=same_reader)
-        if is_full[one.case]
+        set(panel.readings.findings["reader_id"].gather(nodule.members).to_list())
+        for nodule in merged_nodules(panel, grouping=grouping, same_reader=same_reader)
+        if is_full[nodule.case]
     ]
     sessions = panel.readings.sessions.join(
         panel.readings.cases.filter(pl.Series(is_full)).select("case_id"), on="case_id", how="semi"
@@ -128,20 +128,20 @@ def silent_readers(
     readers = dict(reader_of_case.iter_rows())
     names = panel.readings.cases["case_id"]
     rows: list[tuple[int, str]] = []
-    for one in merged_nodules(panel, grouping=grouping, same_reader=same_reader):
-        if panel.readers_of_case[one.case] != reader_count:
+    for nodule in merged_nodules(panel, grouping=grouping, same_reader=same_reader):
+        if panel.readers_of_case[nodule.case] != reader_count:
             continue
-        outlining = set(findings["reader_id"].gather(one.members).to_list())
-        center = panel.xyz_mm[one.members].mean(axis=0)
-        near = points[starts[one.case] : starts[one.case + 1]]
+        outlining = set(findings["reader_id"].gather(nodule.members).to_list())
+        center = panel.xyz_mm[nodule.members].mean(axis=0)
+        near = points[starts[nodule.case] : starts[nodule.case + 1]]
         apart = np.linalg.norm(panel.xyz_mm[near] - center, axis=1)
-        close = near[np.argsort(apart, kind="stable")][: np.sum(apart < one.diameter_mm / 2)]
+        close = near[np.argsort(apart, kind="stable")][: np.sum(apart < nodule.diameter_mm / 2)]
         kind_of: dict[str, str] = {}
         for reader, kind in findings.select("reader_id", "kind")[close].iter_rows():
             kind_of.setdefault(reader, kind)
         rows.extend(
             (len(outlining), kind_of.get(reader, "none"))
-            for reader in readers[names[one.case]]
+            for reader in readers[names[nodule.case]]
             if reader not in outlining
         )
     return (
@@ -184,9 +184,9 @@ def size_error(
         same_reader: whether two findings of one reader can be one nodule by themselves.
     """
     sizes = []
-    for one in merged_nodules(panel, grouping=grouping, same_reader=same_reader):
-        reader = panel.reader[one.members]
-        diameter = panel.diameter_mm[one.members]
+    for nodule in merged_nodules(panel, grouping=grouping, same_reader=same_reader):
+        reader = panel.reader[nodule.members]
+        diameter = panel.diameter_mm[nodule.members]
         of_reader = [float(diameter[reader == name].mean()) for name in np.unique(reader)]
         if len(of_reader) > 1:
             sizes.append(np.array(of_reader))
@@ -197,9 +197,9 @@ def size_error(
         for of_reader in sizes
         for first, second in combinations(of_reader.tolist(), 2)
     ]
-    freedom = sum(len(one) - 1 for one in sizes)
-    variance = sum(float(((one - one.mean()) ** 2).sum()) for one in sizes) / freedom
-    share_of_mean = float(np.mean([1 / len(one) for one in sizes]))
+    freedom = sum(len(siz) - 1 for siz in sizes)
+    variance = sum(float(((siz - siz.mean()) ** 2).sum()) for siz in sizes) / freedom
+    share_of_mean = float(np.mean([1 / len(siz) for siz in sizes]))
     return SizeError(
         nodules=len(sizes),
         readings=sum(map(len, sizes)),

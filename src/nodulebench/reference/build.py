@@ -76,17 +76,17 @@ def _names(panel: Panel, verdicts: Sequence[Verdict]) -> list[str]:
     """nodule-1, nodule-2, ... and ignored-1, ... within each case."""
     counts: dict[tuple[int, bool], int] = {}
     names = []
-    for one in verdicts:
-        key = (int(panel.case[one.members[0]]), one.is_ignored)
+    for verdict in verdicts:
+        key = (int(panel.case[verdict.members[0]]), verdict.is_ignored)
         counts[key] = counts.get(key, 0) + 1
-        names.append(f"{'ignored' if one.is_ignored else 'nodule'}-{counts[key]}")
+        names.append(f"{'ignored' if verdict.is_ignored else 'nodule'}-{counts[key]}")
     return names
 
 
 def _nodules(panel: Panel, verdicts: Sequence[Verdict], names: list[str]) -> pl.DataFrame:
     """NODULES: by case; within a case nodules before ignored findings."""
-    first = np.array([one.members[0] for one in verdicts], dtype=np.int64)
-    center = np.array([one.center_mm for one in verdicts]).reshape(-1, 3)
+    first = np.array([verdict.members[0] for verdict in verdicts], dtype=np.int64)
+    center = np.array([verdict.center_mm for verdict in verdicts]).reshape(-1, 3)
     placed = pl.DataFrame(
         {
             "case_id": panel.readings.cases["case_id"][panel.case[first]],
@@ -94,10 +94,12 @@ def _nodules(panel: Panel, verdicts: Sequence[Verdict], names: list[str]) -> pl.
             "x_mm": center[:, 0],
             "y_mm": center[:, 1],
             "z_mm": center[:, 2],
-            "diameter_mm": pl.Series([one.diameter_mm for one in verdicts], dtype=pl.Float64),
-            "is_ignored": pl.Series([one.is_ignored for one in verdicts], dtype=pl.Boolean),
+            "diameter_mm": pl.Series(
+                [verdict.diameter_mm for verdict in verdicts], dtype=pl.Float64
+            ),
+            "is_ignored": pl.Series([verdict.is_ignored for verdict in verdicts], dtype=pl.Boolean),
             "size_definition": pl.Series(
-                [one.size_definition or None for one in verdicts], dtype=pl.String
+                [verdict.size_definition or None for verdict in verdicts], dtype=pl.String
             ),
             "case": panel.case[first],
         }
@@ -109,8 +111,10 @@ def _nodules(panel: Panel, verdicts: Sequence[Verdict], names: list[str]) -> pl.
 
 def _descriptions(findings: pl.DataFrame, verdicts: Sequence[Verdict]) -> pl.DataFrame:
     """What the members of each verdict say together: agreement, type, ratings, provenance."""
-    member = np.concatenate([np.empty(0, dtype=np.int64), *(one.members for one in verdicts)])
-    owner = np.repeat(np.arange(len(verdicts)), [len(one.members) for one in verdicts])
+    member = np.concatenate(
+        [np.empty(0, dtype=np.int64), *(verdict.members for verdict in verdicts)]
+    )
+    owner = np.repeat(np.arange(len(verdicts)), [len(verdict.members) for verdict in verdicts])
     rated = pl.col(CHARACTERISTICS).replace(0, None)  # 0: not rated
     return (
         findings.with_columns(rated)

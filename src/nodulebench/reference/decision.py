@@ -118,23 +118,23 @@ def measured(panel: Panel, drafts: Sequence[Draft]) -> list[Verdict]:
     equivalent diameter. What was drawn as boxes alone has the mean of its readers' diameters: the
     corners of a box are no part of the nodule.
     """
-    outlined = [number for number, one in enumerate(drafts) if one.voxels is not None]
+    outlined = [number for number, draft in enumerate(drafts) if draft.voxels is not None]
     regions = [drafts[number].voxels for number in outlined]
     case = np.array([panel.case[drafts[number].members[0]] for number in outlined], dtype=np.int64)
     sizes, definition = _region_diameters(panel, [r for r in regions if r is not None], case)
     size_of = dict(zip(outlined, sizes.tolist(), strict=True))
     verdicts = []
-    for number, one in enumerate(drafts):
-        if number in size_of and one.voxels is not None:
-            center = voxel_center_mm(panel, int(panel.case[one.members[0]]), one.voxels)
+    for number, draft in enumerate(drafts):
+        if number in size_of and draft.voxels is not None:
+            center = voxel_center_mm(panel, int(panel.case[draft.members[0]]), draft.voxels)
             size, name = size_of[number], definition
-            if panel.is_boxed[one.members].all():
-                size = float(panel.diameter_mm[one.members].mean())
+            if panel.is_boxed[draft.members].all():
+                size = float(panel.diameter_mm[draft.members].mean())
                 name = "mean of readers' boxes"
         else:
-            center = panel.xyz_mm[one.members].mean(axis=0)
-            size, name = float(panel.diameter_mm[one.members].mean()), "mean of readers"
-        verdicts.append(Verdict(one.members, center, size, one.is_ignored, name, one.voxels))
+            center = panel.xyz_mm[draft.members].mean(axis=0)
+            size, name = float(panel.diameter_mm[draft.members].mean()), "mean of readers"
+        verdicts.append(Verdict(draft.members, center, size, draft.is_ignored, name, draft.voxels))
     return verdicts
 
 
@@ -184,15 +184,15 @@ def nodule_slices(
         The slices; and one row per measured nodule: case_id, nodule_id, long_mm and short_mm on
         the slice with the largest area.
     """
-    outlined = [number for number, one in enumerate(verdicts) if one.voxels is not None]
+    outlined = [number for number, verdict in enumerate(verdicts) if verdict.voxels is not None]
     if not outlined:
         return None, NODULE_SLICES.empty().select("case_id", "nodule_id", *_AXES)
-    regions = [region for one in verdicts if (region := one.voxels) is not None]
+    regions = [region for verdict in verdicts if (region := verdict.voxels) is not None]
     owner = np.repeat(outlined, [len(region) for region in regions])
     voxel = np.concatenate(regions)
-    case = np.array([panel.case[one.members[0]] for one in verdicts], dtype=np.int64)
-    is_boxed = np.array([bool(panel.is_boxed[one.members].all()) for one in verdicts])
-    is_nodule = ~np.array([one.is_ignored for one in verdicts])
+    case = np.array([panel.case[verdict.members[0]] for verdict in verdicts], dtype=np.int64)
+    is_boxed = np.array([bool(panel.is_boxed[verdict.members].all()) for verdict in verdicts])
+    is_nodule = ~np.array([verdict.is_ignored for verdict in verdicts])
     drawn = (is_nodule & ~is_boxed)[owner]
     sizes = slice_sizes(owner[drawn], voxel[drawn], panel.spacing_mm[case][:, :2])
     rows = _boxes(panel, case, owner, voxel).join(

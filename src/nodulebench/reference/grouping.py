@@ -76,20 +76,20 @@ def recursive(findings: Findings, same_reader: bool) -> Grouping:
     center, diameter, reader = findings.center, findings.diameter, findings.reader
     members: list[list[int]] = [[number] for number in range(len(reader))]
     is_taken = [False] * len(reader)
-    for one in range(len(reader) - 1, -1, -1):
-        for other in range(len(reader) - 1, one, -1):
-            if is_taken[other] or (reader[one] == reader[other] and not same_reader):
+    for index in range(len(reader) - 1, -1, -1):
+        for other in range(len(reader) - 1, index, -1):
+            if is_taken[other] or (reader[index] == reader[other] and not same_reader):
                 continue
-            if math.dist(center[one], center[other]) < (diameter[one] + diameter[other]) / 2:
-                center[one] = _between(center[one], center[other], 0.5)
-                diameter[one] = (diameter[one] + diameter[other]) / 2
-                members[one] += members[other]
+            if math.dist(center[index], center[other]) < (diameter[index] + diameter[other]) / 2:
+                center[index] = _between(center[index], center[other], 0.5)
+                diameter[index] = (diameter[index] + diameter[other]) / 2
+                members[index] += members[other]
                 is_taken[other] = True
     return Grouping(
         groups=tuple(
-            FindingGroup(tuple(members[one]), center[one], diameter[one])
-            for one in range(len(reader))
-            if not is_taken[one]
+            FindingGroup(tuple(members[index]), center[index], diameter[index])
+            for index in range(len(reader))
+            if not is_taken[index]
         ),
         running=tuple(zip(center, diameter, strict=True)),
     )
@@ -143,11 +143,11 @@ def closest_pair(findings: Findings, same_reader: bool) -> Grouping:
     ]
     while True:
         pairs = [
-            (math.dist(groups[one].center, groups[other].center), one, other)
-            for one in range(len(groups))
-            for other in range(one)
-            if _is_close(groups[one], groups[other])
-            and (same_reader or not _share_reader(groups[one], groups[other], reader))
+            (math.dist(groups[index].center, groups[other].center), index, other)
+            for index in range(len(groups))
+            for other in range(index)
+            if _is_close(groups[index], groups[other])
+            and (same_reader or not _share_reader(groups[index], groups[other], reader))
         ]
         if not pairs:
             return Grouping(tuple(groups))
@@ -166,8 +166,8 @@ def outline_distance(findings: Findings, same_reader: bool) -> Grouping:
 
     reach = _slice_thickness_mm(findings)
     points = _outline_points(findings)
-    low = np.array([one.min(axis=0) for one in points])
-    high = np.array([one.max(axis=0) for one in points])
+    low = np.array([point.min(axis=0) for point in points])
+    high = np.array([point.max(axis=0) for point in points])
     # the gap between two boxes; outlines are no nearer than the boxes around them
     gap = np.maximum(np.maximum(low[:, None] - high, low - high[:, None]), 0)
     nearest = np.linalg.norm(gap, axis=2)

@@ -103,7 +103,7 @@ def build_reference_files(
             "size_definition": size,
             "agreement": levels.to_dicts(),
             "size_error": None if spread is None else asdict(spread),
-            "notices": [one.to_json() for one in readings.notices],
+            "notices": [notice.to_json() for notice in readings.notices],
         },
     )
     if out is not None:

@@ -190,7 +190,7 @@ class Table(Block):
     @property
     def has_heads(self) -> bool:
         """Whether anything stands above the columns."""
-        return any(one.text for one in self.heads)
+        return any(head.text for head in self.heads)
 
 
 def tables_of(name: str, value: Any, say: Language) -> list[Table]:

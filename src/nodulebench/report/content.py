@@ -208,7 +208,9 @@ def report_content(
 
 def _shown(found: dict[str, list[Any]], say: Language, *, is_open: bool) -> list[Section]:
     """The sections that have something to show."""
-    having = {name: [one for one in blocks if one is not None] for name, blocks in found.items()}
+    having = {
+        name: [block for block in blocks if block is not None] for name, blocks in found.items()
+    }
     return [
         Section(name.replace("_", "-"), say(f"section.{name}"), blocks, is_open)
         for name, blocks in having.items()
@@ -298,7 +300,10 @@ def _strata(document: Document, say: Language) -> list[Any]:
         found = [one for one in [*drawn, hardest_chart(document, say)] if one is not None]
         charts = [Side(found)] if found else []
     minimum = document.protocol.minimum_stratum
-    tables = [(one.name, strata_tables(one, minimum, say)) for one in document.algorithms]
+    tables = [
+        (algorithm.name, strata_tables(algorithm, minimum, say))
+        for algorithm in document.algorithms
+    ]
     return [*charts, *_folded([(name, [Side(one)]) for name, one in tables if one])]
 
 
@@ -306,9 +311,9 @@ def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
     from nodulebench.report.sections.errors import algorithm_errors, cause_blocks
 
     parts = [
-        (one.name, algorithm_errors(document, beside, one.name, *found, say))
-        for one in document.algorithms
-        if (found := leading_result(document, one)) is not None
+        (algorithm.name, algorithm_errors(document, beside, algorithm.name, *found, say))
+        for algorithm in document.algorithms
+        if (found := leading_result(document, algorithm)) is not None
     ]
     blocks = _folded([(name, shown) for name, shown in parts if shown])
     if beside.causes is not None:
@@ -358,7 +363,7 @@ def _literature(document: Document, say: Language) -> list[Any]:
 
 
 def _all_figures(document: Document, say: Language) -> list[Any]:
-    tables = [(one.name, figures_table(one, say)) for one in document.algorithms]
+    tables = [(algorithm.name, figures_table(algorithm, say)) for algorithm in document.algorithms]
     return _folded([(name, [table]) for name, table in tables if table is not None])
 
 

@@ -76,13 +76,13 @@ def _figures(document: Document) -> Iterator[Row]:
             yield {**named, "figure": None, "point": None, **_estimate(missing)}
         for figure, found in result.figures.items():
             readings = {None: found} if isinstance(found, Estimate) else found
-            for point, one in readings.items():
-                yield {**named, "figure": figure, "point": point, **_estimate(one)}
+            for point, reading in readings.items():
+                yield {**named, "figure": figure, "point": point, **_estimate(reading)}
 
 
 def _criteria(document: Document) -> Iterator[Row]:
-    for one in document.plan.criteria if document.plan else ():
-        yield _worded(as_json(one))
+    for criterion in document.plan.criteria if document.plan else ():
+        yield _worded(as_json(criterion))
 
 
 def _counts(document: Document) -> Iterator[Row]:
@@ -96,13 +96,13 @@ def _counts(document: Document) -> Iterator[Row]:
 def _strata(document: Document) -> Iterator[Row]:
     for algorithm, rule, result in document.results:
         for division, strata in result.strata.items():
-            for name, one in strata.items():
-                rate = Estimate(None) if one.is_too_few else one.miss_rate.soundly
+            for name, stratum in strata.items():
+                rate = Estimate(None) if stratum.is_too_few else stratum.miss_rate.soundly
                 counts = ("cases", "nodules", "missed", "is_too_few")
                 yield {
                     **{"algorithm": algorithm.name, "rule": rule},
                     **{"division": division, "stratum": name},
-                    **{key: getattr(one, key) for key in counts},
+                    **{key: getattr(stratum, key) for key in counts},
                     **{"miss_rate": rate.value, "low": rate.low, "high": rate.high},
                 }
 
@@ -129,23 +129,23 @@ def _flips(flips: pl.DataFrame | None) -> Iterator[Row]:
 
 def _differences(comparisons: Iterable[ComparisonDocument]) -> Iterator[Row]:
     for found in comparisons:
-        for one in found.differences:
-            shown, margin = one.difference, as_json(one.margin) or {}
+        for difference in found.differences:
+            shown, margin = difference.difference, as_json(difference.margin) or {}
             named = ("algorithm", "rule", "figure", "point", "value", "baseline_value")
             adjustments = ("holm", "bonferroni", "benjamini_hochberg")
             answers = ("margin", "is_non_inferior", "is_equivalent", "is_superior")
             row = {
                 "baseline": found.baseline,
-                **{name: getattr(one, name) for name in named},
+                **{name: getattr(difference, name) for name in named},
                 "difference": shown.value,
                 **{name: getattr(shown, name) for name in ("low", "high", "level")},
-                "standard_error": one.standard_error,
-                "p_value": one.p_value,
-                **{f"p_{name}": one.adjusted_p_value.get(name) for name in adjustments},
-                "p_permutation": _p(one.permutation),
-                "p_delong": _p(one.delong),
+                "standard_error": difference.standard_error,
+                "p_value": difference.p_value,
+                **{f"p_{name}": difference.adjusted_p_value.get(name) for name in adjustments},
+                "p_permutation": _p(difference.permutation),
+                "p_delong": _p(difference.delong),
                 **{name: margin.get(name) for name in answers},
-                "reason": shown.reason or one.reason,
+                "reason": shown.reason or difference.reason,
             }
             yield _worded(row)
 
@@ -160,29 +160,29 @@ def _rankings(document: Document) -> Iterator[Row]:
 
 def _rule_effects(document: Document) -> Iterator[Row]:
     for found in document.comparisons:
-        for one in found.rule_effects.figures if found.rule_effects else ():
-            for pair in one.pairs:
+        for figure in found.rule_effects.figures if found.rule_effects else ():
+            for pair in figure.pairs:
                 sides = {"first": pair.first, "second": pair.second}
                 tests = ("unpaired_t", "paired_t", "wilcoxon")
                 yield {
-                    "figure": one.figure,
-                    "point": one.point,
+                    "figure": figure.figure,
+                    "point": figure.point,
                     **{
                         f"{side}{key}": told
                         for side, rule in sides.items()
                         for key, told in (
                             ("", rule),
-                            ("_mean", one.groups[rule].mean),
-                            ("_sd", one.groups[rule].sd),
+                            ("_mean", figure.groups[rule].mean),
+                            ("_sd", figure.groups[rule].sd),
                         )
                     },
                     "mean_difference": pair.mean_difference,
                     **{f"p_{test}": _p(getattr(pair, test)) for test in tests},
                     "p_paired_t_holm": pair.paired_t_holm,
                     "p_wilcoxon_holm": pair.wilcoxon_holm,
-                    "p_one_way": _p(one.one_way),
-                    "p_repeated": _p(one.repeated.corrected if one.repeated else None),
-                    "p_friedman": _p(one.friedman),
+                    "p_one_way": _p(figure.one_way),
+                    "p_repeated": _p(figure.repeated.corrected if figure.repeated else None),
+                    "p_friedman": _p(figure.friedman),
                 }
 
 

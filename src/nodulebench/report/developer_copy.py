@@ -75,20 +75,22 @@ def developers_document(
     shown = replace(
         document,
         reference=replace(document.reference, diameters=None),
-        digests={name: one for name, one in document.digests.items() if name in SHOWN_DIGESTS},
+        digests={
+            name: digest for name, digest in document.digests.items() if name in SHOWN_DIGESTS
+        },
         notices=(),  # what is noticed of the test set itself is the laboratory's
         algorithms=tuple(
             replace(
-                one,
+                algorithm,
                 rules={
-                    rule: _result(result, untold[one.name, rule])
-                    for rule, result in one.rules.items()
+                    rule: _result(result, untold[algorithm.name, rule])
+                    for rule, result in algorithm.rules.items()
                 },
             )
-            for one in document.algorithms
+            for algorithm in document.algorithms
         ),
         plan=None if document.plan is None else _plan(document.plan, untold),
-        comparisons=tuple(_comparison(one) for one in document.comparisons),
+        comparisons=tuple(_comparison(comparison) for comparison in document.comparisons),
     )
     allowed: Document = _allowed(shown)
     return allowed
@@ -98,7 +100,7 @@ def _comparison(found: ComparisonDocument) -> ComparisonDocument:
     """A comparison that counts the nodules which tell two algorithms apart, and names none."""
     return replace(
         found,
-        digests={name: one for name, one in found.digests.items() if name in SHOWN_DIGESTS},
+        digests={name: digest for name, digest in found.digests.items() if name in SHOWN_DIGESTS},
         detection=tuple(replace(one, missed_alone=None) for one in found.detection),
     )
 
@@ -127,13 +129,13 @@ def only_algorithm(document: Document, name: str) -> Document:
     if plan is not None:
         plan = replace(
             plan,
-            criteria=tuple(one for one in plan.criteria if one.algorithm == name),
+            criteria=tuple(criterion for criterion in plan.criteria if criterion.algorithm == name),
             verdict=plan.verdicts.get(name, plan.verdict),
-            verdicts={key: one for key, one in plan.verdicts.items() if key == name},
+            verdicts={key: verdict for key, verdict in plan.verdicts.items() if key == name},
         )
     return replace(
         document,
-        algorithms=tuple(one for one in document.algorithms if one.name == name),
+        algorithms=tuple(algorithm for algorithm in document.algorithms if algorithm.name == name),
         comparisons=(),
         plan=plan,
     )
@@ -201,7 +203,9 @@ def _readings(result: RuleSummary) -> list[tuple[float, float]]:
     """The points at which a document reads a FROC."""
     readings = result.readings("sensitivity_at_fp_rate")
     return sorted(
-        (float(rate), one.value) for rate, one in readings.items() if one.value is not None
+        (float(rate), reading.value)
+        for rate, reading in readings.items()
+        if reading.value is not None
     )
 
 
@@ -224,7 +228,7 @@ def _plan(plan: PlanSummary, untold: Mapping[tuple[str, str], set[StratumName]])
     """A plan whose criteria tell no figure of a stratum that is not told."""
     criteria = tuple(
         replace(
-            one,
+            criterion,
             value=None,
             low=None,
             high=None,
@@ -232,9 +236,9 @@ def _plan(plan: PlanSummary, untold: Mapping[tuple[str, str], set[StratumName]])
             adjusted_p_value=None,
             reason=Notice("tells_few"),
         )
-        if _named(one.stratum) in untold.get((one.algorithm, one.rule), ())
-        else one
-        for one in plan.criteria
+        if _named(criterion.stratum) in untold.get((criterion.algorithm, criterion.rule), ())
+        else criterion
+        for criterion in plan.criteria
     )
     return replace(plan, differences=(), criteria=criteria)
 
@@ -250,8 +254,8 @@ def _untold(result: RuleSummary, minimum: int) -> set[StratumName]:
     few = {
         (division, name)
         for division, strata in result.strata.items()
-        for name, one in strata.items()
-        if one.is_too_few
+        for name, stratum in strata.items()
+        if stratum.is_too_few
     }
     parts = _known_members(result)
     return few.union(*(hidden_strata(divisions, minimum) for divisions in parts))
@@ -260,7 +264,7 @@ def _untold(result: RuleSummary, minimum: int) -> set[StratumName]:
 def _result(result: RuleSummary, untold: set[StratumName]) -> RuleSummary:
     if result.undefined:
         return result
-    extras = {name: one for name, one in result.extras.items() if name not in SECRET_EXTRAS}
+    extras = {name: extra for name, extra in result.extras.items() if name not in SECRET_EXTRAS}
     if crossed := result.extras.get("misses_by_type_and_size"):
         extras[CROSSED] = [
             row
@@ -269,11 +273,13 @@ def _result(result: RuleSummary, untold: set[StratumName]) -> RuleSummary:
         ]
     return replace(
         result,
-        figures={name: one for name, one in result.figures.items() if name not in SECRET_FIGURES},
+        figures={
+            name: figure for name, figure in result.figures.items() if name not in SECRET_FIGURES
+        },
         strata={
             division: {
-                name: _stratum(one, is_hidden=(division, name) in untold)
-                for name, one in strata.items()
+                name: _stratum(stratum, is_hidden=(division, name) in untold)
+                for name, stratum in strata.items()
             }
             for division, strata in result.strata.items()
         },
@@ -295,7 +301,7 @@ def _known_members(result: RuleSummary) -> Iterator[Divisions]:
     """
     whole = result.counts.get("nodules", 0)
     numbers = {
-        division: {name: one.nodules for name, one in strata.items()}
+        division: {name: stratum.nodules for name, stratum in strata.items()}
         for division, strata in result.strata.items()
     }
     if crossed := result.extras.get("misses_by_type_and_size"):

@@ -21,12 +21,12 @@ ALWAYS_COUNTED = ("hit", "missed", "false_positive")
 def key_names(document: Document) -> list[str]:
     """The figures that lead the report, of those that the protocol asks for."""
     results = [result for _, _, result in document.results]
-    has_curve = any(one.value("cpm") is not None for one in results)
+    has_curve = any(result.value("cpm") is not None for result in results)
     beta = f"f{document.protocol.beta:g}"
     usual = SCORED_FIGURES if has_curve else PLAIN_FIGURES
     wanted = [beta if name == "f1" else name for name in usual]
-    chosen = [name for name in wanted if any(one.figure(name) for one in results)]
-    single = [name for one in results for name in one.single_figures]
+    chosen = [name for name in wanted if any(result.figure(name) for result in results)]
+    single = [name for result in results for name in result.single_figures]
     return chosen or list(dict.fromkeys(single))[: len(PLAIN_FIGURES)]
 
 
@@ -38,8 +38,11 @@ def leading_rules(document: Document) -> Document:
     return replace(
         document,
         algorithms=tuple(
-            replace(one, rules={rule: found for rule, found in one.rules.items() if rule == base})
-            for one in document.algorithms
+            replace(
+                algorithm,
+                rules={rule: found for rule, found in algorithm.rules.items() if rule == base},
+            )
+            for algorithm in document.algorithms
         ),
     )
 
@@ -158,15 +161,17 @@ def figures_table(algorithm: AlgorithmSummary, say: Language) -> Table | None:
     """Every single figure of an algorithm, rules side by side, with all its intervals."""
     notes = Notes(say)
     results = {rule: one for rule, one in algorithm.rules.items() if not one.undefined}
-    names = list(dict.fromkeys(name for one in results.values() for name in one.single_figures))
+    names = list(
+        dict.fromkeys(name for result in results.values() for name in result.single_figures)
+    )
     if not names:
         return None
     rows = []
     for name in names:
         title = say.figure(name)
         cells = [head(title.title), words(title.meaning)]
-        for one in results.values():
-            figure = one.figure(name)
+        for result in results.values():
+            figure = result.figure(name)
             cells += [estimate(figure, notes), words(_other_intervals(figure, say))]
         rows.append(cells)
     heads = [words(say("figures.figure")), words(say("figures.meaning"))]

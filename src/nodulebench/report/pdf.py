@@ -175,8 +175,8 @@ class Printed:
             told = [f"{about}{say('colon')} {text}" for about, text in content.notices]
             title = say("page.read_first", count=len(told))
             yield self._part(title, [Paragraphs(told)])
-        for one in (*content.sections, *content.details):
-            yield self._part(one.title, one.blocks)
+        for section in (*content.sections, *content.details):
+            yield self._part(section.title, section.blocks)
         if content.signatures is not None:
             yield self._part(say("section.signatures"), [content.signatures])
 
@@ -216,17 +216,17 @@ class Printed:
 
     def _side(self, side: Side) -> Iterator[dict[str, Any]]:
         """Charts side by side; tables one after another, since they need the width."""
-        charts = [one for one in side.blocks if isinstance(one, Chart)]
-        across = 3 if charts and all(one.is_narrow for one in charts) else 2
+        charts = [block for block in side.blocks if isinstance(block, Chart)]
+        across = 3 if charts and all(chart.is_narrow for chart in charts) else 2
         width = (WIDTH - GAP * (across - 1)) / across
         if charts:
-            drawn = [self._chart(one, width) for one in charts]
+            drawn = [self._chart(chart, width) for chart in charts]
             yield {"block": "charts", "across": across, "charts": drawn}
         if side.remark:
             yield {"block": "remark", "text": side.remark}
-        for one in side.blocks:
-            if not isinstance(one, Chart):
-                yield from self._block(one)
+        for block in side.blocks:
+            if not isinstance(block, Chart):
+                yield from self._block(block)
 
     def _gallery(self, gallery: Gallery) -> dict[str, Any]:
         patches = []
@@ -258,7 +258,7 @@ class Printed:
 
     def _drawn(self, picture: str, label: float = 13.0) -> str:
         """A picture with its style inside; typst scales strokes with what they are drawn in."""
-        family = ", ".join(f'"{one}"' for one in self.fonts)
+        family = ", ".join(f'"{font}"' for font in self.fonts)
         style = f"""text {{ font-family: {family}; }} .plot text {{ font-size: {label}px; }}
 .inside .curve {{ stroke-width: {2 * FINE}px; }}
 .inside .beyond {{ stroke-width: {1.5 * FINE}px; stroke-dasharray: {FINE} {4 * FINE}; }}"""
@@ -277,7 +277,7 @@ class Printed:
         if table.groups:
             heads.append([self._cell(Cell(text, columns=reach)) for text, reach in table.groups])
         if table.has_heads:
-            heads.append([self._cell(one) for one in table.heads])
+            heads.append([self._cell(head) for head in table.heads])
         columns = max(len(table.heads), *(sum(one.columns for one in row) for row in table.rows), 1)
         return {
             "block": "table",
@@ -311,8 +311,8 @@ def text_size(table: Table) -> float:
         for place, cell in enumerate(row):
             if cell.columns == 1:
                 words = cell.text.split() if cell.kind != "number" else [cell.text]
-                longest = max((text_width(one) for one in [*words, cell.bounds]), default=0.0)
+                longest = max((text_width(word) for word in [*words, cell.bounds]), default=0.0)
                 needed[place] = max(needed.get(place, 0.0), min(longest, 130.0))
     letters = sum(needed.values()) / 13  # text_width is that of letters of 13 points
     padding = 6 * len(needed)
-    return next((one for one in SIZES if letters * one + padding <= WIDTH), SIZES[-1])
+    return next((siz for siz in SIZES if letters * siz + padding <= WIDTH), SIZES[-1])

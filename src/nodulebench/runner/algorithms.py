@@ -125,7 +125,7 @@ def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algori
     """
     python = Path(sys.executable)
     folders = [Path(sys.prefix), Path(sys.base_prefix), Path(nodulebench.__file__).parent]
-    seen = dict.fromkeys(one for one in (*folders, python.resolve().parent.parent))
+    seen = dict.fromkeys(folder for folder in (*folders, python.resolve().parent.parent))
     outside = [one for one in seen if not one.is_relative_to("/usr")]
     needed = [one for one in outside if not any(other in one.parents for other in outside)]
     mounts = [

@@ -27,7 +27,7 @@ def main(names: str, *places: str) -> None:
     """
     *weights, given, out = places
     case = json.loads((Path(given) / "case.json").read_text(encoding="utf-8"))
-    system = system_named(names, [Path(one) for one in weights])
+    system = system_named(names, [Path(weight) for weight in weights])
     task = DetectionTask(system, Path(given) / case["image"], case["case_id"])
     detection = detect_case(task)
     write_detections(system, [detection], Path(out))

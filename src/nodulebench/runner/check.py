@@ -49,7 +49,7 @@ class AlgorithmCheck:
     @property
     def is_good(self) -> bool:
         """Whether it ran on every case."""
-        return all(one.run.state == "ok" for one in self.cases)
+        return all(case.run.state == "ok" for case in self.cases)
 
 
 def check_algorithm(

@@ -106,7 +106,7 @@ def _line(case_id: str, run: CaseRun) -> dict[str, Any]:
         "state": run.state,
         "why": None if run.why is None else run.why.to_json(),
         "measured": run.measured,
-        "notices": [one.to_json() for one in run.notices],
+        "notices": [notice.to_json() for notice in run.notices],
         "marks": _rows(run.marks),
         "slices": _rows(run.slices),
     }
@@ -126,11 +126,11 @@ def _run(content: Mapping[str, Any]) -> CaseRun:
         dict(content["measured"]),
         _table(MARKS, case_id, content["marks"]),
         _table(MARK_SLICES, case_id, content["slices"]),
-        tuple(read_notice(one) for one in content["notices"]),
+        tuple(read_notice(notice) for notice in content["notices"]),
     )
 
 
 def _table(schema: TableSchema, case_id: str, rows: list[list[Any]]) -> pl.DataFrame:
-    types = {one.name: one.dtype for one in schema.columns if one.name != "case_id"}
+    types = {column.name: column.dtype for column in schema.columns if column.name != "case_id"}
     table = pl.DataFrame(rows, schema=types, orient="row")
     return schema.arrange(table.with_columns(pl.lit(case_id).alias("case_id")))

@@ -137,9 +137,9 @@ def _lines(signed: Signed) -> Iterator[tuple[str, str]]:
         yield "number", f"{said['number']} of {said['site']}, {said['at']}"
         yield "entry", f"{entry['algorithm']}, by {entry['by']}: {entry['digest']}"
         yield "benchmark", f"{benchmark['title']}, version {benchmark['version']}"
-        for one in said["readings"]:
-            if not one["point"] and one["value"] is not None:
-                yield "figure", f"{one['rule']} {one['figure']} {one['value']:.3f}"
+        for reading in said["readings"]:
+            if not reading["point"] and reading["value"] is not None:
+                yield "figure", f"{reading['rule']} {reading['figure']} {reading['value']:.3f}"
     elif signed.kind == "receipt":
         yield "entry", f"{said['entry']}, {said['at']}: {said['digest']}"
 

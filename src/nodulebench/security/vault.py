@@ -355,13 +355,13 @@ def wrapped_rooms(
         InputError: if the vault is not open as far as a holder shall open it.
     """
     wrapped = {
-        one.person: {
-            "person": one.person,
-            "key": one.key.line,
-            "rooms": list(one.rooms),
-            "wrapped": _wrapped(vault, one),
+        holder.person: {
+            "person": holder.person,
+            "key": holder.key.line,
+            "rooms": list(holder.rooms),
+            "wrapped": _wrapped(vault, holder),
         }
-        for one in holders
+        for holder in holders
     }
     older = [] if kept is None else kept["people"]
     people = {one["person"]: one for one in older} | wrapped
@@ -393,8 +393,12 @@ def holders_of(header: Any, where: str) -> list[Holder]:
         if header["schema"] != ROOMS_SCHEMA or not isinstance(header["vault"], str):
             raise ValueError("another schema")
         return [
-            Holder(str(one["person"]), parse_public_key(one["key"]), tuple(map(str, one["rooms"])))
-            for one in header["people"]
+            Holder(
+                str(person["person"]),
+                parse_public_key(person["key"]),
+                tuple(map(str, person["rooms"])),
+            )
+            for person in header["people"]
         ]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError.at(where, "is no vault that opens with keys of people.") from error
@@ -410,9 +414,9 @@ def open_rooms(
             this vault's.
     """
     holders = holders_of(header, where)
-    place = next((at for at, one in enumerate(holders) if one.key == key.public), None)
+    place = next((at for at, holder in enumerate(holders) if holder.key == key.public), None)
     if place is None:
-        known = ", ".join(one.person for one in holders)
+        known = ", ".join(holder.person for holder in holders)
         raise InputError.at(
             where,
             f"wraps nothing for the key {key.public.fingerprint}.",

@@ -152,7 +152,7 @@ def _with_jackknife(
     value = coefficient(counts)
     subjects = np.arange(len(counts))
     try:
-        left_out = np.array([coefficient(counts[subjects != one]) for one in subjects])
+        left_out = np.array([coefficient(counts[subjects != subject]) for subject in subjects])
     except UndefinedError as error:
         reason = Notice("no_interval_because", {"reason": reason_of(error)})
         return Estimate(value, method=method, reason=reason)

@@ -32,8 +32,11 @@ class Ranking:
     def from_best(self) -> dict[str, Comparison]:
         """Every algorithm but the first less the first."""
         best = self.lines[0].name
-        pairs = [one.turned if one.algorithm == best else one for one in self.comparisons]
-        return {one.algorithm: one for one in pairs if one.baseline == best}
+        pairs = [
+            comparison.turned if comparison.algorithm == best else comparison
+            for comparison in self.comparisons
+        ]
+        return {pair.algorithm: pair for pair in pairs if pair.baseline == best}
 
 
 def rank_algorithms(

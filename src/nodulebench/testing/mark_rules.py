@@ -54,9 +54,11 @@ def it_says_what_it_is(chosen: TestProtocol) -> None:
     rule = RULES[chosen.rules[0].name]
     scene, *others = inspect.signature(rule).parameters.values()
     expect(scene.name == "scene", f"its first parameter is '{scene.name}', not 'scene'")
-    for one in others:
-        expect(one.kind is one.KEYWORD_ONLY, f"its parameter '{one.name}' is not keyword-only")
-        expect(one.default is not one.empty, f"its parameter '{one.name}' has no default")
+    for other in others:
+        expect(
+            other.kind is other.KEYWORD_ONLY, f"its parameter '{other.name}' is not keyword-only"
+        )
+        expect(other.default is not other.empty, f"its parameter '{other.name}' has no default")
     expect(bool(inspect.getdoc(rule)), "it does not say what it does")
 
 

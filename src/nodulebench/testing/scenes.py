@@ -130,7 +130,7 @@ def changed(test_set: TestSet, change: Callable[[pl.DataFrame], pl.DataFrame]) -
 
 def with_tables(held: Held, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Held:
     """What holds tables, with every one of them changed."""
-    tables = ((one.name, getattr(held, one.name)) for one in fields(held))
+    tables = ((field.name, getattr(held, field.name)) for field in fields(held))
     new: dict[str, Any] = {
         name: change(one) for name, one in tables if isinstance(one, pl.DataFrame)
     }

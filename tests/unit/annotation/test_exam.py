@@ -26,7 +26,7 @@ def exam(*marks, nodules: int = 5, rules: ExamRules = FIVE):
 def test_a_perfect_answer_passes() -> None:
     sheet = exam(*(square(30 * n) for n in range(5)))
     assert sheet.has_passed
-    assert {name: one.value for name, one in sheet.figures.items()} == {
+    assert {name: figure.value for name, figure in sheet.figures.items()} == {
         "precision": 1.0,
         "recall": 1.0,
         "mean_dice": 1.0,

@@ -38,5 +38,5 @@ def test_a_stopped_command_is_completed_by_the_same_once_more(
     )
     assert done.returncode == 0, done.stderr[-3000:]
     outcomes = json.loads(done.stdout)
-    assert {name: one["wrong"] for name, one in outcomes.items() if one["wrong"]} == {}
-    assert sum(one["stops"] for one in outcomes.values()) >= stops
+    assert {name: outcome["wrong"] for name, outcome in outcomes.items() if outcome["wrong"]} == {}
+    assert sum(outcome["stops"] for outcome in outcomes.values()) >= stops

@@ -39,7 +39,7 @@ def hands_in(panel: Panel, key: str, person: str = "r1") -> None:
 
 
 def problems(panel: Panel) -> list[str]:
-    return [str(one) for one in audit_project(panel.desk()).problems]
+    return [str(problem) for problem in audit_project(panel.desk()).problems]
 
 
 @pytest.mark.parametrize("kept_every", [1, 64], ids=["index", "no index"])

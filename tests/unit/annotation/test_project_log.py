@@ -41,8 +41,8 @@ def panel(made: Panel, tmp_path: Path) -> Panel:
 
 
 def told(panel: Panel, *anchors: str, public_key: Path | None = None) -> list[str]:
-    found = audit_project(panel.desk(), [panel.folder / one for one in anchors], public_key)
-    return [str(one).replace(f"{panel.folder}/", "") for one in found.problems]
+    found = audit_project(panel.desk(), [panel.folder / anchor for anchor in anchors], public_key)
+    return [str(problem).replace(f"{panel.folder}/", "") for problem in found.problems]
 
 
 def events_of(panel: Panel) -> list[Event]:
@@ -107,12 +107,12 @@ def test_a_ruling_flipped_with_the_whole_chain_made_anew_is_found_by_signature_o
     assert any(reads_otherwise in one for one in told(panel, "plain.anchor"))
     found = audit_project(panel.desk())
     if panel.has_keys:
-        assert any("was not signed by 'judge1'" in str(one) for one in found.problems)
+        assert any("was not signed by 'judge1'" in str(problem) for problem in found.problems)
         with pytest.raises(InputError, match="was not signed by 'judge1'"):
             panel.desk().batch("b1")
     else:  # and that is said
         assert not found.problems
-        assert {one.code for one in found.notices} == {"log_unsigned", "log_unanchored"}
+        assert {notice.code for notice in found.notices} == {"log_unsigned", "log_unanchored"}
 
 
 def test_a_log_put_back_with_its_head_is_found_by_an_anchor(panel: Panel) -> None:
@@ -128,7 +128,9 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor(panel: Panel) -> Non
 def test_people_and_rules_cannot_be_changed_behind_the_log(panel: Panel) -> None:
     path = panel.project / "project.json"
     project = json.loads(path.read_text())
-    next(one for one in project["roster"]["people"] if one["person_id"] == "r1")["roles"] = [
+    next(person for person in project["roster"]["people"] if person["person_id"] == "r1")[
+        "roles"
+    ] = [
         "junior",
         "arbitrator",
     ]
@@ -234,7 +236,7 @@ def test_a_named_reviewer_and_a_second_draw_are_told(tmp_path: Path) -> None:
     panel.opens("b", batch="b3")
     found = audit_project(panel.desk(), [])
     assert found.problems == ()
-    codes = {one.code: dict(one.values) for one in found.notices}
+    codes = {notice.code: dict(notice.values) for notice in found.notices}
     assert codes["reviewer_named"] == {"reader": "lead2", "batch": "b1"}
     assert codes["cases_opened_again"] == {"batches": ["b1", "b2"]}
 

@@ -44,7 +44,7 @@ def test_a_project_tells_how_its_readers_agree(desk) -> None:
     found = reader_quality(desk, periods=2)
     assert found["cases"] == 4
     assert found["group"]["by_readers"] == (0, 2, 2)
-    assert [one["agreement"] for one in found["pairs"]] == [1.0, 2 / 3, 2 / 3]
+    assert [pair["agreement"] for pair in found["pairs"]] == [1.0, 2 / 3, 2 / 3]
     third = found["readers"][2]
     assert (third["backed"], third["found"], third["sensitivity"]) == (4, 2, 0.5)
     assert third["drift"]["found"] == (2, 0)
@@ -53,7 +53,7 @@ def test_a_project_tells_how_its_readers_agree(desk) -> None:
 
 
 def test_readers_are_compared_with_themselves_on_repeated_cases(desk) -> None:
-    repeats = {one["first"]: one["agreement"] for one in reader_quality(desk)["repeats"]}
+    repeats = {repeat["first"]: repeat["agreement"] for repeat in reader_quality(desk)["repeats"]}
     assert repeats == {"r1": 1.0, "r2": 0.0, "r3": 0.0}
 
 
@@ -90,4 +90,4 @@ def test_a_reader_agrees_with_the_own_repeats_on_types_and_sizes(tmp_path: Path)
     assert figures["diameter: r1, r1 again"] == pytest.approx(10 / 11)
     (limits,) = ann["limits"]
     assert (limits["bias_mm"], limits["sd_mm"]) == (-1.0, 0.0)
-    assert [(one["figures"], one["limits"]) for one in others] == [([], []), ([], [])]
+    assert [(other["figures"], other["limits"]) for other in others] == [([], []), ([], [])]

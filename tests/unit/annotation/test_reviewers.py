@@ -68,10 +68,10 @@ def three_teams(*, deputy: str = DEPUTY) -> Roster:
         people.append(Person(person_id=DEPUTY, roles=("organiser",)))
     else:
         people = [
-            one.model_copy(update={"roles": (*one.roles, "organiser")})
-            if one.person_id == deputy
-            else one
-            for one in people
+            person.model_copy(update={"roles": (*person.roles, "organiser")})
+            if person.person_id == deputy
+            else person
+            for person in people
         ]
     team = Team(team_id="three", reader_ids=("r7", "r8", "r9"), leader_id=FRIEND)
     return two.model_copy(update={"people": tuple(people), "teams": (*two.teams, team)})
@@ -82,8 +82,8 @@ def started(folder: Path, *, has_keys: bool = False, deputy: str = DEPUTY) -> Pa
     made.project.mkdir(parents=True)
     if has_keys:
         people = tuple(
-            one.model_copy(update={"key": new_person_key(folder / one.person_id).line})
-            for one in roster.people
+            person.model_copy(update={"key": new_person_key(folder / person.person_id).line})
+            for person in roster.people
         )
         roster = roster.model_copy(update={"people": people})
     small_cases("a", "b").write_csv(made.project / CASES)
@@ -136,7 +136,9 @@ def told(panel: Panel) -> dict[str, dict[str, object]]:
     found = audit_project(panel.desk())
     assert found.problems == ()
     usual = ("log_unsigned", "log_unanchored")
-    return {one.code: dict(one.values) for one in found.notices if one.code not in usual}
+    return {
+        notice.code: dict(notice.values) for notice in found.notices if notice.code not in usual
+    }
 
 
 def test_nothing_that_a_reader_can_see_says_who_will_be_drawn(panel: Panel) -> None:

@@ -106,11 +106,16 @@ def test_files_are_evaluated_as_earlier_versions_did(tmp_path: Path) -> None:
 
 
 def test_several_tables_are_told_apart() -> None:
-    assert [one.name for one in nb.evaluate(TRUTH, [MARKS, MARKS], PROTOCOL).algorithms] == [
+    assert [
+        algorithm.name for algorithm in nb.evaluate(TRUTH, [MARKS, MARKS], PROTOCOL).algorithms
+    ] == [
         "marks 1",
         "marks 2",
     ]
-    assert [one.name for one in nb.evaluate(TRUTH, {"x": MARKS, 7: SAID}, PROTOCOL).algorithms] == [
+    assert [
+        algorithm.name
+        for algorithm in nb.evaluate(TRUTH, {"x": MARKS, 7: SAID}, PROTOCOL).algorithms
+    ] == [
         "x",
         "7",
     ]

@@ -39,7 +39,7 @@ main(sys.argv[1:])
 
 def status(*arguments: object) -> int:
     with pytest.raises(SystemExit) as stopped:
-        main([str(one) for one in arguments])
+        main([str(argument) for argument in arguments])
     return int(stopped.value.code or 0)
 
 

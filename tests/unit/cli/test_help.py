@@ -53,7 +53,7 @@ def has_examples_on_own_lines(command: click.Command) -> bool:
     lines = [line.strip() for line in text.splitlines()]
     written = [line.strip() for line in (command.help or "").splitlines()]
     return r"\b" not in text and [one for one in written if one.startswith("nodulebench ")] == [
-        one for one in lines if one.startswith("nodulebench ")
+        line for line in lines if line.startswith("nodulebench ")
     ]
 
 
@@ -74,7 +74,7 @@ def test_an_example_with_an_option_that_is_not_there_is_found() -> None:
 
 def test_every_module_of_a_command_is_listed_once() -> None:
     modules = {path.stem.replace("_", "-") for path in CLI.iterdir() if path.stem[0] != "_"}
-    assert modules - {one.replace("_", "-") for one in PARTS} == set(COMMANDS)
+    assert modules - {part.replace("_", "-") for part in PARTS} == set(COMMANDS)
     assert sum(map(len, GROUPS.values())) == len(COMMANDS)
 
 

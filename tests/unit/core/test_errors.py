@@ -63,7 +63,7 @@ def test_what_is_made_of_each_item_is_refused_with_the_problems_of_all() -> None
 
     with pytest.raises(InputError) as told:
         made_of_each("1a2b", whole)
-    assert [one.where for one in told.value.problems] == ["a", "b"]
+    assert [problem.where for problem in told.value.problems] == ["a", "b"]
 
 
 def test_an_error_of_another_package_is_told_in_its_first_line() -> None:

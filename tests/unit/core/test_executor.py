@@ -21,7 +21,9 @@ def test_results_come_in_the_order_of_their_numbers_whatever_order_they_came_in(
     for seed in range(20):
         numbers = list(range(30))
         random.Random(seed).shuffle(numbers)
-        assert list(in_order((one, -one) for one in numbers)) == [(one, -one) for one in range(30)]
+        assert list(in_order((number, -number) for number in numbers)) == [
+            (index, -index) for index in range(30)
+        ]
 
 
 def test_a_result_in_order_does_not_wait_for_later_ones() -> None:

@@ -18,7 +18,7 @@ def rule(
 def problems(**given: object) -> list[str]:
     with pytest.raises(InputError) as caught:
         checked_parameters(rule, given, "rule 'r'")
-    return [str(one) for one in caught.value.problems]
+    return [str(problem) for problem in caught.value.problems]
 
 
 def test_keyword_only_parameters_alone_are_settings() -> None:

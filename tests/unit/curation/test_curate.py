@@ -103,7 +103,9 @@ def test_every_series_is_admitted_or_excluded_by_its_first_reason(curation):
         "phantom-0002": "duplicate_uid",
         "smoothed": "near_duplicate",
     }
-    assert [(Path(one.path).name, one.is_damaged) for one in result.other_files] == [
+    assert [
+        (Path(other_file.path).name, other_file.is_damaged) for other_file in result.other_files
+    ] == [
         ("README", False),
         ("broken.dcm", True),
     ]

@@ -22,7 +22,7 @@ def hashed(seed, flipped=0.0):
 
 def told(scans, known=()):
     return [
-        [(one.code, english(one.notice)) for one in reasons]
+        [(reason.code, english(reason.notice)) for reason in reasons]
         for reasons in find_duplicates(scans, known, least_similarity=0.84)
     ]
 
@@ -89,7 +89,7 @@ def test_lists_name_the_uid_in_their_own_way(tmp_path, name):
 def test_a_plain_list_has_a_uid_per_line(tmp_path):
     path = tmp_path / "list.txt"
     path.write_text("1.2.3\n1.2.4\n")
-    assert [one.uid for one in read_known_set(path).scans] == ["1.2.3", "1.2.4"]
+    assert [scan.uid for scan in read_known_set(path).scans] == ["1.2.3", "1.2.4"]
 
 
 def test_a_list_that_names_no_series_is_refused(tmp_path):

@@ -186,7 +186,7 @@ def test_a_look_that_failed_before_is_counted_wherever_it_stood(looks: int, answ
                 hypotheses.add((*told[:place], "failed", *told[place:]))
     found = math.exp(log_hypotheses(looks, Answers(answers, has_failed=True)))
     assert len(hypotheses) <= found * (1 + 1e-12)
-    assert found <= (looks + 1) * sum(answers**one for one in range(looks)) * (1 + 1e-12)
+    assert found <= (looks + 1) * sum(answers**index for index in range(looks)) * (1 + 1e-12)
     without = math.exp(log_hypotheses(looks, Answers(answers)))
     assert found == pytest.approx(without * (looks + 1))
 

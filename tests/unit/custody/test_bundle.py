@@ -43,7 +43,7 @@ def test_a_changed_image_or_table_is_named(desk: Desk) -> None:
         path = out / name
         original = path.read_bytes()
         path.write_bytes(original[:-1] + bytes([original[-1] ^ 1]))
-        found = [str(one) for one in verify_folder(out).problems]
+        found = [str(problem) for problem in verify_folder(out).problems]
         assert len(found) == 1
         assert found[0].startswith(f"{path}: was changed")
         path.write_bytes(original)
@@ -59,7 +59,7 @@ def test_images_can_be_listed_instead_of_copied(desk: Desk) -> None:
     assert image_problems(out, images) == []
     (images / "scan0" / "0001.dcm").write_bytes(b"other")
     (images / "scan1" / "0001.dcm").unlink()
-    assert [str(one) for one in image_problems(out, images)] == [
+    assert [str(problem) for problem in image_problems(out, images)] == [
         f"{images / 'scan0' / '0001.dcm'}: is not the file that images.csv lists.",
         f"{images / 'scan1' / '0001.dcm'}: is listed in images.csv, but is not there.",
     ]
@@ -150,7 +150,9 @@ def test_only_drawn_cases_are_bundled_and_how_they_were_drawn_is_told(desk: Desk
 def test_the_datasheet_holds_what_is_known_and_names_the_rest(desk: Desk) -> None:
     made = write_bundle(desk.bundle, desk.folder / "bag")
     sheet = json.loads((desk.folder / "bag" / "datasheet.json").read_text())
-    known = {name: one["answer"] for name, one in sheet["answers"].items() if one["answer"]}
+    known = {
+        name: answer["answer"] for name, answer in sheet["answers"].items() if answer["answer"]
+    }
     assert known == {
         "cases": "4 cases of 4 patients.",
         "nodules": "4 nodules, and 0 findings to be ignored. Types: solid 4.",
@@ -160,7 +162,7 @@ def test_the_datasheet_holds_what_is_known_and_names_the_rest(desk: Desk) -> Non
     assert set(made.gaps) == set(sheet["answers"]) - set(known)
     page = (desk.folder / "bag" / "datasheet.md").read_text()
     assert page.count("**Not stated.**") == len(made.gaps)
-    stages = {one["life_cycle"] for one in sheet["answers"].values()}
+    stages = {answer["life_cycle"] for answer in sheet["answers"].values()}
     assert stages >= {
         "collection",
         "annotation",

@@ -12,7 +12,7 @@ pytest.importorskip("pydicom")
 
 
 def names(folder: Path, *cases: str) -> dict[str, str]:
-    return {one.name: one.case_id for one in images_in(folder, cases).files}
+    return {file.name: file.case_id for file in images_in(folder, cases).files}
 
 
 def test_a_folder_on_the_way_names_the_case_as_deidentify_lays_it_out(tmp_path: Path) -> None:
@@ -29,8 +29,8 @@ def test_slices_of_an_archive_are_found_by_their_headers_and_others_passed_over(
     wanted = write_series(tmp_path / "one" / "IMAGES", "wanted")
     write_series(tmp_path / "two" / "IMAGES", "other")
     found = images_in(tmp_path, [wanted])
-    assert {one.case_id for one in found.files} == {wanted}
-    assert sorted(one.name for one in found.files)[0] == f"{wanted}/0001.dcm"
+    assert {file.case_id for file in found.files} == {wanted}
+    assert sorted(file.name for file in found.files)[0] == f"{wanted}/0001.dcm"
     assert (len(found.files), found.passed_over) == (12, 12)
 
 

@@ -37,7 +37,7 @@ def test_an_event_names_its_change_by_a_digest_or_none() -> None:
 def told(step: Step, name: str) -> tuple[dict[str, str | None], list[str]]:
     change = Change(files={name: "sha256:2"})
     files, problems = changes_of([event(4, step, change.digest)], {change.digest: change}.get)
-    return files, [str(one) for one in problems]
+    return files, [str(problem) for problem in problems]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_later_changes_count_and_a_lost_one_is_told() -> None:
     ]
     files, problems = changes_of(log, {one.digest: one for one in (first, second)}.get)
     assert files == {layout.VAULT: "sha256:3", "bag-info.txt": None}
-    assert [one.where for one in problems] == ["event 3"]
+    assert [problem.where for problem in problems] == ["event 3"]
     assert "made a change sha256:lost that is not there" in str(problems[0])
     listed = {"bag-info.txt": "sha256:0", "policy.toml": "sha256:9"}
     assert with_changes(listed, files) == {layout.VAULT: "sha256:3", "policy.toml": "sha256:9"}

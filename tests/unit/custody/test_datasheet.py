@@ -71,9 +71,9 @@ def test_sizes_are_counted_up_to_each_limit() -> None:
 
 
 def test_a_sheet_without_gaps_says_so_and_others_list_them() -> None:
-    full = Datasheet("set", {one.name: "Said." for one in QUESTIONS}, frozenset())
+    full = Datasheet("set", {question.name: "Said." for question in QUESTIONS}, frozenset())
     assert full.to_markdown().endswith("## Gaps\n\nNone.\n")
-    open_ = Datasheet("set", {one.name: "Said." for one in QUESTIONS[1:]}, frozenset())
+    open_ = Datasheet("set", {question.name: "Said." for question in QUESTIONS[1:]}, frozenset())
     assert open_.to_markdown().endswith(f"## Gaps\n\n- {QUESTIONS[0].text}\n")
 
 
@@ -121,7 +121,7 @@ def test_a_sheet_has_a_heading_for_each_section_and_says_who_answered() -> None:
     sheet = make_datasheet(test_set, {"purpose": "To test."})
     assert sheet.answers["nodules"] == "1 nodules, and 2 findings to be ignored."
     sections = [line[3:] for line in sheet.to_markdown().splitlines() if line.startswith("## ")]
-    assert sections == [*dict.fromkeys(one.section for one in QUESTIONS), "Gaps"]
+    assert sections == [*dict.fromkeys(question.section for question in QUESTIONS), "Gaps"]
     answers = sheet.to_json()["answers"]
     assert (answers["nodules"]["source"], answers["purpose"]["source"]) == ("data", "stated")
     assert (answers["made_by"]["answer"], answers["made_by"]["source"]) == (None, "stated")

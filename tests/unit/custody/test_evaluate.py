@@ -159,7 +159,7 @@ def test_a_result_or_an_event_that_nobody_wrote_is_found(desk: Desk) -> None:
         added = desk.sealed / name
         added.write_bytes(kept.read_bytes())
         found = verify_sealed(desk.sealed)
-        assert [str(one) for one in found.problems] == [
+        assert [str(problem) for problem in found.problems] == [
             f"{added}: does not belong there: it was added."
         ]
         added.unlink()
@@ -186,7 +186,7 @@ def test_the_feedback_comes_with_an_anchor_of_the_log(desk: Desk) -> None:
     anchor = desk.folder / "feedback" / "anchor.json"
     assert verify_sealed(desk.sealed, anchors=[anchor]).is_good
     (desk.sealed / "audit" / "00000003.json").unlink()
-    found = [str(one) for one in verify_sealed(desk.sealed, anchors=[anchor]).problems]
+    found = [str(problem) for problem in verify_sealed(desk.sealed, anchors=[anchor]).problems]
     assert any(text.startswith(str(anchor)) and "it was cut off" in text for text in found)
 
 
@@ -323,9 +323,9 @@ def test_looks_dated_before_one_that_they_follow_are_told_and_the_set_stays_open
         evaluate_sealed(LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, at=at))
     found = read_audit(desk.sealed, SECRET)
     assert found.problems == ()
-    told = [str(one).partition(": is dated 2029")[0] for one in found.dates]
+    told = [str(date).partition(": is dated 2029")[0] for date in found.dates]
     assert [Path(one).name for one in told] == ["00000004.json", "00000005.json"]
-    assert any("is dated 2029" in str(one) for one in verify_sealed(desk.sealed).problems)
+    assert any("is dated 2029" in str(problem) for problem in verify_sealed(desk.sealed).problems)
     assert write_anchor(desk.sealed, desk.folder / "dated.anchor").events == 5
 
 

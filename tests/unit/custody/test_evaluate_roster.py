@@ -63,7 +63,7 @@ def test_each_is_charged_a_look_of_its_own_developer(desk: Desk) -> None:
         0.25,
     ]
     audit = read_audit(desk.sealed, SECRET)
-    assert {one.developer: len(one.looks) for one in audit.uses} == {
+    assert {use.developer: len(use.looks) for use in audit.uses} == {
         "alpha ltd": 1,
         "beta ltd": 1,
         "gamma ltd": 1,
@@ -156,7 +156,7 @@ def test_an_alias_that_another_run_gave_away_meanwhile_is_refused(desk: Desk) ->
     run(desk, path)
     (found,) = waiting
     assert "stood for another developer's algorithm" in str(found.problem)
-    assert "delta ltd" not in [one.developer for one in read_audit(desk.sealed, SECRET).uses]
+    assert "delta ltd" not in [use.developer for use in read_audit(desk.sealed, SECRET).uses]
 
 
 def test_the_policy_may_name_the_aliases(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_killed_anywhere_and_started_again_it_charges_nothing_twice(
     found = run(desk, path)
     assert all(one.told for one in found)
     uses = read_audit(desk.sealed, SECRET).uses
-    assert [len(one.looks) for one in uses] == [1, 1, 1]
+    assert [len(use.looks) for use in uses] == [1, 1, 1]
     checked = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
     assert checked.is_good, checked.problems
     values = [one.told["figures"]["luna16.recall"]["value"] for one in found if one.told]

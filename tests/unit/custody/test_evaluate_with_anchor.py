@@ -42,7 +42,7 @@ def test_a_log_that_was_put_back_gives_no_look_where_an_anchor_is_given(desk: De
     shutil.copytree(desk.folder / "older", desk.sealed)
     with pytest.raises(InputError, match=r"anchor\.json: says that the log has 3 events, but"):
         ask(desk, "two.csv", "second", anchor)
-    assert [one.step for one in read_audit(desk.sealed).events] == ["sealed"]
+    assert [event.step for event in read_audit(desk.sealed).events] == ["sealed"]
     assert not (desk.folder / "second").exists()
 
 

@@ -14,7 +14,7 @@ def event(step: str, actor: str) -> dict[str, str]:
 def test_who_read_by_which_rule_and_what_fell_out_is_told_in_counts_alone() -> None:
     steps = [("open", "office"), ("read", "ann"), ("read", "bo"), ("read", "ann")]
     steps += [("review", "dee"), ("add", "dee"), ("arbitrate", "eve"), ("release", "eve")]
-    made = {"rule": "nifdc-2022", "events": [event(*one) for one in steps]}
+    made = {"rule": "nifdc-2022", "events": [event(*step) for step in steps]}
     curated = {"series": 12, "admitted": 9, "excluded": {"small_matrix": 2, "not_ct": 1}}
     answers = evidence_answers({"provenance.json": made, "curation.json": curated})
     assert answers == {
@@ -55,7 +55,7 @@ def test_half_a_count_of_series_answers_nothing(curated: dict[str, Any]) -> None
 
 def test_one_of_each_is_told_in_the_singular_and_none_not_at_all() -> None:
     steps = [("read", "ann"), ("arbitrate", "eve"), ("arbitrate", "fay")]
-    made = {"events": [event(*one) for one in steps]}
+    made = {"events": [event(*step) for step in steps]}
     told = evidence_answers({"provenance.json": made})["readers"]
     assert told == "1 reader, 2 arbitrators, blind to each other until all had read."
     curated = {"series": 3, "admitted": 3, "excluded": {}}

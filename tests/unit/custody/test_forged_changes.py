@@ -116,7 +116,7 @@ def test_a_withdrawal_erases_what_was_kept_of_looks_and_puts_nothing_in_its_plac
     name = f"results/{kept.name}"
     facts = {"cases": "scan1", "files": 1, "reason": "left"}
     forge(desk, "Ada", "withdrawn", {name: b"a better one"}, facts=lambda _: facts)
-    told = [str(one) for one in verify_sealed(desk.sealed).problems]
+    told = [str(problem) for problem in verify_sealed(desk.sealed).problems]
     assert f"event 4: changed '{name}', which such an event cannot." in told
 
 

@@ -82,7 +82,7 @@ def test_one_look_gives_no_more_than_one_verdict_however_many_plans_are_forged(
             continue
         verdicts += 1
     assert verdicts <= 1
-    assert sum(len(one.looks) for one in read_audit(desk.sealed).uses) <= 1
+    assert sum(len(use.looks) for use in read_audit(desk.sealed).uses) <= 1
     found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
     assert found.is_good, found.problems
 
@@ -92,9 +92,9 @@ def test_a_plan_that_the_policy_names_is_admitted_and_stands_in_the_log(tmp_path
     assert ask(desk, honest)["verdict"] == "failed"
     assert ask(desk, honest)["looks"] == {"look": 1, "allowed": 1}
     digest = read_plan(honest).digest
-    events = [one for one in read_audit(desk.sealed).events if one.step != "sealed"]
-    assert [one.facts["plan"] for one in events] == [digest] * len(events)
-    assert {one.step for one in events} == {"look", "evaluated"}
+    events = [event for event in read_audit(desk.sealed).events if event.step != "sealed"]
+    assert [event.facts["plan"] for event in events] == [digest] * len(events)
+    assert {event.step for event in events} == {"look", "evaluated"}
 
 
 def test_a_plan_that_the_policy_does_not_name_is_refused_and_stands_in_the_log(

@@ -42,7 +42,7 @@ def assert_unharmed(desk: Desk, looks: int) -> None:
     found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
     assert found.is_good, found.problems
     assert not found.notices
-    assert sum(len(one.looks) for one in read_audit(desk.sealed).uses) == looks
+    assert sum(len(use.looks) for use in read_audit(desk.sealed).uses) == looks
     assert evaluate(desk, desk.marks("honest.csv", "scan0"), "Other") == 0
 
 

@@ -65,15 +65,16 @@ def kept_codes(desk: Desk) -> set[str]:
     """The codes in what the laboratory keeps of the first look."""
     kept = open_result(desk.sealed, SECRET, "Cem", 2)
     algorithm = kept["evaluation"]["algorithms"][0]
-    rules = [one for rule in algorithm["rules"].values() for one in rule["notices"]]
-    return {one["code"] for one in (*algorithm["notices"], *rules)}
+    rules = [notice for rule in algorithm["rules"].values() for notice in rule["notices"]]
+    return {notice["code"] for notice in (*algorithm["notices"], *rules)}
 
 
 def told_notices(told: dict[str, Any]) -> list[Any]:
     """All notices of an algorithm that a developer is told."""
     algorithms = told.get("evaluation", {}).get("algorithms", [])
     return [
-        [one["notices"], [rule["notices"] for rule in one["rules"].values()]] for one in algorithms
+        [algorithm["notices"], [rule["notices"] for rule in algorithm["rules"].values()]]
+        for algorithm in algorithms
     ]
 
 
@@ -148,7 +149,7 @@ def test_what_the_file_itself_tells_is_told(tmp_path: Path) -> None:
     desk = sealed(tmp_path / "set", "figures", (10.0, 20.0, 30.0))
     marks = "scan0,10,20,30,0.9\n" * 3 + "scan1,0,0,400,0.5\n"
     ((notices, _),) = told_notices(ask(desk, marks))
-    assert {one["code"]: one["values"] for one in notices} == {
+    assert {notice["code"]: notice["values"] for notice in notices} == {
         "outside_image": {"outside": 1, "checked": 4},
         "marks_repeated": {"marks": 2, "cases": 1},
         "cases_without_marks": {"count": 10, "cases": 12},

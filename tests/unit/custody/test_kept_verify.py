@@ -64,7 +64,7 @@ def test_a_changed_number_is_found_although_the_manifest_agrees(desk: StudyDesk)
     path.write_text(json.dumps(document))
     write_manifest(path.parent)
     found = again(desk, "lab")
-    assert any("recall" in str(one) for one in found.differences)
+    assert any("recall" in str(difference) for difference in found.differences)
     path.write_text(before)
     write_manifest(path.parent)
 
@@ -74,7 +74,7 @@ def test_results_that_the_log_does_not_have_are_refused(desk: StudyDesk, tmp_pat
     note["looks"][0]["result"] = "sha256:" + "0" * 64
     (tmp_path / "looks.json").write_text(json.dumps(note))
     found = verify_made(tmp_path, sealed=desk.sealed, secret=SECRET, person="Cem")
-    assert any("names results that the sealed set" in str(one) for one in found.problems)
+    assert any("names results that the sealed set" in str(problem) for problem in found.problems)
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,12 @@ def test_a_note_that_names_no_looks_is_told(
     note = json.loads((desk.folder / "lab" / "looks.json").read_text())
     (tmp_path / "looks.json").write_text(json.dumps({**note, **changed}))
     found = verify_made(tmp_path, sealed=desk.sealed, secret=SECRET, person="Cem")
-    assert any("does not say from which looks" in str(one) for one in found.problems)
+    assert any("does not say from which looks" in str(problem) for problem in found.problems)
 
 
 def test_a_reporter_does_not_check_the_own_work(desk: StudyDesk) -> None:
     found = again(desk, "lab", "Dee")
-    assert any("may not inspect" in str(one) for one in found.problems)
+    assert any("may not inspect" in str(problem) for problem in found.problems)
 
 
 @pytest.mark.slow
@@ -111,7 +111,7 @@ def test_a_report_with_a_patient_who_was_withdrawn_is_not_computed_again(tmp_pat
     withdraw(desk.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
     found = again(desk, "lab")
     assert found.from_originals is None
-    told = [str(one) for one in found.problems]
+    told = [str(problem) for problem in found.problems]
     assert told[0].startswith("look 2: was made with cases that were withdrawn since")
     assert len(told) == 2  # a look each
     assert verify_made(desk.folder / "lab").is_good  # its files are as they were

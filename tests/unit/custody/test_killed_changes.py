@@ -30,7 +30,11 @@ def test_a_killed_change_was_made_or_not(tmp_path: Path, job: str, step: int, le
     )
     outcomes = json.loads(done.stdout)
     assert len(outcomes) >= least
-    assert [one["problems"] for one in outcomes if one["problems"]] == []
-    assert {one["events"] - one["changes"] for one in outcomes} == {1}  # the event is the change
-    assert [one["changes"] for one in outcomes] == sorted(one["changes"] for one in outcomes)
+    assert [outcome["problems"] for outcome in outcomes if outcome["problems"]] == []
+    assert {outcome["events"] - outcome["changes"] for outcome in outcomes} == {
+        1
+    }  # the event is the change
+    assert [outcome["changes"] for outcome in outcomes] == sorted(
+        outcome["changes"] for outcome in outcomes
+    )
     assert outcomes[0]["changes"] == 0

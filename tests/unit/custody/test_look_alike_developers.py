@@ -29,7 +29,7 @@ def test_a_name_that_looks_the_same_gets_no_further_look(tmp_path: Path, name: s
     assert ask(desk, "two.csv", name) == 2
     with pytest.raises(InputError, match="has had 2 of 2 looks"):
         ask(desk, "three.csv", "Example")
-    assert [one.developer for one in read_audit(desk.sealed).uses] == ["example"]
+    assert [use.developer for use in read_audit(desk.sealed).uses] == ["example"]
 
 
 def test_a_name_that_mixes_scripts_gets_none_and_a_policy_can_list_names(tmp_path: Path) -> None:

@@ -61,8 +61,8 @@ def test_everybody_signs_what_their_role_allows(keys: Keys) -> None:
     assert [checked(seal, one, keys[person]) for person, one in log] == ["", "", "", ""]
     now = seal.policy_now()
     assert now is not None
-    assert [bool(one.key) for one in now.people] == [False, True, True]
-    assert [one.name for one in now.people] == list(ROLES)
+    assert [bool(person.key) for person in now.people] == [False, True, True]
+    assert [person.name for person in now.people] == list(ROLES)
 
 
 @pytest.mark.parametrize(
@@ -177,13 +177,16 @@ def test_an_event_leaves_the_policy_as_it_was_unless_it_is_about_people(keys: Ke
     assert policy_after(policy, "look", {"subject": "Bo"}) is policy
     changed = policy_after(policy, "revoked", {"subject": "Bo"})
     assert (changed.keeper, changed.reuse) == (policy.keeper, policy.reuse)
-    assert {one.name: (one.roles, bool(one.key)) for one in changed.people} == {
+    assert {person.name: (person.roles, bool(person.key)) for person in changed.people} == {
         "Ada": (("curator",), True),
         "Bo": (("operator",), False),
         "Kim": (("keeper",), True),
     }
     again = policy_after(changed, "rotated", {"subject": "Bo", "key": keys["New"].public.line})
-    assert next(one.key for one in again.people if one.name == "Bo") == keys["New"].public.line
+    assert (
+        next(person.key for person in again.people if person.name == "Bo")
+        == keys["New"].public.line
+    )
     assert refusal(policy, event(1, "Bo", "rotated", subject="Bo")) == ""
     assert refusal(policy, event(1, "Kim", "rotated", subject="Bo")) == ""
 

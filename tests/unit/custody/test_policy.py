@@ -111,7 +111,7 @@ def test_a_person_may_have_a_key_whose_comment_is_left_out() -> None:
     text = keyed_policy(("Ada", "curator", 1), ("Ria", "reader", 0), ("Safe", "keeper", 2))
     policy = parse_policy(text, "policy.toml")
     assert policy.has_keys
-    assert [one.key for one in policy.people] == [
+    assert [person.key for person in policy.people] == [
         PublicKey(b"\1" * 32).line,
         "",
         PublicKey(b"\2" * 32).line,

@@ -119,7 +119,7 @@ def problems(alias: str, developer: str, *allowed: str) -> list[str]:
     policy = parse_policy(POLICY, "policy.toml")
     policy = policy.model_copy(update={"roster": RosterPolicy(aliases=allowed)})
     entries = [Entry(Path("a.csv"), developer, alias)]
-    return [str(one) for one in alias_problems(entries, policy, LOG)]
+    return [str(problem) for problem in alias_problems(entries, policy, LOG)]
 
 
 def test_aliases_of_others_and_their_look_alikes_are_refused() -> None:

@@ -207,10 +207,10 @@ def test_killed_at_any_operation_the_next_run_completes_it(desk: Desk) -> None:
     source = contents(desk.bundle)
     outcomes = kill(desk, "every", 8)  # each of them: benchmarks/broken_runs.py
     assert len(outcomes) > 12
-    assert [one["problems"] for one in outcomes if one["problems"]] == []
-    assert [one["left"] for one in outcomes if one["left"]] == []
-    assert all(one["files"] == outcomes[0]["files"] for one in outcomes)
-    assert {0, len(source)} < {one["taken_over"] for one in outcomes}
+    assert [outcome["problems"] for outcome in outcomes if outcome["problems"]] == []
+    assert [outcome["left"] for outcome in outcomes if outcome["left"]] == []
+    assert all(outcome["files"] == outcomes[0]["files"] for outcome in outcomes)
+    assert {0, len(source)} < {outcome["taken_over"] for outcome in outcomes}
     assert contents(desk.bundle) == source
 
 
@@ -230,8 +230,8 @@ def test_scoring_killed_at_any_operation_leaves_a_good_log_and_costs_one_look(de
     desk.marks("mine.csv", "scan0", "scan1")
     outcomes = kill(desk, "look", 8)
     assert len(outcomes) > 4
-    assert [one for one in outcomes if one["problems"]] == []
-    assert {one["look"] for one in outcomes} == {1}
+    assert [outcome for outcome in outcomes if outcome["problems"]] == []
+    assert {outcome["look"] for outcome in outcomes} == {1}
 
 
 REAL = "LIDC-IDRI-0001_original_6slices"
@@ -252,7 +252,7 @@ def test_a_flipped_byte_in_a_real_image_is_found_and_named(desk: Desk) -> None:
     content[len(content) // 2] ^= 1
     slices[2].write_bytes(bytes(content))
     problems = verify_sealed(desk.sealed, public_key=desk.public_key).problems
-    assert [one.where for one in problems] == [str(slices[2])]
+    assert [problem.where for problem in problems] == [str(slices[2])]
 
 
 def test_what_a_killed_run_copied_badly_is_copied_anew(desk: Desk) -> None:

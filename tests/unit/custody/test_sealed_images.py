@@ -48,7 +48,7 @@ def plain_files(desk: KeyedDesk) -> list[str]:
 def test_no_image_is_readable_in_the_set(desk: KeyedDesk) -> None:
     assert has_encrypted_images(desk.sealed)
     contents = [path.read_bytes() for path in desk.sealed.rglob("*") if path.is_file()]
-    assert not [one for one in contents if b"scan0scan0" in one or b"voxels" in one]
+    assert not [content for content in contents if b"scan0scan0" in content or b"voxels" in content]
     assert not (desk.sealed / "data" / "images").exists()
     assert "images encrypted as well" in (desk.sealed / "datasheet.md").read_text()
     found = verify_sealed(desk.sealed, secret=desk.secret("Bo"))
@@ -68,7 +68,7 @@ def test_one_case_after_another_lies_in_a_private_place(desk: KeyedDesk) -> None
         assert images.take("scan2").name == "scan2.mhd"
         assert sorted(plain_files(desk)) == ["scan2.mhd", "scan2.raw"]
     assert list((desk.folder.parent / "temporary").iterdir()) == []
-    assert [(one.step, one.person) for one in read_audit(desk.sealed).events][-1] == (
+    assert [(event.step, event.person) for event in read_audit(desk.sealed).events][-1] == (
         "viewed",
         "Bo",
     )

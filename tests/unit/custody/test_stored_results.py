@@ -42,7 +42,7 @@ def take(desk: Desk) -> Path:
 
 def kept(desk: Desk) -> KeptResult:
     opened = open_sealed(desk.sealed, SECRET, "Cem", "inspect")
-    return open_kept(opened, next(one for one in opened.events if one.step == "evaluated"))
+    return open_kept(opened, next(event for event in opened.events if event.step == "evaluated"))
 
 
 def test_what_is_kept_is_what_a_plain_evaluation_finds(desk: Desk) -> None:
@@ -91,7 +91,7 @@ def test_what_was_kept_of_a_look_that_came_to_no_end_goes_with_the_next(desk: De
     kept_names = sorted(path.name for path in results.iterdir())
     assert kept_names == ["00000003.zip.sealed", "00000009.zip.sealed"]
     found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
-    assert [one.what for one in found.problems] == ["does not belong there: it was added."]
+    assert [problem.what for problem in found.problems] == ["does not belong there: it was added."]
 
 
 def test_a_result_that_is_being_kept_is_waited_for(

@@ -50,8 +50,8 @@ def test_a_word_that_means_results_of_several_developers_is_refused(word: str, l
 
 
 def test_a_number_means_its_look_and_an_alias_the_last_of_its_developer() -> None:
-    assert [one.facts["look"] for one in chosen_looks(LOG[:4], ["2"])] == [2]
-    assert [one.facts["look"] for one in chosen_looks(LOG[6:], ["8"])] == [8]
-    assert [one.facts["look"] for one in chosen_looks(LOG[8:], ["A1"])] == [10]
+    assert [look.facts["look"] for look in chosen_looks(LOG[:4], ["2"])] == [2]
+    assert [look.facts["look"] for look in chosen_looks(LOG[6:], ["8"])] == [8]
+    assert [look.facts["look"] for look in chosen_looks(LOG[8:], ["A1"])] == [10]
     with pytest.raises(InputError, match="look 'marks': is not kept"):
         chosen_looks(LOG[4:], ["marks"])

@@ -124,7 +124,7 @@ def test_only_a_reporter_makes_reports(desk: StudyDesk) -> None:
 
 def test_looks_are_chosen_by_alias_or_number(desk: StudyDesk) -> None:
     found, _ = compare_kept(desk.study_order("a3", "2"), CHOICE)
-    assert {one.algorithm for one in found.differences} == {"A3"}
+    assert {difference.algorithm for difference in found.differences} == {"A3"}
     with pytest.raises(InputError, match=r"look 'A9': is not kept\. Kept: A1 \(look 2\)"):
         compare_kept(desk.study_order("A9"), CHOICE)
 
@@ -160,7 +160,7 @@ def test_others_are_absent_where_the_policy_does_not_show_them(tmp_path: Path) -
     desk = evaluated_study(tmp_path, FIGURES)
     folder = copy_for(desk, "A2", "A2")
     document = content(folder)
-    assert [one["name"] for one in document["algorithms"]] == ["Betamed-finder-1"]
+    assert [algorithm["name"] for algorithm in document["algorithms"]] == ["Betamed-finder-1"]
     written = texts(folder)
     for secret in ("Alphacorp", "Gammalung", "A1", "A3"):
         assert not re.search(rf"\b{secret}\b", written), secret
@@ -184,7 +184,7 @@ def digits(value: Any) -> int:
 def test_a_copys_comparison_has_no_more_digits_than_are_told(desk: StudyDesk) -> None:
     (found,) = content(copy_for(desk, "A2", "A2"))["comparisons"]
     assert found["baseline"] == "Betamed-finder-1"
-    assert {one["algorithm"] for one in found["differences"]} == {"A1", "A3"}
+    assert {difference["algorithm"] for difference in found["differences"]} == {"A1", "A3"}
     assert 2 <= digits(found) <= 3
     assert set(found["digests"]) <= {"protocol", "plan"}
 
@@ -195,7 +195,7 @@ def test_a_copys_comparison_counts_no_few_nodules(
     desk: StudyDesk, fewest: int, is_told: bool
 ) -> None:
     opened = open_sealed(desk.sealed, SECRET, "Dee", "report")
-    kept = [open_kept(opened, one) for one in chosen_looks(opened.events)]
+    kept = [open_kept(opened, look) for look in chosen_looks(opened.events)]
     reuse = opened.policy.reuse.model_copy(update={"minimum_stratum": fewest})
     (found,) = developers_result(kept, reuse, is_compared=True)[0].comparisons
     assert bool(found.detection) == is_told
@@ -244,7 +244,7 @@ def test_another_result_is_not_replaced_but_the_own_is(desk: StudyDesk, plain: P
         report_kept(desk.study_order(), ReportChoice(), plain)
     out = desk.folder / "again"
     report_kept(desk.study_order("A1", "A2"), ReportChoice(), out, ["A2"])
-    assert [one["baseline"] for one in content(out)["comparisons"]] == ["A2"]
+    assert [comparison["baseline"] for comparison in content(out)["comparisons"]] == ["A2"]
     report_kept(desk.study_order("A1"), ReportChoice(), out)
     assert content(out)["comparisons"] == []
     assert not (out / "comparison.json").exists()

@@ -52,7 +52,7 @@ def ask(desk: Desk, marks: Path, **more: Any) -> dict[str, Any]:
 
 
 def looks(desk: Desk) -> int:
-    return sum(len(one.looks) for one in read_audit(desk.sealed).uses)
+    return sum(len(use.looks) for use in read_audit(desk.sealed).uses)
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="no devices")
@@ -268,7 +268,7 @@ def test_what_is_broken_is_told_alike_for_every_case(tmp_path: Path, make: Any, 
         file.write_bytes(content[:-8] if broken == content else broken)
     with held_copy(sent) as copy, pytest.raises(InputError) as told:
         read_alone(copy, sent)
-    assert not any("geometry" in str(one) for one in told.value.problems)
+    assert not any("geometry" in str(problem) for problem in told.value.problems)
 
 
 def test_what_does_not_fit_the_images_is_told_without_where(tmp_path: Path) -> None:

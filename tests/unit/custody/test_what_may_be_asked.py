@@ -52,7 +52,7 @@ def own(folder: Path, more: str, name: str = "own") -> str:
 
 
 def looks(desk: Desk) -> int:
-    return sum(len(one.looks) for one in read_audit(desk.sealed).uses)
+    return sum(len(use.looks) for use in read_audit(desk.sealed).uses)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_no_figure_has_so_many_digits_that_it_tells_which_nodules_were_hit(tmp_p
     desk = made(tmp_path, FIGURES)
     order = LookOrder(desk.marks("mine.csv", "scan1"), desk.sealed, SECRET, "Bo", "X", bootstraps=9)
     (algorithm,) = evaluate_sealed(order)[0]["evaluation"]["algorithms"]
-    numbers = list(floats([one[part] for one in algorithm["rules"].values() for part in PARTS]))
+    numbers = list(floats([rule[part] for rule in algorithm["rules"].values() for part in PARTS]))
     assert len(numbers) > 20
     assert all(number == round(number, 3) for number in numbers)
     assert any(number not in (0, 1) for number in numbers)

@@ -202,7 +202,9 @@ def test_without_the_shared_secret_a_change_is_not_believed(tmp_path: Path) -> N
     event = shared.sealed / "audit" / "00000002.json"
     event.write_bytes(event.read_bytes().replace(b'"reason": "x"', b'"reason": "y"'))
     found = verify_sealed(shared.sealed, secret=SECRET)
-    assert any("was not written by somebody who can open" in str(one) for one in found.problems)
+    assert any(
+        "was not written by somebody who can open" in str(problem) for problem in found.problems
+    )
 
 
 def test_a_withdrawn_set_is_still_a_valid_bag(desk: KeyedDesk) -> None:

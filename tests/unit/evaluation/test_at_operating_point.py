@@ -70,8 +70,8 @@ def test_curves_do_not_change() -> None:
     for name in ("cpm", "average_precision", "afroc_area", "sensitivity_at_fp_rate"):
         if name in every.figures:
             assert at_point.figures[name] == every.figures[name]
-    for one, other in zip(at_point.curves, every.curves, strict=True):
-        assert np.array_equal(one.y, other.y)
+    for curve, other in zip(at_point.curves, every.curves, strict=True):
+        assert np.array_equal(curve.y, other.y)
 
 
 def test_a_rate_that_no_score_keeps_to_leaves_nothing() -> None:
@@ -134,7 +134,10 @@ def test_sizes_are_those_of_the_marks_that_count() -> None:
         .counts
         for one in (chosen, with_options(chosen, at_fp=0.4))
     ]
-    assert [(one["hit"], one["fn_ue"], one["fp_oe"]) for one in counts] == [(1, 0, 1), (0, 1, 1)]
+    assert [(count["hit"], count["fn_ue"], count["fp_oe"]) for count in counts] == [
+        (1, 0, 1),
+        (0, 1, 1),
+    ]
 
 
 def test_the_digest_of_a_protocol_holds_its_operating_point() -> None:
@@ -171,7 +174,9 @@ def test_result_verifies_and_says_where_it_was_read(folder: Path) -> None:
 def test_comparison_is_read_there_too(folder: Path) -> None:
     evaluated = load_evaluated(folder)
     for name, cohort in evaluated.cohorts["center_hit"].items():
-        (summary,) = (one for one in evaluated.document.algorithms if one.name == name)
+        (summary,) = (
+            algorithm for algorithm in evaluated.document.algorithms if algorithm.name == name
+        )
         assert summary.rules["center_hit"].counts["missed"] == cohort.missed_count
         assert cohort.whole is not None
 
@@ -211,10 +216,11 @@ def test_size_sweep_counts_at_the_point_and_draws_every_mark() -> None:
 
 
 def test_parameter_sweep_counts_at_the_point(folder: Path) -> None:
-    names = [one.name for one in read_document(folder).algorithms]
+    names = [algorithm.name for algorithm in read_document(folder).algorithms]
     table = sweep_folder(folder, "center_distance.radius_factor=1", names)
     counts = {
-        one.name: one.rules["center_distance"].counts for one in read_document(folder).algorithms
+        algorithm.name: algorithm.rules["center_distance"].counts
+        for algorithm in read_document(folder).algorithms
     }
     for row in table.iter_rows(named=True):
         own = counts[row["algorithm"]]

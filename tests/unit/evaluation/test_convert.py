@@ -132,7 +132,9 @@ def test_a_workbook_of_a_result_gives_its_areas_with_its_weights(tmp_path: Path)
         figures=("wafroc_area",),
         interval=IntervalChoice(bootstraps=0),
     )
-    found = evaluate(weighted, [made_up_submission(weighted, one, 3) for one in skills], protocol)
+    found = evaluate(
+        weighted, [made_up_submission(weighted, skill, 3) for skill in skills], protocol
+    )
     write_evaluation(found, tmp_path / "result")
     done = convert(
         tmp_path / "result", tmp_path / "x.xlsx", to_format="jafroc_xlsx", rule="center_distance"

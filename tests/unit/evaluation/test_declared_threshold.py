@@ -43,7 +43,7 @@ def evaluated(threshold: float | None, **fields: Any):
 
 def figures(found) -> dict[str, float | None]:
     result = found.algorithms[0].rules["luna16"]
-    return {k: one.value for k, one in result.figures.items() if isinstance(one, Estimate)}
+    return {k: figure.value for k, figure in result.figures.items() if isinstance(figure, Estimate)}
 
 
 def test_figures_of_one_point_are_read_there_and_curves_use_all_marks() -> None:
@@ -57,7 +57,7 @@ def test_figures_of_one_point_are_read_there_and_curves_use_all_marks() -> None:
     assert result.counts["false_positive"] == 2
     assert result.operating_point == OperatingPoint(None, 0.4)
     whole = plain.algorithms[0].rules["luna16"].curves
-    assert [one.y.tolist() for one in result.curves] == [one.y.tolist() for one in whole]
+    assert [curve.y.tolist() for curve in result.curves] == [one.y.tolist() for one in whole]
     assert found.algorithms[0].labels.equals(plain.algorithms[0].labels)
 
 

@@ -79,7 +79,7 @@ def test_expected_counts_follow_the_exponential_beyond_the_peak() -> None:
     count = 400
     sizes = 3 + 2 * -np.log(1 - (np.arange(count) + 0.5) / count)
     small = np.full(180, 2.5)
-    nodules = [nodule(float(one), (100.0 * n, 0, 0)) for n, one in enumerate([*small, *sizes])]
+    nodules = [nodule(float(siz), (100.0 * n, 0, 0)) for n, siz in enumerate([*small, *sizes])]
     found = diameter_histogram(reference(case("a", *nodules)))
     assert found is not None
     assert found["peak_mm"] == 3.0 or found["peak_mm"] == 4.0

@@ -165,8 +165,8 @@ def test_beside_a_classical_interval_stands_the_sound_one(method) -> None:
 def test_without_bootstraps_there_is_no_interval_of_either_kind() -> None:
     for method in ("guarded", "percentile"):
         none = protocol(figures=FIGURES_READ, interval=IntervalChoice(method=method, bootstraps=0))
-        for one in estimate_all(c2(), none).figures.values():
-            for shown in one.values() if isinstance(one, dict) else [one]:
+        for figure in estimate_all(c2(), none).figures.values():
+            for shown in figure.values() if isinstance(figure, dict) else [figure]:
                 assert (shown.low, shown.sound) == (None, None)
 
 

@@ -182,7 +182,7 @@ def test_verify_recomputes_them(folder: Path, name: str) -> None:
     write_manifest(folder)  # as someone would who covers it up
     found = verify_folder(folder)
     assert not found.problems
-    assert [one.file for one in found.differences] == [name]
+    assert [difference.file for difference in found.differences] == [name]
 
 
 def test_report_shows_them_to_the_laboratory(folder: Path) -> None:
@@ -212,8 +212,8 @@ def test_nothing_of_them_reaches_the_developer(
         for row in table.iter_rows(named=True)
     }
     lab = (folder / "report.html").read_text(encoding="utf-8")
-    assert len([one for one in secrets if one in lab]) > 20
-    assert not [one for one in secrets if one in text]
+    assert len([secret for secret in secrets if secret in lab]) > 20
+    assert not [secret for secret in secrets if secret in text]
     assert "Found from" not in text
     assert "Nearest mark" not in text
 

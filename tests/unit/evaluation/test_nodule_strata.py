@@ -42,7 +42,8 @@ def small():
 def test_sensitivity_of_a_stratum_counts_its_nodules_and_all_false_positives() -> None:
     found = estimate_strata(small(), PROTOCOL)["size"]
     values = {
-        name: {key: one.value for key, one in part.figures.items()} for name, part in found.items()
+        name: {key: figure.value for key, figure in part.figures.items()}
+        for name, part in found.items()
     }
     # large: found above the first false positive; small: one of two, after both of them
     assert values == {
@@ -75,7 +76,7 @@ def test_strata_weighted_by_their_nodules_give_the_whole(seed: int) -> None:
     is_large = whole.truth("diameter_mm") > 6
     everyone = np.ones((1, whole.case_count), dtype=np.int32)
     parts = [whole.of_nodules(one) for one in (is_large, ~is_large) if one.any()]
-    added = sum(sensitivity_at_fp_rate(one, everyone) * one.nodule_count for one in parts)
+    added = sum(sensitivity_at_fp_rate(part, everyone) * part.nodule_count for part in parts)
     assert added / whole.nodule_count == pytest.approx(sensitivity_at_fp_rate(whole, everyone))
 
 

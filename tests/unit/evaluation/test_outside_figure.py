@@ -87,8 +87,11 @@ def test_it_goes_the_whole_way(tmp_path: Path) -> None:
     found = read_document(folder).algorithms[0].rules["center_hit"]
     readings = found.readings("share_within")
     assert list(readings) == ["1", "3", "5"]
-    assert all(one.value is not None for one in readings.values())
-    told = [one.low is not None or one.reason.code == "no_variation" for one in readings.values()]
+    assert all(reading.value is not None for reading in readings.values())
+    told = [
+        reading.low is not None or reading.reason.code == "no_variation"
+        for reading in readings.values()
+    ]
     assert all(told)
     assert readings["3"].low is not None
     extras: dict[str, Any] = dict(found.extras)
@@ -96,12 +99,12 @@ def test_it_goes_the_whole_way(tmp_path: Path) -> None:
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Share within" in page
     comparison, _ = compare_folder(folder, ComparisonChoice(baseline="one", permutations=20))
-    assert {str(one.reading) for one in comparison.differences} >= {
+    assert {str(difference.reading) for difference in comparison.differences} >= {
         "share_within at 1",
         "share_within at 5",
     }
     write_report(folder)
-    assert [str(one) for one in (*verify_folder(folder).problems,)] == []
+    assert [str(problem) for problem in (*verify_folder(folder).problems,)] == []
     assert verify_folder(folder).is_good
 
 

@@ -234,7 +234,7 @@ def test_every_text_is_used_somewhere() -> None:
 def test_every_figure_rule_label_and_type_has_words(name: str) -> None:
     say = language(name)
     figures = [figure for figure in REGISTERED_FIGURES if figure != "f_beta"]
-    assert [one for one in figures if not say.figure(one).meaning] == []
+    assert [figure for figure in figures if not say.figure(figure).meaning] == []
     assert [rule for rule in REGISTERED_RULES if not say.rule(rule)] == []
     assert set(say.counts) >= set(LABEL_NAMES)
 

@@ -108,7 +108,7 @@ def check_values(code: str, place: str, call: ast.Call) -> None:
     if len(call.args) < 2 and call.func.id in ("Notice", "ratio"):  # type: ignore[attr-defined]
         given = set()
     elif call.func.id in ("UndefinedError", "RefusedError", "left"):  # type: ignore[attr-defined]
-        given = {str(one.arg) for one in call.keywords}
+        given = {str(keyword.arg) for keyword in call.keywords}
         given |= {"where"} if call.func.id == "left" else set()  # type: ignore[attr-defined]
     elif isinstance(call.args[1], ast.Dict) and None not in call.args[1].keys:
         given = {key.value for key in call.args[1].keys if isinstance(key, ast.Constant)}  # type: ignore[misc]

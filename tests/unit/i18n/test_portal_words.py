@@ -45,7 +45,9 @@ def constants() -> set[str]:
     trees = (ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES)
     nodes = [node for tree in trees for node in ast.walk(tree)]
     return {
-        one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
 
 
@@ -95,7 +97,7 @@ def test_every_action_and_refusal_of_the_code_has_words() -> None:
             if not isinstance(node, ast.Call):
                 continue
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            given = [one.value for one in node.args if isinstance(one, ast.Constant)]
+            given = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
             if name == "DeniedError" and given and isinstance(given[0], str):
                 wanted.add(f"portal.refused.{given[0]}")
             if name in ("acting", "record") and given and isinstance(given[-1], str) and given[-1]:

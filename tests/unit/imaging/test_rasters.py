@@ -14,8 +14,8 @@ pixel_sets = st.sets(st.tuples(st.integers(-5, 6), st.integers(-5, 6)), min_size
 
 def enclosed(*rims: tuple[tuple[int, int], ...]) -> list[tuple[Pixels, Pixels]]:
     """For each rim the pixels strictly inside, and with the rim."""
-    outline = np.repeat(np.arange(len(rims)), [len(one) for one in rims])
-    i, j = np.concatenate([np.array(one) for one in rims]).T
+    outline = np.repeat(np.arange(len(rims)), [len(rim) for rim in rims])
+    i, j = np.concatenate([np.array(rim) for rim in rims]).T
     which, i, j, is_rim = enclosed_pixels(outline, i, j)
     found = []
     for number in range(len(rims)):

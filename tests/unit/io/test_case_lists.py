@@ -18,7 +18,7 @@ def test_a_bare_list_a_table_and_a_folder_name_the_same_cases(tmp_path: Path) ->
         table.write_parquet(folder / "cases.parquet")
     table.write_parquet(tmp_path / "cases.parquet")
     places = ("bare.csv", "drawn.csv", "cases.parquet", "curated", "bag")
-    assert [read_case_list(tmp_path / one).to_list() for one in places] == [["b", "a"]] * 5
+    assert [read_case_list(tmp_path / place).to_list() for place in places] == [["b", "a"]] * 5
     assert read_cases(tmp_path / "curated")["case_id"].to_list() == ["b", "a"]
 
 

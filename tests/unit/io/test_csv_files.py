@@ -211,7 +211,7 @@ def test_no_text_is_a_formula_and_all_of_it_comes_back(tmp_path: Path) -> None:
     with path.open(encoding="utf-8", newline="") as file:
         header, *cells = csv.reader(file)
     assert header == ["case", "x", "'=name"]
-    assert [row[0] for row in cells] == [*(f"'{one}" for one in FORMULAS), *PLAIN]
+    assert [row[0] for row in cells] == [*(f"'{formula}" for formula in FORMULAS), *PLAIN]
     assert [float(row[1]) for row in cells] == numbers
 
     names = read_header(path)

@@ -36,13 +36,13 @@ def test_of_many_writers_one_wins(tmp_path: Path) -> None:
             won.append(number)
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert len(won) == 1
     assert (tmp_path / "1.json").read_text() == str(won[0])
-    assert [one.name for one in tmp_path.iterdir()] == ["1.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["1.json"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="folders are not settled there")

@@ -18,7 +18,10 @@ CHAIN = [
 
 
 def problems(*links: Link) -> list[str]:
-    return [f"{one.where}: {one.what}" for one in chain_problems(links, "d0", "the beginning")]
+    return [
+        f"{problem.where}: {problem.what}"
+        for problem in chain_problems(links, "d0", "the beginning")
+    ]
 
 
 def test_an_unbroken_chain_has_no_problems() -> None:
@@ -86,7 +89,9 @@ def test_a_folder_that_is_not_there_has_no_events(tmp_path: Path) -> None:
 
 
 def told(log: EventLog[Word]) -> list[str]:
-    return [str(one).replace(f"{log.store.where()[:-9]}", "") for one in log.check().problems]
+    return [
+        str(problem).replace(f"{log.store.where()[:-9]}", "") for problem in log.check().problems
+    ]
 
 
 def test_a_log_is_written_and_read(tmp_path: Path) -> None:

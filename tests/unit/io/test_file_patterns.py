@@ -60,7 +60,7 @@ def test_marks_that_cannot_be_read_at_once_are_read_from_their_own_file(folder: 
 def test_no_table_is_read_by_a_pattern() -> None:
     readers = {f"{how}_{what}" for how in ("read", "scan") for what in ("csv", "parquet")}
     calls = [
-        (path.name, [ast.unparse(one) for one in node.keywords])
+        (path.name, [ast.unparse(keyword) for keyword in node.keywords])
         for path in Path(nodulebench.__file__).parent.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call)

@@ -43,10 +43,10 @@ def test_who_waits_comes_next(tmp_path: Path) -> None:
             order.append(number)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert order[::2] == order[1::2]
     assert sorted(order) == sorted([*range(6), *range(6)])
 

@@ -32,7 +32,7 @@ def joined(folder: Path, table: str) -> Reference:
 def refusals(folder: Path, table: str) -> list[str]:
     with pytest.raises(InputError) as caught:
         joined(folder, table)
-    return [f"{one.where}: {one.what}" for one in caught.value.problems]
+    return [f"{problem.where}: {problem.what}" for problem in caught.value.problems]
 
 
 def test_rows_are_joined_by_id_and_by_place_and_others_stay_unknown(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_columns_in_the_reference_are_read_and_others_told(tmp_path: Path) -> No
     assert found.nodules["truth"].to_list() == ["pathology", None, "follow_up"]
     assert found.nodules["is_near_cavity"].to_list() == [True, None, False]
     told = "truth.csv: columns were not read, because nothing is known of them: colour. A table"
-    assert any(one.startswith(told) for one in sentences(found.notices))
+    assert any(sentence.startswith(told) for sentence in sentences(found.notices))
     nifdc_csv.write_reference(found, tmp_path / "again.csv")
     assert read_reference(tmp_path / "again.csv").nodules.equals(found.nodules)
 
@@ -129,7 +129,7 @@ def test_annotations_of_luna16_may_say_more(tmp_path: Path) -> None:
         (1.0, "pathology"),
         (None, None),
     ]
-    assert [one.code for one in found.notices] == ["nodule_columns_unread"]
+    assert [notice.code for notice in found.notices] == ["nodule_columns_unread"]
     (tmp_path / "annotations.csv").write_text(f"{head},malignancy\na,1,2,3,8,7\n")
     with pytest.raises(InputError, match=r"annotations\.csv line 2: malignancy '7' is above 1"):
         luna16_csv.read_reference(tmp_path)

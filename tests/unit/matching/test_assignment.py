@@ -81,9 +81,9 @@ def test_as_many_hits_as_possible_come_before_how_good_they_are():
 
 @pytest.mark.parametrize("count", [4, 9])
 def test_a_long_chain_is_matched_in_full(count):
-    dear = tuple((one, one, 1.0) for one in range(count))
-    cheap = tuple((one, one + 1, 0.0) for one in range(count - 1))
-    assert hits(assign_optimally, *dear, *cheap) == {(one, one) for one in range(count)}
+    dear = tuple((index, index, 1.0) for index in range(count))
+    cheap = tuple((index, index + 1, 0.0) for index in range(count - 1))
+    assert hits(assign_optimally, *dear, *cheap) == {(index, index) for index in range(count)}
 
 
 def test_optimally_a_lower_total_cost_comes_before_any_second_criterion():

@@ -92,7 +92,7 @@ def test_a_hit_is_lost_only_to_a_better_part_of_its_group_that_misses(
     merged = merge_candidates(lists, linkage=linkage)
     center = np.array(data.draw(st.tuples(*[st.floats(-9, 9)] * 3)))
     radius = data.draw(st.floats(1.5, 16))
-    parts = {(one.name, row["mark_id"]): row for one in lists for row in one.marks.to_dicts()}
+    parts = {(list_.name, row["mark_id"]): row for list_ in lists for row in list_.marks.to_dicts()}
 
     def is_hit(row: dict) -> bool:
         away = np.array([row["x_mm"], row["y_mm"], row["z_mm"]]) - center
@@ -104,12 +104,12 @@ def test_a_hit_is_lost_only_to_a_better_part_of_its_group_that_misses(
         kept = score[group["mark_id"][0]]
         members = [parts[key] for key in group.select("algorithm", "source_mark_id").rows()]
         assert any(
-            all(kept[key] == one[key] for key in ("x_mm", "y_mm", "z_mm", "score"))
-            for one in members
+            all(kept[key] == member[key] for key in ("x_mm", "y_mm", "z_mm", "score"))
+            for member in members
         )
-        for one in members:
-            if is_hit(one) and not is_hit(kept):
-                assert (kept["score"] or 0) >= (one["score"] or 0)
+        for member in members:
+            if is_hit(member) and not is_hit(kept):
+                assert (kept["score"] or 0) >= (member["score"] or 0)
 
 
 @pytest.mark.slow
@@ -247,7 +247,7 @@ def test_greedy_groups_lie_within_reach_of_their_first_candidate(points: list[Pl
     firsts = merged.sources.group_by("mark_id").agg(pl.col("source_mark_id").first())
     starts = [number[name] for name in firsts["source_mark_id"]]
     assert all(
-        np.linalg.norm(one - other) >= 5 for i, one in enumerate(starts) for other in starts[:i]
+        np.linalg.norm(start - other) >= 5 for i, start in enumerate(starts) for other in starts[:i]
     )
 
 

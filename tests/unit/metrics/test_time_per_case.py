@@ -13,7 +13,7 @@ from nodulebench.metrics import FIGURES
 
 
 def timed(*runs: Run) -> LabelledCohort:
-    return cohort(*(case(f"c{number}", nodule(), one) for number, one in enumerate(runs)))
+    return cohort(*(case(f"c{number}", nodule(), run) for number, run in enumerate(runs)))
 
 
 def value(name: str, of: LabelledCohort) -> float:

@@ -33,10 +33,14 @@ def test_people_differ_in_density_and_in_what_they_have():
         ("ground_glass", 0.25),
         ("breath_mm", 0.25),
     ):
-        has_it = np.mean([getattr(one, name) > 0 for one in conditions])
+        has_it = np.mean([getattr(condition, name) > 0 for condition in conditions])
         assert has_it == pytest.approx(share, abs=0.1), name
-    assert any(one.arm for one in conditions)
-    plain = [one for one, chest in zip(conditions, chests, strict=True) if not chest.is_enhanced]
+    assert any(condition.arm for condition in conditions)
+    plain = [
+        condition
+        for condition, chest in zip(conditions, chests, strict=True)
+        if not chest.is_enhanced
+    ]
     assert all(one.arm is None for one in plain)  # no contrast medium, no streaks
 
 

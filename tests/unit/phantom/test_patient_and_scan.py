@@ -53,10 +53,10 @@ def test_every_planned_nodule_is_there_with_its_type(patient):
 @pytest.mark.slow
 def test_patients_without_a_plan_have_all_types_between_them():
     patients = [make_patient(5, number) for number in range(1, 6)]
-    types = {nodule.type for one in patients for nodule in one.nodules}
+    types = {nodule.type for patient in patients for nodule in patient.nodules}
     assert types == set(NODULE_TYPES)
-    for one in patients:
-        for nodule in one.nodules:
+    for patient in patients:
+        for nodule in patient.nodules:
             low, high = KINDS[nodule.type].diameter_mm
             assert 0.6 * low < nodule.shape.diameter_mm < 1.15 * high
 
@@ -88,10 +88,10 @@ def test_a_juxtavascular_nodule_touches_a_vessel(patient):
 
 
 def test_nodules_keep_apart(patient):
-    for number, one in enumerate(patient.nodules):
+    for number, nodule in enumerate(patient.nodules):
         for other in patient.nodules[number + 1 :]:
-            apart = np.linalg.norm(one.shape.center_mm - other.shape.center_mm)
-            assert apart > one.shape.largest_reach_mm + other.shape.largest_reach_mm
+            apart = np.linalg.norm(nodule.shape.center_mm - other.shape.center_mm)
+            assert apart > nodule.shape.largest_reach_mm + other.shape.largest_reach_mm
 
 
 def test_each_type_has_its_density_in_the_scan(scan):

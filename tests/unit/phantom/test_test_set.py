@@ -138,7 +138,9 @@ def test_an_unknown_image_format_is_refused(tmp_path):
 
 
 def test_vendors_have_the_names_that_curation_reads_from_their_headers():
-    assert [vendor_of(one.manufacturer) for one in VENDORS] == [one.name for one in VENDORS]
+    assert [vendor_of(vendor.manufacturer) for vendor in VENDORS] == [
+        vendor.name for vendor in VENDORS
+    ]
 
 
 def test_every_vendor_names_every_kernel():

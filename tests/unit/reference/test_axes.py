@@ -21,7 +21,9 @@ RULES_OF_READERS = [name for name in RULES if name != "arbitrated"]
 
 def panel(*boxes, readers="123"):
     """Every reader draws the same boxes: slice, x, y and side."""
-    return findings_of("panel", CASES, [reading(one, "a", drawn("f", *boxes)) for one in readers])
+    return findings_of(
+        "panel", CASES, [reading(reader, "a", drawn("f", *boxes)) for reader in readers]
+    )
 
 
 @pytest.mark.parametrize("rule", RULES_OF_READERS)

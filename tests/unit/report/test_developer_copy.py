@@ -148,7 +148,7 @@ def test_own_algorithm_alone() -> None:
         comparisons=[comparison()], plan=plan(verdicts={"Alpha": "failed", "One": "passed"})
     )
     shown = only_algorithm(document, "One")
-    assert [one.name for one in shown.algorithms] == ["One"]
+    assert [algorithm.name for algorithm in shown.algorithms] == ["One"]
     assert shown.comparisons == ()
     assert shown.plan is not None
     assert shown.plan.verdict == "passed"

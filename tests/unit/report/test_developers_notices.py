@@ -134,7 +134,9 @@ def test_the_laboratory_sees_every_value_that_has_a_place_in_the_text() -> None:
 
 def test_a_value_is_on_the_developers_print_only_if_it_is_allowed(printed: str) -> None:
     assert token("marks_dropped", "marks", "text") in printed
-    leaked = [one for one in FIELDS if not is_allowed(*one) and token(*one, "text") in printed]
+    leaked = [
+        field for field in FIELDS if not is_allowed(*field) and token(*field, "text") in printed
+    ]
     assert leaked == []
 
 

@@ -386,6 +386,6 @@ def test_with_many_results_those_under_the_baseline_rule_lead() -> None:
     ]
     content = report_content(many, curves_of(evaluation()))
     assert len(content.key_table.rows) == 5
-    (rules,) = (one for one in content.details if one.name == "rules")
-    tables = [one for one in rules.blocks if isinstance(one, Table)]
-    assert max(len(one.rows) for one in tables) == 15
+    (rules,) = (detail for detail in content.details if detail.name == "rules")
+    tables = [block for block in rules.blocks if isinstance(block, Table)]
+    assert max(len(table.rows) for table in tables) == 15

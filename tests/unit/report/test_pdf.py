@@ -180,7 +180,7 @@ def test_every_character_of_the_chinese_words_is_in_the_font() -> None:
 
     texttools = pytest.importorskip("fontTools.ttLib", reason="fontTools is not installed")
     known = set(texttools.TTFont(sans_path()).getBestCmap())
-    parts = [import_module(f"nodulebench.i18n.zh.{one}") for one in PARTS]
+    parts = [import_module(f"nodulebench.i18n.zh.{part}") for part in PARTS]
     used = {letter for part in parts for text in part.TEXTS.values() for letter in text}
     assert {one for one in used if ord(one) > 0x2E80 and ord(one) not in known} == set()
 
@@ -195,7 +195,7 @@ def test_font_that_cannot_be_embedded_is_told(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_given_font_sets_the_report(tmp_path: Path) -> None:
     pages_of(tmp_path / "x.pdf", font=sans_path())
-    assert not any("Libertinus" in one for one in fonts_of(tmp_path / "x.pdf"))
+    assert not any("Libertinus" in font for font in fonts_of(tmp_path / "x.pdf"))
 
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -212,11 +212,11 @@ def drawn_colours(path: Path) -> set[str]:
         while forms:
             inner = forms.pop().get("/Resources", {}).get("/XObject", {})
             forms += [one.get_object() for one in inner.values()]
-            drawn += [one.get_data() for one in forms if one.get("/Subtype") == "/Form"]
+            drawn += [form.get_data() for form in forms if form.get("/Subtype") == "/Form"]
         set_to = re.findall(rb"(?:cs|CS) ([\d. ]+) (?:scn|SCN)\b", b"\n".join(drawn))
         for numbers in set_to:
             shades = [round(255 * float(one)) for one in numbers.split()]
-            found.add("#" + "".join(f"{one:02x}" for one in (shades * 3)[:3]))
+            found.add("#" + "".join(f"{shade:02x}" for shade in (shades * 3)[:3]))
     return found
 
 

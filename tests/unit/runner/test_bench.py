@@ -45,7 +45,7 @@ def test_algorithms_are_run_scored_and_drawn(tmp_path: Path) -> None:
     chosen = [named(tmp_path, "quick"), named(tmp_path, "slow", MARKS + FALSE)]
     out = tmp_path / "out"
     rows, written = bench(chosen, cases, out, RunChoice(), protocol="luna16", bootstraps=0)
-    told = [(one.algorithm, one.ok, one.sensitivity, one.fp_per_case) for one in rows]
+    told = [(row.algorithm, row.ok, row.sensitivity, row.fp_per_case) for row in rows]
     assert told == [("quick", 2, 1.0, 0.0), ("slow", 2, 1.0, 1.0)]
     assert rows[0].is_on_front
     assert rows[1].median_seconds is not None

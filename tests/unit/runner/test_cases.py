@@ -21,14 +21,14 @@ IDS = [f"patient-{number}" for number in range(40)]
 
 def test_names_and_order_say_nothing_but_to_who_has_the_secret() -> None:
     cases = opaque_cases(IDS, b"secret")
-    assert sorted(one.case_id for one in cases) == sorted(IDS)
-    assert [one.case_id for one in cases] != IDS
-    assert len({one.name for one in cases}) == len(IDS)
-    assert not any(one.case_id in one.name for one in cases)
+    assert sorted(case.case_id for case in cases) == sorted(IDS)
+    assert [case.case_id for case in cases] != IDS
+    assert len({case.name for case in cases}) == len(IDS)
+    assert not any(case.case_id in case.name for case in cases)
     assert opaque_cases(IDS[::-1], b"secret") == cases
     other = opaque_cases(IDS, b"another")
-    assert not {one.name for one in other} & {one.name for one in cases}
-    assert [one.case_id for one in other] != [one.case_id for one in cases]
+    assert not {one.name for one in other} & {case.name for case in cases}
+    assert [one.case_id for one in other] != [case.case_id for case in cases]
 
 
 @contextmanager

@@ -88,7 +88,7 @@ def test_who_may_not_run_is_refused_and_it_is_written_down(desk: KeyedDesk, tmp_
 def test_nothing_runs_there_without_walls(desk: KeyedDesk, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is sealed, and isolation 'none' keeps nothing apart"):
         run(desk, algorithm(tmp_path / "mine"), isolation="none")
-    assert [one.step for one in read_audit(desk.sealed).events] == ["sealed"]
+    assert [event.step for event in read_audit(desk.sealed).events] == ["sealed"]
 
 
 @dataclass
@@ -127,7 +127,7 @@ def test_workers_are_sent_paths_never_keys_and_see_one_case_at_a_time(
         assert not [task for task in workers.sent if key in task]
     is_encrypted = has_encrypted_images(desk.sealed)
     assert workers.open == ([1] * 4 if is_encrypted else workers.open)
-    assert [one.step for one in read_audit(desk.sealed).events] == ["sealed", "ran"]
+    assert [event.step for event in read_audit(desk.sealed).events] == ["sealed", "ran"]
     assert read_audit(desk.sealed).events[-1].facts["case_ids"] == " ".join(NAMES)
 
 
@@ -136,7 +136,7 @@ def test_workers_of_others_get_nothing_of_it(desk: KeyedDesk, tmp_path: Path) ->
     with pytest.raises(InputError, match="is sealed: its images go to no workers of others"):
         run(desk, algorithm(tmp_path / "mine"), engine=workers)
     assert workers.sent == []
-    assert [one.step for one in read_audit(desk.sealed).events] == ["sealed"]
+    assert [event.step for event in read_audit(desk.sealed).events] == ["sealed"]
 
 
 @pytest.mark.parametrize("engine", ["dask://127.0.0.1:9", "slurm"])

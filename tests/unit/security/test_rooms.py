@@ -141,7 +141,7 @@ def test_nobody_hands_on_what_they_cannot_open(
     with pytest.raises(InputError, match="does not open what lies in 'reference'"):
         wrapped_rooms(mine, [Holder("Bo", keys["bo"].public, ("reference",))], header)
     more = wrapped_rooms(mine, [Holder("Bo", keys["bo"].public, ("results",))], header)
-    assert [one.person for one in holders_of(more, "v")] == ["Ada", "Cem", "Bo"]
+    assert [holder.person for holder in holders_of(more, "v")] == ["Ada", "Cem", "Bo"]
     assert more["people"][:2] == header["people"]
     assert opened(more, keys["bo"]).keys == mine.keys
 

@@ -160,7 +160,7 @@ def test_agreement_needs_two_subjects_rated_twice() -> None:
 def test_the_interval_leaves_out_one_subject_after_the_other() -> None:
     ratings = np.array([[0.0, 0], [0, 1], [1, 1], [1, 1], [0, 0]])
     left_out = np.array(
-        [fleiss_kappa(np.delete(ratings, one, axis=0)).value for one in range(5)], dtype=float
+        [fleiss_kappa(np.delete(ratings, index, axis=0)).value for index in range(5)], dtype=float
     )
     error = np.sqrt(4 / 5 * ((left_out - left_out.mean()) ** 2).sum())
     found = fleiss_kappa(ratings)

@@ -79,7 +79,7 @@ def test_the_unseen_patient_is_as_large_as_clusters_make_it(
 def missed(patients: int, nodules: int, *of_patient: int) -> tuple[list[int], list[int]]:
     """So many patients with so many nodules each, and the misses of the first ones."""
     misses = [*of_patient, *[0] * (patients - len(of_patient))]
-    return [nodules] * patients, [nodules - one for one in misses]
+    return [nodules] * patients, [nodules - miss for miss in misses]
 
 
 @pytest.mark.parametrize(
@@ -223,8 +223,8 @@ def test_blocks_of_single_rows_hold_the_same_weights(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr("nodulebench.statistics.bootstrap._BLOCK_ELEMENTS", elements)
         parts = list(bootstrap.blocks())
         assert len(parts) > 1
-        assert np.concatenate([one.weight for one in parts]).tolist() == whole.weight.tolist()
-        assert np.concatenate([one.quantile for one in parts]).tolist() == whole.quantile.tolist()
+        assert np.concatenate([part.weight for part in parts]).tolist() == whole.weight.tolist()
+        assert np.concatenate([part.quantile for part in parts]).tolist() == whole.quantile.tolist()
 
 
 def test_a_bound_reaches_two_standard_errors_of_its_share_by_hand() -> None:

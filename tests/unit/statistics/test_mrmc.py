@@ -250,9 +250,9 @@ def test_values_that_cannot_vary_with_the_cases_are_undefined_for_fixed_readers(
 def test_three_treatments_by_hand() -> None:
     value = np.array([[0.5, 0.7], [0.8, 0.8], [0.9, 0.7]])
     covariance = np.full((3, 2, 3, 2), 0.1)
-    for one in range(3):
+    for index in range(3):
         for reader in range(2):
-            covariance[one, reader, one, reader] = 0.5
+            covariance[index, reader, index, reader] = 0.5
     study = obuchowski_rockette(ReaderFigures(value, covariance, "given"))
     # means .6 .8 .8: 2 (.0178 + .0044 + .0044) / 2; residuals of readers -.1 0 .1: .04 / 2
     part = study.components

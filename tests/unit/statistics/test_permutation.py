@@ -227,7 +227,8 @@ def test_p_values_of_equal_algorithms_are_even() -> None:
 def test_marks_without_scores_can_be_swapped() -> None:
     silent = [
         tuple(
-            replace(one, marks=tuple(with_score(item, None) for item in one.marks)) for one in cases
+            replace(case, marks=tuple(with_score(item, None) for item in case.marks))
+            for case in cases
         )
         for cases in (FINDER, BLIND)
     ]

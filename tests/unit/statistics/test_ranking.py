@@ -67,7 +67,7 @@ def test_a_group_is_measured_from_its_leader_not_in_a_chain() -> None:
 def test_all_pairs_stand_behind_the_groups() -> None:
     ranking = rank_algorithms(drawn([0.5, 0.9, 0.7], 0.001))
     assert len(ranking.comparisons) == 3
-    assert {one.adjustment for one in ranking.comparisons} == {"holm"}
+    assert {comparison.adjustment for comparison in ranking.comparisons} == {"holm"}
 
 
 def test_differences_from_the_best_are_the_pairs_turned_towards_it() -> None:
@@ -159,4 +159,4 @@ def test_a_p_value_at_the_limit_does_not_separate() -> None:
     first = np.array([-2.0, -1, 0, 1, 2, 3, 4, 5, 6])
     both = Replicates(("a", "b"), np.array([2.0, 0.0]), np.array([first, np.zeros(9)]))
     for level, groups in ((0.5, [1, 1]), (0.4, [1, 2])):
-        assert [one.group for one in rank_algorithms(both, level=level).lines] == groups
+        assert [line.group for line in rank_algorithms(both, level=level).lines] == groups

@@ -102,7 +102,7 @@ def next_call(
     if flaw:
         remedy = f"A nodule measures at least {SMALLEST_MM:g} mm, a small nodule less."
         raise InputError.at(where, f"is called '{call}' and {flaw}.", remedy)
-    if any(one.place == place for one in events):
+    if any(event.place == place for event in events):
         raise InputError.at(where, f"was judged by '{reader_id}' before.", "A call is final.")
     return Called(
         number=len(events) + 1,

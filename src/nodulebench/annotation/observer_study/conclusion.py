@@ -179,10 +179,10 @@ def effect(
         for version in (conclusion.before, conclusion.after)
     ]
     rule = protocol.rules[0].name
-    for one, two in zip(sides[0].algorithms, sides[1].algorithms, strict=True):
-        for name, first in _values(one.rules[rule].figures):
+    for algorithm, two in zip(sides[0].algorithms, sides[1].algorithms, strict=True):
+        for name, first in _values(algorithm.rules[rule].figures):
             second = dict(_values(two.rules[rule].figures))[name]
-            rows.append((one.name, name, first, second))
+            rows.append((algorithm.name, name, first, second))
     names = {"algorithm": pl.String, "figure": pl.String, "before": pl.Float64, "after": pl.Float64}
     return pl.DataFrame(rows, schema=names, orient="row")
 
@@ -190,8 +190,8 @@ def effect(
 def _values(
     figures: Mapping[str, Estimate | dict[str, Estimate]],
 ) -> Iterator[tuple[str, float | None]]:
-    for name, one in figures.items():
-        if isinstance(one, Estimate):
-            yield name, one.value
+    for name, figure in figures.items():
+        if isinstance(figure, Estimate):
+            yield name, figure.value
         else:
-            yield from ((f"{name} {point}", estimate.value) for point, estimate in one.items())
+            yield from ((f"{name} {point}", estimate.value) for point, estimate in figure.items())

@@ -39,9 +39,9 @@ ANSWERS = TableSchema(
     "ANSWERS",
     "One row per place, with what a reader calls it.",
     (
-        *(one for one in SUSPECTS.columns if one.name in ("case_id", "mark_id")),
+        *(column for column in SUSPECTS.columns if column.name in ("case_id", "mark_id")),
         Column("call", pl.String, "what it is called", is_required=False, allowed=CALLS),
-        *(one for one in READER_CALLS.columns if one.name == "diameter_mm"),
+        *(column for column in READER_CALLS.columns if column.name == "diameter_mm"),
     ),
     key=("case_id", "mark_id"),
     is_open=True,
@@ -156,7 +156,7 @@ def ask_into(study: OpenStudy, reader_id: str, path: Path) -> int:
     if path.exists():
         raise InputError.at(path, "is there already.", "Hand it in with 'answer', or remove it.")
     done = study.calls(reader_id)
-    left = [one for one in study.places(reader_id) if one not in done]
+    left = [place for place in study.places(reader_id) if place not in done]
     rows = [(*one, *study.middle_mm(one), None, None) for one in left]
     names = ("case_id", "mark_id", "x_mm", "y_mm", "z_mm", "call", "diameter_mm")
     if rows:
@@ -175,7 +175,7 @@ def answer(study: OpenStudy, reader_id: str, path: Path) -> int:
     """
     log, places = study.log(reader_id), set(study.places(reader_id))
     events = log.read()
-    known = {one.place: (one.call, one.diameter_mm) for one in events}
+    known = {event.place: (event.call, event.diameter_mm) for event in events}
     new: list[tuple[Place, Call, float | None]] = []
     problems: list[Problem] = []
     for row in read_table(path, ANSWERS).iter_rows(named=True):
@@ -198,9 +198,9 @@ def answer(study: OpenStudy, reader_id: str, path: Path) -> int:
 def calls_table(study: OpenStudy) -> pl.DataFrame:
     """What all readers called all places so far, as READER_CALLS."""
     rows = [
-        (*one.place, reader_id, one.call, one.diameter_mm)
+        (*call.place, reader_id, call.call, call.diameter_mm)
         for reader_id in study.study.reader_ids
-        for one in study.calls(reader_id).values()
+        for call in study.calls(reader_id).values()
     ]
     return pl.DataFrame(rows, schema=READER_CALLS.empty().schema, orient="row")
 

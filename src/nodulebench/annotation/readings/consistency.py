@@ -79,7 +79,7 @@ class Candidate:
     @property
     def inconsistent_slices(self) -> tuple[int, ...]:
         """The slices on which not all readers drew it."""
-        apart = {one.box.slice_index for one in self.clusters if not one.is_consistent}
+        apart = {cluster.box.slice_index for cluster in self.clusters if not cluster.is_consistent}
         return tuple(sorted(apart))
 
 
@@ -94,7 +94,9 @@ class CaseCheck:
     @property
     def inconsistent_slices(self) -> tuple[int, ...]:
         """The slices to be highlighted for senior experts."""
-        return tuple(sorted({at for one in self.candidates for at in one.inconsistent_slices}))
+        return tuple(
+            sorted({at for candidate in self.candidates for at in candidate.inconsistent_slices})
+        )
 
     @property
     def is_consistent(self) -> bool:
@@ -115,7 +117,7 @@ def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE
     Returns:
         The candidates from the feet upwards, named ``candidate-1``, ``candidate-2``, ...
     """
-    ordered = sorted(readings, key=lambda one: one.reader_id)
+    ordered = sorted(readings, key=lambda reading: reading.reader_id)
     readers = tuple(one.reader_id for one in ordered)
     owners = [(one.reader_id, finding) for one in ordered for finding in one.findings]
     rows = [
@@ -174,7 +176,7 @@ def lone_candidate(reading: Reading, candidate_id: str) -> Candidate:
         candidate_id: what it shall be called.
     """
     (alone,) = check_consistency([reading]).candidates
-    clusters = tuple(replace(one, is_consistent=False) for one in alone.clusters)
+    clusters = tuple(replace(cluster, is_consistent=False) for cluster in alone.clusters)
     return Candidate(candidate_id, alone.findings, clusters, is_disputed=True)
 
 
@@ -189,7 +191,7 @@ def _is_disputed(
     rule: ConsistencyRule,
 ) -> bool:
     if rule.disputes_slices:
-        return not all(one.is_consistent for one in clusters)
+        return not all(cluster.is_consistent for cluster in clusters)
     return {reader for reader, _ in findings} != set(readers)
 
 

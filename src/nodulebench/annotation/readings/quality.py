@@ -28,9 +28,9 @@ _RULE = ConsistencyRule()
 def detections(checks: Iterable[CaseCheck]) -> pl.DataFrame:
     """For each candidate and each reader of its case whether the reader drew it."""
     rows = [
-        (check.case_id, one.candidate_id, reader, reader in one.reader_ids)
+        (check.case_id, candidate.candidate_id, reader, reader in candidate.reader_ids)
         for check in checks
-        for one in check.candidates
+        for candidate in check.candidates
         for reader in check.reader_ids
     ]
     names = ("case_id", "candidate_id", "reader_id")
@@ -69,13 +69,13 @@ def pairwise_agreement(checks: Sequence[CaseCheck]) -> list[PairAgreement]:
     readers = sorted({reader for check in checks for reader in check.reader_ids})
     pairs = []
     for first, second in combinations(readers, 2):
-        common = [one for one in checks if {first, second} <= set(one.reader_ids)]
+        common = [check for check in checks if {first, second} <= set(check.reader_ids)]
         if not common:
             continue
         drew = [
-            (first in one.reader_ids, second in one.reader_ids)
+            (first in candidate.reader_ids, second in candidate.reader_ids)
             for check in common
-            for one in check.candidates
+            for candidate in check.candidates
         ]
         both, alone, other = (
             drew.count(pattern) for pattern in ((True, True), (True, False), (False, True))
@@ -112,7 +112,9 @@ def group_agreement(checks: Sequence[CaseCheck]) -> GroupAgreement:
         UndefinedError: if nobody drew anything, or no case has two readers.
     """
     drawn_by = [
-        (len(one.reader_ids), len(check.reader_ids)) for check in checks for one in check.candidates
+        (len(candidate.reader_ids), len(check.reader_ids))
+        for check in checks
+        for candidate in check.candidates
     ]
     if not drawn_by:
         raise UndefinedError("nothing_drawn")
@@ -163,9 +165,9 @@ def skills(checks: Sequence[CaseCheck], *, others_needed: int = 0) -> list[Reade
         backed = hits = lone = 0
         for check in own:
             needed = others_needed or (len(check.reader_ids) - 1) // 2 + 1
-            for one in check.candidates:
-                others = len(set(one.reader_ids) - {reader})
-                is_drawn = reader in one.reader_ids
+            for candidate in check.candidates:
+                others = len(set(candidate.reader_ids) - {reader})
+                is_drawn = reader in candidate.reader_ids
                 lone += is_drawn and not others
                 backed += others >= needed
                 hits += is_drawn and others >= needed
@@ -200,10 +202,10 @@ def repeat_agreement(
             one.model_copy(update={"reader_id": name})
             for one, name in ((first, "first"), (second, "second"))
         ]
-        for one in check_consistency(named, rule).candidates:
-            both += len(one.reader_ids) == 2
-            first_alone += one.reader_ids == ("first",)
-            second_alone += one.reader_ids == ("second",)
+        for candidate in check_consistency(named, rule).candidates:
+            both += len(candidate.reader_ids) == 2
+            first_alone += candidate.reader_ids == ("first",)
+            second_alone += candidate.reader_ids == ("second",)
     agreement = _agreement_or_none(both, first_alone, second_alone)
     return PairAgreement(
         reader, f"{reader} again", cases, both, first_alone, second_alone, agreement
@@ -233,7 +235,7 @@ def drift(periods: Sequence[Sequence[CaseCheck]], reader_id: str) -> Drift:
         UndefinedError: if there is no trend to test: nothing or everything was found, or all
             within one period.
     """
-    each = [one for period in periods for one in skills(period) if one.reader_id == reader_id]
+    each = [skill for period in periods for skill in skills(period) if skill.reader_id == reader_id]
     backed, found = (np.array([getattr(one, name) for one in each]) for name in ("backed", "found"))
     total, hits = int(backed.sum()), int(found.sum())
     if not 0 < hits < total or np.count_nonzero(backed) < 2:
@@ -316,10 +318,10 @@ def repeated_readings(
     readings: Sequence[Reading], repeats: Mapping[str, str]
 ) -> dict[str, list[tuple[Reading, Reading]]]:
     """For each reader the first and the repeated reading of every case read twice."""
-    found = {(one.case_id, one.reader_id): one for one in readings}
+    found = {(reading.case_id, reading.reader_id): reading for reading in readings}
     pairs: dict[str, list[tuple[Reading, Reading]]] = {}
     for shown_as, case_id in repeats.items():
-        for reader in sorted({one.reader_id for one in readings}):
+        for reader in sorted({reading.reader_id for reading in readings}):
             first, again = found.get((case_id, reader)), found.get((shown_as, reader))
             if first is not None and again is not None:
                 same = again.model_copy(update={"case_id": case_id})

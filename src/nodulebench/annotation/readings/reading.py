@@ -73,8 +73,8 @@ class Reading(Written):
     def typed(self, types: Mapping[str, str | None]) -> "Reading":
         """The reading with these types; a finding without one keeps its own."""
         named = tuple(
-            one.model_copy(update={"type": types.get(one.finding_id) or one.type})
-            for one in self.findings
+            finding.model_copy(update={"type": types.get(finding.finding_id) or finding.type})
+            for finding in self.findings
         )
         return self.model_copy(update={"findings": named})
 
@@ -144,14 +144,14 @@ def check_reading(reading: Reading, cases: pl.DataFrame) -> None:
     rows = cases.filter(pl.col("case_id") == reading.case_id)
     if not rows.height:
         raise InputError.at(where, "the case is not among those to be read.")
-    names = [one.finding_id for one in reading.findings]
+    names = [finding.finding_id for finding in reading.findings]
     problems = [
         Problem(f"{where} finding '{name}'", "was given before.", "Give each finding its own id.")
         for name in dict.fromkeys(name for name in names if names.count(name) > 1)
     ]
     place = geometries(rows).get(reading.case_id)
-    for one in reading.findings:
-        problems += _slice_problems(one, place, rows.row(0, named=True), where)
+    for finding in reading.findings:
+        problems += _slice_problems(finding, place, rows.row(0, named=True), where)
     refuse_any(problems)
 
 
@@ -196,7 +196,7 @@ def findings_of(name: str, cases: pl.DataFrame, readings: Sequence[Reading]) -> 
     """
     order = {case_id: number for number, case_id in enumerate(cases["case_id"])}
     listed = sorted(
-        (one for one in readings if one.case_id in order),
+        (reading for reading in readings if reading.case_id in order),
         key=lambda one: (order[one.case_id], one.reader_id),
     )
     sessions = [{"case_id": one.case_id, "reader_id": one.reader_id} for one in listed]
@@ -217,15 +217,15 @@ def finding_name(reader_id: str, finding_id: str) -> str:
 
 
 def _finding_rows(reading: Reading) -> Iterator[dict[str, Any]]:
-    for one in reading.findings:
+    for finding in reading.findings:
         yield {
             "case_id": reading.case_id,
-            "finding_id": finding_name(reading.reader_id, one.finding_id),
+            "finding_id": finding_name(reading.reader_id, finding.finding_id),
             "reader_id": reading.reader_id,
             "kind": "nodule",
-            "diameter_mm": None if _has_outline(one) else box_diameter_mm(one),
-            "type": one.type,
-            "source_id": one.finding_id,
+            "diameter_mm": None if _has_outline(finding) else box_diameter_mm(finding),
+            "type": finding.type,
+            "source_id": finding.finding_id,
         }
 
 
@@ -235,11 +235,11 @@ def _has_outline(finding: DrawnFinding) -> bool:
 
 
 def _slice_rows(reading: Reading) -> Iterator[dict[str, Any]]:
-    for one in reading.findings:
-        for drawn in one.slices:
+    for finding in reading.findings:
+        for drawn in finding.slices:
             yield {
                 "case_id": reading.case_id,
-                "finding_id": finding_name(reading.reader_id, one.finding_id),
+                "finding_id": finding_name(reading.reader_id, finding.finding_id),
                 "slice_index": drawn.slice_index,
                 "outline_index": 0,
                 "z_mm": drawn.z_mm,

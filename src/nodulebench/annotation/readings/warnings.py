@@ -80,14 +80,16 @@ def warn(
         limits: where the usual ends.
     """
     return [
-        ReadingWarning(reading.case_id, reading.reader_id, one.finding_id, notice)
-        for one in reading.findings
+        ReadingWarning(reading.case_id, reading.reader_id, finding.finding_id, notice)
+        for finding in reading.findings
         for notice in (
-            *_shape(one, place, limits),
+            *_shape(finding, place, limits),
             *(
                 ()
                 if place is None
-                else _pixels(one, place, hu, near_lung if _is_pleural(one) else lung, limits)
+                else _pixels(
+                    finding, place, hu, near_lung if _is_pleural(finding) else lung, limits
+                )
             ),
         )
     ]
@@ -171,7 +173,7 @@ def warn_of(
     found: list[ReadingWarning] = []
     problems: list[Problem] = []
     for case_id in cases["case_id"]:
-        own = [one for one in readings if one.case_id == case_id and one.findings]
+        own = [reading for reading in readings if reading.case_id == case_id and reading.findings]
         if images is None or not own:
             found += [told for one in own for told in warn(one, places.get(case_id), limits=limits)]
             continue
@@ -215,9 +217,9 @@ def _warn_with_image(
     lungs = segment_lungs(volume, where)
     return [
         told
-        for one in readings
+        for reading in readings
         for told in warn(
-            one,
+            reading,
             volume.geometry,
             hu=volume.hu,
             lung=lungs.mask,

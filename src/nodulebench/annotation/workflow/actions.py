@@ -205,7 +205,7 @@ class Several(Written):
 
     @model_validator(mode="after")
     def _is_of_one_batch(self) -> Self:
-        if any(one.batch_id != self.batch_id for one in self.steps):
+        if any(step.batch_id != self.batch_id for step in self.steps):
             raise ValueError("the steps are not all of one batch")
         return self
 
@@ -289,8 +289,8 @@ def steps_of(event: Event) -> Iterator[Step]:
     if event.step != "several":
         yield Step(event.actor_id, event.step, event.case_id, event.change)
         return
-    for one in Several.model_validate(event.payload).steps:
-        yield Step(taken_by(event.actor_id, one), one.step, *_words(one))
+    for step in Several.model_validate(event.payload).steps:
+        yield Step(taken_by(event.actor_id, step), step.step, *_words(step))
 
 
 def taken_by(actor_id: str, action: Action) -> str:
@@ -308,8 +308,8 @@ def _words(action: Action) -> tuple[str | None, str]:
         case ReviseReading(reading=reading):
             return reading.case_id, f"{len(reading.findings)} findings after seeing all"
         case CheckBatch(checks=checks):
-            count = sum(len(one.inconsistent_slices) for one in checks)
-            found = sum(len(one.candidates) for one in checks)
+            count = sum(len(check.inconsistent_slices) for check in checks)
+            found = sum(len(check.candidates) for check in checks)
             return None, f"{found} candidates, {count} inconsistent slices"
         case DrawReviewer():
             anew = f" anew{_quoted(action.anew)}" if action.anew else ""

@@ -63,9 +63,9 @@ class Batch:
     def candidates(self) -> dict[Key, Candidate]:
         """All candidates of all cases, added ones too; none before the check."""
         found = {
-            (case_id, one.candidate_id): one
+            (case_id, candidate.candidate_id): candidate
             for case_id, check in (self.checks or {}).items()
-            for one in check.candidates
+            for candidate in check.candidates
         }
         for key, one in self.added.items():
             found[key] = lone_candidate(self._reading(one), key[1])
@@ -94,14 +94,16 @@ class Batch:
     def _typed(self, readings: Iterable[Reading]) -> list[Reading]:
         said = {
             (key[0], *finding): self.typings.get(key, {}).get(finding[0])
-            for key, one in self.candidates.items()
-            for finding in one.findings
+            for key, candidate in self.candidates.items()
+            for finding in candidate.findings
         }
         return [
             reading.typed(
                 {
-                    one.finding_id: said.get((reading.case_id, reading.reader_id, one.finding_id))
-                    for one in reading.findings
+                    finding.finding_id: said.get(
+                        (reading.case_id, reading.reader_id, finding.finding_id)
+                    )
+                    for finding in reading.findings
                 }
             )
             for reading in readings
@@ -157,8 +159,8 @@ class Batch:
         """Candidates that too few of their readers have typed."""
         return [
             key
-            for key, one in self.candidates.items()
-            if len(self.typings.get(key, ())) < min(self.rules.typings, len(one.reader_ids))
+            for key, candidate in self.candidates.items()
+            if len(self.typings.get(key, ())) < min(self.rules.typings, len(candidate.reader_ids))
         ]
 
     @cached_property
@@ -268,7 +270,7 @@ def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
             key = (reading.case_id, reading.reader_id)
             return replace(batch, revised={**batch.revised, key: reading})
         case actions.CheckBatch(checks=checks):
-            return replace(batch, checks={one.case_id: one for one in checks})
+            return replace(batch, checks={check.case_id: check for check in checks})
         case actions.DrawReviewer(reviewer_id=drawn):
             order = batch.order.model_copy(update={"reviewer_id": drawn})
             return replace(batch, order=order)
@@ -297,8 +299,8 @@ def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
         case actions.ReleaseBatch():
             return replace(batch, is_released=True)
         case actions.Several(steps=steps):
-            for one in steps:
-                batch = after(batch, taken_by(actor_id, one), one)
+            for step in steps:
+                batch = after(batch, taken_by(actor_id, step), step)
             return batch
         case actions.OpenBatch() | actions.ChangeKey():
             raise AssertionError("a batch is opened once, and keys are of no batch")

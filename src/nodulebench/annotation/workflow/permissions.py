@@ -49,7 +49,7 @@ def approval_refusal(
     if not action.approves:
         missing = "says no without a reason." if not action.comment else ""
         return Problem(where, f"the commission {missing}", "Say why.") if missing else None
-    left = [one for one in ASPECTS if one not in action.inspected]
+    left = [aspect for aspect in ASPECTS if aspect not in action.inspected]
     if left:
         told = f"was not inspected for {', '.join(left)}."
         return Problem(where, told, "Inspect it for all four.")
@@ -75,7 +75,7 @@ def key_refusal(roster: Roster, actor_id: str, action: ChangeKey) -> str:
     """Why somebody may not change a key, in words that follow the place; nothing: they may."""
     if not roster.keys:
         return "changes a key, though the project names none"
-    if action.person_id not in {one.person_id for one in roster.people}:
+    if action.person_id not in {person.person_id for person in roster.people}:
         return f"changes the key of '{action.person_id}', whom the roster does not know"
     if actor_id == action.person_id and action.key:
         return ""  # everybody replaces their own
@@ -369,8 +369,8 @@ def same_candidates(batch: Batch, case_id: str, drawn: DrawnFinding) -> list[str
     new = Reading(case_id=case_id, reader_id="new", findings=(drawn,))
     owner = {
         finding: name
-        for (of_case, name), one in batch.candidates.items()
-        for finding in one.findings
+        for (of_case, name), candidate in batch.candidates.items()
+        for finding in candidate.findings
         if of_case == case_id
     }
     same = []

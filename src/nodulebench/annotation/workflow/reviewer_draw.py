@@ -99,4 +99,4 @@ def draw_notices(events: Iterable[Event]) -> Iterator[Notice]:
 def _is_last_reading(event: Event) -> bool:
     """Whether all have read with this event: the program compared the readings."""
     steps = event.payload["steps"] if event.step == "several" else [event.payload]
-    return any(one["step"] == "check" for one in steps)
+    return any(step["step"] == "check" for step in steps)

@@ -166,8 +166,8 @@ class Workflow:
         if actor_id not in batch.reader_ids or batch.state not in ("reading", "revision"):
             return []
         found = [
-            one.model_copy(update={"reader_id": letter_of(batch, reader)})
-            for (case_id, reader), one in batch.readings.items()
+            reading.model_copy(update={"reader_id": letter_of(batch, reader)})
+            for (case_id, reader), reading in batch.readings.items()
             if reader != actor_id and batch.is_unblinded(case_id)
         ]
         return sorted(found, key=lambda one: (one.case_id, one.reader_id))
@@ -189,14 +189,16 @@ class Workflow:
         is_senior = self._is_senior(batch, actor_id)
         is_reader = actor_id in batch.reader_ids
         seen = []
-        for key, one in batch.candidates.items():
+        for key, candidate in batch.candidates.items():
             sees_all = batch.state == "released" or (
                 is_senior and (not is_reader or bool(batch.dispute(key)))
             )
             if sees_all:
-                seen.append(SeenCandidate(*key, one.boxes, one.inconsistent_slices, True))
-            elif actor_id in one.reader_ids:
-                seen.append(SeenCandidate(*key, _own_boxes(batch, key[0], one, actor_id)))
+                seen.append(
+                    SeenCandidate(*key, candidate.boxes, candidate.inconsistent_slices, True)
+                )
+            elif actor_id in candidate.reader_ids:
+                seen.append(SeenCandidate(*key, _own_boxes(batch, key[0], candidate, actor_id)))
         return seen
 
     def may_arbitrate(self, batch: Batch, actor_id: str) -> bool:

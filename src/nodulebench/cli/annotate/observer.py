@@ -200,20 +200,27 @@ def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
 
     with ProgressLine("analysing"):
         found = analyse_readers(readings, StudyChoice(**choice), out=out)
-    count = len({one["reader_id"] for one in found["readers"]})
+    count = len({reader["reader_id"] for reader in found["readers"]})
     click.echo(
         f"{found['figure']} of {count} readers on {found['cases']} cases, "
         f"{found['covariance']} covariance"
     )
-    for one in found["treatments"]:
-        values = [row["value"] for row in found["readers"] if row["treatment"] == one["treatment"]]
+    for treatment in found["treatments"]:
+        values = [
+            row["value"] for row in found["readers"] if row["treatment"] == treatment["treatment"]
+        ]
         each = " ".join(f"{value:.3f}" for value in values)
-        click.echo(f"  {one['treatment']}: mean {_estimate(one['mean'])}; readers {each}")
-    for one in found["reader_differences"]:
-        own, p_value = one["difference"], one["difference"].get("p_value")
+        click.echo(
+            f"  {treatment['treatment']}: mean {_estimate(treatment['mean'])}; readers {each}"
+        )
+    for reader_difference in found["reader_differences"]:
+        own, p_value = (
+            reader_difference["difference"],
+            reader_difference["difference"].get("p_value"),
+        )
         tested = "" if p_value is None else f", DeLong P {p_value:.4f}"
-        pair = f"{one['first']} - {one['second']}"
-        click.echo(f"  {one['reader_id']}, {pair}: {_estimate(own)}{tested}")
+        pair = f"{reader_difference['first']} - {reader_difference['second']}"
+        click.echo(f"  {reader_difference['reader_id']}, {pair}: {_estimate(own)}{tested}")
     for one in found.get("tests", ()):
         click.echo(f"{one['analysis']}: F {_tested(one)}")
         for pair in one["differences"]:

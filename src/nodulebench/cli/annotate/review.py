@@ -191,16 +191,17 @@ def quality(folder: Path, periods: int, out: Path | None) -> None:
     from nodulebench.annotation.reader_agreement import reader_quality, write_quality
 
     found = reader_quality(open_project(folder), periods=periods)
-    for one in found["pairs"]:
-        click.echo(f"{one['first']} and {one['second']}: agreement {_shown(one['agreement'])}")
-    for one in found["readers"]:
-        trend = one["drift"].get("p_value")
+    for pair in found["pairs"]:
+        click.echo(f"{pair['first']} and {pair['second']}: agreement {_shown(pair['agreement'])}")
+    for reader in found["readers"]:
+        trend = reader["drift"].get("p_value")
         click.echo(
-            f"{one['reader_id']}: sensitivity against the others {_shown(one['sensitivity'])}, "
-            f"{one['lone_per_case']:.2f} lone marks per case, p of drift {_shown(trend)}"
+            f"{reader['reader_id']}: "
+            f"sensitivity against the others {_shown(reader['sensitivity'])}, "
+            f"{reader['lone_per_case']:.2f} lone marks per case, p of drift {_shown(trend)}"
         )
-    for one in found["repeats"]:
-        _tell_repeats(one)
+    for repeat in found["repeats"]:
+        _tell_repeats(repeat)
     if out is not None:
         write_quality(found, out)
     print_written(out)
@@ -468,8 +469,8 @@ def show(folder: Path, batch_id: str, actor_id: str) -> None:
     from nodulebench.annotation.project import open_project
 
     readings, candidates = open_project(folder).visible(actor_id, batch_id)
-    for one in readings:
-        click.echo(f"{one.case_id}: {one.reader_id} drew {len(one.findings)}")
+    for reading in readings:
+        click.echo(f"{reading.case_id}: {reading.reader_id} drew {len(reading.findings)}")
     for seen in candidates:
         slices = ", ".join(str(box.slice_index) for box in seen.boxes)
         open_slices = ", ".join(str(number) for number in seen.inconsistent_slices)

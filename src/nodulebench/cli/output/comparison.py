@@ -57,9 +57,9 @@ def _print_board(
 ) -> None:
     first, baseline = next(iter(by_rule)), comparison.choice.baseline
     differences = {
-        one.algorithm: one
-        for one in comparison.differences
-        if (one.rule, one.reading) == (first, reading)
+        difference.algorithm: difference
+        for difference in comparison.differences
+        if (difference.rule, difference.reading) == (first, reading)
     }
     ranking = by_rule[first]
     best = ranking.lines[0].name
@@ -77,8 +77,8 @@ def _print_board(
         }
     pairs[f"from {baseline} (baseline)"] = {
         name: (found.difference, found.adjusted_p_value)
-        for name, one in differences.items()
-        if (found := one.comparison) is not None
+        for name, difference in differences.items()
+        if (found := difference.comparison) is not None
     }
     heads = [*columns]
     cells = [*columns.values()]
@@ -87,7 +87,7 @@ def _print_board(
         cells += [*_difference_columns(of_pair)]
     if comparison.choice.margin is not None:
         heads.append(f"margin {comparison.choice.margin:g}")
-        cells.append({name: verdict_text(one) for name, one in differences.items()})
+        cells.append({name: verdict_text(difference) for name, difference in differences.items()})
     for rule, of_rule in list(by_rule.items())[1:]:
         heads.append(rule)
         cells.append({line.name: f"{line.value:.3f} ({line.rank})" for line in of_rule.lines})
@@ -119,7 +119,7 @@ MOST_NODULES = 3
 def print_comparison(comparison: "AlgorithmComparison", *, is_all: bool) -> None:
     """Print who is best; of two, or if all is wanted, also every difference, rank and effect."""
     print_notices("warning", comparison.notices)
-    if len({one.algorithm for one in comparison.differences}) > 1:
+    if len({difference.algorithm for difference in comparison.differences}) > 1:
         if print_leaderboards(comparison) and not is_all:
             return
         click.echo()
@@ -139,11 +139,11 @@ def print_comparison(comparison: "AlgorithmComparison", *, is_all: bool) -> None
 
 
 def _print_differences(comparison: "AlgorithmComparison") -> None:
-    rows = [_difference_cells(one) for one in comparison.differences]
+    rows = [_difference_cells(difference) for difference in comparison.differences]
     has_margin = comparison.choice.margin is not None
     heads = ["rule", "algorithm", "figure", "value", "difference", "P", "P adj.", "P perm."]
     heads += ["P DeLong", f"margin {comparison.choice.margin or 0:g}"]
-    has_delong = any(one.delong is not None for one in comparison.differences)
+    has_delong = any(difference.delong is not None for difference in comparison.differences)
     shown = [True] * 8 + [has_delong, has_margin]
     print_columns(list(compress(heads, shown)), [list(compress(row, shown)) for row in rows])
 
@@ -173,12 +173,15 @@ def print_gate(gate: "Gate", margin: float) -> None:
 
     click.echo()
     click.secho(f"no worse than {margin:g}", bold=True)
-    for one in gate.differences:
-        word = "shown" if is_shown(one) else "NOT SHOWN"
-        found = "–" if one.comparison is None else one.comparison.difference.signed
-        test = None if one.comparison is None else one.comparison.margin
+    for difference in gate.differences:
+        word = "shown" if is_shown(difference) else "NOT SHOWN"
+        found = "–" if difference.comparison is None else difference.comparison.difference.signed
+        test = None if difference.comparison is None else difference.comparison.margin
         because = "" if test is None or test.reason is None else f"  ({english(test.reason)})"
-        click.echo(f"  {word:<9}  {one.algorithm}, {one.rule}, {one.reading}: {found}{because}")
+        click.echo(
+            f"  {word:<9}  {difference.algorithm}, {difference.rule}, "
+            f"{difference.reading}: {found}{because}"
+        )
     colour, word = ("green", "met") if gate.is_met else ("red", "not met")
     click.echo(f"  {click.style(word, fg=colour, bold=True)}")
 

@@ -43,7 +43,10 @@ def print_evaluation(evaluation: Evaluation) -> None:
 
 def print_missed(evaluation: Evaluation, folder: "Path") -> None:
     """Print how many nodules were missed under the first rule, and where they are listed."""
-    first = [(one.name, next(iter(one.rules.values()))) for one in evaluation.algorithms]
+    first = [
+        (algorithm.name, next(iter(algorithm.rules.values())))
+        for algorithm in evaluation.algorithms
+    ]
     told = [f"{name} {rule.counts['missed']}" for name, rule in first if rule.counts]
     if told:
         shown = ", ".join(told[:MOST_TOLD]) + (", …" if len(told) > MOST_TOLD else "")
@@ -56,8 +59,8 @@ def print_verdict(outcome: "PlanOutcome") -> None:
     click.secho(f"plan {outcome.plan.name}  ·  {outcome.plan.digest}", bold=True)
     for difference in outcome.differences:
         click.secho(f"  NOT THE PLANNED TEST: {english(difference)}", fg="yellow", bold=True)
-    for one in outcome.criteria:
-        click.echo(f"  {_criterion_line(one)}")
+    for criterion in outcome.criteria:
+        click.echo(f"  {_criterion_line(criterion)}")
     for algorithm, verdict in outcome.verdicts.items():
         click.echo(f"  {algorithm}: {click.style(verdict, fg=_COLOURS[verdict], bold=True)}")
 
@@ -113,7 +116,9 @@ def _result_lines(result: RuleResult) -> list[str]:
     readings = result.figures.get("sensitivity_at_fp_rate")
     if isinstance(readings, dict):
         lines.append("FP/case      " + "".join(f"{rate:>8}" for rate in readings))
-        lines.append("sensitivity  " + "".join(f"{_number(one):>8}" for one in readings.values()))
+        lines.append(
+            "sensitivity  " + "".join(f"{_number(reading):>8}" for reading in readings.values())
+        )
     figures, notes = dict(_single_figures(result)), _Notes()
     width = max(map(len, figures), default=0)
     lines.extend(

@@ -80,20 +80,22 @@ class Document:
     def has_declared_points(self) -> bool:
         """Whether an algorithm is read at the threshold that it declares."""
         points = [result.operating_point for _, _, result in self.results]
-        return any(one is not None and one.fp_per_case is None for one in points)
+        return any(point is not None and point.fp_per_case is None for point in points)
 
     @property
     def soundly(self) -> "Document":
         """The document with the intervals that may be relied on; official ones beside them."""
         algorithms = tuple(
-            replace(one, rules={name: rule.soundly for name, rule in one.rules.items()})
-            for one in self.algorithms
+            replace(algorithm, rules={name: rule.soundly for name, rule in algorithm.rules.items()})
+            for algorithm in self.algorithms
         )
         return replace(self, algorithms=algorithms)
 
     def with_comparison(self, found: "ComparisonDocument") -> "Document":
         """The document with a comparison; an older one against the same baseline is replaced."""
-        others = [one for one in self.comparisons if one.baseline != found.baseline]
+        others = [
+            comparison for comparison in self.comparisons if comparison.baseline != found.baseline
+        ]
         return replace(self, comparisons=(*others, found))
 
     def to_json(self) -> dict[str, Any]:
@@ -121,7 +123,7 @@ def evaluation_document(evaluation: Evaluation) -> Document:
             **reference, diameters=None if diameters is None else DiameterHistogram(**diameters)
         ),
         notices=evaluation.notices,
-        algorithms=tuple(_algorithm(one) for one in evaluation.algorithms),
+        algorithms=tuple(_algorithm(algorithm) for algorithm in evaluation.algorithms),
     )
 
 
@@ -138,18 +140,18 @@ def plan_summary(outcome: "PlanOutcome") -> PlanSummary:
         differences=outcome.differences,
         criteria=tuple(
             CriterionSummary(
-                algorithm=one.algorithm,
-                **one.criterion.model_dump(),
-                value=one.value,
-                low=one.low,
-                high=one.high,
-                met=one.is_met,
-                reason=one.reason,
-                replicates=one.replicates,
-                p_value=one.p_value,
-                adjusted_p_value=one.adjusted_p_value,
+                algorithm=criterion.algorithm,
+                **criterion.criterion.model_dump(),
+                value=criterion.value,
+                low=criterion.low,
+                high=criterion.high,
+                met=criterion.is_met,
+                reason=criterion.reason,
+                replicates=criterion.replicates,
+                p_value=criterion.p_value,
+                adjusted_p_value=criterion.adjusted_p_value,
             )
-            for one in outcome.criteria
+            for criterion in outcome.criteria
         ),
         verdict=outcome.verdict,
         verdicts=outcome.verdicts,
@@ -163,8 +165,10 @@ def _algorithm(result: AlgorithmResult) -> AlgorithmSummary:
         digest=result.digest,
         facts=as_json(facts),
         notices=result.notices,
-        rules={name: _rule(one) for name, one in result.rules.items()},
-        rule_differences=tuple(RuleDifference(**one) for one in result.rule_differences),
+        rules={name: _rule(rule) for name, rule in result.rules.items()},
+        rule_differences=tuple(
+            RuleDifference(**rule_difference) for rule_difference in result.rule_differences
+        ),
     )
 
 

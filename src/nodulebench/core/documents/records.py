@@ -216,10 +216,10 @@ class RuleSummary:
     def soundly(self) -> "RuleSummary":
         """The same with the intervals that may be relied on; others stand beside them."""
         figures: Figures = {
-            name: one.soundly
-            if isinstance(one, Estimate)
-            else {point: reading.soundly for point, reading in one.items()}
-            for name, one in self.figures.items()
+            name: figure.soundly
+            if isinstance(figure, Estimate)
+            else {point: reading.soundly for point, reading in figure.items()}
+            for name, figure in self.figures.items()
         }
         strata = {
             division: {name: one.soundly for name, one in found.items()}
@@ -230,7 +230,9 @@ class RuleSummary:
     @property
     def single_figures(self) -> dict[str, Estimate]:
         """The figures that are one number."""
-        return {name: one for name, one in self.figures.items() if isinstance(one, Estimate)}
+        return {
+            name: figure for name, figure in self.figures.items() if isinstance(figure, Estimate)
+        }
 
     def to_json(self) -> dict[str, Any]:
         """The result as it stands in evaluation.json."""

@@ -385,12 +385,12 @@ def quietly() -> Iterator[None]:
     ours = ("distributed", "asyncio", "tornado")
     known = [*ours, *logging.root.manager.loggerDict]
     loggers = [logging.getLogger(name) for name in known if name.partition(".")[0] in ours]
-    before = [one.level for one in loggers]
-    for one in loggers:
-        one.setLevel(logging.CRITICAL)
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         with dask.config.set(SETTINGS):
             yield
     finally:
-        for one, level in zip(loggers, before, strict=True):
-            one.setLevel(level)
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)

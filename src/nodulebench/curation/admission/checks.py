@@ -127,10 +127,10 @@ def inconsistent_patient(subject: Subject) -> Reason | None:
         "studies": lambda one: one.study_uid,
     }
     for name, value in names.items():
-        counts = Counter(value(one) for one in subject.series.slices)
+        counts = Counter(value(slice_) for slice_ in subject.series.slices)
         if len(counts) > 1:
             usual, _ = counts.most_common(1)[0]
-            other = [one.path for one in subject.series.slices if value(one) != usual]
+            other = [slice_.path for slice_ in subject.series.slices if value(slice_) != usual]
             notice = Notice("slices_name_several", {"count": len(counts), "what": name})
             return Reason(notice, tuple(dict.fromkeys(other)))
     return None
@@ -139,14 +139,14 @@ def inconsistent_patient(subject: Subject) -> Reason | None:
 def no_geometry(subject: Subject) -> Reason | None:
     """A slice does not say where it lies: position, orientation or pixel size lack or are none."""
     for name, value in PLACED_BY.items():
-        silent = [one.path for one in subject.series.slices if value(one) is None]
+        silent = [slice_.path for slice_ in subject.series.slices if value(slice_) is None]
         if silent:
             notice = Notice("slices_without", {"count": len(silent), "what": name})
             return Reason(notice, tuple(dict.fromkeys(silent)))
-    sizes = [one.pixel_spacing_mm or (0.0,) for one in subject.series.slices]
+    sizes = [slice_.pixel_spacing_mm or (0.0,) for slice_ in subject.series.slices]
     if min(map(min, sizes)) <= 0:
         return Reason(Notice("pixels_without_size"))
-    skew = [one.path for one in subject.series.slices if is_skew(one)]
+    skew = [slice_.path for slice_ in subject.series.slices if is_skew(slice_)]
     if skew:
         return Reason(Notice("slices_skew", {"count": len(skew)}), tuple(skew))
     return None
@@ -170,21 +170,21 @@ def inconsistent_pixels(subject: Subject) -> Reason | None:
 
 
 def _contradiction(subject: Subject) -> Reason | None:
-    for one in subject.series.slices:
-        if one.pixel_spacing_mm is None:
+    for slice_ in subject.series.slices:
+        if slice_.pixel_spacing_mm is None:
             continue
-        rows, columns = one.pixel_spacing_mm
+        rows, columns = slice_.pixel_spacing_mm
         if abs(rows - columns) > SQUARE_TOLERANCE * max(rows, columns):
             return Reason(Notice("pixels_not_square", {"rows_mm": rows, "columns_mm": columns}))
-        if one.field_of_view_mm is None:
+        if slice_.field_of_view_mm is None:
             continue
-        seen = one.pixel_spacing_mm[1] * one.pixels.columns
-        if abs(seen - one.field_of_view_mm) > FIELD_OF_VIEW_TOLERANCE * one.field_of_view_mm:
+        seen = slice_.pixel_spacing_mm[1] * slice_.pixels.columns
+        if abs(seen - slice_.field_of_view_mm) > FIELD_OF_VIEW_TOLERANCE * slice_.field_of_view_mm:
             values = {
-                "columns": one.pixels.columns,
-                "pixel_mm": one.pixel_spacing_mm[1],
+                "columns": slice_.pixels.columns,
+                "pixel_mm": slice_.pixel_spacing_mm[1],
                 "seen_mm": seen,
-                "said_mm": one.field_of_view_mm,
+                "said_mm": slice_.field_of_view_mm,
             }
             return Reason(Notice("other_field_of_view", values))
     return None
@@ -249,7 +249,7 @@ def not_axial(subject: Subject) -> Reason | None:
 def gantry_tilt(subject: Subject) -> Reason | None:
     """The gantry was tilted: slices shift sideways from one to the next."""
     limit = subject.limits.largest_tilt_degrees
-    said = [one.tilt_degrees or 0.0 for one in subject.series.slices]
+    said = [slice_.tilt_degrees or 0.0 for slice_ in subject.series.slices]
     worst = max(said, key=abs)
     if abs(worst) > limit:
         return Reason(Notice("gantry_tilted", {"degrees": worst}))
@@ -261,12 +261,12 @@ def gantry_tilt(subject: Subject) -> Reason | None:
 
 def unreadable(subject: Subject) -> Reason | None:
     """A file cannot be read: its header or its compressed pixels are damaged."""
-    return _told([one for one in _faults(subject) if not one.is_truncated])
+    return _told([fault for fault in _faults(subject) if not fault.is_truncated])
 
 
 def truncated_pixels(subject: Subject) -> Reason | None:
     """A file ends before its pixels do."""
-    return _told([one for one in _faults(subject) if one.is_truncated])
+    return _told([fault for fault in _faults(subject) if fault.is_truncated])
 
 
 def _faults(subject: Subject) -> Sequence[Fault]:
@@ -276,7 +276,7 @@ def _faults(subject: Subject) -> Sequence[Fault]:
 def _told(faults: Sequence[Fault]) -> Reason | None:
     if not faults:
         return None
-    files = tuple(dict.fromkeys(one.path for one in faults))
+    files = tuple(dict.fromkeys(fault.path for fault in faults))
     values = {"problem": faults[0].notice, "more": len(faults) - 1 or None}
     return Reason(Notice("slice_unread", values), files)
 
@@ -289,8 +289,8 @@ SPACING_DISAGREEMENT = 0.05
 def duplicate_slice(subject: Subject) -> Reason | None:
     """Two slices lie at one place, are one object, or show the very same pixels."""
     slices = subject.series.slices
-    counts = Counter((one.sop_uid or one.path, one.frame) for one in slices)
-    twice = [one for one in slices if counts[one.sop_uid or one.path, one.frame] > 1]
+    counts = Counter((slice_.sop_uid or slice_.path, slice_.frame) for slice_ in slices)
+    twice = [slice_ for slice_ in slices if counts[slice_.sop_uid or slice_.path, slice_.frame] > 1]
     if twice:
         notice = Notice("slice_twice", {"file": _named(twice[0].path)})
         return Reason(notice, tuple(one.path for one in twice))
@@ -342,7 +342,9 @@ def missing_slice(subject: Subject) -> Reason | None:
         }
         return Reason(Notice("slices_missing", values), tuple(dict.fromkeys(files)))
     thickness = [
-        one.thickness_mm for one in series.slices if one.thickness_mm and one.thickness_mm > 0
+        slice_.thickness_mm
+        for slice_ in series.slices
+        if slice_.thickness_mm and slice_.thickness_mm > 0
     ]
     if thickness and usual > WIDEST_GAP * max(thickness):
         values = {"usual_mm": usual, "thickness_mm": max(thickness)}
@@ -383,7 +385,9 @@ def _beside(subject: Subject) -> Reason | None:
 def contradicting_spacing(subject: Subject) -> Reason | None:
     """The header's slice spacing contradicts the positions."""
     usual = subject.series.spacing_mm
-    said = {abs(one.slice_spacing_mm) for one in subject.series.slices if one.slice_spacing_mm}
+    said = {
+        abs(slice_.slice_spacing_mm) for slice_ in subject.series.slices if slice_.slice_spacing_mm
+    }
     if usual is None or not said:
         return None
     worst = max(said, key=lambda value: abs(value - usual))
@@ -415,7 +419,7 @@ def _named(path: str) -> str:
 
 def small_matrix(subject: Subject) -> Reason | None:
     """Fewer rows or columns than the limit."""
-    side = min(min(one.pixels.rows, one.pixels.columns) for one in subject.series.slices)
+    side = min(min(slice_.pixels.rows, slice_.pixels.columns) for slice_ in subject.series.slices)
     limit = subject.limits.smallest_matrix
     first = subject.series.slices[0].pixels
     if side >= limit:
@@ -427,7 +431,7 @@ def small_matrix(subject: Subject) -> Reason | None:
 def thick_slices(subject: Subject) -> Reason | None:
     """Slices are thicker than the limit, or do not say how thick they are."""
     # rounded, because scanners write 3.0000001
-    said = [round(one.thickness_mm or 0.0, 3) for one in subject.series.slices]
+    said = [round(slice_.thickness_mm or 0.0, 3) for slice_ in subject.series.slices]
     known = [one for one in said if one > 0]
     if not known:
         return Reason(Notice("thickness_unknown"))
@@ -454,11 +458,11 @@ SWAP_RATIO = 0.9
 
 def wrong_rescale(subject: Subject) -> Reason | None:
     """Values are not Hounsfield units: no rescaling, or air and soft tissue at wrong values."""
-    for one in subject.series.slices:
-        if one.slope is None or one.intercept is None:
-            return Reason(Notice("no_rescale"), (one.path,))
-        if one.slope <= 0:
-            return Reason(Notice("bad_slope", {"slope": one.slope}), (one.path,))
+    for slice_ in subject.series.slices:
+        if slice_.slope is None or slice_.intercept is None:
+            return Reason(Notice("no_rescale"), (slice_.path,))
+        if slice_.slope <= 0:
+            return Reason(Notice("bad_slope", {"slope": slice_.slope}), (slice_.path,))
     seen = subject.anatomy
     if seen is None:
         return None

@@ -103,12 +103,12 @@ def examine(series: Series, limits: Limits) -> Examined:
         modality=series.slices[0].modality,
         slices=len(series.slices),
         files=series.files,
-        frames=tuple(n for one in series.slices for n in (files[one.path], one.frame)),
+        frames=tuple(n for slice_ in series.slices for n in (files[slice_.path], slice_.frame)),
         reasons=reasons,
         waived=tuple(one for one in found if one.code in limits.waived),
         pixel_sha256=image.pixel_sha256 if image is not None else "",
         perceptual_hash=hashed.to_text() if hashed is not None else "",
-        pictures=tuple(base64.b64encode(png(one)).decode() for one in pictures),
+        pictures=tuple(base64.b64encode(png(picture)).decode() for picture in pictures),
         geometry=case_geometry(series),
         facts=_facts(series),
     )
@@ -146,13 +146,13 @@ def case_geometry(series: Series) -> dict[str, Any]:
 
 def _facts(series: Series) -> dict[str, Any]:
     first = series.slices[len(series.slices) // 2]
-    thickness = [one.thickness_mm for one in series.slices if one.thickness_mm]
-    doses = [_positive(one.facts.get("ctdi_vol_mgy", "")) for one in series.slices]
+    thickness = [slice_.thickness_mm for slice_ in series.slices if slice_.thickness_mm]
+    doses = [_positive(slice_.facts.get("ctdi_vol_mgy", "")) for slice_ in series.slices]
     stated = [dose for dose in doses if dose is not None]
     events = dict.fromkeys(
         event
-        for one in series.slices
-        for event in one.facts.get("irradiation_events", "").split("\\")
+        for slice_ in series.slices
+        for event in slice_.facts.get("irradiation_events", "").split("\\")
         if event
     )
     return {

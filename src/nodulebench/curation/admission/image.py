@@ -111,7 +111,7 @@ def coarse_factor(columns: int) -> int:
 
 def coarse_shape(slices: Sequence[SliceHeader]) -> tuple[int, int]:
     """Rows and columns of the coarse image; slices of another size are left out of it."""
-    sizes = [(one.pixels.rows, one.pixels.columns) for one in slices]
+    sizes = [(slice_.pixels.rows, slice_.pixels.columns) for slice_ in slices]
     rows, columns = max(set(sizes), key=lambda size: (sizes.count(size), size))
     factor = coarse_factor(max(rows, columns))
     return rows // factor, columns // factor
@@ -142,9 +142,11 @@ def in_patient_axes(hu: CoarseArray, series: Series) -> CoarseArray:
 
 def _step_mm(series: Series) -> FloatArray:
     """Coarse voxel size; where the header is silent, what is usual."""
-    spacing = next((one.pixel_spacing_mm for one in series.slices if one.pixel_spacing_mm), None)
+    spacing = next(
+        (slice_.pixel_spacing_mm for slice_ in series.slices if slice_.pixel_spacing_mm), None
+    )
     rows, columns = spacing or (0.7, 0.7)
-    sides = [max(one.pixels.rows, one.pixels.columns) for one in series.slices]
+    sides = [max(slice_.pixels.rows, slice_.pixels.columns) for slice_ in series.slices]
     factor = coarse_factor(max(set(sides), key=sides.count))
     between = series.spacing_mm or series.slices[0].thickness_mm or 2.5
     return np.array([between, rows * factor, columns * factor])

@@ -159,9 +159,9 @@ class Equipment(Written):
         }
         wheres = {column: Where(column=column, values=one) for column, one in named.items() if one}
         wheres |= {
-            column: Where(column=column, at_least=one[0], at_most=one[1])
-            for column, one in spans.items()
-            if one is not None
+            column: Where(column=column, at_least=span[0], at_most=span[1])
+            for column, span in spans.items()
+            if span is not None
         }
         return tuple(
             CoverageRule(

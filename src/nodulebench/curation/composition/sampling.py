@@ -54,7 +54,7 @@ def draw_cases(cases: pl.DataFrame, plan: SamplingPlan, count: int, seed: int) -
     cells = list(product(*(list(shares.items()) for shares in plan.shares.values())))
     planned = _whole_numbers([prod(share for _, share in cell) for cell in cells], count)
     values = [dict(zip(plan.shares, (name for name, _ in cell), strict=True)) for cell in cells]
-    choices = [_choices(pool, one, plan.is_one_per_patient) for one in values]
+    choices = [_choices(pool, value, plan.is_one_per_patient) for value in values]
     drawn = _assigned(choices, planned)
     chosen = [choices[at][patient] for at, patients in enumerate(drawn) for patient in patients]
     strata = tuple(

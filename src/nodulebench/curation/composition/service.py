@@ -70,10 +70,10 @@ def cover(reference: Reference, design: DesignInput | None) -> dict[str, Any]:
         "version": __version__,
         "name": reference.name,
         "design": {} if design is None else _input(design),
-        "outcomes": [_told(one) for one in outcomes],
+        "outcomes": [_told(outcome) for outcome in outcomes],
         "totals": composition.totals,
-        "shares": [asdict(one) for one in composition.shares],
-        "ranges": [asdict(one) for one in composition.ranges],
+        "shares": [asdict(share) for share in composition.shares],
+        "ranges": [asdict(range_) for range_ in composition.ranges],
         "thin": [asdict(one) for one in thin],
         "unknown_strata": _unknown_strata(reference, design),
         "wanted": {
@@ -141,10 +141,14 @@ def _commission(
     composition: Composition, outcomes: tuple[RuleOutcome, ...], thin: int
 ) -> list[dict[str, Any]]:
     """What the commission of experts inspects (sufficiency, heterogeneity, labels, ethics)."""
-    shares = {one.column: one.counts for one in composition.shares}
+    shares = {share.column: share.counts for share in composition.shares}
     size = {
         **{name: composition.totals[name] for name in ("cases", "nodules")},
-        **{"thin": thin, "met": sum(one.is_met for one in outcomes), "rules": len(outcomes)},
+        **{
+            "thin": thin,
+            "met": sum(outcome.is_met for outcome in outcomes),
+            "rules": len(outcomes),
+        },
     }
     stated = {column: len(counts.keys() - {NOT_STATED}) for column, counts in shares.items()}
     sources = {
@@ -193,7 +197,7 @@ def draw_files(pool: Path, design: str, count: int, seed: int, out: Path) -> Sam
         "pool": cases.height,
         "planned": count,
         "drawn": len(sample.case_ids),
-        "strata": [asdict(one) for one in sample.strata],
+        "strata": [asdict(stratum) for stratum in sample.strata],
     }
     write_json(record, draw_record(out))
     return sample

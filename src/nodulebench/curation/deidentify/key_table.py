@@ -263,7 +263,7 @@ def _refuse_leftovers(reference: Reference, originals: set[str]) -> None:
     tables = {"cases": reference.cases, "nodules": reference.nodules}
     if reference.slices is not None:
         tables["slices"] = reference.slices
-    telling = {one for one in originals if len(one) >= _SHORTEST}
+    telling = {original for original in originals if len(original) >= _SHORTEST}
     refuse_any(
         Problem(
             f"{table} column '{name}'",

@@ -87,7 +87,7 @@ def _decoded(path: Path, form: "_Form") -> Picture:
         raise RefusedError("frames_undescribed", count=len(headers), of=form.frames)
     dtype = np.dtype(f"<{'i' if form.is_signed else 'u'}{form.size}")
     try:
-        stored = [stored_values(one).astype(dtype) for one in headers]
+        stored = [stored_values(header).astype(dtype) for header in headers]
     except PixelsError as error:
         raise RefusedError.told(error.notice) from error
     frames = form.within_bits(np.stack(stored))

@@ -89,27 +89,27 @@ class DeidentifyReport:
     @property
     def written(self) -> int:
         """Files without identities."""
-        return sum(bool(one.written) for one in self.outcomes)
+        return sum(bool(outcome.written) for outcome in self.outcomes)
 
     @property
     def patients(self) -> int:
         """Patients among them."""
-        return len({one.pseudonym for one in self.outcomes if one.written})
+        return len({outcome.pseudonym for outcome in self.outcomes if outcome.written})
 
     @property
     def refused(self) -> list[FileOutcome]:
         """Files that were left out."""
-        return [one for one in self.outcomes if not one.written]
+        return [outcome for outcome in self.outcomes if not outcome.written]
 
     @property
     def bytes_read(self) -> int:
         """How large the files were."""
-        return sum(one.bytes_read for one in self.outcomes)
+        return sum(outcome.bytes_read for outcome in self.outcomes)
 
     @property
     def repeated(self) -> int:
         """Files that are copies of another instance, and were written once."""
-        counts = Counter(one.written for one in self.outcomes if one.written)
+        counts = Counter(outcome.written for outcome in self.outcomes if outcome.written)
         return sum(count - 1 for count in counts.values())
 
 
@@ -267,17 +267,17 @@ def _refuse_places(folder: Path, out: Path, key_table: Path, prefix: str) -> Non
 def _rows_of(outcomes: Iterable[FileOutcome]) -> list[dict[str, Any]]:
     """Who is who among the files that were written: one row per series."""
     known = {}
-    for one in outcomes:
-        if one.written:
-            patient, _, issuer = one.patient.partition("\n")
-            known[one.series[0]] = {
+    for outcome in outcomes:
+        if outcome.written:
+            patient, _, issuer = outcome.patient.partition("\n")
+            known[outcome.series[0]] = {
                 "patient": patient,
                 "issuer": issuer,
-                "pseudonym": one.pseudonym,
-                "days": one.days,
-                "study": one.study[0],
-                "new_study": one.study[1],
-                "series": one.series[0],
-                "new_series": one.series[1],
+                "pseudonym": outcome.pseudonym,
+                "days": outcome.days,
+                "study": outcome.study[0],
+                "new_study": outcome.study[1],
+                "series": outcome.series[0],
+                "new_series": outcome.series[1],
             }
     return list(known.values())

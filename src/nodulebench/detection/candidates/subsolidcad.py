@@ -65,7 +65,7 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     step = settings.voxel_mm
     regions = _large_regions(_opened(cubes, settings), settings)
     levels = [parts_of(regions, thinning_mm / step) for thinning_mm in (0.0, *settings.thinning_mm)]
-    compact = [one.chosen(one.compactness >= settings.least_compactness) for one in levels]
+    compact = [level.chosen(level.compactness >= settings.least_compactness) for level in levels]
     parts = all_parts(compact, settings.apart_mm / step)
     hu, lungs = cubes.hu.astype(np.float32, copy=False), cubes.lungs.mask
     score = parts.compactness**2 * parts.radius * step

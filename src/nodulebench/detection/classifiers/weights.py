@@ -64,7 +64,7 @@ def write_weights(
     """
     kind = next(name for name, one in KINDS.items() if isinstance(classifier, one))
     arrays: dict[str, Any] = {
-        one.name: _stored(getattr(classifier, one.name)) for one in fields(classifier)
+        field.name: _stored(getattr(classifier, field.name)) for field in fields(classifier)
     }
     if name:
         arrays |= {"name": np.array(name), "folds": np.array(folds, dtype=np.int64)}
@@ -91,7 +91,7 @@ def read_weights(path: Path, features: tuple[str, ...]) -> Classifier:
             f"was trained on the features {', '.join(trained_on)}, not on {', '.join(features)}.",
             "Train it for this detector with `train`.",
         )
-    return kind(*(arrays[one.name].astype(np.float64) for one in fields(kind)))
+    return kind(*(arrays[field.name].astype(np.float64) for field in fields(kind)))
 
 
 def read_origin(path: Path) -> Origin:
@@ -123,7 +123,7 @@ def _read(path: Path) -> tuple[type[Classifier], dict[str, Any]]:
             path, f"is no file of weights ({error}).", "Train it with `train`."
         ) from error
     kind = KINDS.get(str(arrays.get("kind")))
-    own = {"kind", "features", *(() if kind is None else (one.name for one in fields(kind)))}
+    own = {"kind", "features", *(() if kind is None else (field.name for field in fields(kind)))}
     if kind is None or arrays.keys() - {"name", "folds"} != own:
         raise InputError.at(path, "holds no classifier of this package.", "Train it with `train`.")
     return kind, arrays

@@ -65,7 +65,7 @@ def roundness(
         radius: of the ball around each place, in voxels.
         densities_hu: weight rises from nothing at the first to all at the second.
     """
-    lowest, densest = (np.float32(one) for one in densities_hu)
+    lowest, densest = (np.float32(density_hu) for density_hu in densities_hu)
     found = np.ones(len(place))
     for number, (at, reach) in enumerate(zip(place, radius.tolist(), strict=True)):
         axes, box = _around(at, reach, hu.shape)

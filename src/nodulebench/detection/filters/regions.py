@@ -111,10 +111,10 @@ def half_axes(regions: Regions) -> FloatArray:
     """Half axes (n x 3, longest first, in voxels) of the ellipsoids with equal second moments."""
     away = regions.place - regions.center[regions.number]
     moments = np.empty((regions.count, 3, 3))
-    for one in range(3):
-        for other in range(one, 3):
-            mean = regions.mean(away[:, one] * away[:, other])
-            moments[:, one, other] = moments[:, other, one] = mean
+    for index in range(3):
+        for other in range(index, 3):
+            mean = regions.mean(away[:, index] * away[:, other])
+            moments[:, index, other] = moments[:, other, index] = mean
     # a voxel is a cube, not a point: its own second moment is 1/12 along each axis
     variance = np.linalg.eigvalsh(moments + np.eye(3) / 12.0)[:, ::-1]
     axes: FloatArray = np.sqrt(5.0 * variance)

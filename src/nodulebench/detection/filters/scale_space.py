@@ -220,7 +220,9 @@ class Grid:
         for axis, step in enumerate(self._strides):
             for sign in (-1, 1):
                 beside = at + sign * reach * step
-                slopes = [value[beside + one] - value[beside - one] for one in self._strides]
+                slopes = [
+                    value[beside + stride] - value[beside - stride] for stride in self._strides
+                ]
                 slope = np.stack(slopes)
                 length = np.sqrt((slope * slope).sum(axis=0))
                 total -= sign * slope[axis] / np.maximum(length, np.float32(1e-6)) / 2.0

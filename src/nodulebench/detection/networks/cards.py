@@ -198,7 +198,7 @@ _FOLDER = files("nodulebench.detection.networks") / "trained"
 
 def networks_with_weights() -> list[str]:
     """The networks whose weights the package has."""
-    return sorted(one.name for one in Path(str(_FOLDER)).iterdir() if one.is_dir())
+    return sorted(path.name for path in Path(str(_FOLDER)).iterdir() if path.is_dir())
 
 
 def is_packaged(path: Path) -> bool:

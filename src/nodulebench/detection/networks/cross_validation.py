@@ -281,13 +281,13 @@ def _is_found(nodule: Tensor, place: Tensor, spacing_mm: Tensor) -> bool:
 
 
 def _joined(parts: Sequence[Tensor], *shape: int) -> npt.NDArray[np.float32]:
-    whole = [one.cpu().numpy() for one in parts]
+    whole = [part.cpu().numpy() for part in parts]
     return np.concatenate([np.empty((0, *shape), dtype=np.float32), *whole])
 
 
 def _curve(path: Path) -> tuple[Check, ...]:
     try:
-        return tuple(Check(**one) for one in json.loads(path.read_text(encoding="utf-8")))
+        return tuple(Check(**load) for load in json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return ()
 

@@ -155,32 +155,32 @@ def join_examples(parts: Sequence[Examples]) -> Examples:
     """
     if len(parts) == 1:
         return parts[0]
-    units = {(one.scans.step_hu, one.scans.lowest_hu, one.scans.voxels.dtype) for one in parts}
+    units = {(part.scans.step_hu, part.scans.lowest_hu, part.scans.voxels.dtype) for part in parts}
     if len(units) > 1:
         raise InputError.at("examples", "their voxels mean different things.", "Make them anew.")
-    voxels = np.cumsum([len(one.scans.voxels) for one in parts])
-    before = np.cumsum([len(one.fold) for one in parts])
+    voxels = np.cumsum([len(part.scans.voxels) for part in parts])
+    before = np.cumsum([len(part.fold) for part in parts])
     scans = replace(
         parts[0].scans,
-        voxels=torch.cat([one.scans.voxels for one in parts]),
-        start=_shifted([one.scans.start for one in parts], voxels),
-        shape=torch.cat([one.scans.shape for one in parts]),
-        spacing_mm=torch.cat([one.scans.spacing_mm for one in parts]),
+        voxels=torch.cat([part.scans.voxels for part in parts]),
+        start=_shifted([part.scans.start for part in parts], voxels),
+        shape=torch.cat([part.scans.shape for part in parts]),
+        spacing_mm=torch.cat([part.scans.spacing_mm for part in parts]),
     )
     joined: dict[str, Any] = {
-        name: torch.cat([getattr(one, name) for one in parts]) for name in _TENSORS[1:]
+        name: torch.cat([getattr(part, name) for part in parts]) for name in _TENSORS[1:]
     }
-    joined["which"] = _shifted([one.which for one in parts], before)
-    joined["findings"][:, 0] = _shifted([one.findings[:, 0] for one in parts], before)
-    data = "; ".join(str(one.about.get("data", "")) for one in parts)
-    series = tuple(name for one in parts for name in one.series)
+    joined["which"] = _shifted([part.which for part in parts], before)
+    joined["findings"][:, 0] = _shifted([part.findings[:, 0] for part in parts], before)
+    data = "; ".join(str(part.about.get("data", "")) for part in parts)
+    series = tuple(name for part in parts for name in part.series)
     return Examples(scans, **joined, series=series, about={"data": data})
 
 
 def _shifted(numbers: list[Tensor], ends: npt.NDArray[np.int64]) -> Tensor:
     """Numbers of parts as numbers of the whole; ``ends`` is where each part ends in it."""
     begins = [0, *ends[:-1].tolist()]
-    return torch.cat([one + begin for one, begin in zip(numbers, begins, strict=True)])
+    return torch.cat([number + begin for number, begin in zip(numbers, begins, strict=True)])
 
 
 def write_examples(folder: Path, examples: Examples) -> None:
@@ -292,4 +292,4 @@ def _arrays(examples: Examples) -> dict[str, npt.NDArray[Any]]:
         "is_judged": examples.is_judged,
         "findings": examples.findings,
     }
-    return {name: one.cpu().numpy() for name, one in tensors.items()}
+    return {name: tensor.cpu().numpy() for name, tensor in tensors.items()}

@@ -203,4 +203,4 @@ def begin_evenly(module: nn.Module, draw: Callable[[Tensor], Tensor]) -> None:
 
 def parameter_count(module: nn.Module) -> int:
     """How many numbers a network learns."""
-    return sum(one.numel() for one in module.parameters())
+    return sum(parameter.numel() for parameter in module.parameters())

@@ -56,7 +56,7 @@ def scans_of(
     """Images [slice, row, column] with patient's axes as one buffer."""
     sizes = [prod(image.shape) for image in images]
     return Scans(
-        torch.from_numpy(np.concatenate([np.ascontiguousarray(one).ravel() for one in images])),
+        torch.from_numpy(np.concatenate([np.ascontiguousarray(image).ravel() for image in images])),
         torch.tensor(np.cumsum([0, *sizes[:-1]]), dtype=torch.int64),
         torch.tensor([image.shape for image in images], dtype=torch.int64),
         torch.tensor(np.reshape(spacing_mm, (-1, 3)), dtype=torch.float32),

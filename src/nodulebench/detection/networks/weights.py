@@ -57,7 +57,7 @@ def write_checkpoint(path: Path, learner: "Learner", run: Mapping[str, Any]) -> 
         "plain": others,
     }
     content = save(
-        {name: plain(one) for name, one in tensors.items()},
+        {name: plain(tensor) for name, tensor in tensors.items()},
         metadata={"about": json.dumps(about)},
     )
     replace_whole(path, content)
@@ -126,7 +126,7 @@ def _damaged(path: Path, error: Exception) -> InputError:
 
 
 def _under(start: str, values: dict[str, Any]) -> dict[str, Any]:
-    return {name[len(start) :]: one for name, one in values.items() if name.startswith(start)}
+    return {name[len(start) :]: value for name, value in values.items() if name.startswith(start)}
 
 
 STEP = "/step"
@@ -188,7 +188,7 @@ def _in_steps(values: Tensor) -> tuple[Tensor, Tensor]:
 
 def _whole(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The numbers of a file as a network takes them."""
-    found = {name: one for name, one in tensors.items() if not name.endswith(STEP)}
+    found = {name: tensor for name, tensor in tensors.items() if not name.endswith(STEP)}
     for name in tensors.keys() - found.keys():
         whole = found[name.removesuffix(STEP)]
         found[name.removesuffix(STEP)] = whole * _beside(tensors[name], whole)

@@ -222,7 +222,7 @@ def combine_candidates(
     """Merge candidate lists: all of them, and every combination for the table."""
     require_combinable(submissions)
     uncapped = protocol.model_copy(update={"mark_cap": None, "score_threshold": None})
-    by_name = {one.name: one for one in submissions}
+    by_name = {submission.name: submission for submission in submissions}
     if choice.lung_masks is not None:
         by_name = _near_lungs(by_name, choice.lung_masks, choice.slack_mm)
     found: dict[Members, tuple[int, int]] = {}
@@ -258,7 +258,7 @@ def combine_scores(
 ) -> Combination:
     """Average scores on a common list: those of all, and of every combination for the table."""
     require_combinable(submissions)
-    by_name = {one.name: one for one in submissions}
+    by_name = {submission.name: submission for submission in submissions}
     found: dict[Members, Sequence[float]] = {}
     everyone, marks = tuple(by_name), MARKS.empty()
     for members in all_members(everyone):
@@ -336,16 +336,23 @@ def _near_lungs(
     submissions: Mapping[str, Submission], folder: Path, slack_mm: float
 ) -> dict[str, Submission]:
     """The submissions without candidates that lie too far from the lungs."""
-    case_ids = pl.concat([one.marks["case_id"] for one in submissions.values()]).unique().sort()
-    kept = {name: [one.marks.clear()] for name, one in submissions.items()}
+    case_ids = (
+        pl.concat([submission.marks["case_id"] for submission in submissions.values()])
+        .unique()
+        .sort()
+    )
+    kept = {name: [submission.marks.clear()] for name, submission in submissions.items()}
     for case_id in case_ids:
         mask, geometry = read_mask(_mask_file(folder, case_id))
-        for name, one in submissions.items():
-            marks = one.marks.filter(case_id=case_id)
+        for name, submission in submissions.items():
+            marks = submission.marks.filter(case_id=case_id)
             place = marks.select("x_mm", "y_mm", "z_mm").to_numpy()
             is_near = is_near_lungs(place, mask, geometry, slack_mm=slack_mm)
             kept[name].append(marks.filter(pl.Series(is_near, dtype=pl.Boolean)))
-    return {name: replace(one, marks=pl.concat(kept[name])) for name, one in submissions.items()}
+    return {
+        name: replace(submission, marks=pl.concat(kept[name]))
+        for name, submission in submissions.items()
+    }
 
 
 def _mask_file(folder: Path, case_id: str) -> Path:

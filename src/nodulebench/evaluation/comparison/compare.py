@@ -116,7 +116,7 @@ def of_equal_use(
     Raises:
         InputError: if there are others, but none of its use.
     """
-    own = next((one for one in groups if choice.baseline in one.algorithms), None)
+    own = next((group for group in groups if choice.baseline in group.algorithms), None)
     if own is None or len(groups) < 2 or not choice.is_within_use:
         return cohorts
     if len(own.algorithms) < 2:
@@ -137,7 +137,7 @@ def use_notices(
 ) -> Iterator[Notice]:
     """Word of algorithms that are left out because they are meant for something else."""
     compared = {name for of_rule in cohorts.values() for name in of_rule}
-    others = [name for one in groups for name in one.algorithms if name not in compared]
+    others = [name for group in groups for name in group.algorithms if name not in compared]
     if others and choice.is_within_use:
         yield Notice("other_uses", {"count": len(others), "algorithms": ", ".join(others)})
 

@@ -222,7 +222,7 @@ def drawn_folds(reference: Reference, count: int, seed: int) -> pl.DataFrame:
     held = [(0, 0)] * count
     fold_of: dict[str, int] = {}
     for patient, own_cases, own_nodules in sorted_.iter_rows():
-        fold = min(range(count), key=lambda one: (*held[one], one))
+        fold = min(range(count), key=lambda index: (*held[index], index))
         held[fold] = (held[fold][0] + own_cases, held[fold][1] + own_nodules)
         fold_of[patient] = fold
     of_case = named["patient"].replace_strict(fold_of, return_dtype=pl.Int64).cast(pl.String)

@@ -38,19 +38,21 @@ def gate_of(comparison: AlgorithmComparison) -> Gate:
     readings = deciding_readings(comparison)
     if not readings:
         raise InputError.at("protocol", "has no figure that is better when higher.", "Name one.")
-    return Gate(tuple(one for one in comparison.differences if one.reading in readings))
+    return Gate(
+        tuple(difference for difference in comparison.differences if difference.reading in readings)
+    )
 
 
 def deciding_readings(comparison: AlgorithmComparison) -> tuple[Reading, ...]:
     """The figures that were named; else the CPM, or the first figure that is better when higher."""
-    compared = dict.fromkeys(one.reading for one in comparison.differences)
+    compared = dict.fromkeys(difference.reading for difference in comparison.differences)
     named = comparison.choice.figures or (deciding_figure([one.figure for one in compared]),)
     return tuple(one for one in compared if one.figure in named)
 
 
 def deciding_figure(figures: Sequence[str]) -> str | None:
     """The CPM, or the first figure that is better when higher; None: there is none."""
-    higher = [one for one in figures if better_of(one) == "higher"]
+    higher = [figure for figure in figures if better_of(figure) == "higher"]
     return "cpm" if "cpm" in higher else next(iter(higher), None)
 
 
@@ -90,14 +92,14 @@ def together(results: Mapping[str, Evaluated]) -> Evaluated:
     first, *others = results.values()
     for other in others:
         refuse_any(_unlike(other, first))
-    parts = [_renamed(one, name) for name, one in results.items()]
+    parts = [_renamed(result, name) for name, result in results.items()]
     return replace(
         first,
         document=replace(
-            first.document, algorithms=tuple(one.document.algorithms[0] for one in parts)
+            first.document, algorithms=tuple(part.document.algorithms[0] for part in parts)
         ),
         submissions={name: part for one in parts for name, part in one.submissions.items()},
-        labels=pl.concat([one.labels for one in parts]),
+        labels=pl.concat([part.labels for part in parts]),
     )
 
 

@@ -79,7 +79,9 @@ class _One:
         ratios = list(self.ratios.values())
         parts = [ratio_sums(ratios, block) for block in self.bootstrap.blocks()]
         names = ("above", "below", "abnormal", "normal")
-        return RatioSums(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+        return RatioSums(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        )
 
     @cached_property
     def read(self) -> dict[str, tuple[FloatArray, FloatArray]]:
@@ -91,7 +93,7 @@ class _One:
             if name not in self.ratios and name not in means
         }
         rows = guarded_rows(self.guarded, asked)
-        found = {name: (one.worst, one.best) for name, one in rows.items()}
+        found = {name: (row.worst, row.best) for name, row in rows.items()}
         for name, of in means.items():
             found[name] = (found[of][0].mean(axis=1), found[of][1].mean(axis=1))
         return found

@@ -144,7 +144,7 @@ def comparison_document(
         method=choice.method,
         notices=comparison.notices,
         groups=comparison.groups,
-        differences=tuple(_difference(one) for one in comparison.differences),
+        differences=tuple(_difference(difference) for difference in comparison.differences),
         detection=tuple(_detection(one) for one in comparison.detection),
         rankings=tuple(
             RankingSummary(
@@ -201,14 +201,14 @@ def _effects(effects: RuleEffects) -> RuleEffectsSummary:
             *(
                 EffectSummary(
                     *_named(reading),
-                    one.groups,
-                    one.one_way,
-                    one.repeated,
-                    one.friedman,
-                    one.pairs,
-                    one.reasons,
+                    effect.groups,
+                    effect.one_way,
+                    effect.repeated,
+                    effect.friedman,
+                    effect.pairs,
+                    effect.reasons,
                 )
-                for reading, one in effects.effects.items()
+                for reading, effect in effects.effects.items()
             ),
             *(
                 EffectSummary(*_named(reading), reasons=(reason,))

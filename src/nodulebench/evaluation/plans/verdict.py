@@ -28,8 +28,8 @@ def by_family(outcomes: Sequence[CriterionOutcome], level: float) -> Iterator[Cr
         level: confidence level of the two-sided intervals; claims are one-sided at half the rest.
     """
     families: dict[str, list[CriterionOutcome]] = {PRIMARY: []}
-    for one in outcomes:
-        families.setdefault(one.criterion.family, []).append(one)
+    for outcome in outcomes:
+        families.setdefault(outcome.criterion.family, []).append(outcome)
     if len(families) == 1:
         yield from outcomes
         return
@@ -40,16 +40,16 @@ def by_family(outcomes: Sequence[CriterionOutcome], level: float) -> Iterator[Cr
     p_values = dict(zip(families, (iter(found.tolist()) for found in adjusted), strict=True))
     not_met = (name for name, found in zip(families, adjusted, strict=True) if max(found) > alpha)
     names, gate = list(families), next(not_met, None)
-    for one in outcomes:
-        family = one.criterion.family
+    for outcome in outcomes:
+        family = outcome.criterion.family
         p_value = next(p_values[family])
-        shown = replace(one, adjusted_p_value=None if one.p_value is None else p_value)
-        if family == PRIMARY or one.is_met is None:
+        shown = replace(outcome, adjusted_p_value=None if outcome.p_value is None else p_value)
+        if family == PRIMARY or outcome.is_met is None:
             yield shown
         elif gate is not None and names.index(gate) < names.index(family):
             yield replace(shown, is_met=None, reason=Notice("gate_closed", {"family": gate}))
-        elif one.is_met and p_value > alpha:
-            values = {"p_value": one.p_value, "adjusted": p_value, "alpha": alpha}
+        elif outcome.is_met and p_value > alpha:
+            values = {"p_value": outcome.p_value, "adjusted": p_value, "alpha": alpha}
             yield replace(shown, is_met=False, reason=Notice("lost_by_adjustment", values))
         else:
             yield shown

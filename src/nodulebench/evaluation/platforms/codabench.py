@@ -69,13 +69,13 @@ def _competition(image: str, columns: Sequence[Column]) -> dict[str, Any]:
                 "submission_rule": "Force_Last",
                 "columns": [
                     {
-                        "title": one.title,
-                        "key": one.key,
+                        "title": column.title,
+                        "key": column.key,
                         "index": index,
-                        "sorting": "asc" if one.is_lower_better else "desc",
+                        "sorting": "asc" if column.is_lower_better else "desc",
                         "precision": 3,
                     }
-                    for index, one in enumerate(columns)
+                    for index, column in enumerate(columns)
                 ],
             }
         ],

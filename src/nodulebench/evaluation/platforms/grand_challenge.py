@@ -9,9 +9,10 @@ _PROTOCOL = Path("/opt/nodulebench/protocol.toml")
 
 
 def _files(image: str, columns: Sequence[Column]) -> dict[str, str | bytes]:
+    orders = {True: "ascending", False: "descending"}
     shown = "\n".join(
-        f"| {one.title} | `{one.key}` | {'ascending' if one.is_lower_better else 'descending'} |"
-        for one in columns
+        f"| {column.title} | `{column.key}` | {orders[column.is_lower_better]} |"
+        for column in columns
     )
     return {
         "Dockerfile": dockerfile(

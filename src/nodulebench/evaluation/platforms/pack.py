@@ -53,7 +53,7 @@ def pack_for(
             place = stage / name
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return sorted(one for one in out.rglob("*") if one.is_file()), columns
+    return sorted(path for path in out.rglob("*") if path.is_file()), columns
 
 
 def _columns(found: list[dict[str, Any]]) -> Iterator[Column]:

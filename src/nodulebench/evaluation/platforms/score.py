@@ -74,9 +74,9 @@ def marks_in(folder: Path) -> Path:
     if not folder.is_dir() or holds_jobs(folder):
         return folder
     inside = [
-        one
-        for one in sorted(folder.iterdir())
-        if one.name not in _NOT_MARKS and not one.name.startswith(".")
+        path
+        for path in sorted(folder.iterdir())
+        if path.name not in _NOT_MARKS and not path.name.startswith(".")
     ]
     if len(inside) == 1:
         return inside[0]
@@ -123,7 +123,9 @@ def _evaluated(marks: Path, reference: Path, protocol: str) -> Evaluation:
     except NoduleBenchError as error:
         raise _not_theirs("the protocol cannot be read") from error
     if checked.problems:
-        raise InputError(replace(one, where=Path(one.where).name) for one in checked.problems)
+        raise InputError(
+            replace(problem, where=Path(problem.where).name) for problem in checked.problems
+        )
     try:
         return evaluate_files((marks,), reference, protocol, names=("submission",))[0]
     except (NoduleBenchError, OSError) as error:

@@ -211,7 +211,7 @@ class Verification:
     def differences(self) -> list[Difference]:
         """What came out otherwise, each place once."""
         parts = [part for part in (self.from_folder, self.from_originals) if part is not None]
-        found = {str(one): one for part in parts for one in part.differences}
+        found = {str(difference): difference for part in parts for difference in part.differences}
         return list(found.values())
 
     @property
@@ -250,7 +250,7 @@ def verify_folder(
     try:
         signature = check_signature(folder, public_key) if has_manifest else None
     except InputError as error:
-        problems.extend(one for one in error.problems if one not in problems)
+        problems.extend(problem for problem in error.problems if problem not in problems)
     is_wanted = originals is not None or not has_manifest
     try:
         if is_recomputed and (is_wanted or (folder / EVALUATION).is_file()):
@@ -347,7 +347,7 @@ def comparison_differences(
         return
     written = read_json(path)
     baseline = written.get("baseline") if isinstance(written, dict) else None
-    same = [as_json(one) for one in comparisons if one.baseline == baseline]
+    same = [as_json(comparison) for comparison in comparisons if comparison.baseline == baseline]
     yield from document_differences(written, same[0] if same else NOTHING, COMPARISON)
 
 
@@ -365,8 +365,8 @@ def tables_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterato
 def _kept_submissions(evaluated: Evaluated) -> list[Submission]:
     """The submissions that lie in the folder; what was noticed on reading them is only written."""
     return [
-        replace(evaluated.submissions[one.name], notices=one.notices)
-        for one in evaluated.document.algorithms
+        replace(evaluated.submissions[algorithm.name], notices=algorithm.notices)
+        for algorithm in evaluated.document.algorithms
     ]
 
 
@@ -400,14 +400,16 @@ def _in_written_order(
     found: list[Submission] = []
     problems: list[Problem] = []
     left = list(given)
-    for one in algorithms:
-        same = [other for other in left if other.digest == one.digest]
-        same += [other for other in left if other.name == one.name]
+    for algorithm in algorithms:
+        same = [other for other in left if other.digest == algorithm.digest]
+        same += [other for other in left if other.name == algorithm.name]
         if same:
             left.remove(same[0])
-            found.append(replace(same[0], name=one.name, threshold=declared_threshold(one)))
+            found.append(
+                replace(same[0], name=algorithm.name, threshold=declared_threshold(algorithm))
+            )
         else:
-            where = f"algorithm '{one.name}'"
+            where = f"algorithm '{algorithm.name}'"
             problems.append(Problem(where, "is evaluated, but its marks were not given."))
     problems.extend(
         Problem(f"submission '{one.name}'", "is none of the evaluated algorithms.") for one in left

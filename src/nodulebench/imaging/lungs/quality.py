@@ -106,7 +106,7 @@ def measure_lungs(
 
 def doubts_about(measures: LungMeasures) -> tuple[Notice, ...]:
     """Every measure that lungs do not have, and whether there is but one."""
-    found = ((getattr(measures, one.measure), one) for one in RANGES)
+    found = ((getattr(measures, range_.measure), range_) for range_ in RANGES)
     doubts = [
         Notice("lungs_unlike", {**one._asdict(), "value": value})
         for value, one in found

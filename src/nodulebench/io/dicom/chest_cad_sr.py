@@ -77,7 +77,7 @@ def read_marks(
     )
     reports, notices = _scored(found)
     notices = [*_intent_notices(found, includes_hidden=includes_hidden), *notices]
-    told = [*(notice for one in reports for notice in one.notices), *notices]
+    told = [*(notice for report in reports for notice in report.notices), *notices]
     submission = submission_of_reports(path, reports, at_hand, told)
     return replace(submission, runs=_runs(found, at_hand))
 
@@ -197,7 +197,9 @@ def _finding(item: Item, around: Surroundings) -> ReportedFinding:
 
 def _type_said(item: Item) -> dict[str, str | int]:
     """The type that the code of a finding or of its modifiers tells."""
-    types = [_TYPES[one.code] for one in (item, *_modifiers(item)) if one.code in _TYPES]
+    types = [
+        _TYPES[modifier.code] for modifier in (item, *_modifiers(item)) if modifier.code in _TYPES
+    ]
     return {"type": types[-1]} if types else {}
 
 
@@ -211,10 +213,10 @@ def _observer(tree: Item, data: Any) -> str:
 def _scored(found: list[_CadReport]) -> tuple[list[Report], list[Notice]]:
     """The reports; operating points are scores where there is no certainty at all."""
     reports = [one.report for one in found]
-    findings = [one for report in reports for one in report.findings]
+    findings = [finding for report in reports for finding in report.findings]
     points = [point for one in found for point in one.operating_points]
-    if any("score" in one.numbers for one in findings) or not points or None in points:
-        lacking = sum("score" not in one.numbers for one in findings)
+    if any("score" in finding.numbers for finding in findings) or not points or None in points:
+        lacking = sum("score" not in finding.numbers for finding in findings)
         told = Notice("no_certainty", {"count": lacking, "findings": len(findings)})
         return reports, [told] if lacking else []
     scored = [
@@ -238,7 +240,7 @@ def _intent_notices(found: list[_CadReport], *, includes_hidden: bool) -> list[N
         Notice("hidden_findings", {"count": hidden, "done": done}),
         Notice("optional_findings", {"count": optional}),
     ]
-    return [one for one in notices if one.values["count"]]
+    return [notice for notice in notices if notice.values["count"]]
 
 
 def _runs(found: list[_CadReport], at_hand: CasesAtHand) -> pl.DataFrame:

@@ -93,7 +93,7 @@ def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, Any]]:
         if found in sop_classes:
             yield file, read_header(file)
         elif not path.is_dir():
-            wanted = " or ".join(pydicom.uid.UID(one).name for one in sop_classes)
+            wanted = " or ".join(pydicom.uid.UID(sop_class).name for sop_class in sop_classes)
             # what the file calls its kind may be no UID at all
             kind = pydicom.uid.UID(found, pydicom.config.IGNORE).name or "of no kind"
             raise InputError.at(path, f"is {kind}, not {wanted}.", "Is it the right file?")
@@ -228,7 +228,7 @@ def floats_of(data: Any, keyword: str) -> tuple[float, ...] | None:
 def numbers_of(data: Any, keyword: str, count: int | None = None) -> tuple[float, ...] | None:
     """So many finite numbers, or as many as there are; None where it says anything else."""
     values = floats_of(data, keyword)
-    is_finite = values is not None and all(abs(one) < 1e9 for one in values)  # NaN: false
+    is_finite = values is not None and all(abs(value) < 1e9 for value in values)  # NaN: false
     return values if values is not None and is_finite and count in (None, len(values)) else None
 
 

@@ -52,19 +52,23 @@ class ReportedFinding:
     @property
     def center_mm(self) -> FloatArray | None:
         """The point that the report calls its centre, or its only point."""
-        points = [one for one in self.regions if not one.is_outline and len(one.points_mm) == 1]
-        meant = [one for one in points if one.purpose == CENTER.key] or points
+        points = [
+            region
+            for region in self.regions
+            if not region.is_outline and len(region.points_mm) == 1
+        ]
+        meant = [point for point in points if point.purpose == CENTER.key] or points
         return middle_mm(meant) if meant else None
 
     @property
     def outlines(self) -> list[Region]:
         """The areas that it covers."""
-        return [one for one in self.regions if one.is_outline]
+        return [region for region in self.regions if region.is_outline]
 
     @property
     def series_uid(self) -> str:
         """The series of the images it was drawn on; empty: not said."""
-        return next((one.series_uid for one in self.regions if one.series_uid), "")
+        return next((region.series_uid for region in self.regions if region.series_uid), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,7 @@ def cases_at_hand(
 
 def middle_mm(regions: Sequence[Region]) -> FloatArray:
     """The middle of the box around regions."""
-    points = np.concatenate([one.points_mm for one in regions])
+    points = np.concatenate([region.points_mm for region in regions])
     middle: FloatArray = (points.min(axis=0) + points.max(axis=0)) / 2
     return middle
 
@@ -268,9 +272,9 @@ def _named(
 ) -> list[tuple[str, str, ReportedFinding]]:
     """Case, id and finding; ids that stand twice in a case get their reporter and a number."""
     found = [
-        (at_hand.case_id(report.series_of(one)), report, one)
+        (at_hand.case_id(report.series_of(finding)), report, finding)
         for report in reports
-        for one in report.findings
+        for finding in report.findings
     ]
     counts = Counter((case_id, one.finding_id) for case_id, _, one in found)
     taken: Counter[tuple[str, str]] = Counter()
@@ -301,14 +305,14 @@ def _diameter(finding: ReportedFinding) -> float | None:
     numbers = finding.numbers
     if "diameter_mm" in numbers:
         return numbers["diameter_mm"]
-    drawn = [one.diameter_mm for one in finding.regions if one.diameter_mm is not None]
+    drawn = [region.diameter_mm for region in finding.regions if region.diameter_mm is not None]
     if drawn:
         return max(drawn)
     if "long_mm" in numbers and "short_mm" in numbers:
         return (numbers["long_mm"] + numbers["short_mm"]) / 2
     if "volume_mm3" in numbers:
         return float(np.cbrt(6 * numbers["volume_mm3"] / np.pi))
-    extents = [np.ptp(one.points_mm, axis=0)[:2].mean() for one in finding.outlines]
+    extents = [np.ptp(outline.points_mm, axis=0)[:2].mean() for outline in finding.outlines]
     return float(max(extents)) if extents else None
 
 
@@ -405,28 +409,32 @@ def linked(reports: Sequence[Report], at_hand: CasesAtHand) -> tuple[list[Report
     notices = []
     for report in reports:
         boxes = [
-            one
-            for one in report.findings
-            if len(one.regions) == 1 and one.regions[0].purpose == BOX.key and one.outlines
+            finding
+            for finding in report.findings
+            if len(finding.regions) == 1
+            and finding.regions[0].purpose == BOX.key
+            and finding.outlines
         ]
         grid = grids.get(at_hand.case_id(report.series_uid))
         if len(boxes) < 2 or grid is None:
             made.append(report)
             continue
-        rows = [next(iter(slices_of_mark(one, grid, Problems())), None) for one in boxes]
+        rows = [next(iter(slices_of_mark(box, grid, Problems())), None) for box in boxes]
         if None in rows:
             made.append(report)  # what is wrong with them is told when they are placed
             continue
         table = pl.DataFrame([{"case_id": "", **row} for row in rows if row is not None])
         numbers = link_boxes(table).tolist()
         chains = [
-            [one for one, chain in zip(boxes, numbers, strict=True) if chain == number]
+            [box for box, chain in zip(boxes, numbers, strict=True) if chain == number]
             for number in dict.fromkeys(numbers)
         ]
         if len(chains) < len(boxes):
             values = {"file": report.name, "boxes": len(boxes), "marks": len(chains)}
             notices.append(Notice("boxes_linked", {**values, "what": "findings"}))
-        others = [one for one in report.findings if not any(one is box for box in boxes)]
+        others = [
+            finding for finding in report.findings if not any(finding is box for box in boxes)
+        ]
         made.append(replace(report, findings=(*others, *map(_joined, chains))))
     return made, notices
 

@@ -414,13 +414,15 @@ def _report(file: Path) -> Report:
         )
     others: Counter[str] = Counter()
     findings = []
-    for one in segments:
-        if one.code not in NODULE_KEYS and one.code not in KIND_OF_CODE:
-            others[one.meaning] += 1
-        elif one.regions:
-            kind = KIND_OF_CODE.get(one.code, "nodule")
-            numbers = {"volume_mm3": one.volume_mm3} if one.volume_mm3 else {}
-            findings.append(ReportedFinding(one.where, one.label, one.regions, kind, numbers))
+    for segment in segments:
+        if segment.code not in NODULE_KEYS and segment.code not in KIND_OF_CODE:
+            others[segment.meaning] += 1
+        elif segment.regions:
+            kind = KIND_OF_CODE.get(segment.code, "nodule")
+            numbers = {"volume_mm3": segment.volume_mm3} if segment.volume_mm3 else {}
+            findings.append(
+                ReportedFinding(segment.where, segment.label, segment.regions, kind, numbers)
+            )
     notices = passed_over(name, others)
     if text_of(data, "SegmentationType") == "FRACTIONAL":
         notices = (*notices, Notice("segmentation_fractional", {"file": name}))
@@ -430,7 +432,7 @@ def _report(file: Path) -> Report:
 def _observer(data: Any) -> str:
     """Who made it: the content's creator, else the algorithm of the first segment."""
     segments = items_of(data, "SegmentSequence")
-    names = (text_of(one, "SegmentAlgorithmName") for one in segments)
+    names = (text_of(segment, "SegmentAlgorithmName") for segment in segments)
     creator = text_of(data, "ContentCreatorName").rstrip("^ ")
     return creator or next(filter(None, names), "")
 

@@ -57,20 +57,22 @@ class Series:
     @cached_property
     def files(self) -> tuple[str, ...]:
         """Its files, each once."""
-        return tuple(dict.fromkeys(one.path for one in self.slices))
+        return tuple(dict.fromkeys(slice_.path for slice_ in self.slices))
 
     @cached_property
     def orientation(self) -> FloatArray | None:
         """The cosines that most slices have; None where none has any."""
-        known = Counter(one.orientation for one in self.slices if one.orientation is not None)
+        known = Counter(
+            slice_.orientation for slice_ in self.slices if slice_.orientation is not None
+        )
         return np.array(known.most_common(1)[0][0]) if known else None
 
     @cached_property
     def positions_mm(self) -> FloatArray | None:
         """One row per slice; None where a slice has no position."""
-        if any(one.position_mm is None for one in self.slices):
+        if any(slice_.position_mm is None for slice_ in self.slices):
             return None
-        return np.array([one.position_mm for one in self.slices], dtype=np.float64)
+        return np.array([slice_.position_mm for slice_ in self.slices], dtype=np.float64)
 
     @cached_property
     def places_mm(self) -> FloatArray | None:
@@ -132,7 +134,7 @@ class Series:
     @cached_property
     def number_of(self) -> dict[tuple[str, int], int]:
         """SOP Instance UID and frame (from 0) -> place of the slice among the slices."""
-        return {(one.sop_uid, one.frame): k for k, one in enumerate(self.slices)}
+        return {(slice_.sop_uid, slice_.frame): k for k, slice_ in enumerate(self.slices)}
 
     def world_of(self, number: int, pixels: FloatArray) -> FloatArray:
         """Millimetres of points (column, row) of a report on a slice.
@@ -167,14 +169,16 @@ def group_series(slices: Iterable[SliceHeader]) -> list[Series]:
     repeated files stay in the series, where they are duplicate slices.
     """
     groups: dict[tuple[object, ...], list[SliceHeader]] = defaultdict(list)
-    for one in sorted(slices, key=lambda one: (PurePath(one.path).parts, one.frame)):
-        groups[one.series_uid, one.sop_class, one.modality, is_localizer(one)].append(one)
+    for slice_ in sorted(slices, key=lambda slice_: (PurePath(slice_.path).parts, slice_.frame)):
+        groups[slice_.series_uid, slice_.sop_class, slice_.modality, is_localizer(slice_)].append(
+            slice_
+        )
     found = [
         Series(in_order(part), number)
         for group in groups.values()
         for number, part in enumerate(_copies(group))
     ]
-    return sorted(found, key=lambda series: min(PurePath(one).parts for one in series.files))
+    return sorted(found, key=lambda series: min(PurePath(file).parts for file in series.files))
 
 
 def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, Series]:
@@ -213,7 +217,7 @@ def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, 
 
 
 def _told(notice: Notice) -> str:
-    values = ", ".join(str(one) for one in notice.values.values() if one is not None)
+    values = ", ".join(str(value) for value in notice.values.values() if value is not None)
     told = notice.code.replace("_", " ")
     return f"gives no slices: {told} ({values})." if values else f"gives no slices: {told}."
 
@@ -285,10 +289,10 @@ def differences(series: Series) -> list[tuple[str, list[str], tuple[str, ...]]]:
     """What slices that should be alike differ in, how, and the files that are unusual."""
     found = []
     for name, value in ALIKE.items():
-        counts = Counter(value(one) for one in series.slices)
+        counts = Counter(value(slice_) for slice_ in series.slices)
         if len(counts) > 1:
             usual, _ = counts.most_common(1)[0]
-            other = tuple(one.path for one in series.slices if value(one) != usual)
+            other = tuple(slice_.path for slice_ in series.slices if value(slice_) != usual)
             shown = [f"{_plain(one)} ({count})" for one, count in counts.most_common(3)]
             found.append((name, shown, other))
     return found
@@ -304,11 +308,11 @@ def turned_otherwise(series: Series) -> list[str]:
     """The files of slices that are not turned as most of the series are."""
     usual = series.orientation
     return [
-        one.path
-        for one in series.slices
+        slice_.path
+        for slice_ in series.slices
         if usual is not None
-        and one.orientation is not None
-        and np.abs(np.array(one.orientation) - usual).max() > COSINE_TOLERANCE
+        and slice_.orientation is not None
+        and np.abs(np.array(slice_.orientation) - usual).max() > COSINE_TOLERANCE
     ]
 
 
@@ -338,7 +342,7 @@ def beside_mm(series: Series) -> FloatArray:
 
 def half_pixel_mm(series: Series) -> float:
     """Half the smallest side of a pixel."""
-    return min(min(one.pixel_spacing_mm or (0.0,)) for one in series.slices) / 2
+    return min(min(slice_.pixel_spacing_mm or (0.0,)) for slice_ in series.slices) / 2
 
 
 def stack_problems(series: Series, where: str, *, allows_tilt: bool = False) -> list[Problem]:
@@ -352,22 +356,22 @@ def stack_problems(series: Series, where: str, *, allows_tilt: bool = False) -> 
     problems = Problems(
         Problem(path, f"has no usable {name}.", "It cannot be placed in the patient.")
         for name, value in PLACED_BY.items()
-        for path in dict.fromkeys(one.path for one in series.slices if value(one) is None)
+        for path in dict.fromkeys(slice_.path for slice_ in series.slices if value(slice_) is None)
     )
-    described = Counter(one.path for one in series.slices)
-    for one in series.slices:
-        if described.pop(one.path, one.pixels.frames) < one.pixels.frames:
-            what = f"has {one.pixels.frames} frames and does not say where each lies."
-            problems.add(one.path, what, "Export it as one file per slice.")
-        if not one.pixels.rows or not one.pixels.columns:
-            problems.add(one.path, "has no usable rows and columns.")
+    described = Counter(slice_.path for slice_ in series.slices)
+    for slice_ in series.slices:
+        if described.pop(slice_.path, slice_.pixels.frames) < slice_.pixels.frames:
+            what = f"has {slice_.pixels.frames} frames and does not say where each lies."
+            problems.add(slice_.path, what, "Export it as one file per slice.")
+        if not slice_.pixels.rows or not slice_.pixels.columns:
+            problems.add(slice_.path, "has no usable rows and columns.")
     if problems:
         return problems
     problems = Problems(
         Problem(where, f"its slices differ in {name}: {' and '.join(shown)}.")
         for name, shown, _ in differences(series)
     )
-    frames = Counter(one.frame_of_reference for one in series.slices)
+    frames = Counter(slice_.frame_of_reference for slice_ in series.slices)
     if len(frames) > 1:
         shown = " and ".join(f"{uid or 'none'} ({count})" for uid, count in frames.items())
         problems.add(where, f"its slices differ in frame of reference: {shown}.")
@@ -375,7 +379,7 @@ def stack_problems(series: Series, where: str, *, allows_tilt: bool = False) -> 
     if turned:
         what = f"{len(turned)} of {len(series.slices)} slices are turned differently."
         problems.add(where, what)
-    skew = [one for one in series.slices if is_skew(one)]
+    skew = [slice_ for slice_ in series.slices if is_skew(slice_)]
     if skew:
         what = f"rows and columns of {len(skew)} slices are not at right angles."
         problems.add(where, what)

@@ -201,7 +201,7 @@ def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlic
             told = Notice("frames_undescribed", {"count": len(frames), "of": pixels.frames})
             return NoSlices(str(path), told, is_damaged=True)
         shared = next(iter(data.get("SharedFunctionalGroupsSequence") or []), None)
-        groups = [partial(shared_item, one, shared) for one in frames]
+        groups = [partial(shared_item, frame, shared) for frame in frames]
         facts = common.pop("facts")
         return [
             SliceHeader(**common, frame=number, facts=facts | _frame_facts(group), **_plane(group))

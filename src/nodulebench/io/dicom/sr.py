@@ -168,7 +168,9 @@ def _sr_writer_report(
     words = (series.uid, observer_name, written.isoformat())
     used: set[int] = set()
     groups = [
-        group for one in findings for group in _groups(one, series, (*words, one.finding_id), used)
+        group
+        for finding in findings
+        for group in _groups(finding, series, (*words, finding.finding_id), used)
     ]
     data = made(
         sr.Comprehensive3DSR,
@@ -363,7 +365,7 @@ def read_reports(
     segmentations = _segmentations_beside(path, [data for _, data in held])
     read = made_of_each(held, partial(_report, at_hand=at_hand, segmentations=segmentations))
     reports, notices = linked(read, at_hand)
-    return reports, at_hand, [*(told for one in reports for told in one.notices), *notices]
+    return reports, at_hand, [*(told for report in reports for told in report.notices), *notices]
 
 
 def _segmentations_beside(path: Path, reports: list[Any]) -> dict[str, Path]:
@@ -476,7 +478,7 @@ def _segment_regions(item: Item, around: Surroundings) -> tuple[Region, ...]:
                 "Put the segmentation beside the report.",
             )
         _, segments = read_segments(around.segmentations[uid])
-        held = [one for one in segments if one.number in numbers]
+        held = [segment for segment in segments if segment.number in numbers]
         if not held:
             file = around.segmentations[uid].name
             told = ", ".join(f"{number:g}" for number in numbers) or "none"

@@ -147,9 +147,9 @@ def referenced_series(report: Any) -> dict[str, dict[str, str]]:
         for study in items_of(report, keyword):
             for series in items_of(study, "ReferencedSeriesSequence"):
                 held = found.setdefault(text_of(series, "SeriesInstanceUID"), {})
-                for one in items_of(series, "ReferencedSOPSequence"):
-                    uid = text_of(one, "ReferencedSOPInstanceUID")
-                    held[uid] = text_of(one, "ReferencedSOPClassUID")
+                for item in items_of(series, "ReferencedSOPSequence"):
+                    uid = text_of(item, "ReferencedSOPInstanceUID")
+                    held[uid] = text_of(item, "ReferencedSOPClassUID")
     return found
 
 
@@ -356,7 +356,7 @@ def dose_events(path: Path) -> dict[str, ReportedDose]:
 
 def _events(data: Any) -> Iterator[tuple[str, ReportedDose]]:
     for acquisition in _items(data, ACQUISITION):
-        event = next((text_of(one, "UID") for one in _items(acquisition, EVENT)), "")
+        event = next((text_of(item, "UID") for item in _items(acquisition, EVENT)), "")
         dose = next(iter(_items(acquisition, DOSE)), None)
         if event and dose is not None:
             yield event, ReportedDose(_number(dose, CTDI_VOL), _number(dose, DLP))

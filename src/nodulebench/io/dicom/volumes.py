@@ -70,7 +70,7 @@ def series_volume(series: Series, where: str, *, allows_tilt: bool = False) -> V
     wrong = stack_problems(series, where, allows_tilt=allows_tilt)
     refuse_any([*wrong, *_value_problems(series, where)])
     grid = series.geometry
-    hu = np.stack([_hounsfield(one) for one in series.slices])
+    hu = np.stack([_hounsfield(slice_) for slice_ in series.slices])
     if allows_tilt and not is_orthonormal(grid.direction):
         return replace(make_volume(hu, spacing_mm=grid.spacing_mm, where=where), geometry=grid)
     return make_volume(
@@ -150,7 +150,7 @@ def _value_problems(series: Series, where: str) -> list[Problem]:
             f"its voxels have {bits} bits, which cannot hold Hounsfield units.",
             "Export the CT with 16 bits per voxel, without a display window.",
         )
-    if any(not one.slope or one.intercept is None for one in series.slices):
+    if any(not slice_.slope or slice_.intercept is None for slice_ in series.slices):
         problems.add(where, "has no RescaleSlope and RescaleIntercept: HU are unknown.")
     return problems
 

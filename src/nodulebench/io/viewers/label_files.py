@@ -32,7 +32,7 @@ from nodulebench.io.viewers.nrrd import LARGEST_BYTES
 OFF_GRID = 0.05
 """How far, in voxels, a grid may lie beside that of the image and still be its own."""
 _NOT_SAID = ("case_id", "finding_id", "reader_id", "source_id", *PLACE)
-FACTS = {one.name: one.dtype for one in FINDINGS.columns if one.name not in _NOT_SAID}
+FACTS = {column.name: column.dtype for column in FINDINGS.columns if column.name not in _NOT_SAID}
 """What is said of a finding, beside its name and place."""
 
 
@@ -91,7 +91,7 @@ def files_ending(path: Path, endings: tuple[str, ...]) -> list[Path]:
     """The file, or the files below a folder, whose names end so."""
     if path.is_file():
         return [path] if path.name.lower().endswith(endings) else []
-    below = (Path(one) for one in files_below(path, lambda _: None))
+    below = (Path(file) for file in files_below(path, lambda _: None))
     return [one for one in below if one.name.lower().endswith(endings)]
 
 
@@ -239,7 +239,7 @@ def sessions_with_files(
     readings: Readings, cases: pl.DataFrame | None, stage: Path, suffix: str
 ) -> Iterator[tuple[Session, Path]]:
     """Every reading with the file that it is written to: ``<reader>/<case>``."""
-    for one in sessions_of(readings, cases):
-        folder = stage / file_of_case(one.reader_id, "")
+    for session in sessions_of(readings, cases):
+        folder = stage / file_of_case(session.reader_id, "")
         folder.mkdir(exist_ok=True)
-        yield one, folder / file_of_case(one.case_id, suffix)
+        yield session, folder / file_of_case(session.case_id, suffix)

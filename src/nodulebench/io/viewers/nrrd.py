@@ -162,7 +162,7 @@ def _grid(path: Path, fields: dict[str, str], size: list[int]) -> Geometry:
         what = f"has the space '{fields.get('space', '')}', so nobody knows where its axes run."
         raise InputError.at(path, what, "Save it in LPS, RAS or LAS.")
     vectors = [*_VECTOR.findall(fields.get("space directions", "")), fields.get("space origin", "")]
-    told = [_numbers(one) for one in vectors]
+    told = [_numbers(vector) for vector in vectors]
     is_whole = [len(one) for one in told] == [3, 3, 3, 3]
     if not is_whole or not np.all(np.abs(told) < FARTHEST_MM):
         raise InputError.at(path, "does not say where its voxels are.", "Export it anew.")
@@ -185,7 +185,7 @@ def _numbers(text: str) -> list[float]:
 
 
 def _vector(values: FloatArray) -> str:
-    return "(" + ",".join(repr(float(one)) for one in values) + ")"
+    return "(" + ",".join(repr(float(value)) for value in values) + ")"
 
 
 def _line(value: str) -> str:

@@ -110,7 +110,10 @@ POINTS = ("Fiducial", "PointList")
 CURVE = "ClosedCurve"
 _TURNED = {"LPS": (1, 1, 1), "1": (1, 1, 1), "RAS": (-1, -1, 1), "0": (-1, -1, 1)}
 _SLICE = re.compile(r"\s+\d+$")
-_PURPOSES = {**{said_of: one.key for said_of, one in OUTLINES.items()}, ("box", False): BOX.key}
+_PURPOSES = {
+    **{said_of: outline.key for said_of, outline in OUTLINES.items()},
+    ("box", False): BOX.key,
+}
 
 
 def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = None) -> None:
@@ -120,11 +123,11 @@ def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = 
     smooth, so that an outline looks rounder there than it is.
     """
     with staged_folder(path) as stage:
-        for one in sessions_of(readings, cases):
-            folder = stage / file_of_case(one.reader_id, "")
+        for session in sessions_of(readings, cases):
+            folder = stage / file_of_case(session.reader_id, "")
             folder.mkdir(exist_ok=True)
-            file = folder / file_of_case(one.case_id, SUFFIX)
-            file.write_text(markups_text(list(_markups(one))), encoding="utf-8")
+            file = folder / file_of_case(session.case_id, SUFFIX)
+            file.write_text(markups_text(list(_markups(session))), encoding="utf-8")
 
 
 def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
@@ -175,15 +178,15 @@ def _report(given: tuple[Path, Path]) -> Report:
     case_id, reader = case_and_reader(file, path, (SUFFIX,))
     content = read_json(file)
     lists = content.get("markups") if isinstance(content, dict) else None
-    if not isinstance(lists, list) or not all(isinstance(one, dict) for one in lists):
+    if not isinstance(lists, list) or not all(isinstance(list_, dict) for list_ in lists):
         raise InputError.at(file, "is no file of 3D Slicer's markups.")
     regions: dict[str, list[Region]] = {}
     facts: dict[str, dict[str, Any]] = {}
     others: dict[str, int] = {}
-    for one in lists:
-        kind, name = str(one.get("type")), str(one.get("name") or "")
+    for list_ in lists:
+        kind, name = str(list_.get("type")), str(list_.get("name") or "")
         if kind == CURVE:
-            places, told = _places(one, file)
+            places, told = _places(list_, file)
             if len(places) < 3:
                 continue
             named = _SLICE.sub("", name)
@@ -193,7 +196,7 @@ def _report(given: tuple[Path, Path]) -> Report:
             regions.setdefault(named, []).append(region)
             facts.setdefault(named, told[0])
         elif kind in POINTS:
-            _take_points(one, name, file, regions, facts)
+            _take_points(list_, name, file, regions, facts)
         else:
             others[kind] = others.get(kind, 0) + 1
     findings = tuple(_finding(file.name, name, own, facts[name]) for name, own in regions.items())

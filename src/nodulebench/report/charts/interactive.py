@@ -104,7 +104,7 @@ def with_legend(chart: Chart) -> Markup:
 def switched(charts: Sequence[Chart]) -> Chart | Switch | None:
     """One chart as it is; of several the page shows one at a time."""
     if len(charts) > 1:
-        return Switch([(one.title, one) for one in charts])
+        return Switch([(chart.title, chart) for chart in charts])
     return charts[0] if charts else None
 
 

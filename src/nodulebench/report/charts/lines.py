@@ -73,19 +73,19 @@ def history_chart(
         parts.append(stroke("limit", f"M{LEFT} {height(value):.1f}H{right:.1f}"))
         parts.append(label(right, height(value) - 4, shortened(name, 200), "last"))
     best, path = steps[0].value, ""
-    for number, one in enumerate(steps):
-        best = min(best, one.value) if is_lower_better else max(best, one.value)
+    for number, step in enumerate(steps):
+        best = min(best, step.value) if is_lower_better else max(best, step.value)
         path += f"{'H' if path else f'M{LEFT} {height(best):.1f}H'}{LEFT + share * number:.1f}"
         path += f"V{height(best):.1f}"
     parts.append(stroke(f"curve c{Style(0).colour}", f"{path}H{right:.1f}"))
-    for number, one in enumerate(steps):
+    for number, step in enumerate(steps):
         x = LEFT + share * (number + 0.5)
-        shapes = Style(0).marker(x, height(one.value))
-        if one.low is not None and one.high is not None:
-            shapes = whisker_up(x, height(one.low), height(one.high)) + shapes
-        parts.append(told_there(shapes, one.told))
+        shapes = Style(0).marker(x, height(step.value))
+        if step.low is not None and step.high is not None:
+            shapes = whisker_up(x, height(step.low), height(step.high)) + shapes
+        parts.append(told_there(shapes, step.told))
         if len(steps) <= MOST_NAMED:
-            parts.append(label(x, bottom + 18, shortened(one.name, share - 4)))
+            parts.append(label(x, bottom + 18, shortened(step.name, share - 4)))
     parts.append(stroke("base", f"M{LEFT} {bottom}H{right:.1f}"))
     return picture(WIDTH, bottom + BOTTOM, parts, description)
 
@@ -199,8 +199,8 @@ def trade_off_picture(points: Sequence[TradeOff], cost: str, worth: str, say: La
     is_less_better = worth in LESS_IS_BETTER
     sign = -1.0 if is_less_better else 1.0
     front = front_of(points, sign)
-    most_cost = max(one.cost for one in points) * _ROOM or 1.0
-    most_good = max(one.good for one in points) * _ROOM or 1.0
+    most_cost = max(point.cost for point in points) * _ROOM or 1.0
+    most_good = max(point.good for point in points) * _ROOM or 1.0
     top = most_good if is_less_better else 1.0
     across = Axis(titles[cost], 0.0, most_cost, nice_ticks(0.0, most_cost))
     up = Axis(titles[worth], 0.0, top, nice_ticks(0.0, top))
@@ -210,7 +210,7 @@ def trade_off_picture(points: Sequence[TradeOff], cost: str, worth: str, say: La
         np.repeat(costs, 2),
         np.insert(np.repeat(good, 2)[:-1], 0, worst),
         Style(0),
-        points=tuple((one.cost, one.good, one.name) for one in points),
+        points=tuple((point.cost, point.good, point.name) for point in points),
     )
     names = ", ".join(one.name for one in front)
     return on_paper(plot(across, up, [line], say("curve.trade_off", names=names)))
@@ -219,7 +219,7 @@ def trade_off_picture(points: Sequence[TradeOff], cost: str, worth: str, say: La
 def front_of(points: Sequence[TradeOff], sign: float = 1.0) -> list[TradeOff]:
     """The algorithms that no other is beyond, neither cheaper nor better, by rising cost."""
     front: list[TradeOff] = []
-    for one in sorted(points, key=lambda one: (one.cost, -sign * one.good)):
-        if not front or sign * one.good > sign * front[-1].good:
-            front.append(one)
+    for point in sorted(points, key=lambda point: (point.cost, -sign * point.good)):
+        if not front or sign * point.good > sign * front[-1].good:
+            front.append(point)
     return front

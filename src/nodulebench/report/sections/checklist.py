@@ -82,7 +82,7 @@ def _answer(topic: str, document: Document, say: Language) -> str:
 
 
 def _names(document: Document, say: Language) -> str:
-    return say.listed(one.name for one in document.algorithms)
+    return say.listed(algorithm.name for algorithm in document.algorithms)
 
 
 def _objective(document: Document, say: Language) -> str:
@@ -98,11 +98,11 @@ def _data_source(document: Document, say: Language) -> str:
 
 def _index_version(document: Document, say: Language) -> str:
     stated = [
-        f"{one.name} {one.facts['version']}"
-        for one in document.algorithms
-        if "version" in one.facts
+        f"{algorithm.name} {algorithm.facts['version']}"
+        for algorithm in document.algorithms
+        if "version" in algorithm.facts
     ]
-    has_digests = all(one.digest for one in document.algorithms)
+    has_digests = all(algorithm.digest for algorithm in document.algorithms)
     told = say("answer.index_version", names=say.listed(stated)) if stated else ""
     return f"{told} {say('answer.index_digest')}".strip() if has_digests else told
 
@@ -142,7 +142,7 @@ def _prespecified(document: Document, say: Language) -> str:
 
 
 def _fairness(document: Document, say: Language) -> str:
-    wanted = [one for one in document.protocol.strata if one in ("sex", "age", "site")]
+    wanted = [stratum for stratum in document.protocol.strata if stratum in ("sex", "age", "site")]
     return say("answer.fairness", strata=say.listed(map(say.stratum, wanted))) if wanted else ""
 
 

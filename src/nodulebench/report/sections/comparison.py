@@ -64,7 +64,9 @@ def difference_chart(
     rows = [Row(one.algorithm, (_difference_value(one),)) for one in shown]
     place = _margin_place(shown[0])
     limits = [] if place is None else [(place, say("compared.margin"))]
-    ends = [end for row in rows for one in row.values for end in (one.low, one.high, one.value)]
+    ends = [
+        end for row in rows for value in row.values for end in (value.low, value.high, value.value)
+    ]
     reach = [end for end in ends if end is not None] + [value for value, _ in limits] + [0.0]
     pad = max((max(reach) - min(reach)) / 12, 0.002)
     low, high = min(reach) - pad, max(reach) + pad
@@ -109,7 +111,7 @@ def rank_chart(found: ComparisonDocument, rule: str, figure: str, say: Language)
 
 def ranking_of(found: ComparisonDocument, rule: str, figure: str) -> RankingSummary | None:
     """The ranking by a figure under a rule."""
-    fitting = (one for one in found.rankings if one.rule == rule)
+    fitting = (ranking for ranking in found.rankings if ranking.rule == rule)
     return next((one for one in fitting if one.name == figure), None)
 
 
@@ -132,7 +134,7 @@ def comparison_blocks(document: Document, say: Language) -> list[Any]:
         charts = [difference_chart(found, rule, figure, say), rank_chart(found, rule, figure, say)]
         shown = [chart for chart in charts if chart is not None]
         blocks += [Side(shown)] if shown else []
-        leading = [one for one in found.differences if one.name == figure]
+        leading = [difference for difference in found.differences if difference.name == figure]
         title = say("compared.leading", figure=say.figure(figure).title)
         blocks.append(closed_if_long(_difference_table(title, leading, found, say)))
         title = say("compared.all", baseline=found.baseline)
@@ -216,36 +218,44 @@ def _difference_table(
     title: str, differences: Sequence[DifferenceSummary], found: ComparisonDocument, say: Language
 ) -> Table:
     notes = Notes(say)
-    has_margin = any(one.margin for one in differences)
+    has_margin = any(difference.margin for difference in differences)
     further = {
-        key: [getattr(one, key) for one in differences]
+        key: [getattr(difference, key) for difference in differences]
         for key in ("permutation", "delong")
         if any(getattr(one, key) for one in differences)
     }
     rows = []
-    for number, one in enumerate(differences):
-        lead = [head(one.algorithm), short(say.word(one.rule)), short(_figure_title(one, say))]
-        if one.difference.value is None:
-            rows.append([*lead, Cell("–"), Cell("–"), undefined(one.difference.reason, notes)])
+    for number, difference in enumerate(differences):
+        lead = [
+            head(difference.algorithm),
+            short(say.word(difference.rule)),
+            short(_figure_title(difference, say)),
+        ]
+        if difference.difference.value is None:
+            rows.append(
+                [*lead, Cell("–"), Cell("–"), undefined(difference.difference.reason, notes)]
+            )
             rows[-1] += [Cell("–")] * (2 + len(further) + has_margin)
             continue
         rows.append(
             [
                 *lead,
-                Cell(decimals(one.value)),
-                Cell(decimals(one.baseline_value)),
+                Cell(decimals(difference.value)),
+                Cell(decimals(difference.baseline_value)),
                 Cell(
-                    signed(one.difference.value),
-                    bounds=signed_bounds(one.difference),
-                    note=notes.letter(one.difference.reason) if one.difference.reason else "",
+                    signed(difference.difference.value),
+                    bounds=signed_bounds(difference.difference),
+                    note=notes.letter(difference.difference.reason)
+                    if difference.difference.reason
+                    else "",
                 ),
-                Cell(p_value(one.p_value)),
-                Cell(p_value(one.holm)),
+                Cell(p_value(difference.p_value)),
+                Cell(p_value(difference.holm)),
                 *(
                     Cell("–" if tests[number] is None else p_value(tests[number].p_value))
                     for tests in further.values()
                 ),
-                *([_margin_cell(one, notes)] if has_margin else []),
+                *([_margin_cell(difference, notes)] if has_margin else []),
             ]
         )
     heads = [
@@ -394,8 +404,8 @@ def combination_tables(tables: Sequence[pl.DataFrame], say: Language) -> list[Ta
 
 
 def _table(table: pl.DataFrame, say: Language) -> Table:
-    members = [str(one).split("+") for one in table["members"]]
-    names = list(dict.fromkeys(name for one in members for name in one))
+    members = [str(member).split("+") for member in table["members"]]
+    names = list(dict.fromkeys(name for member in members for name in member))
     readings = [name for name in table.columns if name.startswith(READING)]
     columns = [name for name in COLUMNS if name in table.columns]
     leading = "cpm" if "cpm" in columns else "sensitivity"

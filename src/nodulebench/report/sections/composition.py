@@ -52,7 +52,7 @@ def coverage_parts(document: CoverageDocument, say: Language) -> CoverageParts:
         "design": [_input(document, say)],
         "rules": [_rules(document, say)],
         "ranges": [_ranges(document, say)],
-        "shares": [Side([_shares(one, say) for one in document["shares"]])],
+        "shares": [Side([_shares(share, say) for share in document["shares"]])],
         "thin": [_thin(document, say), _unknown(document, say)],
         "against": _against(document, say),
         "commission": [_commission(document, say)],
@@ -70,7 +70,7 @@ def coverage_parts(document: CoverageDocument, say: Language) -> CoverageParts:
 
 
 def _lead(document: CoverageDocument, say: Language) -> str:
-    design, answers = document["design"], [one["answer"] for one in document["outcomes"]]
+    design, answers = document["design"], [outcome["answer"] for outcome in document["outcomes"]]
     if not design:
         return say("coverage.no_design")
     met, preferred = answers.count("met"), answers.count("preferred, not met")
@@ -97,14 +97,14 @@ def _unknown(document: CoverageDocument, say: Language) -> Table | None:
 def _rules(document: CoverageDocument, say: Language) -> Table | None:
     rows = [
         [
-            head(one["name"]),
-            words(one["source"]),
-            words(say.messages(one["required"])),
-            words(say.messages(one["found"])),
-            words(say.word(one["answer"]).replace(" ", "\N{NO-BREAK SPACE}", 1)),
-            words(say.messages(one["missing"])),
+            head(outcome["name"]),
+            words(outcome["source"]),
+            words(say.messages(outcome["required"])),
+            words(say.messages(outcome["found"])),
+            words(say.word(outcome["answer"]).replace(" ", "\N{NO-BREAK SPACE}", 1)),
+            words(say.messages(outcome["missing"])),
         ]
-        for one in document["outcomes"]
+        for outcome in document["outcomes"]
     ]
     heads = _heads(say, "rule", "source", "required", "found", "answer", "missing")
     return Table("", [*map(words, heads)], rows) if rows else None
@@ -117,11 +117,13 @@ def _heads(say: Language, *keys: str) -> list[str]:
 def _ranges(document: CoverageDocument, say: Language) -> Table | None:
     rows = [
         [
-            head(say("coverage.in_unit", column=_named(one, say), unit=say.word(one["unit"]))),
-            *(Cell(decimals(one[key], 2)) for key in ("low", "mean", "high")),
-            count(one["stated"]),
+            head(
+                say("coverage.in_unit", column=_named(range_, say), unit=say.word(range_["unit"]))
+            ),
+            *(Cell(decimals(range_[key], 2)) for key in ("low", "mean", "high")),
+            count(range_["stated"]),
         ]
-        for one in document["ranges"]
+        for range_ in document["ranges"]
     ]
     heads = [words(""), *map(Cell, _heads(say, "low", "mean", "high", "stated"))]
     return Table("", heads, rows) if rows else None
@@ -190,7 +192,7 @@ def _against(document: CoverageDocument, say: Language) -> list[Table]:
     return [
         Table(say("coverage.sizes"), heads, totals),
         Table(say("coverage.hard"), heads, hard, remark=remark),
-        *(_beside(one, heads, say) for one in found["differences"]),
+        *(_beside(difference, heads, say) for difference in found["differences"]),
     ]
 
 

@@ -113,7 +113,7 @@ Member = tuple[str, tuple[str, str]]
 
 def _groups(document: Document, say: Language) -> list[tuple[str, list[Member]]]:
     """The charts to draw: title, and for each series its name, algorithm and rule."""
-    algorithms = [one.name for one in document.algorithms]
+    algorithms = [algorithm.name for algorithm in document.algorithms]
     rules = document.rules
     if len(algorithms) == 1:
         return [(algorithms[0], [(say.word(rule), (algorithms[0], rule)) for rule in rules])]

@@ -46,7 +46,7 @@ def miss_blocks(
         blocks += [_by_rate(document, misses, say), _misses(document, misses, say)]
     if beside.false_positives is not None:
         blocks.append(_false_positives(_of(beside.false_positives, whose), say))
-    return [one for one in blocks if one is not None]
+    return [block for block in blocks if block is not None]
 
 
 def _none(document: Document, say: Language) -> str:
@@ -74,10 +74,10 @@ def _by_rate(document: Document, misses: pl.DataFrame, say: Language) -> Table |
     if not misses["missed_at"].null_count() < misses.height:
         return None
     missed = [set((one or "").split()) for one in misses["missed_at"]]
-    rates = [f"{one:g}" for one in document.protocol.operating_points]
+    rates = [f"{operating_point:g}" for operating_point in document.protocol.operating_points]
     point = document.protocol.operating_point
     heads = [words(say("misses.at")), *(Cell(rate(float(one))) for one in rates)]
-    numbers = [sum(one in at for at in missed) for one in rates]
+    numbers = [sum(rate in at for at in missed) for rate in rates]
     if point is None or f"{point:g}" not in rates:
         whole = "misses.declared" if document.has_declared_points else "misses.all_marks"
         heads.append(Cell(say(whole) if point is None else rate(point)))
@@ -205,7 +205,7 @@ def algorithm_errors(
     blocks: list[Any] = miss_blocks(document, beside, (name, rule), say)
     if worst := worst_case_tables(result, say):
         blocks.append(Side(worst))
-    patches = [one for one in beside.patches if one.algorithm == name]
+    patches = [patch for patch in beside.patches if patch.algorithm == name]
     if patches:
         pass
 
@@ -237,7 +237,7 @@ def cause_blocks(causes: pl.DataFrame, document: Document, say: Language) -> lis
         document: what evaluation.json holds.
         say: the language.
     """
-    known = [one.name for one in document.algorithms]
+    known = [algorithm.name for algorithm in document.algorithms]
     counted = Counter(
         (str(name), str(cause))
         for name, cause in causes.select("algorithm", "cause").iter_rows()
@@ -373,9 +373,9 @@ def galleries(
         say: the language.
         counts: how many nodules are missed and marks false positives, of the only algorithm.
     """
-    names = dict.fromkeys(one.algorithm for one in patches)
+    names = dict.fromkeys(patch.algorithm for patch in patches)
     found = [
-        (name, kind, [one for one in patches if one.algorithm == name and one.kind == kind])
+        (name, kind, [patch for patch in patches if patch.algorithm == name and patch.kind == kind])
         for name in names
         for kind in KINDS
     ]

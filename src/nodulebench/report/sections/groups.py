@@ -226,7 +226,7 @@ def difference_chart(document: Document, say: Language) -> Chart | None:
             rows.append(Row(algorithm.name, values))
     if len(rows) < 2:
         return None
-    ends = [one.value for row in rows for one in row.values]
+    ends = [value.value for row in rows for value in row.values]
     low, high = min(*ends, -0.02), max(*ends, 0.02)
     margin = (high - low) / 20
     title = say("group.differences", base=say.word(base))
@@ -252,7 +252,7 @@ def miss_rate_chart(document: Document, division: str, say: Language) -> Chart |
         )
         for stratum, group in groups.items()
     ]
-    top = max(one.high or 0.0 for row in rows for one in row.values)
+    top = max(value.high or 0.0 for row in rows for value in row.values)
     end = min(1.0, ceil(top * 5 + 1e-9) / 5)
     named = say.stratum(division)
     title = say("group.misses", division=named[:1].lower() + named[1:], rule=say.word(rule))
@@ -274,7 +274,8 @@ def hardest_chart(document: Document, say: Language) -> Chart | None:
     }
     winners, tied = hardest_types(document, rule), tied_types(document, rule)
     counts = [
-        [winners[size][one] if (one, size) in present else None for size in sizes] for one in types
+        [winners[size][type_] if (type_, size) in present else None for size in sizes]
+        for type_ in types
     ]
     title = say("group.hardest", rule=say.word(rule))
     remarks = [say("group.hardest_remark", count=len(crossed))]
@@ -282,7 +283,7 @@ def hardest_chart(document: Document, say: Language) -> Chart | None:
         say("group.tied", size=size, names=say.listed(tied[size])) for size in sizes if size in tied
     ]
     drawn = heat_map(
-        [say.word(one) for one in types],
+        [say.word(type_) for type_ in types],
         sizes,
         counts,
         say.stratum("size"),

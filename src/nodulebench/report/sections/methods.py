@@ -74,8 +74,8 @@ def identity_table(document: Document, say: Language) -> Table:
     rows += [[head(say.heading(name)), code(digest)] for name, digest in document.digests.items()]
     no_file = say("identity.no_file")
     rows += [
-        [head(say("identity.submission", name=one.name)), code(one.digest or no_file)]
-        for one in document.algorithms
+        [head(say("identity.submission", name=algorithm.name)), code(algorithm.digest or no_file)]
+        for algorithm in document.algorithms
     ]
     return Table(say("identity.caption"), [], rows)
 
@@ -114,7 +114,7 @@ def interval_words(choice: IntervalChoice, say: Language) -> str:
         if not choice.bootstraps:
             return say("interval.none")
         told += say("interval.replicates", count=whole(choice.bootstraps))
-    others = say.listed(say.word(one) for one in choice.others)
+    others = say.listed(say.word(other) for other in choice.others)
     told += say("interval.further", others=others) if others else ""
     if choice.method == "guarded":
         return told

@@ -153,9 +153,9 @@ def _effects(document: Document) -> dict[str, EffectSummary]:
     for found in reversed(document.comparisons):
         if found.rule_effects is not None:
             return {
-                one.figure: one
-                for one in found.rule_effects.figures
-                if one.figure in group_figures(document) and not one.point
+                figure.figure: figure
+                for figure in found.rule_effects.figures
+                if figure.figure in group_figures(document) and not figure.point
             }
     return {}
 
@@ -170,7 +170,7 @@ def _p_cell(value: float | None) -> Cell:
 
 def _tests_table(effects: dict[str, EffectSummary], say: Language) -> Table | None:
     """Mean ± SD under each rule and the tests over all rules."""
-    defined = {name: one for name, one in effects.items() if one.groups}
+    defined = {name: effect for name, effect in effects.items() if effect.groups}
     if not defined:
         return None
     rules = list(next(iter(defined.values())).groups)
@@ -211,8 +211,8 @@ def _pairs_table(effects: dict[str, EffectSummary], say: Language) -> Table | No
             _p_cell(_p_of(pair.wilcoxon)),
             _p_cell(pair.wilcoxon_holm),
         ]
-        for name, one in effects.items()
-        for pair in one.pairs
+        for name, effect in effects.items()
+        for pair in effect.pairs
     ]
     if not rows:
         return None

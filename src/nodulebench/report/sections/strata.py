@@ -20,8 +20,10 @@ def strata_tables(algorithm: AlgorithmSummary, minimum: int, say: Language) -> l
     """Misses by stratum: rules side by side for nodules, one table a rule for whole cases."""
     results = {rule: one for rule, one in algorithm.rules.items() if one.strata}
     tables = []
-    for name in dict.fromkeys(name for one in results.values() for name in one.strata):
-        having = {rule: one.strata[name] for rule, one in results.items() if name in one.strata}
+    for name in dict.fromkeys(name for result in results.values() for name in result.strata):
+        having = {
+            rule: result.strata[name] for rule, result in results.items() if name in result.strata
+        }
         first = next(iter(having.values()))
         if any(stratum.cases is not None for stratum in first.values()):
             tables += [
@@ -33,7 +35,7 @@ def strata_tables(algorithm: AlgorithmSummary, minimum: int, say: Language) -> l
             tables += [
                 _nodule_figures(name, rule, strata, Notes(say), minimum)
                 for rule, strata in having.items()
-                if any(one.figures for one in strata.values())
+                if any(stratum.figures for stratum in strata.values())
             ]
     return tables
 
@@ -66,7 +68,7 @@ def _nodule_figures(
 ) -> Table:
     """Figures of the nodules of each stratum, with the false positives of all cases."""
     say = notes.say
-    keys = list(dict.fromkeys(key for one in strata.values() for key in one.figures))
+    keys = list(dict.fromkeys(key for stratum in strata.values() for key in stratum.figures))
     rows = [
         [
             head(say.word(stratum)),
@@ -124,7 +126,7 @@ def _case_strata(
 
 def _bar_scale(strata: list[Stratum]) -> float:
     """Where bars end: the smallest round number that holds every rate and its interval."""
-    shown = [one.miss_rate for one in strata if not one.is_too_few]
+    shown = [stratum.miss_rate for stratum in strata if not stratum.is_too_few]
     largest = max((one.high or one.value or 0.0 for one in shown), default=0.0)
     return next((end for end in BAR_ENDS if largest <= end), BAR_ENDS[-1])
 

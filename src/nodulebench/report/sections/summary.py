@@ -49,7 +49,7 @@ def leading_result(
 
 def leading_rule(document: Document, found: "ComparisonDocument") -> str:
     """The rule under which a comparison is told."""
-    rules = [one.rule for one in found.differences]
+    rules = [difference.rule for difference in found.differences]
     base = document.baseline_rule
     return base if base in rules or not rules else str(rules[0])
 
@@ -57,9 +57,9 @@ def leading_rule(document: Document, found: "ComparisonDocument") -> str:
 def leading_figure(found: "ComparisonDocument", rule: str) -> str:
     """The figure in which a comparison is told."""
     names = [
-        one.name
-        for one in found.differences
-        if one.rule == rule and one.difference.value is not None
+        difference.name
+        for difference in found.differences
+        if difference.rule == rule and difference.difference.value is not None
     ]
     return next((name for name in (*LEADING, *names) if name in names), LEADING[-1])
 
@@ -69,9 +69,10 @@ def differences_of(
 ) -> "list[DifferenceSummary]":
     """The differences of a figure under a rule that are defined."""
     return [
-        one
-        for one in found.differences
-        if (one.rule, one.name) == (rule, figure) and one.difference.value is not None
+        difference
+        for difference in found.differences
+        if (difference.rule, difference.name) == (rule, figure)
+        and difference.difference.value is not None
     ]
 
 
@@ -92,7 +93,7 @@ def _verdicts(document: Document, say: Language) -> Iterator[str]:
         yield say(f"lead.{plan.verdict}", name=name, plan=plan.name)
         return
     for outcome in OUTCOMES:
-        names = [name for name, one in plan.verdicts.items() if one == outcome]
+        names = [name for name, verdict in plan.verdicts.items() if verdict == outcome]
         if names:
             yield say(f"lead.{outcome}", name=say.joined(names), plan=plan.name)
 
@@ -147,16 +148,16 @@ def _difference(document: Document, found: "ComparisonDocument", say: Language) 
     rule = leading_rule(document, found)
     figure = leading_figure(found, rule)
     kinds = ("more", "fewer") if figure in LEADING else ("higher", "lower")
-    for one in differences_of(found, rule, figure):
-        is_less = (one.difference.value or 0.0) < 0
-        kind = kinds[is_less] if is_clear(one, found) else "alike"
+    for difference in differences_of(found, rule, figure):
+        is_less = (difference.difference.value or 0.0) < 0
+        kind = kinds[is_less] if is_clear(difference, found) else "alike"
         yield say(
             f"lead.{kind}",
-            name=one.algorithm,
+            name=difference.algorithm,
             baseline=found.baseline,
             figure=say.figure(figure).title,
-            difference=signed_interval(one.difference),
-            p=p_value(one.p_value),
+            difference=signed_interval(difference.difference),
+            p=p_value(difference.p_value),
         )
 
 
@@ -206,7 +207,7 @@ FIGURES_OF_ALL_MARKS = ("recall", "precision", "fp_per_case")
 
 def title(document: Document, say: Language) -> str:
     """The algorithms' names, or how many there are."""
-    names = [one.name for one in document.algorithms]
+    names = [algorithm.name for algorithm in document.algorithms]
     if len(names) <= MOST_NAMED:
         return say.joined(names)
     return say("page.algorithms", count=len(names))
@@ -217,7 +218,7 @@ def facts(document: Document, say: Language) -> list[tuple[str, str]]:
     reference = document.reference
     patients = reference.patients
     counts = [result.counts for _, _, result in document.results if not result.undefined]
-    nodules = [one["nodules"] for one in counts] or [0]
+    nodules = [count["nodules"] for count in counts] or [0]
     rules = [say.word(rule.name) for rule in document.protocol.rules]
     found = [
         ("test_set", reference.name),
@@ -272,14 +273,16 @@ RANKED_STRATA = ("type", "size", "density")
 def paragraphs(document: Document, say: Language) -> list[str]:
     """What the numbers say beyond the answer, one thought a paragraph."""
     told = [*_not_judged(document, say), *_where_read(document, say), *_rules(document, say)]
-    told += [text for one in RANKED_STRATA for text in _hardest(document, one, say)]
+    told += [
+        text for ranked_stratum in RANKED_STRATA for text in _hardest(document, ranked_stratum, say)
+    ]
     return told
 
 
 def _not_judged(document: Document, say: Language) -> Iterator[str]:
     for algorithm in document.algorithms:
         if leading_result(document, algorithm) is None:
-            reasons = {say.message(one.undefined) for one in algorithm.rules.values()}
+            reasons = {say.message(rule.undefined) for rule in algorithm.rules.values()}
             yield say("told.no_rule", name=algorithm.name, reasons="; ".join(sorted(reasons)))
 
 
@@ -400,11 +403,13 @@ def hardest(document: Document, division: str) -> Hardest | None:
     for algorithm in document.algorithms:
         found = leading_result(document, algorithm)
         strata = {} if found is None else found[1].strata.get(division, {})
-        left_out |= {name: None for name, one in strata.items() if one.is_too_few and one.nodules}
+        left_out |= {
+            name: None for name, stratum in strata.items() if stratum.is_too_few and stratum.nodules
+        }
         rates = {
-            name: one.miss_rate.value
-            for name, one in strata.items()
-            if not one.is_too_few and one.miss_rate.value is not None
+            name: stratum.miss_rate.value
+            for name, stratum in strata.items()
+            if not stratum.is_too_few and stratum.miss_rate.value is not None
         }
         if len(rates) > 1:
             ranked += 1

@@ -107,7 +107,10 @@ def traceability_table(document: Document, say: Language) -> Table:
         ("figures", f"NoduleBench {document.version}"),
         ("protocol", digests["protocol"]),
         ("labels", "labels.parquet"),
-        *((("marks", one.name), one.digest or no_file) for one in document.algorithms),
+        *(
+            (("marks", algorithm.name), algorithm.digest or no_file)
+            for algorithm in document.algorithms
+        ),
         ("reference", digests.get("reference", withheld)),
         ("cohort", digests.get("cohort", withheld)),
         *([("plan", digests["plan"])] if "plan" in digests else []),

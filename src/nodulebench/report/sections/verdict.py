@@ -33,8 +33,8 @@ def verdict(document: Document, say: Language) -> VerdictBlock | None:
     plan = document.plan
     if plan is None:
         return None
-    primary = [one for one in plan.criteria if one.family == PRIMARY]
-    further = [one for one in plan.criteria if one.family != PRIMARY]
+    primary = [criterion for criterion in plan.criteria if criterion.family == PRIMARY]
+    further = [criterion for criterion in plan.criteria if criterion.family != PRIMARY]
     sentences = [
         say("verdict.counted", met=_met(primary), all=len(primary)),
         *([say("verdict.families", met=_met(further), all=len(further))] if further else []),
@@ -53,7 +53,9 @@ def verdict(document: Document, say: Language) -> VerdictBlock | None:
         sentences += [
             say("verdict.of_outcome", outcome=say(f"verdict.{outcome}.adjective"), names=names)
             for outcome in ("passed", "failed", "undecided")
-            if (names := say.listed(k for k, one in plan.verdicts.items() if one == outcome))
+            if (
+                names := say.listed(k for k, verdict in plan.verdicts.items() if verdict == outcome)
+            )
         ]
     outcomes = list(plan.verdicts.values())
     is_mixed = plan.matches and len(set(outcomes)) > 1
@@ -67,38 +69,40 @@ def verdict(document: Document, say: Language) -> VerdictBlock | None:
 
 
 def _met(criteria: Sequence[CriterionSummary]) -> int:
-    return sum(one.met is True for one in criteria)
+    return sum(criterion.met is True for criterion in criteria)
 
 
 def _criteria_table(criteria: Sequence[CriterionSummary], say: Language) -> Table:
     notes = Notes(say)
-    is_single = len({one.algorithm for one in criteria}) == 1
-    has_families = any(one.family != PRIMARY for one in criteria)
+    is_single = len({criterion.algorithm for criterion in criteria}) == 1
+    has_families = any(criterion.family != PRIMARY for criterion in criteria)
     rows = []
-    for one in criteria:
+    for criterion in criteria:
         value = (
-            undefined(one.reason, notes)
-            if one.value is None
-            else Cell(decimals(one.value), bounds=interval(one))
+            undefined(criterion.reason, notes)
+            if criterion.value is None
+            else Cell(decimals(criterion.value), bounds=interval(criterion))
         )
-        met = {True: "yes", False: "no", None: None}[one.met]
+        met = {True: "yes", False: "no", None: None}[criterion.met]
         answer = short(say("verdict.open") if met is None else say(f"verdict.met_{met}"))
-        if not one.met and one.reason and one.value is not None:
+        if not criterion.met and criterion.reason and criterion.value is not None:
             why = {
                 "not_assessable": say("verdict.not_assessable"),
                 "gate_closed": say("verdict.not_tested"),
                 "lost_by_adjustment": say("verdict.met_no"),
             }
-            told = why.get(one.reason.code, say("verdict.open"))
-            answer = Cell(told, kind="name", note=notes.letter(one.reason))
+            told = why.get(criterion.reason.code, say("verdict.open"))
+            answer = Cell(told, kind="name", note=notes.letter(criterion.reason))
         rows.append(
             [
-                *([] if is_single else [head(one.algorithm)]),
-                head(_criterion(one, say)) if is_single else words(_criterion(one, say)),
-                short(say.word(one.rule)),
-                Cell(f"{SIGNS[one.comparison]} {significant(one.limit)}"),
+                *([] if is_single else [head(criterion.algorithm)]),
+                head(_criterion(criterion, say))
+                if is_single
+                else words(_criterion(criterion, say)),
+                short(say.word(criterion.rule)),
+                Cell(f"{SIGNS[criterion.comparison]} {significant(criterion.limit)}"),
                 value,
-                *(_family_cells(one, say) if has_families else []),
+                *(_family_cells(criterion, say) if has_families else []),
                 answer,
             ]
         )
@@ -159,7 +163,9 @@ def notices(document: Document, say: Language) -> list[About]:
 
 def has_doubts(document: Document) -> bool:
     """Whether a submission may well be wrong, so that its reader must see it at once."""
-    return any(_is_doubt(one) for algorithm in document.algorithms for one in algorithm.notices)
+    return any(
+        _is_doubt(notice) for algorithm in document.algorithms for notice in algorithm.notices
+    )
 
 
 def _is_doubt(notice: Notice) -> bool:
@@ -191,7 +197,7 @@ def _said_once(told: list[About], document: Document, say: Language) -> list[Abo
     concerned: dict[str, list[str]] = {}
     for about, text in told:
         concerned.setdefault(text, []).append(about)
-    names = [one.name for one in document.algorithms]
+    names = [algorithm.name for algorithm in document.algorithms]
     everyone = {
         _about(say("notice.all"), rule, say): {_about(name, rule, say) for name in names}
         for rule in document.rules
@@ -206,7 +212,7 @@ def _together(abouts: list[str], everyone: dict[str, set[str]]) -> str:
     """Whom a notice concerns; all algorithms are not listed one by one."""
     for name, members in everyone.items():
         if members <= set(abouts):
-            abouts = [name, *(one for one in abouts if one not in members)]
+            abouts = [name, *(about for about in abouts if about not in members)]
     return "; ".join(abouts)
 
 

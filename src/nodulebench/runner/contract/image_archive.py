@@ -116,7 +116,7 @@ def _make_places(root: Path) -> None:
         if (root / name).is_symlink() or not (root / name).is_dir():
             _erase(root, root / name)
             (root / name).mkdir()
-    layouts = (place for one in PROFILES.values() for place in (one.input, one.output))
+    layouts = (place for profile in PROFILES.values() for place in (profile.input, profile.output))
     for place in (*MOUNT_POINTS, *layouts):
         target = _inside(root, place)
         parts = target.relative_to(root).parts
@@ -210,7 +210,7 @@ def _contents(parts: Path, archive: Path) -> tuple[str, list[str], str]:
             if "layers" in content:
                 break
             manifest = content["manifests"][0]
-        layers = [_blob(parts, one["digest"], archive) for one in content["layers"]]
+        layers = [_blob(parts, layer["digest"], archive) for layer in content["layers"]]
         return _blob(parts, content["config"]["digest"], archive), layers, manifest["digest"]
     if not (parts / "manifest.json").is_file():
         what = "has neither an index.json nor a manifest.json."
@@ -220,7 +220,7 @@ def _contents(parts: Path, archive: Path) -> tuple[str, list[str], str]:
     stem = PurePosixPath(config).name.removesuffix(".json")
     if len(stem) == 64 and _digest(parts / _below(config)) != f"sha256:{stem}":
         raise InputError.at(archive, f"{config} is not as its digest says.")
-    return _below(config), [_below(one) for one in image["Layers"]], ""
+    return _below(config), [_below(layer) for layer in image["Layers"]], ""
 
 
 def _below(name: str) -> str:

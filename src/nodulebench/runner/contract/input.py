@@ -119,20 +119,20 @@ def _described(volume: Volume, name: str, image: str) -> dict[str, Any]:
 def _write_sockets(volume: Volume, name: str, folder: Path, run: RunContract) -> None:
     """Images by their slugs, and ``inputs.json``, as grand-challenge.org lays them out."""
     listed = []
-    for one in run.inputs:
-        key = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{name} {one.slug}"))
-        place = folder / one.path
+    for input_ in run.inputs:
+        key = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{name} {input_.slug}"))
+        place = folder / input_.path
         place.mkdir(parents=True, exist_ok=True)
         _write_metaimage(volume, place / f"{key}.mha")
         interface = {
-            "title": one.slug.replace("-", " ").capitalize(),
+            "title": input_.slug.replace("-", " ").capitalize(),
             "description": "",
-            "slug": one.slug,
+            "slug": input_.slug,
             "kind": "Image",
             "pk": 1,
             "default_value": None,
             "super_kind": "Image",
-            "relative_path": one.path,
+            "relative_path": input_.path,
             "overlay_segments": [],
             "look_up_table": None,
         }

@@ -65,7 +65,7 @@ def read_output(
         OutputRefusedError: if a file cannot be read as marks of one case.
     """
     wanted: list[tuple[Path, Format | None]] = [
-        (taken / one.path, _ADAPTERS[one.adapter]) for one in run.outputs
+        (taken / output.path, _ADAPTERS[output.adapter]) for output in run.outputs
     ] or [_alone(taken)]
     marks, slices, is_doubtful = [], [], False
     for number, (path, form) in enumerate(wanted, 1):

@@ -74,9 +74,9 @@ class Group:
     def inner(self) -> "dict[str, Group]":
         """The groups that others made in it, by their names."""
         with suppress(OSError):
-            names = [one.name for one in self.folders[0].iterdir() if one.is_dir()]
+            names = [path.name for path in self.folders[0].iterdir() if path.is_dir()]
             return {
-                name: Group(tuple(one / name for one in self.folders), self.is_second)
+                name: Group(tuple(folder / name for folder in self.folders), self.is_second)
                 for name in names
             }
         return {}
@@ -151,7 +151,7 @@ def make_outer_group(limits: Limits) -> Group:
     parents, is_second = _parents()
     if not is_second:  # limits on memory are what somebody outside may have set
         place = parents[0].relative_to(TREE / CONTROLLERS[0])
-        parents = tuple(TREE / one.relative_to(TREE).parts[0] / place for one in parents)
+        parents = tuple(TREE / parent.relative_to(TREE).parts[0] / place for parent in parents)
     for tree in _trees(parents[0], is_second):
         _sweep(tree)
     return _made(parents, limits, is_second)
@@ -200,7 +200,7 @@ def _trees(place: Path, is_second: bool) -> list[Path]:
     if is_second:
         return [place]
     below = Path(*place.relative_to(TREE).parts[1:])
-    return [one / below for one in TREE.iterdir() if one.is_dir() and not one.is_symlink()]
+    return [path / below for path in TREE.iterdir() if path.is_dir() and not path.is_symlink()]
 
 
 def _limit(group: Group, limits: Limits) -> None:
@@ -271,7 +271,7 @@ def _end(folder: Path) -> None:
     """End all processes of a group and of those below it, and remove them."""
     if not folder.is_dir():
         return
-    for below in [one for one in folder.iterdir() if one.is_dir()]:
+    for below in [path for path in folder.iterdir() if path.is_dir()]:
         _end(below)
     group = Group((folder,), is_second=False)
     group.kill()

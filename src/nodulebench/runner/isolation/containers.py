@@ -419,12 +419,12 @@ class Docker(Engine):
 def _parts(root: Path, targets: set[str]) -> tuple[dict[str, str], dict[str, str]]:
     """Links at the top of an unpacked image, and what else lies there as mounts."""
     links, parts = {}, {}
-    for one in sorted(root.iterdir()):
-        target = f"/{one.name}"
-        if one.is_symlink():
-            links[one.name] = str(one.readlink())
-        elif one.name not in _COVERED and target not in targets:
-            parts[target] = str(one)
+    for path in sorted(root.iterdir()):
+        target = f"/{path.name}"
+        if path.is_symlink():
+            links[path.name] = str(path.readlink())
+        elif path.name not in _COVERED and target not in targets:
+            parts[target] = str(path)
     return links, parts
 
 

@@ -165,7 +165,7 @@ def machine_parts() -> list[str]:
     places = (Path("/") / name for name in _SYSTEM)
     folders = [str(place) for place in places if place.is_dir() and not place.is_symlink()]
     settings = (Path("/etc") / name for name in _SETTINGS)
-    return ["/usr", *folders, *(str(one) for one in settings if one.exists())]
+    return ["/usr", *folders, *(str(setting) for setting in settings if setting.exists())]
 
 
 def cards_of(gpus: tuple[int, ...]) -> list[str]:

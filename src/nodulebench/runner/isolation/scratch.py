@@ -112,7 +112,7 @@ class Scratch:
 def scratch_folder() -> Iterator[Path]:
     """A folder for the places of sandboxes, which whoever runs in them can come through."""
     usual = Path(tempfile.gettempdir()).resolve()
-    is_open = all(one.stat().st_mode & 0o001 for one in (usual, *usual.parents))
+    is_open = all(parent.stat().st_mode & 0o001 for parent in (usual, *usual.parents))
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     above = _OPEN_TO_ALL if is_root and not is_open else usual
     with process_folder(above) as place:

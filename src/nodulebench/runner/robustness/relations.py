@@ -97,9 +97,9 @@ def is_found(nodules: Sequence[InsertedNodule], marks: Marks, tolerance_mm: floa
     return np.array(
         [
             bool(len(marks))
-            and float(np.linalg.norm(marks.center_mm - one.center_mm, axis=1).min())
-            <= max(one.diameter_mm / 2, tolerance_mm)
-            for one in nodules
+            and float(np.linalg.norm(marks.center_mm - nodule.center_mm, axis=1).min())
+            <= max(nodule.diameter_mm / 2, tolerance_mm)
+            for nodule in nodules
         ],
         dtype=np.bool_,
     )
@@ -117,7 +117,7 @@ def found_and_nothing_else(
 ) -> RelationVerdict:
     """Every large inserted nodule is found, and marks away from the nodules stay as they were."""
     found = is_found(nodules, after, tolerance_mm)
-    is_large = np.array([one.diameter_mm >= large_mm for one in nodules], dtype=np.bool_)
+    is_large = np.array([nodule.diameter_mm >= large_mm for nodule in nodules], dtype=np.bool_)
     away = [marks.chosen(_is_away(marks, nodules, margin_mm)) for marks in (before, after)]
     rest = same_marks(*away, tolerance_mm=tolerance_mm, least=least)
     large = {"large_found": int(found[is_large].sum()), "large": int(is_large.sum())}
@@ -128,9 +128,9 @@ def found_and_nothing_else(
 
 def _is_away(marks: Marks, nodules: Sequence[InsertedNodule], margin_mm: float) -> BoolArray:
     away = np.ones(len(marks), dtype=np.bool_)
-    for one in nodules:
-        apart = np.linalg.norm(marks.center_mm - one.center_mm, axis=1)
-        away &= apart > one.diameter_mm / 2 + margin_mm
+    for nodule in nodules:
+        apart = np.linalg.norm(marks.center_mm - nodule.center_mm, axis=1)
+        away &= apart > nodule.diameter_mm / 2 + margin_mm
     return away
 
 
@@ -149,7 +149,7 @@ def still_found(
     nodules: Sequence[InsertedNodule], before: BoolArray, after: BoolArray, large_mm: float
 ) -> RelationVerdict:
     """Large nodules that were found are found still."""
-    is_large = np.array([one.diameter_mm >= large_mm for one in nodules], dtype=np.bool_)
+    is_large = np.array([nodule.diameter_mm >= large_mm for nodule in nodules], dtype=np.bool_)
     known = is_large & before
     if not known.any():
         return RelationVerdict(None, Notice("no_large_found_before"))
@@ -179,10 +179,10 @@ def as_many(
     names, marks = zip(*runs, strict=True)
     if not len(marks[0]):
         return RelationVerdict(None, Notice("no_marks_before"))
-    is_large = np.array([one.diameter_mm >= large_mm for one in nodules], dtype=np.bool_)
-    first, *others = (is_found(nodules, one, tolerance_mm) & is_large for one in marks)
+    is_large = np.array([nodule.diameter_mm >= large_mm for nodule in nodules], dtype=np.bool_)
+    first, *others = (is_found(nodules, mark, tolerance_mm) & is_large for mark in marks)
     kept = first & np.logical_and.reduce(others)
-    counts = [len(one) for one in marks]
+    counts = [len(mark) for mark in marks]
     is_alike = [
         abs(count - counts[0]) <= few or max(count, counts[0]) <= factor * min(count, counts[0])
         for count in counts[1:]

@@ -219,7 +219,7 @@ def _at_dose(bench: Bench, share: float) -> Variant:
 def _as_many(bench: Bench, variants: Iterable[Variant]) -> RelationVerdict:
     choice = bench.choice
     runs = [(WITH_NODULES, bench.run(WITH_NODULES, bench.with_nodules))]
-    runs += [(one.name, bench.run(one.name, one.volume)) for one in variants]
+    runs += [(variant.name, bench.run(variant.name, variant.volume)) for variant in variants]
     return as_many(
         bench.nodules,
         runs,
@@ -348,8 +348,13 @@ def check_robustness(
 def write_outcomes(folder: Path, outcomes: Sequence[RobustnessOutcome], bench: Bench) -> None:
     """Write ``robustness.csv``, the marks of every variant, and the nodules that were drawn in."""
     rows = [
-        (one.name, one.word.lower(), english(one.relation), english(one.verdict.measured))
-        for one in outcomes
+        (
+            outcome.name,
+            outcome.word.lower(),
+            english(outcome.relation),
+            english(outcome.verdict.measured),
+        )
+        for outcome in outcomes
     ]
     _write_csv(folder / "robustness.csv", ("test", "verdict", "relation", "measured"), rows)
     marks = [
@@ -359,7 +364,9 @@ def write_outcomes(folder: Path, outcomes: Sequence[RobustnessOutcome], bench: B
     ]
     _write_csv(folder / "marks.csv", ("variant", "x_mm", "y_mm", "z_mm", "score"), marks)
     if WITH_NODULES in bench.marks:
-        nodules = [(one.x_mm, one.y_mm, one.z_mm, one.diameter_mm) for one in bench.nodules]
+        nodules = [
+            (nodule.x_mm, nodule.y_mm, nodule.z_mm, nodule.diameter_mm) for nodule in bench.nodules
+        ]
         _write_csv(folder / "inserted.csv", ("x_mm", "y_mm", "z_mm", "diameter_mm"), nodules)
 
 

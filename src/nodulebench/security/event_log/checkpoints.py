@@ -100,7 +100,7 @@ def _wrong_signature(
         return "is not signed, so that anybody can have made it.", ask
     if anchor.signed is not None and not _is_by(anchor.signed.key, content, signature):
         return ("was changed: its signature does not hold.",)
-    is_known = any(one.is_signer_of(content, signature) for one in people)
+    is_known = any(person.is_signer_of(content, signature) for person in people)
     if is_known or (public_key is None and not people):
         return ()
     if public_key is not None and is_signature_of(content, signature, public_key):

@@ -173,9 +173,9 @@ class IndexedLog(Generic[E]):
 
     def _whole(self) -> View[E]:
         events = self.log.read()
-        labels = _labels((one.number, self.label(one)) for one in events)
-        read = {one.number: one for one in events}
-        return View(self.log, [one.digest for one in events], labels, 0, read)
+        labels = _labels((event.number, self.label(event)) for event in events)
+        read = {event.number: event for event in events}
+        return View(self.log, [event.digest for event in events], labels, 0, read)
 
     def _after(
         self,

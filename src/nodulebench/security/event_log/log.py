@@ -93,11 +93,11 @@ def cut_off(events: int, digest: str, links: Sequence[Link], where: str) -> list
         links: the log, first to last.
         where: who says it.
     """
-    last = max((one.place for one in links), default=0)
+    last = max((link.place for link in links), default=0)
     if last < events:
         what = f"says that the log has {events} events, but it ends with {last}: it was cut off."
         return [Problem(where, what, RESTORE)]
-    held = next((one for one in links if one.place == events), None)
+    held = next((link for link in links if link.place == events), None)
     if held is None:
         missing = f"names event {events}, which is not there."
         return [Problem(where, missing)] if events else []

@@ -74,7 +74,7 @@ class FolderStore:
             more = list(self._in_turn(after)) if beyond else []
             if not more:
                 others = [self.read_one(number) for number in beyond]
-                return [*found, *(one for one in others if one is not None)]
+                return [*found, *(other for other in others if other is not None)]
             found += more
 
     def read_one(self, number: int) -> Stored | None:

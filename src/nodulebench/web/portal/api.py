@@ -123,23 +123,23 @@ def api_leaderboard(
         figure=board.by.name,
         lines=tuple(
             LineTold(
-                rank=one.rank,
-                best_rank=one.best_rank,
-                worst_rank=one.worst_rank,
-                group=one.group,
-                entry=one.entry,
-                name=one.name,
-                by=one.who,
-                at=one.at,
-                is_baseline=one.is_baseline,
-                is_withdrawn=one.is_withdrawn,
-                training=one.training,
-                folds=one.folds,
-                verdict=one.verdict,
-                verdict_reason=in_english(one.verdict_reason),
-                readings=tuple(ReadingTold(**reading) for reading in one.readings.values()),
+                rank=line.rank,
+                best_rank=line.best_rank,
+                worst_rank=line.worst_rank,
+                group=line.group,
+                entry=line.entry,
+                name=line.name,
+                by=line.who,
+                at=line.at,
+                is_baseline=line.is_baseline,
+                is_withdrawn=line.is_withdrawn,
+                training=line.training,
+                folds=line.folds,
+                verdict=line.verdict,
+                verdict_reason=in_english(line.verdict_reason),
+                readings=tuple(ReadingTold(**reading) for reading in line.readings.values()),
             )
-            for one in board.lines
+            for line in board.lines
         ),
     )
 
@@ -290,9 +290,10 @@ def _checked(found: Checked, listed: Laid | None) -> CheckTold:
         marks=found.marks,
         cases=found.cases,
         problems=tuple(
-            ProblemTold(where=one.where, what=one.what, remedy=one.remedy) for one in found.problems
+            ProblemTold(where=problem.where, what=problem.what, remedy=problem.remedy)
+            for problem in found.problems
         ),
-        notices=tuple(english(one) for one in found.notices),
+        notices=tuple(english(notice) for notice in found.notices),
     )
 
 

@@ -109,7 +109,7 @@ def _fill(session: Transaction, folder: Path, site: Site, source: Path) -> int:
     if session.scalar(select(func.count()).select_from(Account)):
         raise InputError.at("--database", "holds a site already.", "Name an empty one.")
     known = {table.name for table in Base.metadata.sorted_tables}
-    if any(one.stem not in known for one in folder.iterdir()):
+    if any(path.stem not in known for path in folder.iterdir()):
         raise _of_later_version(source)
     for table in Base.metadata.sorted_tables:
         rows = list(_lines(folder / f"{table.name}.jsonl"))
@@ -151,11 +151,11 @@ def _count_on(session: Transaction, table: Table) -> None:
 
 def _files(folder: Path) -> Iterator[Path]:
     """What a folder keeps; not what is being written there, or was unpacked and can be again."""
-    for one in sorted(folder.rglob("*")):
-        parts = one.relative_to(folder).parts
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
         is_passing = parts[0] == UNPACKED or any(part.startswith(".") for part in parts)
-        if not is_passing and one.is_file():
-            yield one
+        if not is_passing and path.is_file():
+            yield path
 
 
 def _schema_of(path: Path) -> object:

@@ -53,7 +53,7 @@ def language_of(request: Request) -> LanguageName:
         *(request.cookies.get(f"{kind}nodulebench-{LANGUAGE}", "") for kind in ("__Host-", "")),
         *(part.strip()[:2] for part in request.headers.get("accept-language", "").split(",")),
     ]
-    return next((one for name in asked for one in LANGUAGES if one == name), "en")
+    return next((language for name in asked for language in LANGUAGES if language == name), "en")
 
 
 def rendered(request: Request, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:

@@ -65,7 +65,11 @@ class Draft:
     @property
     def present(self) -> dict[str, Finding]:
         """The findings that were not removed, in the order in which they were begun."""
-        return {name: one.finding for name, one in self.findings.items() if one.finding is not None}
+        return {
+            name: finding.finding
+            for name, finding in self.findings.items()
+            if finding.finding is not None
+        }
 
     def make(self, edit: Edit) -> None:
         """Make an edit that may be made."""

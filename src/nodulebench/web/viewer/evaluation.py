@@ -232,13 +232,13 @@ def outlined(slices: Iterable[dict[str, Any]], tiles: Tiles) -> Iterator[dict[st
     Of two on one slice the first is taken.
     """
     seen: set[int] = set()
-    for one in slices:
+    for slice_ in slices:
         outline = (
-            read_outline(one["contour"], "contour")
-            if one["contour"]
-            else box_outline(*(one[name] for name in _BOX))
+            read_outline(slice_["contour"], "contour")
+            if slice_["contour"]
+            else box_outline(*(slice_[name] for name in _BOX))
         )
-        number = shown_number(one, tiles)
+        number = shown_number(slice_, tiles)
         if number not in seen and 0 <= number < tiles.volume.shape[0]:
             seen.add(number)
             yield {"slice_index": number, "outline": outline.round(DIGITS).tolist()}
@@ -313,7 +313,7 @@ def scans_judged(place: Path, judged: Judged) -> list[Scan]:
     Raises:
         InputError: if there is no scan of any of the cases.
     """
-    by_case = {one.case_id: one for one in scans_in(place)}
+    by_case = {scan.case_id: scan for scan in scans_in(place)}
     scans = [by_case[case_id] for case_id in judged.case_ids if case_id in by_case]
     if not scans:
         shown = ", ".join(list(by_case)[:3])

@@ -55,7 +55,7 @@ class Exam:
         protocol = TestProtocol(
             name="exam",
             rules=(RuleChoice(name=self.rules.rule),),
-            figures=tuple(one.name for one in FIGURES),
+            figures=tuple(figure.name for figure in FIGURES),
             interval=IntervalChoice(bootstraps=0),
         )
         return Sat(sheet, Judged(evaluated_of(evaluate(self.key, [answer], protocol))))
@@ -73,7 +73,9 @@ class ExamRoom(Room):
         exam: Exam,
         voxels: Voxels | None = None,
     ) -> None:
-        super().__init__(folder, [images[one] for one in exam.case_ids], drafts, reader, voxels)
+        super().__init__(
+            folder, [images[case_id] for case_id in exam.case_ids], drafts, reader, voxels
+        )
         self.exam = exam
         self._own = drafts
         self._lock = Lock()
@@ -81,7 +83,7 @@ class ExamRoom(Room):
 
     def sat(self) -> Sat | None:
         """The result, which is kept as soon as there is one; None: something is not handed in."""
-        if not all(self._own.of(one).is_handed_in for one in self.exam.case_ids):
+        if not all(self._own.of(case_id).is_handed_in for case_id in self.exam.case_ids):
             return None
         with self._lock:
             if self._sat is None:

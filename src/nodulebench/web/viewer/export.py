@@ -65,8 +65,8 @@ def _handed_in(
     room: Room, drafts: Drafts
 ) -> tuple[dict[str, Tiles], list[tuple[str, str, Finding]]]:
     """The voxels of scans that were handed in, and what was drawn there, as it was acquired."""
-    scans = [one for one in room.scans if drafts.of(one.case_id).is_handed_in]
-    tiles = {one.case_id: tiles_of(one, room.cache) for one in scans}
+    scans = [scan for scan in room.scans if drafts.of(scan.case_id).is_handed_in]
+    tiles = {scan.case_id: tiles_of(scan, room.cache) for scan in scans}
     found = [
         (case_id, name, placed(finding, tiles[case_id]))
         for case_id in tiles
@@ -81,8 +81,11 @@ def _submission(
     nodules = [one for one in found if one[2].kind == "nodule" and one[2].slices]
     return Submission(
         reader,
-        _table(MARKS, [_mark(*one, tiles[one[0]]) for one in nodules]),
-        _table(MARK_SLICES, [row for one in nodules for row in slice_rows(*one, tiles[one[0]])]),
+        _table(MARKS, [_mark(*nodule, tiles[nodule[0]]) for nodule in nodules]),
+        _table(
+            MARK_SLICES,
+            [row for nodule in nodules for row in slice_rows(*nodule, tiles[nodule[0]])],
+        ),
     )
 
 
@@ -96,7 +99,7 @@ def readings_of(
         tiles: the cases that were read.
         found: case, name and finding of each, as ``placed`` puts it.
     """
-    rows = [{"case_id": name, **geometry_columns(grid_of(one))} for name, one in tiles.items()]
+    rows = [{"case_id": name, **geometry_columns(grid_of(tile))} for name, tile in tiles.items()]
     return Readings(
         reader,
         _table(CASES, rows),
@@ -115,7 +118,7 @@ def placed(finding: Finding, tiles: Tiles) -> Finding:
 
 def _mark(case_id: str, name: str, finding: Finding, tiles: Tiles) -> dict[str, Any]:
     sizes = sizes_of(finding, grid_of(tiles))
-    largest = max(sizes["slices"], key=lambda one: float(one["area_mm2"]))
+    largest = max(sizes["slices"], key=lambda slice_: float(slice_["area_mm2"]))
     x, y = largest["center_x_mm"], largest["center_y_mm"]
     return {
         "case_id": case_id,
@@ -133,9 +136,11 @@ def _mark(case_id: str, name: str, finding: Finding, tiles: Tiles) -> dict[str, 
 
 def slice_rows(case_id: str, name: str, finding: Finding, tiles: Tiles) -> Iterator[dict[str, Any]]:
     """Box, axes, height and outline of a finding on each slice of the image."""
-    for drawn, one in zip(finding.slices, sizes_of(finding, grid_of(tiles))["slices"], strict=True):
-        sizes = {key: value for key, value in one.items() if key != "area_mm2"}
-        x, y = one["center_x_mm"], one["center_y_mm"]
+    for drawn, slice_ in zip(
+        finding.slices, sizes_of(finding, grid_of(tiles))["slices"], strict=True
+    ):
+        sizes = {key: value for key, value in slice_.items() if key != "area_mm2"}
+        x, y = slice_["center_x_mm"], slice_["center_y_mm"]
         yield {
             "case_id": case_id,
             "mark_id": name,
@@ -187,7 +192,7 @@ _FURTHER = {"is_near_vessel": pl.Boolean, "is_near_cavity": pl.Boolean, "comment
 
 
 def _table(schema: TableSchema, rows: list[dict[str, Any]]) -> pl.DataFrame:
-    types = {one.name: one.dtype for one in schema.columns}
+    types = {column.name: column.dtype for column in schema.columns}
     further = _FURTHER if schema is FINDINGS else {}
     return schema.conform(pl.DataFrame(rows, schema={**types, **further}), schema.name)
 
@@ -217,20 +222,20 @@ def written(
     Raises:
         InputError: if the format has no place for what was drawn.
     """
-    found = [(case_id, name, placed(one, tiles)) for name, one in findings.items()]
+    found = [(case_id, name, placed(finding, tiles)) for name, finding in findings.items()]
     readings = readings_of(reader, {case_id: tiles}, found)
     write = FORMATS[kind].write_readings
     if write is None:
         raise AssertionError("it writes readings")
     with tempfile.TemporaryDirectory() as folder:
         write(readings, Path(folder) / "written", readings.cases)
-        files = sorted(one for one in Path(folder, "written").rglob("*") if one.is_file())
+        files = sorted(path for path in Path(folder, "written").rglob("*") if path.is_file())
         if len(files) == 1:
             return files[0].name, files[0].read_bytes()
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for one in files:
-                archive.write(one, str(one.relative_to(Path(folder, "written"))))
+            for file in files:
+                archive.write(file, str(file.relative_to(Path(folder, "written"))))
     return file_of_case(case_id, f".{kind}.zip"), packed.getvalue()
 
 
@@ -267,11 +272,11 @@ def _unpack(name: str, content: bytes, folder: Path, case_id: str) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = {one.filename: one for one in archive.infolist()}
-            maps = [one for one in parts if one.lower().endswith(SUFFIX)]
-            tables = [one for one in parts if one.endswith(TABLE)]
+            maps = [part for part in parts if part.lower().endswith(SUFFIX)]
+            tables = [part for part in parts if part.endswith(TABLE)]
             if len(maps) != 1 or len(tables) > 1:
                 raise InputError.at(f"file '{name}'", f"holds {len(maps)} label maps, not one.")
-            if any(parts[one].file_size > LARGEST_PART for one in (*maps, *tables)):
+            if any(parts[map_].file_size > LARGEST_PART for map_ in (*maps, *tables)):
                 raise InputError.at(f"file '{name}'", "holds a part that is larger than 64 MiB.")
             (folder / file_of_case(case_id, SUFFIX)).write_bytes(archive.read(maps[0]))
             table = archive.read(tables[0]) if tables else b""

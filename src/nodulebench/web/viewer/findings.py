@@ -84,7 +84,7 @@ class Finding(Written):
 
     @model_validator(mode="after")
     def _one_outline_a_slice(self) -> Self:
-        numbers = [one.slice_index for one in self.slices]
+        numbers = [slice_.slice_index for slice_ in self.slices]
         if len(set(numbers)) < len(numbers):
             raise ValueError("a slice has two outlines")
         return self
@@ -92,7 +92,7 @@ class Finding(Written):
     @property
     def last_slice(self) -> int:
         """The highest slice that it lies on; -1: none."""
-        told = [one.slice_index for one in self.slices]
+        told = [slice_.slice_index for slice_ in self.slices]
         return max([*told, *([self.ruler.slice_index] if self.ruler else [])], default=-1)
 
 
@@ -110,10 +110,10 @@ def sizes_of(finding: Finding, grid: Geometry) -> dict[str, Any]:
     """
     if not finding.slices:
         return {}
-    corners = [np.array(one.outline, dtype=np.float64) for one in finding.slices]
+    corners = [np.array(slice_.outline, dtype=np.float64) for slice_ in finding.slices]
     on_slices = drawn_slice_sizes(
         np.zeros(len(corners), dtype=np.int64),
-        np.array([one.slice_index for one in finding.slices], dtype=np.int64),
+        np.array([slice_.slice_index for slice_ in finding.slices], dtype=np.int64),
         np.zeros(len(corners), dtype=np.bool_),
         np.zeros(len(corners), dtype=np.bool_),
         corners,
@@ -151,11 +151,11 @@ def box_of(outline: FloatArray) -> dict[str, float]:
 
 def _rows_of(slices: tuple[OutlinedSlice, ...], sizes: Any) -> list[dict[str, float]]:
     by_slice = {row["slice_index"]: row for row in sizes.iter_rows(named=True)}
-    return [by_slice[one.slice_index] for one in slices]
+    return [by_slice[slice_.slice_index] for slice_ in slices]
 
 
 def _mean_hu(slices: tuple[OutlinedSlice, ...], tiles: Tiles) -> float | None:
-    voxel: IntArray = voxels_of((one.as_drawn for one in slices), tiles.grid)
+    voxel: IntArray = voxels_of((slice_.as_drawn for slice_ in slices), tiles.grid)
     if not len(voxel):
         return None
     i, j, k = voxel.T
@@ -219,7 +219,7 @@ def filled_between(tiles: Tiles, slices: Iterable[OutlinedSlice]) -> tuple[Outli
     Between two outlines the distance from their edges changes evenly (Raya and Udupa, IEEE
     Transactions on Medical Imaging 9:32-42, 1990).
     """
-    given = sorted(slices, key=lambda one: one.slice_index)
+    given = sorted(slices, key=lambda slice_: slice_.slice_index)
     made: list[OutlinedSlice] = []
     for below, above in pairwise(given):
         made.append(below)
@@ -230,11 +230,11 @@ def filled_between(tiles: Tiles, slices: Iterable[OutlinedSlice]) -> tuple[Outli
 
 def _between(grid: Geometry, below: OutlinedSlice, above: OutlinedSlice) -> list[OutlinedSlice]:
     ends = [voxels_of([one.as_drawn], grid) for one in (below, above)]
-    if not all(len(one) for one in ends):
+    if not all(len(end) for end in ends):
         return []
     pixel = np.concatenate(ends)[:, :2]
     low, size = pixel.min(axis=0) - 1, np.ptp(pixel, axis=0) + 3
-    first, last = (_signed_mm(one[:, :2] - low, size, grid.spacing_mm) for one in ends)
+    first, last = (_signed_mm(end[:, :2] - low, size, grid.spacing_mm) for end in ends)
     count = above.slice_index - below.slice_index
     made: list[OutlinedSlice] = []
     for step in range(1, count):
@@ -279,7 +279,7 @@ def on_original(slices: tuple[OutlinedSlice, ...], tiles: Tiles) -> tuple[Outlin
     grid = grid_of(tiles)
     if not tiles.is_resampled or grid is tiles.grid:
         return slices
-    shown = voxels_of((one.as_drawn for one in slices), tiles.grid)
+    shown = voxels_of((slice_.as_drawn for slice_ in slices), tiles.grid)
     low, high = shown.min(axis=0), shown.max(axis=0)
     is_held: BoolArray = np.zeros(high - low + 1, dtype=np.bool_)
     is_held[tuple((shown - low).T)] = True

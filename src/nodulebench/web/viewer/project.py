@@ -53,10 +53,10 @@ def reading_of(
     Raises:
         InputError: if a nodule has no outline.
     """
-    nodules = {name: one for name, one in findings.items() if one.kind == "nodule"}
+    nodules = {name: finding for name, finding in findings.items() if finding.kind == "nodule"}
     drawn = tuple(
-        DrawnFinding(finding_id=name, slices=drawn_slices(task, one, tiles), type=one.type)
-        for name, one in nodules.items()
+        DrawnFinding(finding_id=name, slices=drawn_slices(task, nodule, tiles), type=nodule.type)
+        for name, nodule in nodules.items()
     )
     findings_now = (*(kept or {}).values(), *drawn)
     return Reading(case_id=task.case_id, reader_id=reader_id, findings=findings_now)
@@ -73,18 +73,18 @@ def answers_of(
         given: candidates as they were before.
         tiles: the voxels of the scan.
     """
-    for name, one in findings.items():
+    for name, finding in findings.items():
         before = given.get(name)
-        is_anew = before is None or one.slices != before.slices
-        if before is None and one.kind != "nodule":
+        is_anew = before is None or finding.slices != before.slices
+        if before is None and finding.kind != "nodule":
             continue
         yield Answer(
             name,
-            one.type,
-            None if one.answer is None else one.answer == "yes",
-            one.comment,
-            drawn_slices(task, one, tiles) if is_anew else (),
-            one.discussed_with,
+            finding.type,
+            None if finding.answer is None else finding.answer == "yes",
+            finding.comment,
+            drawn_slices(task, finding, tiles) if is_anew else (),
+            finding.discussed_with,
         )
 
 
@@ -119,7 +119,13 @@ def told_of(shown: Shown, tiles: Tiles) -> dict[str, Any]:
     at = {one.slice_index: shown_number(row, tiles) for one, row in _with_rows(shown)}
     return {
         "is_asked": shown.is_asked,
-        "inconsistent": sorted({at[one] for one in shown.inconsistent_slices if one in at}),
+        "inconsistent": sorted(
+            {
+                at[inconsistent_slice]
+                for inconsistent_slice in shown.inconsistent_slices
+                if inconsistent_slice in at
+            }
+        ),
         "readers": [
             {"letter": letter, "slices": list(outlined(_rows(slices), tiles))}
             for letter, slices in shown.readers.items()
@@ -139,12 +145,12 @@ def _with_rows(shown: Shown) -> list[tuple[DrawnSlice, dict[str, Any]]]:
 
 
 def _rows(slices: Iterable[DrawnSlice]) -> list[dict[str, Any]]:
-    return [one.model_dump() for one in slices]
+    return [slice_.model_dump() for slice_ in slices]
 
 
 def _middle(slices: tuple[DrawnSlice, ...], tiles: Tiles) -> list[float]:
     """The middle of the largest box, on the slice where that is shown."""
-    largest = max(slices, key=lambda one: one.length_mm * one.width_mm)
+    largest = max(slices, key=lambda slice_: slice_.length_mm * slice_.width_mm)
     center = np.array([[largest.center_x_mm, largest.center_y_mm]])
     number = shown_number(largest.model_dump(), tiles)
     height = float(tiles.grid.height_on(np.array([float(number)]), center)[0])
@@ -185,7 +191,7 @@ class WorkRoom(Room):
             return self._tasks(desk, self._known.of(desk))
 
     def _tasks(self, desk: Desk, batches: Mapping[str, Batch]) -> dict[int, Task]:
-        found = {one.number: one for one in tasks_of(desk, batches, self.reader)}
+        found = {task.number: task for task in tasks_of(desk, batches, self.reader)}
         self._open |= found
         return found
 
@@ -258,9 +264,9 @@ class WorkRoom(Room):
     def _seconds_left(self, tasks: list[Task]) -> float | None:
         """The mean time of cases that were read, for each that is not; None: none was."""
         every = self._own.every()
-        drafts = {one.number: every.get(_key(one, "read"), Draft()) for one in tasks}
-        spent = [one.seconds for one in drafts.values() if one.is_handed_in]
-        left = [one for one in tasks if one.mode == "read"]
+        drafts = {task.number: every.get(_key(task, "read"), Draft()) for task in tasks}
+        spent = [draft.seconds for draft in drafts.values() if draft.is_handed_in]
+        left = [task for task in tasks if task.mode == "read"]
         if not spent or not left:
             return None
         mean = sum(spent) / len(spent)
@@ -295,9 +301,9 @@ class WorkRoom(Room):
             if task.mode in ("read", "revise"):
                 before = desk.batch(task.batch_id).readings.get((task.case_id, self.reader))
                 kept = {
-                    one.finding_id: one
-                    for one in (before.findings if before and task.mode == "revise" else ())
-                    if draft.findings.get(one.finding_id) is None
+                    finding.finding_id: finding
+                    for finding in (before.findings if before and task.mode == "revise" else ())
+                    if draft.findings.get(finding.finding_id) is None
                 }
                 drawn = reading_of(task, self.reader, draft.present, tiles, kept)
                 hand_in_reading(desk, self.reader, task, drawn)
@@ -327,8 +333,8 @@ def _told_by_name(task: Task) -> Iterator[None]:
             raise
         named = (f"'{task.case_id}'", f"'{task.name}'")
         raise InputError(
-            Problem(one.where.replace(*named), one.what.replace(*named), one.remedy)
-            for one in error.problems
+            Problem(problem.where.replace(*named), problem.what.replace(*named), problem.remedy)
+            for problem in error.problems
         ) from None
 
 
@@ -361,7 +367,7 @@ def open_work_room(
     desk, lock = open_project(project, key, passphrase), RLock()
     desk.workflow.roster.person(reader)
     tasks = tasks_of(desk, KnownBatches().of(desk), reader)
-    scans = scans_of(images, (desk.repeats.get(one.case_id, one.case_id) for one in tasks))
+    scans = scans_of(images, (desk.repeats.get(task.case_id, task.case_id) for task in tasks))
 
     @contextmanager
     def desks(*, acts: bool = False) -> Iterator[Desk]:  # noqa: ARG001 - of other projects

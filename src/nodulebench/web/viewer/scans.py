@@ -19,7 +19,7 @@ from nodulebench.io.folders import files_below
 from nodulebench.io.images.case_images import SUFFIXES, images_folder, images_of_set, read_case
 from nodulebench.io.json_files import read_json, write_json
 
-_VOLUMES = tuple(one for one in SUFFIXES if one != ".dcm")
+_VOLUMES = tuple(suffix for suffix in SUFFIXES if suffix != ".dcm")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +44,8 @@ def scans_in(place: Path) -> list[Scan]:
     elif images_folder(place) is not None:
         found = [_scan_of(case_id, path) for case_id, path in images_of_set(place)]
     else:
-        paths = [Path(one) for one in files_below(place, lambda _: None)]
-        found = [_scan_of_file(one) for one in paths if one.name.endswith(_VOLUMES)]
+        paths = [Path(file) for file in files_below(place, lambda _: None)]
+        found = [_scan_of_file(path) for path in paths if path.name.endswith(_VOLUMES)]
         found += _dicom_scans(place, is_needed=not found)
     names = [one.case_id for one in found]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -57,14 +57,14 @@ def scans_in(place: Path) -> list[Scan]:
 
 def _scan_of(case_id: str, path: Path) -> Scan:
     if path.is_dir():
-        files = tuple(Path(one) for one in files_below(path, lambda _: None))
+        files = tuple(Path(file) for file in files_below(path, lambda _: None))
         return Scan(case_id, files, lambda: read_case(path, allows_tilt=True), path)
     return Scan(case_id, tuple(_belonging_to(path)), lambda: read_case(path, allows_tilt=True))
 
 
 def _scan_of_file(path: Path) -> Scan:
     name = path.name
-    ending = next((one for one in SUFFIXES if name.endswith(one)), "")
+    ending = next((suffix for suffix in SUFFIXES if name.endswith(suffix)), "")
     return _scan_of(case_of_image(name.removesuffix(ending)) if ending else name, path)
 
 
@@ -103,7 +103,7 @@ def scans_of(place: Path, wanted: Iterable[str]) -> dict[str, Scan]:
     Raises:
         InputError: if one of those is not there.
     """
-    found = {one.case_id: one for one in scans_in(place)}
+    found = {scan.case_id: scan for scan in scans_in(place)}
     refuse_any(
         Problem(f"folder '{place.name}'", f"holds no scan of '{name}', which is to be read.")
         for name in dict.fromkeys(wanted)

@@ -118,7 +118,7 @@ def ruler_mm(ruler: Ruler | None) -> float | None:
     if ruler is None:
         return None
     axes = [np.array(one) for one in (ruler.long, ruler.short) if one is not None]
-    return round(float(np.mean([np.linalg.norm(one[1] - one[0]) for one in axes])), 2)
+    return round(float(np.mean([np.linalg.norm(axis[1] - axis[0]) for axis in axes])), 2)
 
 
 @contextmanager

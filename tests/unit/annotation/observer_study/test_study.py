@@ -27,7 +27,7 @@ NAMES = [("a", "1"), ("a", "2"), ("b", "1"), ("b", "7")]
 def selected(folder: Path, names: list[tuple[str, str]] = NAMES) -> Path:
     """What ``select`` writes of some places."""
     folder.mkdir(exist_ok=True)
-    rows = [(*one, 10.0 * at, 5.0, -3.0, 0.5) for at, one in enumerate(names)]
+    rows = [(*name, 10.0 * at, 5.0, -3.0, 0.5) for at, name in enumerate(names)]
     columns = [column.name for column in SUSPECTS.columns]
     pl.DataFrame(rows, schema=columns, orient="row").write_csv(folder / "to_read.csv")
     return folder
@@ -40,7 +40,7 @@ def study(tmp_path: Path) -> OpenStudy:
 
 def test_every_reader_gets_every_place_in_an_order_of_their_own(study: OpenStudy) -> None:
     orders = [study.places(name) for name in study.study.reader_ids]
-    assert all(sorted(one) == NAMES for one in orders)
+    assert all(sorted(order) == NAMES for order in orders)
     many = [("case", str(number)) for number in range(50)]
     ann, bo, other = (
         shuffled(Study(reader_ids=("ann", "bo"), seed=seed), name, many)
@@ -147,7 +147,7 @@ def test_a_table_is_asked_for_filled_in_and_handed_in_twice(
     said.write_csv(file)
     assert answer(study, "ann", file) == 3
     assert answer(study, "ann", file) == 0
-    assert [one.diameter_mm for one in study.calls("ann").values()] == [5.25, 2.0, None]
+    assert [call.diameter_mm for call in study.calls("ann").values()] == [5.25, 2.0, None]
     with pytest.raises(InputError, match="is there already"):
         ask_into(study, "ann", file)
     assert ask_into(study, "ann", tmp_path / "rest.csv") == 1
@@ -160,7 +160,7 @@ def test_of_a_table_with_wrong_rows_nothing_is_kept(study: OpenStudy, tmp_path: 
     )
     with pytest.raises(InputError) as error:
         answer(study, "ann", file)
-    assert [str(one.where) for one in error.value.problems] == [
+    assert [str(problem.where) for problem in error.value.problems] == [
         "case 'a' mark '2'",
         "ann.csv case 'z' mark '1'",
     ]

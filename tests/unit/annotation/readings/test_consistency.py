@@ -114,9 +114,9 @@ def test_every_finding_is_in_one_candidate_whatever_the_order(drawn_by, shuffle)
         for number, found in enumerate(drawn_by)
     ]
     check = check_consistency(readings)
-    named = [name for one in check.candidates for name in one.findings]
+    named = [name for candidate in check.candidates for name in candidate.findings]
     assert sorted(named) == sorted(
-        (one.reader_id, found.finding_id) for one in readings for found in one.findings
+        (reading.reader_id, found.finding_id) for reading in readings for found in reading.findings
     )
     shuffle.shuffle(readings)
     assert check_consistency(readings) == check
@@ -154,4 +154,4 @@ def test_two_boxes_are_one_candidate_as_a_plain_test_says(pair) -> None:
 def test_candidates_are_numbered_from_the_feet(order) -> None:
     marks = [drawn("low", (1, 50, 0, 4)), drawn("left", (3, 0, 0, 4)), drawn("right", (3, 9, 0, 4))]
     check = check_consistency([reading("r", "a", *(marks[place] for place in order))])
-    assert [one.findings[0][1] for one in check.candidates] == ["low", "left", "right"]
+    assert [candidate.findings[0][1] for candidate in check.candidates] == ["low", "left", "right"]

@@ -21,7 +21,7 @@ def checked(case_id: str, **found: str):
     """A case; for each reader the places, as letters, where something was drawn."""
     return check_consistency(
         [
-            reading(name, case_id, *(drawn(one, (1, 20 * ord(one), 0, 8)) for one in places))
+            reading(name, case_id, *(drawn(place, (1, 20 * ord(place), 0, 8)) for place in places))
             for name, places in found.items()
         ]
     )

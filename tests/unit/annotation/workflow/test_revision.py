@@ -84,8 +84,8 @@ def test_how_others_revised_is_never_shown_and_both_phases_are_kept(desk: Desk) 
     assert others(desk, "r3") == [("a", 1), ("a", 2)]  # as they were read
     revises(desk, "r3", SHARED)
     batch = desk.batch
-    assert [len(batch.readings["a", one].findings) for one in READERS] == [2, 1, 0]
-    assert [len(batch.last_readings["a", one].findings) for one in READERS] == [1, 2, 1]
+    assert [len(batch.readings["a", reader].findings) for reader in READERS] == [2, 1, 0]
+    assert [len(batch.last_readings["a", reader].findings) for reader in READERS] == [1, 2, 1]
     with pytest.raises(InputError, match="'r1' has revised it before"):
         revises(desk, "r1", SHARED)
 
@@ -113,7 +113,11 @@ def test_what_was_revised_is_compared_and_released_without_a_consensus(desk: Des
         revises(desk, "r3", SHARED, case=case)
     desk.checks()
     batch = desk.batch
-    found = {key: len(one.reader_ids) for key, one in batch.candidates.items() if key[0] == "a"}
+    found = {
+        key: len(candidate.reader_ids)
+        for key, candidate in batch.candidates.items()
+        if key[0] == "a"
+    }
     assert found == {("a", "candidate-1"): 3, ("a", "candidate-2"): 1}  # r1's lone one is gone
     assert batch.open_disputes == []
     assert batch.state == "arbitration"
@@ -144,7 +148,7 @@ def test_letters_cannot_be_worked_out_from_names_alone() -> None:
     orders, batch = set(), made().batch
     for number in range(30):
         drawn_by = replace(batch, seeds=(f"{number:064x}",))
-        letters = [letter_of(drawn_by, one) for one in READERS]
+        letters = [letter_of(drawn_by, reader) for reader in READERS]
         assert sorted(letters) == ["A", "B", "C"]
         orders.add(tuple(letters))
     assert len(orders) == 6

@@ -43,7 +43,7 @@ def test_it_is_on_loopback_with_keys_of_its_own_and_without_a_dashboard(
     cluster.client.wait_for_workers(1)
     known = cluster.client.scheduler_info()
     assert known["address"].startswith("tls://127.0.0.1:")
-    assert all(one.startswith("tls://127.0.0.1:") for one in known["workers"])
+    assert all(worker.startswith("tls://127.0.0.1:") for worker in known["workers"])
     page = f"http://127.0.0.1:{known['services']['dashboard']}/status"
     with pytest.raises(HTTPError, match="404"):
         urlopen(page)
@@ -57,7 +57,7 @@ def test_every_task_has_its_result(cluster: DaskEngine) -> None:
 
 def test_a_large_task_is_read_from_memory_and_the_memory_given_back(cluster: DaskEngine) -> None:
     def in_memory() -> list[Path]:
-        return [one for one in Path("/proc/self/fd").iterdir() if "memfd:nodule" in _target(one)]
+        return [path for path in Path("/proc/self/fd").iterdir() if "memfd:nodule" in _target(path)]
 
     large = ["a" * (2 << 20), "b", "c" * (3 << 20)]
     found = {}

@@ -88,7 +88,9 @@ def test_what_is_no_chest_shows_no_lung(name):
     assert see_anatomy(*body.seen()).lung_ml == 0.0
 
 
-@pytest.mark.parametrize("name", [one for one in NO_CHESTS if one != "water phantom"])
+@pytest.mark.parametrize(
+    "name", [no_chest for no_chest in NO_CHESTS if no_chest != "water phantom"]
+)
 def test_air_within_what_is_no_chest_would_be_enough_for_one(name):
     """What is enclosed in each is more than half a litre: volume alone would admit it."""
     body = NO_CHESTS[name]()

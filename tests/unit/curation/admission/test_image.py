@@ -71,7 +71,7 @@ def test_rescaling_rounds_and_keeps_within_16_bits():
 def test_hu_are_the_same_in_every_width(stored, kind, intercept):
     limits = np.iinfo(kind)
     values = np.clip(stored, limits.min, limits.max).astype(kind)
-    exact = [max(-32768, min(32767, round(int(one) + intercept))) for one in values]
+    exact = [max(-32768, min(32767, round(int(value) + intercept))) for value in values]
     header = slice_header(0, slope=1.0, intercept=intercept)
     assert hounsfield(values[None], header).tolist() == [exact]
 

@@ -23,13 +23,13 @@ HARD = reference(
 
 def test_shares_are_beside_each_other_and_the_most_different_comes_first() -> None:
     found = compare_sets(EASY, HARD)
-    by_column = {one.column: one for one in found.differences}
+    by_column = {difference.column: difference for difference in found.differences}
     # vendors: all GE against half: half of the cases would have to change
     assert by_column["vendor"].shares == {"GE": (1.0, 0.5), "Canon": (0.0, 0.5)}
     assert by_column["vendor"].distance == pytest.approx(0.5)
     # types: 3/4 solid and 1/4 part-solid against halves of solid and ground-glass
     assert by_column["type"].distance == pytest.approx((0.25 + 0.25 + 0.5) / 2)
-    distances = [one.distance for one in found.differences]
+    distances = [difference.distance for difference in found.differences]
     assert distances == sorted(distances, reverse=True)
     assert found.one_sided == ("sex",)
     assert found.totals["nodules"] == (4, 2)

@@ -107,7 +107,7 @@ def test_spaces_are_no_value() -> None:
     rule = CoverageRule(name="r", column="vendor", is_complete=True, values=("GE",))
     (found,) = check_coverage(DesignInput(name="x", rules=(rule,)), replace(POOL, cases=blank))
     assert missing(found) == ("vendor of 3 cases",)
-    shares = {one.column: one.counts for one in compose(replace(POOL, cases=blank)).shares}
+    shares = {share.column: share.counts for share in compose(replace(POOL, cases=blank)).shares}
     assert shares["vendor"] == {"GE": 1, NOT_STATED: 3}
 
 
@@ -191,13 +191,13 @@ def test_published_designs_are_readable_and_told_by_every_set(name: str) -> None
     design = load_design(name)
     outcomes = check_coverage(design, POOL)
     assert len(outcomes) == len(design.all_rules)
-    assert all(one.required and one.rule.source for one in outcomes)
+    assert all(outcome.required and outcome.rule.source for outcome in outcomes)
 
 
 def test_composition_by_hand() -> None:
     found = compose(POOL)
     assert found.totals == {"cases": 4, "patients": 4, "nodules": 4, "ignored findings": 1}
-    shares = {one.column: one.counts for one in found.shares}
+    shares = {share.column: share.counts for share in found.shares}
     assert shares["vendor"] == {"GE": 2, "Canon": 1, NOT_STATED: 1}
     assert shares["size"] == {"<4 mm": 1, "[4, 6) mm": 1, "[6, 10) mm": 1, "≥10 mm": 1}
     assert shares["type"]["solid"] == 3
@@ -212,7 +212,7 @@ def test_the_pathology_of_nodules_is_told() -> None:
         pathology_method=pl.Series(["fine-needle aspiration", None, "fine-needle aspiration"]),
     )
     found = compose(replace(known, nodules=nodules))
-    shares = {one.column: one.counts for one in found.shares}
+    shares = {share.column: share.counts for share in found.shares}
     assert shares["truth"] == {"pathology": 2, "follow_up": 1}
     assert shares["pathology_type"] == {"adenocarcinoma": 1, "hamartoma": 1, NOT_STATED: 1}
     assert shares["pathology_method"] == {"fine-needle aspiration": 2, NOT_STATED: 1}
@@ -257,7 +257,7 @@ CASES = pl.DataFrame(
 def test_strata_get_their_planned_shares() -> None:
     plan = SamplingPlan(shares={"vendor": {"GE": 0.5, "Canon": 0.5}}, is_one_per_patient=False)
     sample = draw_cases(CASES, plan, 21, seed=1)
-    assert [(one.planned, one.available, one.drawn) for one in sample.strata] == [
+    assert [(stratum.planned, stratum.available, stratum.drawn) for stratum in sample.strata] == [
         (11, 40, 11),
         (10, 20, 10),
     ]
@@ -267,7 +267,7 @@ def test_strata_get_their_planned_shares() -> None:
 def test_a_stratum_the_pool_cannot_fill_stays_short() -> None:
     plan = SamplingPlan(shares={"vendor": {"GE": 0.5, "Canon": 0.5}})
     sample = draw_cases(CASES, plan, 40, seed=1)
-    assert [one.lacking for one in sample.strata] == [0, 10]
+    assert [stratum.lacking for stratum in sample.strata] == [0, 10]
     assert len(sample.case_ids) == 30
 
 

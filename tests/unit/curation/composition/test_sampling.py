@@ -18,7 +18,7 @@ def test_a_patient_in_two_strata_goes_where_one_is_short(seed: int) -> None:
     plan = SamplingPlan(shares={"kernel": {"lung": 0.5, "bone": 0.5}})
     pool = scans_of_patients([{"lung", "bone"}, {"lung", "bone"}, {"lung"}, {"bone", "lung"}])
     sample = draw_cases(pool, plan, 4, seed)
-    assert [(one.available, one.drawn) for one in sample.strata] == [(4, 2), (3, 2)]
+    assert [(stratum.available, stratum.drawn) for stratum in sample.strata] == [(4, 2), (3, 2)]
     assert sorted(name[0] for name in sample.case_ids) == ["0", "1", "2", "3"]
 
 
@@ -38,11 +38,11 @@ def test_the_draw_is_as_large_as_pool_and_plan_allow(
     sample = draw_cases(scans_of_patients(kernels), plan, count, seed)
     patients = [name[0] for name in sample.case_ids]
     assert len(set(patients)) == len(patients)
-    assert all(one.drawn <= one.planned for one in sample.strata)
+    assert all(stratum.drawn <= stratum.planned for stratum in sample.strata)
     size = len(kernels) + 5
     graph = np.zeros((size, size), dtype=np.int32)
-    for at, one in enumerate(sample.strata):
-        graph[0, 1 + at] = one.planned
+    for at, stratum in enumerate(sample.strata):
+        graph[0, 1 + at] = stratum.planned
         for number, some in enumerate(kernels):
             graph[1 + at, 4 + number] = "abc"[at] in some
     graph[4:-1, -1] = 1

@@ -61,7 +61,7 @@ def test_what_phantoms_write_stays() -> None:
         assert is_known_text("Manufacturer", vendor.manufacturer)
         assert is_known_text("ManufacturerModelName", vendor.model)
         assert is_known_text("SoftwareVersions", vendor.software)
-        assert all(is_known_text("ConvolutionKernel", one) for one in vendor.kernels.values())
+        assert all(is_known_text("ConvolutionKernel", kernel) for kernel in vendor.kernels.values())
 
 
 def test_texts_of_other_attributes_go() -> None:

@@ -151,7 +151,9 @@ def test_names_in_other_scripts_are_found_too(tmp_path: Path, charset: str) -> N
     pydicom.dcmwrite(path, made, enforce_file_format=True)
     identity = identity_of(data)
     assert "小明" in identity.words
-    assert any("(0008,0070) Manufacturer" in english(one) for one in leftovers(made, identity))
+    assert any(
+        "(0008,0070) Manufacturer" in english(leftover) for leftover in leftovers(made, identity)
+    )
     assert words_in(path.read_bytes(), identity) == [Notice("left_word_in_bytes", {"word": "小明"})]
 
 

@@ -79,8 +79,10 @@ def test_stopped_at_any_operation_the_next_run_completes_it(tmp_path: Path, how:
     assert ran.returncode == 0, ran.stderr
     outcomes = json.loads(ran.stdout)
     assert len(outcomes) > 4
-    for one in outcomes:
-        assert set(one["stopped"]) <= set(one["slices"])  # nothing half-written is ever seen
-        assert len(one.pop("slices")) == 2
-        left = [name for name in one.pop("left") if not LEFTOVER.fullmatch(name)]
-        assert (one["problems"], one["patients"], left) == ([], [PATIENT], [])
+    for outcome in outcomes:
+        assert set(outcome["stopped"]) <= set(
+            outcome["slices"]
+        )  # nothing half-written is ever seen
+        assert len(outcome.pop("slices")) == 2
+        left = [name for name in outcome.pop("left") if not LEFTOVER.fullmatch(name)]
+        assert (outcome["problems"], outcome["patients"], left) == ([], [PATIENT], [])

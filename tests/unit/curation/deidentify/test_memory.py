@@ -40,8 +40,8 @@ class Asked:
 
 def looks(memory: Memory, *elements: RawDataElement, context: Hashable = "c") -> int:
     asked = Asked()
-    found = dict(memory.each([(int(one.tag), one) for one in elements], asked, context))
-    assert found == {int(one.tag): (int(one.tag), one.value) for one in elements}
+    found = dict(memory.each([(int(element.tag), element) for element in elements], asked, context))
+    assert found == {int(element.tag): (int(element.tag), element.value) for element in elements}
     return asked.times
 
 
@@ -182,7 +182,7 @@ def identity(**more: Any) -> Identity:
 
 
 def told(*given: Any) -> list[str]:
-    return [english(one) for one in leftovers(*given)]
+    return [english(leftover) for leftover in leftovers(*given)]
 
 
 def test_what_was_clean_for_one_patient_is_checked_for_another(tmp_path: Path) -> None:

@@ -124,7 +124,9 @@ def test_only_attributes_of_claimed_options_are_treated_otherwise() -> None:
         "113108": CHARACTERISTICS,
     }
     for code, kept in by_option.items():
-        assert {keyword_for_tag(tag) for tag, one in OPTIONS.items() if one == code} == set(kept)
+        assert {keyword_for_tag(tag) for tag, option in OPTIONS.items() if option == code} == set(
+            kept
+        )
     assert set(OPTIONS) <= set(ACTIONS)
 
 

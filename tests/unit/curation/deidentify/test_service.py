@@ -179,7 +179,7 @@ def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
 
     monkeypatch.setattr(LocalEngine, "map", lossy)
     made = run(incoming, engine=LocalEngine(2))
-    names = [Path(one.source).name for one in made.outcomes]
+    names = [Path(outcome.source).name for outcome in made.outcomes]
     assert names == ["0.dcm", "1.dcm", "2.dcm", "letter.txt"]
     assert made.written == 2
     assert english(made.refused[0].refused) == "cannot be read (its reader died (exit -9))"

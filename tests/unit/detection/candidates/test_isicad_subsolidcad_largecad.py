@@ -116,9 +116,9 @@ def test_an_even_lung_has_no_candidates(module):
 @pytest.mark.parametrize("module", MODULES)
 def test_every_setting_tells_its_origin(module):
     source = Path(module.__file__).read_text(encoding="utf-8")
-    for one in fields(module.Settings):
-        told = source.split(f"    {one.name}:", 1)[1].split('"""')[1]
-        assert told.startswith(("Paper: ", "Open: ")), one.name
+    for field in fields(module.Settings):
+        told = source.split(f"    {field.name}:", 1)[1].split('"""')[1]
+        assert told.startswith(("Paper: ", "Open: ")), field.name
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -67,7 +67,7 @@ def test_turning_and_mirroring_a_chest_changes_no_shell_and_no_derivative():
     place = np.array([[12.0, 12.0, 12.0]])
     names = [name for name in NAMES if name.startswith("near") and "ray" not in name]
     names = [
-        one for one in names if one.split("_")[1] not in ("width", "long", "wall", "roundness")
+        name for name in names if name.split("_")[1] not in ("width", "long", "wall", "roundness")
     ]
     columns = [NAMES.index(name) for name in names]
     first = describe_voxels(hu[:25, :25, :25], lungs[:25, :25, :25], place)[0, columns]

@@ -64,8 +64,8 @@ def test_merged_points_are_farther_apart_than_the_distance(seed, count):
     weight = random.uniform(1, 5, count)
     group = merged_within(center, weight, 3.0)
     merged = [
-        np.average(center[group == one], axis=0, weights=weight[group == one])
-        for one in range(group.max(initial=-1) + 1)
+        np.average(center[group == index], axis=0, weights=weight[group == index])
+        for index in range(group.max(initial=-1) + 1)
     ]
     for one, place in enumerate(merged):
         for other in merged[:one]:

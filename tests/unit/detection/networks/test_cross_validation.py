@@ -236,7 +236,9 @@ def test_series_count_and_not_the_numbers_of_folds(examples: Examples, tmp_path:
 
 def test_what_grandparents_have_seen_counts_too(examples: Examples, tmp_path: Path) -> None:
     def only(scan: int) -> Examples:
-        named = tuple(series_digest(f"s{scan}") if one == scan else f"{one}" for one in range(4))
+        named = tuple(
+            series_digest(f"s{scan}") if index == scan else f"{index}" for index in range(4)
+        )
         return replace(examples, series=named)
 
     first = train_without(NAME, 1, Course(only(0), tmp_path / "a", RECIPE))

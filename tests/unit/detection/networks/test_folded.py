@@ -49,8 +49,8 @@ def test_the_network_itself_stays_and_can_learn_on() -> None:
     before = {name: one.clone() for name, one in module.state_dict().items()}
     quick = folded(module)
     assert all(torch.equal(one, before[name]) for name, one in module.state_dict().items())
-    assert all(one.requires_grad for one in module.parameters())
-    assert not any(one.requires_grad for one in quick.parameters())
+    assert all(parameter.requires_grad for parameter in module.parameters())
+    assert not any(parameter.requires_grad for parameter in quick.parameters())
 
 
 @pytest.mark.parametrize("side", [1, 2, 3])

@@ -45,7 +45,8 @@ def test_looks_beside_a_candidate_are_averaged_with_its_own(examples: Examples) 
     found = judge(module, replace(SMALL, beside=others), examples, chosen)
 
     each = [
-        judge(module, replace(SMALL, look=one), examples, chosen) for one in (SMALL.look, *others)
+        judge(module, replace(SMALL, look=other), examples, chosen)
+        for other in (SMALL.look, *others)
     ]
     torch.testing.assert_close(found, torch.stack(each).mean(dim=0))
     assert not torch.allclose(found, each[0])

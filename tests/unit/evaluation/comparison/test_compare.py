@@ -44,9 +44,10 @@ def difference(
     comparison: AlgorithmComparison, algorithm: str, figure: str, point: str = ""
 ) -> FigureDifference:
     (one,) = (
-        one
-        for one in comparison.differences
-        if (one.algorithm, one.reading.shown, one.reading.point) == (algorithm, figure, point)
+        difference
+        for difference in comparison.differences
+        if (difference.algorithm, difference.reading.shown, difference.reading.point)
+        == (algorithm, figure, point)
     )
     return one
 
@@ -100,15 +101,17 @@ def test_p_values_are_adjusted_over_algorithms_and_rules() -> None:
     comparison = compare_algorithms(
         cohorts, three_rules(), ComparisonChoice("a0", ("recall",), permutations=0)
     )
-    rows = [one for one in comparison.differences if one.comparison is not None]
+    rows = [
+        difference for difference in comparison.differences if difference.comparison is not None
+    ]
     assert len(rows) == 3 * 3
-    p_values = [one.comparison.p_value for one in rows if one.comparison is not None]
+    p_values = [row.comparison.p_value for row in rows if row.comparison is not None]
     for name, adjust in (
         ("holm", holm),
         ("bonferroni", bonferroni),
         ("benjamini_hochberg", benjamini_hochberg),
     ):
-        assert [one.adjusted[name] for one in rows] == pytest.approx(adjust(p_values).tolist())
+        assert [row.adjusted[name] for row in rows] == pytest.approx(adjust(p_values).tolist())
     assert rows[0].comparison is not None
     assert rows[0].comparison.adjusted_p_value == rows[0].adjusted["holm"]
 
@@ -164,7 +167,7 @@ def test_each_operating_point_is_compared() -> None:
     cohorts = one_rule(old=found(6, 0.9, None, 0.3), new=found(6, 0.9, 0.7, 0.3))
     chosen = protocol(figures=("sensitivity_at_fp_rate",), operating_points=(0.5, 4.0), **RATES)
     comparison = compare_algorithms(cohorts, chosen, ComparisonChoice("old"))
-    assert [one.reading.point for one in comparison.differences] == ["0.5", "4"]
+    assert [difference.reading.point for difference in comparison.differences] == ["0.5", "4"]
     one = difference(comparison, "new", "sensitivity_at_fp_rate", "0.5")
     assert one.comparison is not None
     assert one.comparison.difference.value == pytest.approx(1 / 3)
@@ -176,7 +179,7 @@ def test_f_beta_is_named_with_its_beta() -> None:
     chosen = protocol(figures=("f_beta",), beta=2.0, **RATES)
     for choice in (ComparisonChoice("old"), ComparisonChoice("old", ("f2",))):
         comparison = compare_algorithms(cohorts, chosen, choice)
-        assert [one.reading.shown for one in comparison.differences] == ["f2"]
+        assert [difference.reading.shown for difference in comparison.differences] == ["f2"]
 
 
 def test_an_undefined_figure_is_told_with_the_algorithm_and_the_reason() -> None:

@@ -44,9 +44,9 @@ def _evaluation(uses: dict[str, tuple[str, tuple[str, ...] | None]]) -> Evaluati
 
 def test_only_those_of_the_baselines_use_are_compared_and_ranked(evaluated: Evaluated) -> None:
     found = compare_algorithms(evaluated.cohorts, evaluated.protocol, CHOICE)
-    assert {one.algorithm for one in found.differences} == {"b"}
+    assert {difference.algorithm for difference in found.differences} == {"b"}
     assert {one.algorithm for one in found.detection} == {"b"}
-    ranked = {line.name for one in found.rankings.values() for line in one.lines}
+    ranked = {line.name for ranking in found.rankings.values() for line in ranking.lines}
     assert ranked == {"a", "b"}
     assert found.effects is not None
     assert found.effects.algorithms == ("a", "b", "c", "d", "e")
@@ -54,7 +54,7 @@ def test_only_those_of_the_baselines_use_are_compared_and_ranked(evaluated: Eval
 
 def test_groups_are_told(evaluated: Evaluated) -> None:
     found = compare_algorithms(evaluated.cohorts, evaluated.protocol, CHOICE)
-    assert [one.algorithms for one in found.groups] == [("a", "b"), ("c", "d"), ("e",)]
+    assert [group.algorithms for group in found.groups] == [("a", "b"), ("c", "d"), ("e",)]
     assert found.groups[1].use == "Screening of smokers"
     assert set(found.groups[2].types) == set(FOUR)
     assert "3 of another use (c, d, e) stand beside them" in english(found.notices[0])
@@ -73,7 +73,7 @@ def test_the_numbers_are_those_of_a_comparison_without_the_others(evaluated: Eva
 def test_words_and_spaces_make_no_other_use_but_types_do(evaluated: Evaluated) -> None:
     choice = replace(CHOICE, baseline="d")
     found = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
-    assert {one.algorithm for one in found.differences} == {"c"}
+    assert {difference.algorithm for difference in found.differences} == {"c"}
 
 
 def test_the_only_one_of_a_use_has_nothing_to_be_compared_with(evaluated: Evaluated) -> None:
@@ -90,7 +90,7 @@ def test_a_comparison_is_recomputed_as_it_was_made(evaluated: Evaluated) -> None
         document = evaluated.document.with_comparison(written)
         (again,) = recompute_comparisons(replace(evaluated, document=document))
         assert again == written
-    assert {one.algorithm for one in found.differences} == {"b", "c", "d", "e"}
+    assert {difference.algorithm for difference in found.differences} == {"b", "c", "d", "e"}
 
 
 def test_use_stands_in_the_manifest(tmp_path: Path) -> None:

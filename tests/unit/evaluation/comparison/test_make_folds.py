@@ -13,7 +13,7 @@ from nodulebench.io.marks.luna16 import write_reference
 def a_set(*patients):
     """Cases of patients; each patient is a list of the nodules of its cases."""
     cases = [
-        case(f"p{number}-{scan}", *[nodule(6, at=(0, 0, 9 * one)) for one in range(count)])
+        case(f"p{number}-{scan}", *[nodule(6, at=(0, 0, 9 * index)) for index in range(count)])
         for number, scans in enumerate(patients)
         for scan, count in enumerate(scans)
     ]
@@ -34,7 +34,7 @@ def test_every_case_is_in_one_fold_and_no_patient_in_two(patients, count, seed):
     truth = a_set(*patients)
     folds = drawn_folds(truth, count, seed)
     assert list(fold_problems(folds, truth)) == []
-    sizes = [one.cases for one in fold_sizes(folds, truth)]
+    sizes = [siz.cases for siz in fold_sizes(folds, truth)]
     assert len(sizes) == count
     most = max(len(scans) for scans in patients)
     assert max(sizes) - min(sizes) <= most
@@ -43,8 +43,8 @@ def test_every_case_is_in_one_fold_and_no_patient_in_two(patients, count, seed):
 def test_folds_of_single_scans_differ_by_one_case_and_share_nodules():
     truth = a_set(*([count] for count in [4, 4, 2, 2, 1, 1, 0, 0, 0, 0, 0]))
     sizes = fold_sizes(drawn_folds(truth, 2, 3), truth)
-    assert sorted(one.cases for one in sizes) == [5, 6]
-    assert [one.nodules for one in sizes] == [7, 7]
+    assert sorted(siz.cases for siz in sizes) == [5, 6]
+    assert [siz.nodules for siz in sizes] == [7, 7]
 
 
 def test_another_seed_draws_other_folds_and_the_same_one_the_same():

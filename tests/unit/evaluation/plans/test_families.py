@@ -118,7 +118,7 @@ def test_a_plan_with_families_is_judged_and_told() -> None:
     assert third.p_value == pytest.approx(1e-4, rel=0.01)
     assert second.adjusted_p_value == pytest.approx(second.p_value)  # the larger of two
     assert third.adjusted_p_value == pytest.approx(first.p_value)  # the gate before it
-    assert [one.is_met for one in found.plan.criteria] == [True, True, True, False]
+    assert [criterion.is_met for criterion in found.plan.criteria] == [True, True, True, False]
     assert found.plan.verdict == "passed"
     document = evaluation_document(found)
     shown = document.to_json()["plan"]["criteria"]

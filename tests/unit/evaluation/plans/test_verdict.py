@@ -45,7 +45,7 @@ def frozen(*criteria, cases=CASES):
 
 def outcome(*criteria, **options):
     found = evaluated(*CASES)
-    return [judge(one, found.algorithms[0], **options) for one in criteria]
+    return [judge(criterion, found.algorithms[0], **options) for criterion in criteria]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_another_list_of_cases_and_another_reference_are_told_and_have_no_verdic
         "The list of cases is not the planned one"
     ]
     assert fewer.verdict == "undecided"
-    assert [one.is_met for one in fewer.criteria] == [None]
+    assert [criterion.is_met for criterion in fewer.criteria] == [None]
     assert english(fewer.criteria[0].reason) == "the test was not the planned one"
     assert fewer.criteria[0].value == pytest.approx(2 / 3)
     moved = (case("a", nodule(9, type="solid"), mark(0.9), vendor="X"), *CASES[1:])
@@ -210,9 +210,9 @@ def test_three_nodules_in_four_scans_pass_no_strict_plan(chosen) -> None:
     )
     outcome = judged(perfect_on(3, normal=1), *stated, chosen=chosen)
     assert outcome.verdict == "undecided"
-    assert [one.is_met for one in outcome.criteria] == [None] * 4
+    assert [criterion.is_met for criterion in outcome.criteria] == [None] * 4
     unit = chosen.interval.unit
-    assert [english(one.reason) for one in outcome.criteria[:3]] == [
+    assert [english(criterion.reason) for criterion in outcome.criteria[:3]] == [
         f"not assessable: cannot be met with 3 {unit}s even by a perfect result; at least 72 are "
         "needed"
     ] * 3
@@ -235,9 +235,11 @@ def test_the_perfect_device_passes_where_one_with_a_miss_does() -> None:
     stated = criterion("recall", ">=", 0.85, bound="low")
     plain = PROTOCOL.model_copy(update={"strata": ()})
     outcomes = [judged(cases(misses), stated, chosen=plain).criteria[0] for misses in range(3)]
-    assert [one.is_met for one in outcomes] == [True, True, False]
-    assert [one.low for one in outcomes] == pytest.approx([0.881091, 0.861066, 0.842504], abs=1e-6)
-    assert [one.replicates for one in outcomes] == [10_000] * 3
+    assert [outcome.is_met for outcome in outcomes] == [True, True, False]
+    assert [outcome.low for outcome in outcomes] == pytest.approx(
+        [0.881091, 0.861066, 0.842504], abs=1e-6
+    )
+    assert [outcome.replicates for outcome in outcomes] == [10_000] * 3
 
 
 def test_what_cannot_be_met_still_fails_where_the_whole_interval_misses_it() -> None:

@@ -120,11 +120,11 @@ def test_columns_of_the_leaderboard_are_keys_of_the_answer(
     told = json.loads(answer.read_text())
     if platform == "codabench":
         (board,) = yaml.safe_load((folder / "competition.yaml").read_text())["leaderboards"]
-        keys = [one["key"] for one in board["columns"]]
-        assert {one["sorting"] for one in board["columns"]} == {"desc"}
+        keys = [column["key"] for column in board["columns"]]
+        assert {column["sorting"] for column in board["columns"]} == {"desc"}
         assert keys[:3] == ["luna16_cpm", "luna16_cpm_low", "luna16_cpm_high"]
         assert set(keys) <= set(told)
-        named = [board["title"], *(one["title"] for one in board["columns"])]
+        named = [board["title"], *(column["title"] for column in board["columns"])]
         assert named[1] == "CPM, rule luna16"
     else:
         assert "`luna16_cpm`" in (folder / "README.md").read_text()
@@ -132,7 +132,7 @@ def test_columns_of_the_leaderboard_are_keys_of_the_answer(
 
 def test_a_folder_is_whole_for_its_platform(packed: tuple[str, Path]) -> None:
     platform, folder = packed
-    names = {str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file()}
+    names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     reference = f"{PLATFORMS[platform].packed}/nodules.parquet"
     assert {"Dockerfile", "README.md", reference, str(PLATFORMS[platform].packed_protocol)} <= names
     dockerfile = (folder / "Dockerfile").read_text()

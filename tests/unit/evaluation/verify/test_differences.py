@@ -11,7 +11,7 @@ from nodulebench.evaluation.verify.verify import (
 
 
 def told(written, recomputed) -> list[str]:
-    return [str(one) for one in document_differences(written, recomputed, "x.json")]
+    return [str(difference) for difference in document_differences(written, recomputed, "x.json")]
 
 
 def in_tables(written: dict, recomputed: dict) -> list[str]:

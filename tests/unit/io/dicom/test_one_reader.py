@@ -47,7 +47,7 @@ def scan(direction: Any = None) -> Any:
 
 def curated(folder: Path) -> dict[str, Any]:
     """The geometry that curation writes down."""
-    slices = [one for path in sorted(folder.rglob("*.dcm")) for one in read_slices(path)]
+    slices = [slice_ for path in sorted(folder.rglob("*.dcm")) for slice_ in read_slices(path)]
     (series,) = group_series(slices)
     return case_geometry(series)
 

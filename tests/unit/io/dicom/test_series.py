@@ -10,7 +10,7 @@ from nodulebench.io.dicom.series import group_series, upward_normal
 def test_slices_are_ordered_by_place_not_by_name_or_number():
     slices = even_series(5)
     shuffled = [replace(slices[at], instance_number=9 - at) for at in (3, 0, 4, 2, 1)]
-    assert [one.sop_uid for one in group_series(shuffled)[0].slices] == [
+    assert [slice_.sop_uid for slice_ in group_series(shuffled)[0].slices] == [
         f"1.2.3.{number}" for number in range(5)
     ]
 
@@ -18,7 +18,7 @@ def test_slices_are_ordered_by_place_not_by_name_or_number():
 def test_slices_without_position_are_ordered_by_number():
     slices = [slice_header(n, position_mm=None, instance_number=9 - n) for n in range(3)]
     (series,) = group_series(slices)
-    assert [one.instance_number for one in series.slices] == [7, 8, 9]
+    assert [slice_.instance_number for slice_ in series.slices] == [7, 8, 9]
     assert series.places_mm is None
     assert series.spacing_mm is None
 
@@ -26,7 +26,7 @@ def test_slices_without_position_are_ordered_by_number():
 def test_feet_come_first_even_where_the_slice_normal_points_to_them():
     flipped = even_series(4, orientation=(-1.0, 0.0, 0.0, 0.0, 1.0, 0.0))
     (series,) = group_series(flipped)
-    assert [one.position_mm[2] for one in series.slices] == [0.0, 2.5, 5.0, 7.5]
+    assert [slice_.position_mm[2] for slice_ in series.slices] == [0.0, 2.5, 5.0, 7.5]
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_series_are_told_apart_by_uid_kind_modality_and_localizer():
 
 def test_a_second_copy_is_a_series_of_its_own():
     slices = even_series(4)
-    again = [replace(one, path=one.path.replace("scan", "again")) for one in slices]
+    again = [replace(slice_, path=slice_.path.replace("scan", "again")) for slice_ in slices]
     first, second = group_series([*slices, *again])
     assert (first.copy, second.copy) == (0, 1)
     assert second.name == "1.2.3 (copy 2)"
-    assert {one.path.split("/")[2] for one in first.slices} == {"again"}
+    assert {slice_.path.split("/")[2] for slice_ in first.slices} == {"again"}
 
 
 def test_a_single_repeated_file_stays_in_its_series():

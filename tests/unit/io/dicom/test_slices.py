@@ -164,12 +164,12 @@ def test_every_frame_of_an_enhanced_ct_is_a_slice(file, is_compressed):
         data.save_as(file)
     slices = read_slices(file)
     assert isinstance(slices, list)
-    assert [one.position_mm for one in slices] == [(0.0, 0.0, 2.0 * n) for n in range(5)]
-    assert {(one.orientation, one.thickness_mm, one.intercept) for one in slices} == {
+    assert [slice_.position_mm for slice_ in slices] == [(0.0, 0.0, 2.0 * n) for n in range(5)]
+    assert {(slice_.orientation, slice_.thickness_mm, slice_.intercept) for slice_ in slices} == {
         ((1.0, 0.0, 0.0, 0.0, 1.0, 0.0), 2.0, -1000.0)
     }
-    for number, one in enumerate(slices):
-        assert np.array_equal(stored_values(one), plane + number)
+    for number, slice_ in enumerate(slices):
+        assert np.array_equal(stored_values(slice_), plane + number)
 
 
 def test_how_the_frames_of_an_enhanced_ct_were_made_is_told_by_their_groups(file):
@@ -191,7 +191,7 @@ def test_how_the_frames_of_an_enhanced_ct_were_made_is_told_by_their_groups(file
     data.save_as(file)
     made = {"kernel": "B70f\\3", "kvp": "120", "irradiation_events": "1.2.3"}
     made |= {"tube_current_ma": "80.5", "exposure_mas": "40.0"}
-    first, second = (one.facts for one in read_slices(file))
+    first, second = (slice_.facts for slice_ in read_slices(file))
     assert {**made, "ctdi_vol_mgy": "2.5"}.items() <= first.items()
     assert {**made, "ctdi_vol_mgy": "3.5"}.items() <= second.items()
     del data.PerFrameFunctionalGroupsSequence[1].CTExposureSequence
@@ -362,7 +362,7 @@ def test_a_value_that_changes_from_slice_to_slice_is_read_anew(file):
 
 def test_a_compressed_file_of_many_frames_is_read_once(file, monkeypatch):
     enhanced(file)
-    expected = [stored_values(one) for one in read_slices(file)]
+    expected = [stored_values(slice_) for slice_ in read_slices(file)]
     data = pydicom.dcmread(file)
     data.compress(RLELossless)
     data.save_as(file)
@@ -370,7 +370,7 @@ def test_a_compressed_file_of_many_frames_is_read_once(file, monkeypatch):
     opened = []
     read = pydicom.dcmread
     monkeypatch.setattr(pydicom, "dcmread", lambda *a, **k: opened.append(a) or read(*a, **k))
-    assert np.array_equal([stored_values(one) for one in frames], expected)
+    assert np.array_equal([stored_values(frame) for frame in frames], expected)
     assert len(opened) == 1
 
 

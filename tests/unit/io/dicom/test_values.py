@@ -62,7 +62,7 @@ def test_a_value_of_another_kind_is_no_error(kind: str, value: Any) -> None:
 def test_items_are_those_of_a_sequence_and_nothing_else():
     inner = header("Rows", 3)
     data = header("ContentSequence", [inner, pydicom.Dataset()])
-    assert [len(one) for one in items_of(data, "ContentSequence")] == [1, 0]
+    assert [len(item) for item in items_of(data, "ContentSequence")] == [1, 0]
     assert item_of(data, "ContentSequence") == inner
     assert items_of(data, "ReferencedSOPSequence") == []
     assert items_of(None, "ContentSequence") == []

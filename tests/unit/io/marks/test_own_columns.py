@@ -56,4 +56,4 @@ def test_marks_are_read_by_the_names_given(tmp_path: Path) -> None:
     assert found.marks.select("case_id", "x_mm", "y_mm", "z_mm", "score").rows() == [
         ("a", 1.0, 2.0, 3.5, None)
     ]
-    assert [one.code for one in found.notices] == ["columns_separated"]
+    assert [notice.code for notice in found.notices] == ["columns_separated"]

@@ -105,7 +105,7 @@ def test_convert_goes_from_each_to_each_and_says_what_is_lost(tmp_path: Path) ->
             cases=tmp_path / "cases.csv",
         )
         assert done.items == 4
-        assert {one.code for one in done.losses} <= {"values_lost", "names_lost"}
+        assert {loss.code for loss in done.losses} <= {"values_lost", "names_lost"}
         assert bool(done.losses) == (name == "lidc_xml")
         last = name
     after = read_readings(tmp_path / last, cases=tmp_path / "cases.csv")

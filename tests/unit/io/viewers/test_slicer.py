@@ -64,7 +64,7 @@ def test_points_are_findings_and_rulers_are_passed_over(tmp_path: Path) -> None:
         ("F-1", "small_nodule", -1.5, -2.0, 3.0),
         ("small_nodule 2", "small_nodule", -4.0, -5.0, 6.0),
     ]
-    assert [one.code for one in found.notices] == ["others_passed_over"]
+    assert [notice.code for notice in found.notices] == ["others_passed_over"]
 
 
 @pytest.mark.parametrize(

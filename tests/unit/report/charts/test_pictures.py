@@ -42,7 +42,7 @@ def elements(picture: str, tag: str, kind: str = "") -> list[ElementTree.Element
 
 
 def texts(picture: str) -> list[str]:
-    return [one.text or "" for one in elements(picture, "text")]
+    return [element.text or "" for element in elements(picture, "text")]
 
 
 def rows_of(*shares: float) -> list[Row]:
@@ -73,7 +73,7 @@ def test_missing_column_leaves_its_gap() -> None:
 
 def test_histogram_draws_a_bar_for_every_bin_that_has_nodules() -> None:
     drawn = histogram([0, 3, 6, 1], [8.0, 5.0, 3.0, 2.0], UNIT, Axis("n", 0, 6, ()), "sizes")
-    heights = [float(one.attrib["height"]) for one in elements(drawn, "rect", "fill")]
+    heights = [float(element.attrib["height"]) for element in elements(drawn, "rect", "fill")]
     assert heights == pytest.approx([HEIGHT / 2, HEIGHT, HEIGHT / 6], abs=0.06)
 
 
@@ -88,10 +88,12 @@ def test_rows_start_at_the_base_and_end_at_their_values() -> None:
     axis = Axis("difference", -1.0, 1.0, ())
     drawn = row_chart(rows_of(0.5, -0.5), axis, "differences", base=0.0)
     starts = [
-        re.match(r"M([\d.]+) [\d.]+H([\d.]+)", one.attrib["d"])
-        for one in elements(drawn, "path", "stem")
+        re.match(r"M([\d.]+) [\d.]+H([\d.]+)", element.attrib["d"])
+        for element in elements(drawn, "path", "stem")
     ]
-    (first, right), (second, left) = ((float(one[1]), float(one[2])) for one in starts if one)
+    (first, right), (second, left) = (
+        (float(start[1]), float(start[2])) for start in starts if start
+    )
     assert first == second
     assert right - first == pytest.approx(second - left, abs=0.11)
     assert right > first > left
@@ -99,7 +101,7 @@ def test_rows_start_at_the_base_and_end_at_their_values() -> None:
 
 def test_bars_of_rows_are_as_long_as_their_values() -> None:
     drawn = row_chart(rows_of(0.25, 0.5), UNIT, "rates", base=0.0, has_bars=True)
-    short, long = (float(one.attrib["width"]) for one in elements(drawn, "rect", "fill"))
+    short, long = (float(element.attrib["width"]) for element in elements(drawn, "rect", "fill"))
     assert long == pytest.approx(2 * short, abs=0.11)
 
 
@@ -139,7 +141,9 @@ def test_box_has_the_quartiles_and_whiskers_end_within_the_fence() -> None:
 def test_brackets_carry_their_marks_one_above_the_other() -> None:
     groups = [(name, np.array([0.2, 0.4])) for name in "abc"]
     drawn = box_plot(groups, [Bracket(0, 1, "ns"), Bracket(0, 2, "**")], UNIT, "")
-    heights = {one.text: float(one.attrib["y"]) for one in elements(drawn, "text", "value")}
+    heights = {
+        element.text: float(element.attrib["y"]) for element in elements(drawn, "text", "value")
+    }
     assert heights["**"] < heights["ns"]
 
 
@@ -147,7 +151,7 @@ def test_heat_map_says_every_count_and_shades_by_it() -> None:
     counts = [[10, 5], [0, None]]
     drawn = heat_map(["a", "b"], ["small", "large"], counts, "size", "", whole=10, flagged=[1])
     assert texts(drawn) == ["a", "10", "5", "b", "0", "–", "small", "large *", "size"]
-    shades = [float(one.attrib["fill-opacity"]) for one in elements(drawn, "rect", "heat")]
+    shades = [float(element.attrib["fill-opacity"]) for element in elements(drawn, "rect", "heat")]
     assert shades == [0.5, 0.275, 0.05, 0.05]
 
 

@@ -25,7 +25,7 @@ def test_the_front_has_what_no_other_is_beyond() -> None:
 
 def test_the_picture_names_every_algorithm_and_the_front() -> None:
     drawn = trade_off_picture(POINTS, "median_seconds", "sensitivity", language())
-    assert all(f">{one.name}<" in drawn for one in POINTS)
+    assert all(f">{point.name}<" in drawn for point in POINTS)
     assert "on the front: quick, best" in drawn
 
 

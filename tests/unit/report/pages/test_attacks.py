@@ -65,7 +65,7 @@ def attacked(value: Any) -> Any:
             return {key: attacked(one) for key, one in value.items()}
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    own = [one.name for one in fields(value) if one.name not in OURS]
+    own = [field.name for field in fields(value) if field.name not in OURS]
     return replace(value, **{name: attacked(getattr(value, name)) for name in own})
 
 

@@ -108,7 +108,7 @@ def test_what_is_said_to_be_missed_most_often_is_so_for_each_algorithm_that_is_c
         for number, one in enumerate(drawn)
     ]
     found = hardest(evaluation_document(evaluation(*results)), "size")
-    by_name = {one.name: one.rules["center_hit"].strata["size"] for one in results}
+    by_name = {result.name: result.rules["center_hit"].strata["size"] for result in results}
     agreeing = Counter(worst for one in by_name.values() if (worst := _strict_worst(one)))
     if found is None:
         rankable = sum(_is_rankable(one) for one in by_name.values())
@@ -126,12 +126,12 @@ def test_what_is_said_to_be_missed_most_often_is_so_for_each_algorithm_that_is_c
 
 
 def _is_rankable(strata: dict[str, Stratum]) -> bool:
-    return sum(not one.is_too_few for one in strata.values()) > 1
+    return sum(not stratum.is_too_few for stratum in strata.values()) > 1
 
 
 def _strict_worst(strata: dict[str, Stratum]) -> str | None:
     """By whole numbers: a / b > c / d where a * d > c * b."""
-    large = {name: one for name, one in strata.items() if not one.is_too_few}
+    large = {name: stratum for name, stratum in strata.items() if not stratum.is_too_few}
     return next(
         (
             name

@@ -20,7 +20,7 @@ def test_a_folder_is_an_algorithm_with_its_mounts(tmp_path: Path) -> None:
     (folder / "weights").mkdir()
     found = read_algorithm(folder)
     assert (found.name, found.run.resources.pids) == ("tested", 32)
-    assert [(one.target, one.is_writable) for one in found.mounts] == [
+    assert [(mount.target, mount.is_writable) for mount in found.mounts] == [
         (PLACE, False),
         (MODEL, False),
     ]
@@ -76,7 +76,9 @@ def test_an_archive_by_itself_is_an_algorithm_of_its_layout(tmp_path: Path) -> N
     archive.write_bytes(b"1")
     found = read_archive(archive, "grand-challenge")
     assert (found.name, found.archive, found.mounts) == ("my-cad", archive, ())
-    assert [(one.slug, one.path) for one in found.run.inputs] == [("chest-ct", "images/chest-ct")]
+    assert [(input_.slug, input_.path) for input_ in found.run.inputs] == [
+        ("chest-ct", "images/chest-ct")
+    ]
     assert read_archive(archive, "map").run.inputs == ()
     archive.write_bytes(b"2")
     assert read_archive(archive, "map").digest != found.digest

@@ -62,7 +62,7 @@ def test_layers_lie_over_each_other(tmp_path: Path, pack: str) -> None:
     assert image.digest == digest
     assert (image.command, image.folder) == (("/opt/app/detect.sh",), "/opt/app")
     assert image.environment == {"PATH": "/bin", "MODE": "fast"}
-    assert sorted(one.name for one in (tmp_path / "root" / "a").iterdir()) == ["c", "d"]
+    assert sorted(path.name for path in (tmp_path / "root" / "a").iterdir()) == ["c", "d"]
     assert (tmp_path / "root" / "a" / "d").stat().st_mode & 0o777 == 0o755
     assert not (tmp_path / "root-parts").exists()
 

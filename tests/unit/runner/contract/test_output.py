@@ -115,7 +115,7 @@ def test_an_algorithm_may_doubt_the_lungs_that_it_found(
 def test_marks_outside_count_and_are_told(tmp_path: Path) -> None:
     found = read(luna(tmp_path, "case-1,1,2,3,0.5", "case-1,99,2,3,0.5"))
     assert found.marks.height == 2
-    assert [(one.code, one.values) for one in found.notices] == [
+    assert [(notice.code, notice.values) for notice in found.notices] == [
         ("run_marks_outside", {"outside": 1, "marks": 2})
     ]
 

@@ -81,7 +81,7 @@ def read(folder: Path, isolation: Isolation) -> CaseRun:
 
 
 def left_groups() -> list[str]:
-    return [str(one) for one in TREE.rglob(f"nodulebench-{os.getpid()}-*")]
+    return [str(path) for path in TREE.rglob(f"nodulebench-{os.getpid()}-*")]
 
 
 def test_every_wall_and_limit_is_a_word_for_the_engine(tmp_path: Path) -> None:
@@ -347,7 +347,7 @@ def test_what_a_killed_run_left_is_ended_by_the_next(engine: type[Engine]) -> No
 
 def _processes() -> str:
     found = []
-    for one in Path("/proc").glob("[0-9]*/cmdline"):
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            found.append(one.read_text(errors="replace"))
+            found.append(path.read_text(errors="replace"))
     return "\n".join(found)

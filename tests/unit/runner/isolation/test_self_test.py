@@ -174,7 +174,7 @@ def test_whoever_is_not_root_needs_groups_of_their_own(is_handed_over: bool) -> 
     who = [f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", *reads]
     words = ["setpriv", *who, sys.executable, "-B", "-c", AS_SOMEBODY]
     with handed_over() as entrances:
-        given = [str(one) for one in entrances] if is_handed_over else []
+        given = [str(entrance) for entrance in entrances] if is_handed_over else []
         told = subprocess.run(
             ["sh", "-c", ENTERS, "sh", *given, "--", *words],
             capture_output=True,

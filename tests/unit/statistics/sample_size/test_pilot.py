@@ -158,7 +158,9 @@ def test_a_hundred_simulations_are_the_fewest_and_their_error_is_told() -> None:
     with pytest.raises(InputError, match="simulations: 99 is below 100"):
         size_from_pilot(recall, NEW, OLD, unit_of_case=UNITS, sizes=(40,), simulations=99)
     plan = size_from_pilot(recall, NEW, OLD, unit_of_case=UNITS, sizes=(40,), simulations=100)
-    told = next(one for one in plan.assumptions if one.code == "power_simulated")
+    told = next(
+        assumption for assumption in plan.assumptions if assumption.code == "power_simulated"
+    )
     assert told.values == {"error": pytest.approx(0.098), "simulations": 100}  # 1.96 * 0.5 / 10
 
 
@@ -222,5 +224,7 @@ def test_a_difference_at_the_margin_is_no_success_and_a_power_just_met_suffices(
 
 def test_a_thousand_test_sets_are_drawn_unless_told_otherwise() -> None:
     plan = size_from_pilot(recall, NEW, OLD, unit_of_case=UNITS, sizes=(5,))
-    told = next(one for one in plan.assumptions if one.code == "power_simulated")
+    told = next(
+        assumption for assumption in plan.assumptions if assumption.code == "power_simulated"
+    )
     assert told.values["simulations"] == 1000

@@ -47,7 +47,7 @@ def test_a_study_of_the_answer_s_size_reaches_the_power_and_one_case_less_does_n
     assert reader_study_power(pilot, **asked, cases=plan.answer) >= 0.8
     assert reader_study_power(pilot, **asked, cases=plan.answer - 1) < 0.8
     assert power[0] < power[1]
-    assert [one.code for one in plan.assumptions] == [
+    assert [assumption.code for assumption in plan.assumptions] == [
         "like_the_pilot_study", "all_read_all", "test_of_readers",
     ]  # fmt: skip
     assert plan.assumptions[2].values == {"alpha": 0.05}

@@ -48,7 +48,7 @@ def test_every_plan_has_its_answer_on_the_curve_and_its_assumptions_in_words(pla
     sizes = [point.size for point in plan.curve]
     assert sizes == sorted(set(sizes))
     assert plan.answer in sizes
-    assert all(english(one).endswith(".") for one in plan.assumptions)
+    assert all(english(assumption).endswith(".") for assumption in plan.assumptions)
     assert english(plan.question).endswith("?")
     if plan.curve_name == "power":
         assert value_at(plan, plan.answer) >= 0.8
@@ -59,7 +59,7 @@ def test_every_plan_has_its_answer_on_the_curve_and_its_assumptions_in_words(pla
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_no_value_of_a_question_or_an_assumption_is_left_out(name: LanguageName) -> None:
-    all_told = [one for plan in PLANS for one in (plan.question, *plan.assumptions)]
+    all_told = [assumption for plan in PLANS for assumption in (plan.question, *plan.assumptions)]
     said = [language(name).message(one) for one in all_told]
     assert [words for words in said if re.search(UNTOLD + r"|[][{}]", words)] == []
     assert [words[-1] for words in said if words[-1] not in ".?。？"] == []
@@ -190,7 +190,7 @@ def test_what_is_not_said_is_the_usual(asked: Callable[..., Plan], unsaid: dict[
 
 
 def told(plan: Plan) -> dict[str, dict[str, Any]]:
-    return {one.code: dict(one.values) for one in plan.assumptions}
+    return {assumption.code: dict(assumption.values) for assumption in plan.assumptions}
 
 
 def test_the_test_that_is_planned_is_told_with_its_sides() -> None:

@@ -44,7 +44,7 @@ def test_a_program_checks_submits_and_reads(
     marks = tmp_path / "mine.csv"
     marks.write_text(BROKEN)
     checked = portal.check(benchmark, marks)
-    assert [one.where for one in checked.problems] == ["mine.csv line 2", "mine.csv line 3"]
+    assert [problem.where for problem in checked.problems] == ["mine.csv line 2", "mine.csv line 3"]
     with pytest.raises(InputError, match="'thirty' is not a finite number"):
         portal.submit(benchmark, marks, name="Mine")
     marks.write_text(GOOD)
@@ -56,9 +56,11 @@ def test_a_program_checks_submits_and_reads(
         portal.wait(entry.id, timeout_s=0, every_s=0)
     work_off(site)
     done = portal.wait(entry.id)
-    assert {one.figure: one.value for one in done.readings}["cpm"] == pytest.approx(2 / 3)
+    assert {reading.figure: reading.value for reading in done.readings}["cpm"] == pytest.approx(
+        2 / 3
+    )
     board = Client(address).leaderboard(benchmark)
-    assert [(one.rank, one.name, one.by) for one in board.lines] == [(1, "Mine", "Ada")]
+    assert [(line.rank, line.name, line.by) for line in board.lines] == [(1, "Mine", "Ada")]
     assert board.figure == "cpm"
     assert Client(address).entry(entry.id).receipt is None
 

@@ -60,10 +60,10 @@ TRICKS = (
     "a" * 4000,
 )
 READ = [
-    one
+    route
     for router in ROUTERS
-    for one in router.routes
-    if isinstance(one, APIRoute) and "GET" in one.methods and one.name != "progress"
+    for route in router.routes
+    if isinstance(route, APIRoute) and "GET" in route.methods and route.name != "progress"
 ]
 
 
@@ -72,7 +72,9 @@ def refused(site: Site) -> list[dict[str, object]]:
     with site.database.reading() as session:
         events = latest_events(session, None, 200)
     return [
-        {"account": one.account, **dict(one.facts)} for one in events if one.action == "refused"
+        {"account": event.account, **dict(event.facts)}
+        for event in events
+        if event.action == "refused"
     ]
 
 
@@ -249,7 +251,7 @@ def test_spraying_is_refused_and_written_down(site: Site) -> None:
         answer = browser.client.post("/sign-in", data={**form, "login": "ada"})
         assert answer.status_code == 429
     with site.database.reading() as session:
-        actions = [one.action for one in latest_events(session, None, 200)]
+        actions = [event.action for event in latest_events(session, None, 200)]
     assert actions.count("sign_in_failed") == MOST_PER_ADDRESS
     assert actions.count("sign_in_throttled") == 1  # a log that everybody can fill is none
 
@@ -300,10 +302,10 @@ def test_a_flood_of_passwords_takes_no_more_memory_than_a_few(
     passwords = Passwords()
     monkeypatch.setitem(passwords.__dict__, "_hash", Slow())
     threads = [Thread(target=passwords.fits, args=("x", "y")) for _ in range(20)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert 1 <= most[0] <= AT_ONCE
 
 
@@ -393,10 +395,10 @@ def test_an_archive_is_unpacked_once_and_removed_when_it_is_judged(
     assert sent(as_ada, benchmark, "submit", "marks.zip", content).status_code == 303
     assert len(unpacked) == 1
     (folder,) = (site.settings.storage / "uploads").iterdir()
-    assert sorted(one.name for one in folder.iterdir()) == ["marks.zip", "unpacked"]
+    assert sorted(path.name for path in folder.iterdir()) == ["marks.zip", "unpacked"]
     assert work_off(site) == 1
     assert len(unpacked) == 1
-    assert sorted(one.name for one in folder.iterdir()) == ["marks.zip"]
+    assert sorted(path.name for path in folder.iterdir()) == ["marks.zip"]
     assert sent(as_ada, benchmark, "validate", "marks.zip", content).status_code == 200
     assert list((site.settings.storage / "uploads").iterdir()) == [folder]
 
@@ -415,7 +417,7 @@ def test_what_a_killed_server_left_behind_is_swept(
         assert not young.path.exists()
     with site.database.reading() as session:
         entry = session.scalars(select(Entry)).one()
-    assert [one.name for one in (site.settings.storage / "uploads").iterdir()] == [entry.id]
+    assert [path.name for path in (site.settings.storage / "uploads").iterdir()] == [entry.id]
 
 
 def test_cancelling_kills_an_evaluation_that_says_nothing(

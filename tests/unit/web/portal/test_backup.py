@@ -59,7 +59,7 @@ def test_a_restored_site_is_the_same_on_the_other_database(
     assert (settings.storage / "portal.key").stat().st_mode & 0o777 == 0o600
     assert settings.storage.stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "site.zip").stat().st_mode & 0o777 == 0o600
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["new", "portal", "site.zip"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "portal", "site.zip"]
     restored.database.close()
 
 
@@ -73,7 +73,7 @@ def test_a_database_that_holds_a_site_is_left_as_it_is(
     with pytest.raises(InputError, match="holds a site already"):
         restore(tmp_path / "site.zip", taken)
     assert _events(site) == before
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["portal", "site.zip"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["portal", "site.zip"]
     assert restore(tmp_path / "site.zip", replace(taken, database="")) == len(before)
 
 
@@ -130,7 +130,7 @@ def test_what_cannot_be_restored_leaves_nothing_behind(
             new.writestr(name, content)
     with pytest.raises(InputError, match=told):
         restore(tmp_path / "changed.zip", Settings(tmp_path / "new", passwords=CHEAP))
-    left = sorted(one.name for one in tmp_path.iterdir())
+    left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["changed.zip", "portal", "site.zip"]
 
 
@@ -163,6 +163,6 @@ def test_a_backup_has_no_limit_of_files_and_holds_what_rows_know(
     restore(tmp_path / "site.zip", settings)
     for one in passing:
         assert not (settings.storage / one.relative_to(site.settings.storage)).exists()
-    kept = sorted(one.name for one in (settings.storage / "results" / result).iterdir())
-    assert kept == sorted(one.name for one in (site.results / result).iterdir())
+    kept = sorted(path.name for path in (settings.storage / "results" / result).iterdir())
+    assert kept == sorted(path.name for path in (site.results / result).iterdir())
     assert (settings.storage / "uploads" / entry / "mine.csv").read_text() == GOOD

@@ -191,5 +191,5 @@ def test_a_corrected_test_set_supersedes_a_certificate(
     assert newer == "/certificates/2"
     told = as_ada.get(f"{newer}/statement.json").json()["certificate"]
     assert told["benchmark"]["version"] == 2
-    recall = [one["value"] for one in told["readings"] if one["figure"] == "recall"]
+    recall = [reading["value"] for reading in told["readings"] if reading["figure"] == "recall"]
     assert recall == [1.0]  # the nodule that was missed is none any longer

@@ -99,8 +99,8 @@ def test_entries_and_events_can_be_taken_along(
     assert [row["state"] for row in rows] == ["done", "waiting"]
     assert [bool(row["result"]) for row in rows] == [True, False]
     lines = as_organiser.get("/log/events.jsonl").content.splitlines(keepends=True)
-    events = [parse_event(one) for one in lines]
-    assert [one.number for one in events if one] == list(range(1, len(lines) + 1))
+    events = [parse_event(line) for line in lines]
+    assert [event.number for event in events if event] == list(range(1, len(lines) + 1))
     assert json.loads(lines[-1])["action"] == "submitted"
     for path in ("/desk/entries.csv", "/log/events.jsonl"):
         assert as_ada.get(path).status_code == 403

@@ -111,5 +111,5 @@ def test_organisers_mark_baselines_of_their_own(site: Site) -> None:
     for answer, names in (("yes", 1), ("no", 0)):
         as_olga.post(f"{own}/baseline", own, baseline=answer)
         lines = Browser(site).get(board).json()["lines"]
-        assert sum(one["is_baseline"] for one in lines) == names
-        assert sum(one["name"] == "Mine" for one in lines) == names
+        assert sum(line["is_baseline"] for line in lines) == names
+        assert sum(line["name"] == "Mine" for line in lines) == names

@@ -12,7 +12,7 @@ from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.app import ROUTERS, make_app
 from nodulebench.web.portal.site import Site
 
-ROUTES = [one for router in ROUTERS for one in router.routes if isinstance(one, APIRoute)]
+ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
 
 
 ROOMS = {
@@ -24,12 +24,12 @@ ROOMS = {
 
 
 def test_every_route_has_a_rule_and_every_rule_a_route() -> None:
-    assert sorted((*(one.name for one in ROUTES), *ROOMS)) == sorted(RULES)
+    assert sorted((*(route.name for route in ROUTES), *ROOMS)) == sorted(RULES)
 
 
 def test_there_is_nothing_beside_the_routes(site: Site) -> None:
     """No page of FastAPI's own, no folder that is served as it lies."""
-    names = {getattr(one, "name", "") for one in make_app(site).routes}
+    names = {getattr(route, "name", "") for route in make_app(site).routes}
     assert {name for name in names if name} <= set(RULES)
 
 
@@ -81,7 +81,7 @@ def test_every_role_at_every_route(everybody: dict[str, Browser]) -> None:
 
 
 def test_every_role_at_every_room(site: Site, everybody: dict[str, Browser]) -> None:
-    mounted = {one.name for one in make_app(site).routes if isinstance(one, Mount)}
+    mounted = {route.name for route in make_app(site).routes if isinstance(route, Mount)}
     assert mounted == set(ROOMS)
     for (role, browser), (name, path) in product(everybody.items(), ROOMS.items()):
         answer = browser.get(path)

@@ -25,9 +25,9 @@ WORSE = f"{HEADER}\n1.2.3.1,10,20,30,0.1\n1.2.3.2,90,90,90,0.8\n1.2.3.3,90,90,90
 
 
 def sent(browser: Browser, benchmark: str, *contents: str) -> list[str]:
-    paths = [browser.send(benchmark, "submit", one).headers["location"] for one in contents]
+    paths = [browser.send(benchmark, "submit", content).headers["location"] for content in contents]
     work_off(browser.site)
-    return [one.rpartition("/")[2] for one in paths]
+    return [path.rpartition("/")[2] for path in paths]
 
 
 def ranking(site: Site, benchmark: str):

@@ -108,7 +108,7 @@ def test_an_edit_is_answered_with_its_version_and_sizes(reader: TestClient) -> N
     assert answer.json()["version"] == 1
     assert answer.json()["measured"]["volume_mm3"] == pytest.approx(32)
     told = reader.get("/scans/0/reading").json()
-    assert [one["id"] for one in told["findings"]] == ["f1"]
+    assert [finding["id"] for finding in told["findings"]] == ["f1"]
     assert reader.get("/scans").json()[0]["findings"] == 1
     assert reader.get("/scans/1/reading").json()["findings"] == []
 

@@ -39,7 +39,7 @@ def asked(scan: dict[str, Any]) -> bool:
 
 def tells(person: AtHome) -> list[str]:
     answered = "\n".join(answers(person).values())
-    return [one for one in (*TELLS, SAID, TYPE) if one in answered]
+    return [tell for tell in (*TELLS, SAID, TYPE) if tell in answered]
 
 
 def draws_secretly(person: Person) -> None:
@@ -79,12 +79,12 @@ def test_files_hold_what_their_reader_drew_and_nothing_else(tmp_path: Path) -> N
         people["r2"].draw(0, SAID, PLACE, SECRET_MM, type="part_solid", comment=SAID)
         files = "/scans/0/files/slicer_markups"
         own = people["r2"].client.get(files)
-        assert all(one in own.text for one in TELLS)
+        assert all(tell in own.text for tell in TELLS)
         assert people["r1"].client.get(files).status_code == 404
         people["r1"].draw(0, "f1", BESIDE, 3)
         told = people["r1"].client.get(files)
         assert told.status_code == 200
-        assert not any(one in told.text for one in (*TELLS, SAID))
+        assert not any(tell in told.text for tell in (*TELLS, SAID))
         assert people["lead2"].client.get(files).status_code == 404
         put = people["r1"].client.post(
             "/scans/0/files", params={"name": "x.mrk.json"}, content=own.content, headers=OWN
@@ -155,15 +155,15 @@ def draws_nothing(person: Person) -> None:
 
 def types_all(person: Person) -> None:
     if person.ask("/scans")[0]["mode"] == "type":
-        for one in person.ask("/scans/0/reading")["findings"]:
-            if one["told"]["is_asked"]:
-                person.answer(0, one["id"], type="solid")
+        for finding in person.ask("/scans/0/reading")["findings"]:
+            if finding["told"]["is_asked"]:
+                person.answer(0, finding["id"], type="solid")
         person.hand_in(0)
 
 
 def reviews_all(person: Person) -> None:
-    for one in person.ask("/scans/0/reading")["findings"]:
-        person.answer(0, one["id"], answer="no" if one["id"] == "candidate-1" else "yes")
+    for finding in person.ask("/scans/0/reading")["findings"]:
+        person.answer(0, finding["id"], answer="no" if finding["id"] == "candidate-1" else "yes")
     person.hand_in(0)
 
 

@@ -26,7 +26,9 @@ def tiles(tmp_path: Path) -> Tiles:
 
 
 def voxels(tiles: Tiles, *slices: OutlinedSlice) -> set[tuple[int, ...]]:
-    return {tuple(one) for one in voxels_of((one.as_drawn for one in slices), tiles.grid).tolist()}
+    return {
+        tuple(one) for one in voxels_of((slice_.as_drawn for slice_ in slices), tiles.grid).tolist()
+    }
 
 
 def box(tiles: Tiles, number: int, low: tuple[int, int], high: tuple[int, int]) -> OutlinedSlice:

@@ -52,7 +52,7 @@ def room(tmp_path: Path, judged: Judged) -> Iterator[Room]:
 def test_a_gallery_has_the_scans_of_the_cases_in_their_order(
     room: Room, judged: Judged, tmp_path: Path
 ) -> None:
-    assert [one.case_id for one in room.scans] == ["a", "b"]
+    assert [scan.case_id for scan in room.scans] == ["a", "b"]
     with (
         pytest.raises(InputError, match="holds no scan of the 3 cases"),
         open_gallery(write_scans(tmp_path / "others", "x"), judged),
@@ -85,12 +85,12 @@ def test_a_diameter_is_drawn_as_its_ball_and_a_mark_without_one_as_a_point(
     circles = shown[0]["finding"]["slices"]
     assert shown[3]["finding"]["slices"] == []
     heights = tiles.grid.to_world(
-        np.array([[0.0, 0.0, float(one["slice_index"])] for one in circles])
+        np.array([[0.0, 0.0, float(circle["slice_index"])] for circle in circles])
     )[:, 2]
     assert np.abs(heights - Z).max() < 6
     assert len(circles) in (5, 6, 7)  # 12 mm in slices of 2 mm
-    for one, height in zip(circles, heights, strict=True):
-        away = np.linalg.norm(np.array(one["outline"]) - [X, Y], axis=1)
+    for circle, height in zip(circles, heights, strict=True):
+        away = np.linalg.norm(np.array(circle["outline"]) - [X, Y], axis=1)
         assert away**2 + (height - Z) ** 2 == pytest.approx(36, abs=1e-2)
 
 
@@ -111,9 +111,11 @@ def test_boxes_lie_on_the_slices_that_they_were_given_for(room: Room) -> None:
 
 
 def test_errors_are_listed_case_by_case_misses_first(judged: Judged) -> None:
-    told = [(one["case_id"], one["label"]) for one in judged.stands("luna16", "cad")["errors"]]
+    told = [
+        (error["case_id"], error["label"]) for error in judged.stands("luna16", "cad")["errors"]
+    ]
     assert told == [("a", "missed"), ("a", "false_positive"), ("b", "missed"), ("c", "missed")]
-    assert not any(one["flips"] for one in judged.stands("luna16", "cad")["errors"])
+    assert not any(error["flips"] for error in judged.stands("luna16", "cad")["errors"])
 
 
 def test_what_another_rule_judges_differently_is_told() -> None:
@@ -123,7 +125,7 @@ def test_what_another_rule_judges_differently_is_told() -> None:
     farther = RuleChoice(name="center_distance", parameters=space)
     rules = protocol().model_copy(update={"rules": (*protocol().rules, farther)})
     judged = Judged(evaluated_of(evaluate(truth, [said], rules)))
-    flips = {one["label"]: one["flips"] for one in judged.stands("luna16", "cad")["errors"]}
+    flips = {error["label"]: error["flips"] for error in judged.stands("luna16", "cad")["errors"]}
     assert flips == {"missed": True, "false_positive": True}
 
 
@@ -143,7 +145,7 @@ def test_a_threshold_misses_what_its_marks_no_longer_find(judged: Judged, room: 
     assert labels(0.95) == ["missed", "missed", "ignored_finding"]
     assert labels(0.7) == labels(None)
     assert [counts(one) for one in (None, 0.85, 0.95)] == [[1, 4, 1, 3], [1, 4, 0, 3], [0, 4, 0, 3]]
-    missed = [one["case_id"] for one in judged.stands("luna16", "cad", 0.95)["errors"]]
+    missed = [error["case_id"] for error in judged.stands("luna16", "cad", 0.95)["errors"]]
     assert missed == ["a", "a", "b", "c"]
 
 
@@ -151,7 +153,7 @@ def test_thresholds_to_choose_from_are_those_of_the_curve(judged: Judged) -> Non
     """One false positive, at 0.8, in three cases: a third a case."""
     points = judged.points("luna16", "cad")
     assert points[:2] == [{"name": "evaluated"}, {"name": "every", "threshold": 0.7}]
-    at = {one["rate"]: one["threshold"] for one in points[2:]}
+    at = {point["rate"]: point["threshold"] for point in points[2:]}
     assert at == {0.125: 0.9, 0.25: 0.9, 0.5: 0.8, 1: 0.8, 2: 0.8, 4: 0.8, 8: 0.8}
     for rate, threshold in at.items():
         told = judged.stands("luna16", "cad", float(threshold))

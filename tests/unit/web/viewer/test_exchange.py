@@ -46,7 +46,9 @@ def drawn(client: TestClient) -> dict[str, Any]:
 
 def voxels(finding: dict[str, Any], tiles: Tiles) -> set[tuple[int, ...]]:
     made = Finding.model_validate(finding)
-    return set(map(tuple, voxels_of((one.as_drawn for one in made.slices), tiles.grid).tolist()))
+    return set(
+        map(tuple, voxels_of((slice_.as_drawn for slice_ in made.slices), tiles.grid).tolist())
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_voxels_and_words_come_back(client: TestClient, kind: str, ending: str) 
     name = {"name": f"elsewhere{ending}"}
     told = client.post("/scans/0/files", params=name, content=answer.content, headers=OWN)
     assert told.status_code == 200, told.text
-    back = [one["finding"] for one in told.json()["findings"]]
+    back = [finding["finding"] for finding in told.json()["findings"]]
     tiles = client.app.state.room.tiles(0, waits_s=600)
     assert voxels(back[0], tiles) == voxels(nodule, tiles)
     assert back[0]["malignancy"] == 4

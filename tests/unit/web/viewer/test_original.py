@@ -46,8 +46,8 @@ def test_an_image_that_was_only_put_in_order_keeps_outlines_and_numbers(tmp_path
     tiles = shown(tmp_path, ball(direction=np.diag([-1.0, 1.0, -1.0])))
     slices = proposed(tiles, PLACE, 0)
     assert on_original(slices, tiles) is slices
-    own = voxels_of((one.as_drawn for one in slices), tiles.original)
-    here = voxels_of((one.as_drawn for one in slices), tiles.grid)
+    own = voxels_of((slice_.as_drawn for slice_ in slices), tiles.original)
+    here = voxels_of((slice_.as_drawn for slice_ in slices), tiles.grid)
     places = [
         set(map(tuple, grid.to_world(voxel.astype(float)).round(3).tolist()))
         for grid, voxel in ((tiles.original, own), (tiles.grid, here))

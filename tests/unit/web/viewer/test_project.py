@@ -57,7 +57,7 @@ def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
         assert modes(reader) == [(0, "type"), (1, "look")]
         asked = reader.ask("/scans/0/reading")
         assert asked["mode"] == "type"
-        assert [one["finding"]["type"] for one in asked["findings"]] == ["solid", None]
+        assert [finding["finding"]["type"] for finding in asked["findings"]] == ["solid", None]
         told = reader.hand_in(0, 422)["problem"]
         assert told == "case 'a' 'own-2': has no type yet. Say it, then hand in."
         reader.answer(0, "own-2", type="calcified")
@@ -72,8 +72,8 @@ def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
         assert second["told"]["inconsistent"] == [10, 11, 12]
         assert leader.hand_in(0, 422)["problem"].count("neither agreed with nor objected to") == 2
         smaller = [
-            {**one, "outline": [[x * 0.9 + PLACE[0] * 0.1, y] for x, y in one["outline"]]}
-            for one in first["finding"]["slices"]
+            {**slice_, "outline": [[x * 0.9 + PLACE[0] * 0.1, y] for x, y in slice_["outline"]]}
+            for slice_ in first["finding"]["slices"]
         ]
         leader.answer(0, "candidate-1", answer="yes", slices=smaller, comment="too wide")
         leader.answer(0, "candidate-2", answer="no", comment="a vessel")
@@ -184,7 +184,7 @@ def test_a_case_comes_back_long_after_and_nothing_tells_that_it_does(tmp_path: P
     orders = []
     with people_of(folder, "r1", "r2") as people:
         for name, person in people.items():
-            tasks = [one.case_id for one in person.room.tasks().values()]
+            tasks = [task.case_id for task in person.room.tasks().values()]
             for again, case_id in repeats.items():
                 assert tasks.index(again) - tasks.index(case_id) >= 2
             orders.append(tasks)
@@ -195,7 +195,7 @@ def test_a_case_comes_back_long_after_and_nothing_tells_that_it_does(tmp_path: P
                 assert f"case '{number + 1}'" in answer
                 told += [answer, person.client.get(f"/scans/{number}/reading").text]
                 told += [person.client.get(f"/scans/{number}").text]
-            assert not [one for one in (*cases, *repeats) if one in "".join(told)], name
+            assert not [case for case in (*cases, *repeats) if case in "".join(told)], name
     assert orders[0] != orders[1]
 
 

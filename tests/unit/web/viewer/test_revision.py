@@ -33,8 +33,8 @@ def modes(person: Person) -> list[str]:
 def drawn(person: Person, number: int = 0) -> tuple[list[str], dict[str, int]]:
     """The own findings, and how many each of the others drew."""
     told: dict[str, Any] = person.ask(f"/scans/{number}/reading")
-    others = {one["letter"]: len(one["findings"]) for one in told["others"]}
-    return [one["id"] for one in told["findings"]], others
+    others = {other["letter"]: len(other["findings"]) for other in told["others"]}
+    return [finding["id"] for finding in told["findings"]], others
 
 
 def test_blind_before_and_open_after(folder: Path) -> None:
@@ -76,9 +76,9 @@ def test_own_marks_are_changed_added_removed_and_left_to_the_last_digit(folder: 
         assert modes(third) == ["look", "read"]
     batch = desk_of(folder).batch("b1")
     blind, last = batch.readings, batch.last_readings
-    assert [one.finding_id for one in blind["a", "r1"].findings] == ["f0", "f1"]
+    assert [finding.finding_id for finding in blind["a", "r1"].findings] == ["f0", "f1"]
     assert last["a", "r1"].findings == blind["a", "r1"].findings[:1]
-    assert [one.finding_id for one in last["a", "r2"].findings] == ["f0", "mine"]
+    assert [finding.finding_id for finding in last["a", "r2"].findings] == ["f0", "mine"]
     assert last["a", "r3"] == blind["a", "r3"]
 
 
@@ -104,4 +104,4 @@ def test_both_phases_are_exported_and_say_which_they_are(folder: Path, tmp_path:
     assert set(last.sessions["phase"]) == {"unblinded"}
     assert set(blind.sessions["phase"]) == {"blind"}
     steps = json.loads((tmp_path / "bundle" / "provenance.json").read_text())["events"]
-    assert sum(one["step"] == "revise" for one in steps) == 6
+    assert sum(step["step"] == "revise" for step in steps) == 6

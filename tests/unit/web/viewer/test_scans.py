@@ -21,7 +21,7 @@ def test_images_and_dicom_series_of_a_folder_are_scans(tmp_path: Path) -> None:
     uid = write_series(folder / "dicom")
     found = scans_in(folder)
     assert [one.case_id for one in found] == ["a", "b", uid]
-    assert [one.name for one in found[0].files] == ["a.mhd", "a.zraw"]
+    assert [file.name for file in found[0].files] == ["a.mhd", "a.zraw"]
     assert len(found[2].files) == 12
     assert found[2].images == folder / "dicom"
     assert [one.read().shape for one in found] == [(24, 60, 64)] * 2 + [(12, 40, 50)]
@@ -30,13 +30,13 @@ def test_images_and_dicom_series_of_a_folder_are_scans(tmp_path: Path) -> None:
 def test_one_file_or_one_series_is_read_alone(tmp_path: Path) -> None:
     folder = write_scans(tmp_path, "a", "b")
     uid = write_series(tmp_path / "dicom")
-    assert [one.case_id for one in scans_in(folder / "a.mhd")] == ["a"]
-    assert [one.case_id for one in scans_in(tmp_path / "dicom")] == [uid]
+    assert [scan.case_id for scan in scans_in(folder / "a.mhd")] == ["a"]
+    assert [scan.case_id for scan in scans_in(tmp_path / "dicom")] == [uid]
 
 
 def test_a_test_set_says_itself_which_scans_it_has(tmp_path: Path) -> None:
     write_scans(tmp_path / "images", "b", "a")
-    assert [one.case_id for one in scans_in(tmp_path)] == ["a", "b"]
+    assert [scan.case_id for scan in scans_in(tmp_path)] == ["a", "b"]
 
 
 def test_a_folder_without_scans_and_two_of_a_name_are_refused(tmp_path: Path) -> None:

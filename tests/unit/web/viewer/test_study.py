@@ -135,7 +135,7 @@ def test_nothing_is_told_of_cases_scores_or_other_readers(tmp_path: Path) -> Non
         answers += [ann.client.get("/work").text]
     for text in answers:
         words = text.replace("about", "")
-        assert not [one for one in (*SECRETS[:3], '"bo"', "9.125") if one in words]
+        assert not [secret for secret in (*SECRETS[:3], '"bo"', "9.125") if secret in words]
 
 
 def test_only_readers_with_all_images_come_in(tmp_path: Path) -> None:

@@ -75,7 +75,10 @@ def tiles_around(
     offset = _turned(torch.linalg.inv(turn), offset)
     zoom = torch.linalg.det(turn).abs() ** (1 / 3)
     apart_mm = torch.stack(
-        [(sight.points[None] - offset[:, one, None]).norm(dim=2) for one in range(offset.shape[1])],
+        [
+            (sight.points[None] - offset[:, index, None]).norm(dim=2)
+            for index in range(offset.shape[1])
+        ],
         dim=2,
     )
     sizes = (diameter_mm / zoom[:, None])[:, None]

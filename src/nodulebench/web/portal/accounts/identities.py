@@ -79,8 +79,8 @@ def disconnect(site: Site, account: str) -> None:
     with site.acting(account, "identity_ended") as session:
         if session.get_one(Account, account).password is None:
             raise DeniedError("password_first", 409)
-        for one in identities_of(session, account):
-            session.delete(one)
+        for identity in identities_of(session, account):
+            session.delete(identity)
 
 
 def identities_of(session: Transaction, account: str) -> list[Identity]:

@@ -29,7 +29,7 @@ def releasable(site: Site) -> list[str]:
     """The files and folders that can be released: those of one place, no others."""
     place = site.downloads
     return sorted(
-        one.name for one in (place.iterdir() if place.is_dir() else ()) if one.name[0] != "."
+        path.name for path in (place.iterdir() if place.is_dir() else ()) if path.name[0] != "."
     )
 
 
@@ -46,7 +46,7 @@ def release(site: Site, by: Visitor, benchmark: str, name: str, kind: str) -> in
     with site.database.writing() as session:
         if session.get(Benchmark, benchmark) is None:
             raise DeniedError("not_found", 404)
-        released = {one.file for one in open_releases(session, benchmark)}
+        released = {release.file for release in open_releases(session, benchmark)}
         new = [(file, path) for file, path in found if file not in released]
         for file, path in new:
             facts = path.stat()
@@ -66,9 +66,9 @@ def release(site: Site, by: Visitor, benchmark: str, name: str, kind: str) -> in
 def end_release(site: Site, by: Visitor, benchmark: str, name: str) -> None:
     """Give a file, or the files of a folder, out no longer."""
     with site.acting(by.account, "release_ended", benchmark=benchmark) as session:
-        for one in open_releases(session, benchmark):
-            if one.file.partition("/")[0] == name:
-                one.ended_at = now()
+        for release in open_releases(session, benchmark):
+            if release.file.partition("/")[0] == name:
+                release.ended_at = now()
 
 
 def open_releases(session: Transaction, benchmark: str) -> list[Release]:
@@ -138,8 +138,8 @@ def _files(root: Path, chosen: Path) -> Iterator[tuple[str, Path]]:
     for path in (chosen, *inside):
         if path.is_symlink() or path.resolve() != path:
             raise DeniedError("file_not_plain", 409)
-        folders = (one for one in (path, *path.parents) if one.is_relative_to(root))
-        if any(is_sealed(one) for one in folders if one.is_dir()):
+        folders = (parent for parent in (path, *path.parents) if parent.is_relative_to(root))
+        if any(is_sealed(folder) for folder in folders if folder.is_dir()):
             raise DeniedError("file_sealed", 409)
         if path.is_file():
             yield path.relative_to(root).as_posix(), path

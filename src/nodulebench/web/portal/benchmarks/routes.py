@@ -192,7 +192,8 @@ def _rules(form: FormData, old: BenchmarkRules | None = None) -> BenchmarkRules:
         return BenchmarkRules.model_validate(
             {
                 **laid,
-                "tracks": [one for one in TRACKS if one in form.getlist("tracks")] or TRACKS[:1],
+                "tracks": [track for track in TRACKS if track in form.getlist("tracks")]
+                or TRACKS[:1],
                 "cross_validates": field(form, "cross_validates") == "yes",
                 "feedback": field(form, "feedback") or "figures",
                 "scans": field(form, "scans"),

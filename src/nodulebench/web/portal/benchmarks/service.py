@@ -63,7 +63,7 @@ class BenchmarkRules(Written):
     @property
     def open_tracks(self) -> tuple[Track, ...]:
         """The tracks that something can be sent in for."""
-        return tuple(one for one in self.tracks if one == "detection" or self.candidates)
+        return tuple(track for track in self.tracks if track == "detection" or self.candidates)
 
     def listed_for(self, track: str) -> Laid | None:
         """The candidates that entries of a track score; None: they have marks of their own.
@@ -86,7 +86,7 @@ def test_sets(site: Site) -> list[str]:
     place = site.settings.sets
     if not place.is_dir():
         return []
-    return sorted(one.name for one in place.iterdir() if not one.name.startswith("."))
+    return sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
 
 
 def make_benchmark(

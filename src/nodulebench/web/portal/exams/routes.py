@@ -54,7 +54,11 @@ def exam(request: Request, site: AtSite, by: By, exam_id: str) -> Response:
         sees_all = may(by.roles, "exam_sheets") and stand is None
         if stand is None and not sees_all:
             raise DeniedError("not_found", 404)
-        results = [(one.account, one) for one in results_of(session, exam_id)] if sees_all else []
+        results = (
+            [(result.account, result) for result in results_of(session, exam_id)]
+            if sees_all
+            else []
+        )
     values = {"stand": stand, "sees_all": sees_all, "results": results, "figures": JUDGED}
     return rendered(request, "exam.html", exam=found, rules=rules_of(found), **values)
 
@@ -72,7 +76,7 @@ def exam_sheets(site: AtSite, by: By, exam_id: str) -> Response:
     with site.database.reading() as session:
         if stand_of(session, find_exam(session, exam_id), by) is not None:
             raise DeniedError("not_allowed", 403)
-        sheets = [told_sheet(one) for one in results_of(session, exam_id)]
+        sheets = [told_sheet(result) for result in results_of(session, exam_id)]
     headers = {"Content-Disposition": 'attachment; filename="exam.json"'}
     return JSONResponse(sheets, headers=headers)
 

@@ -122,7 +122,9 @@ def passed_accounts(session: Transaction, exam_id: str | None) -> frozenset[str]
     """The accounts that passed an exam; None: none is asked for."""
     if exam_id is None:
         return None
-    return frozenset(one.account_id for one in results_of(session, exam_id) if one.has_passed)
+    return frozenset(
+        result.account_id for result in results_of(session, exam_id) if result.has_passed
+    )
 
 
 def told_sheet(result: ExamResult, candidate: str = "") -> dict[str, Any]:

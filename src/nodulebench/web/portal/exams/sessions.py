@@ -121,7 +121,7 @@ def exams_for(session: Transaction, visitor: Visitor) -> list[Line]:
     found = session.scalars(select(SiteExam).order_by(SiteExam.created_at.desc()))
     lines = [Line(one, stand_of(session, one, visitor)) for one in found]
     oversees = bool({"organiser", "auditor"} & visitor.roles)
-    return [one for one in lines if oversees or one.stand not in (None, "ended")]
+    return [line for line in lines if oversees or line.stand not in (None, "ended")]
 
 
 def stand_of(session: Transaction, exam: SiteExam, visitor: Visitor) -> Stand | None:

@@ -114,7 +114,7 @@ def digests_of(told: dict[str, Any], say: Language) -> list[tuple[str, str]]:
     return [
         (say("portal.digest"), told["entry"]["digest"]),
         (say("portal.result_digest"), told["result"]["digest"]),
-        *((say(f"portal.digest_of.{kind}"), one) for kind, one in told["digests"].items()),
+        *((say(f"portal.digest_of.{kind}"), digest) for kind, digest in told["digests"].items()),
     ]
 
 
@@ -177,8 +177,13 @@ def _told(site: Site, entry: Entry, result: Result, number: int, at: str) -> dic
 def _printed(found: Certificate, say: Language) -> dict[str, Any]:
     told = found.content["certificate"]
     rows = [
-        [say.word(one["rule"]), _title(one, say), decimals(one["value"]), _bounds(one)]
-        for one in told["readings"]
+        [
+            say.word(reading["rule"]),
+            _title(reading, say),
+            decimals(reading["value"]),
+            _bounds(reading),
+        ]
+        for reading in told["readings"]
     ]
     return {
         "title": say("portal.certificate.heading", number=found.number),

@@ -74,11 +74,11 @@ def shown_of(
         rule: one of its rules; anything else: the first.
         stratum: a part of the cohort; anything else: the whole.
     """
-    rules = list(dict.fromkeys(one["rule"] for one in readings_of(result)))
+    rules = list(dict.fromkeys(reading["rule"] for reading in readings_of(result)))
     strata = strata_of([result])
     chosen = rule if rule in rules else (rules[0] if rules else "")
     part = stratum if stratum in strata else ""
-    readings = [one for one in readings_of(result, part) if one["rule"] == chosen]
+    readings = [reading for reading in readings_of(result, part) if reading["rule"] == chosen]
     folder = site.results / result.folder
     if not (folder / EVALUATION).is_file():
         return Shown(rules, chosen, strata, part, readings)
@@ -95,7 +95,7 @@ def _blocks(
     say = portal_language(language)
     found = read_excerpt(folder, audience, say, name=name, rule=rule)
     froc = NOTHING if found.froc is None else found.froc.__html__()
-    return froc, tuple(one.__html__() for one in found.misses)
+    return froc, tuple(miss.__html__() for miss in found.misses)
 
 
 LEAST, MOST = 2, 40
@@ -119,9 +119,9 @@ def history_of(
         Entry.benchmark_id == benchmark.id, Entry.account_id == account
     )
     own = set(session.scalars(of_account))
-    valued = [one for one in board.lines if one.value is not None]
+    valued = [line for line in board.lines if line.value is not None]
     lines = sorted((one for one in valued if one.entry in own), key=lambda one: one.at)[-MOST:]
-    if len(lines) < LEAST or not all(one.who for one in lines):
+    if len(lines) < LEAST or not all(line.who for line in lines):
         return None
     figure = say.figure(board.by.name).title
     others = [
@@ -129,13 +129,13 @@ def history_of(
         for one in valued
         if one.is_baseline and one.entry not in own and one.value is not None
     ]
-    ends = [end for one in lines for end in (one.value, one.low, one.high) if end is not None]
+    ends = [end for line in lines for end in (line.value, line.low, line.high) if end is not None]
     ends += [value for value, _ in others]
     low, high = (0.0, 1.0) if 0 <= min(ends) <= max(ends) <= 1 else (min(0.0, *ends), max(ends))
     axis = Axis(figure, low, high, nice_ticks(low, high))
     title = say("portal.history.of", who=lines[0].who, figure=figure)
     lower = is_lower_better(board.by.figure)
-    steps = [_step(one) for one in lines]
+    steps = [_step(line) for line in lines]
     drawn = history_chart(steps, axis, title, others=others, is_lower_better=lower)
     return Chart(title, drawn, remarks=(say("portal.history.remark"),))
 

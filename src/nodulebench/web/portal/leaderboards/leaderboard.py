@@ -131,10 +131,10 @@ class Board:
                 "verdict": line.verdict,
                 "verdict_reason": in_english(line.verdict_reason),
                 "stratum": self.stratum,
-                **dict(one),
+                **dict(reading),
             }
             for line in self.lines
-            for one in line.readings.values() or ([{}] if line.verdict else [])
+            for reading in line.readings.values() or ([{}] if line.verdict else [])
         ]
         return pl.DataFrame(rows, schema=TABLE)
 
@@ -167,14 +167,16 @@ def board_of(
     found = [one for one in scored if track_of(one.entry) == of_track]
     strata = strata_of(found)
     part = choice.stratum if choice.stratum in strata else ""
-    rules = list(dict.fromkeys(one["rule"] for result in found for one in readings_of(result)))
+    rules = list(
+        dict.fromkeys(reading["rule"] for result in found for reading in readings_of(result))
+    )
     chosen = choice.rule if choice.rule in rules else (rules[0] if rules else "")
     readings = list(
         dict.fromkeys(
-            Reading(one["figure"], one["point"])
+            Reading(reading["figure"], reading["point"])
             for result in found
-            for one in readings_of(result, part)
-            if one["rule"] == chosen
+            for reading in readings_of(result, part)
+            if reading["rule"] == chosen
         )
     )
     order = _ordering(readings, choice.figure)
@@ -190,10 +192,12 @@ def _tracks(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
     rules = rules_of(benchmark)
     laid = rules.candidates
     now = [
-        one if one == "detection" or laid is None else f"{one}-{laid.version}"
-        for one in rules.open_tracks
+        open_track if open_track == "detection" or laid is None else f"{open_track}-{laid.version}"
+        for open_track in rules.open_tracks
     ]
-    return list(dict.fromkeys([*now, *(track_of(one.entry) for one in results)])) or ["detection"]
+    return list(dict.fromkeys([*now, *(track_of(result.entry) for result in results)])) or [
+        "detection"
+    ]
 
 
 def _with_interval(line: Line, found: dict[str, Any] | None) -> Line:
@@ -209,12 +213,12 @@ def readings_of(result: Result, stratum: str = "") -> list[dict[str, Any]]:
     if not stratum:
         readings: list[dict[str, Any]] = result.figures.get("readings", [])
         return readings
-    return [one for one in _parts(result) if one["stratum"] == stratum]
+    return [part for part in _parts(result) if part["stratum"] == stratum]
 
 
 def strata_of(results: Sequence[Result]) -> list[str]:
     """The parts of the cohort that some result has figures of, as ``type=solid``."""
-    return list(dict.fromkeys(one["stratum"] for result in results for one in _parts(result)))
+    return list(dict.fromkeys(part["stratum"] for result in results for part in _parts(result)))
 
 
 def _parts(result: Result) -> list[dict[str, Any]]:
@@ -225,19 +229,19 @@ def _parts(result: Result) -> list[dict[str, Any]]:
 
 def _ordering(readings: Sequence[Reading], by: str) -> Reading:
     """The figure that orders: the one asked for, the CPM, or the first that is better when high."""
-    named = {one.name: one for one in readings}
+    named = {reading.name: reading for reading in readings}
     if by in named:
         return named[by]
     if "cpm" in named:
         return named["cpm"]
-    higher = (one for one in readings if not is_lower_better(one.figure))
+    higher = (reading for reading in readings if not is_lower_better(reading.figure))
     return next(higher, readings[0] if readings else Reading("cpm"))
 
 
 def _line(result: Result, visitor: Visitor, rule: str, by: Reading, stratum: str) -> Line:
     entry = result.entry
     withdrawn = entry.withdrawn_at is not None
-    under = [one for one in readings_of(result, stratum) if one["rule"] == rule]
+    under = [reading for reading in readings_of(result, stratum) if reading["rule"] == rule]
     training = terms_of(entry).training
     readings = {Reading(one["figure"], one["point"]).name: one for one in under}
     own = {} if withdrawn else readings.get(by.name, {})
@@ -269,11 +273,11 @@ def in_english(reason: dict[str, Any] | None) -> str:
 def _ranked(lines: list[Line], by: Reading) -> list[Line]:
     """Best first; equal values share a rank, and those without a value come last."""
     sign = 1.0 if is_lower_better(by.figure) else -1.0
-    found = [one for one in lines if one.value is not None]
+    found = [line for line in lines if line.value is not None]
     valued = sorted(found, key=lambda one: sign * (one.value or 0.0))
     values = [one.value for one in valued]
     ranked = [replace(one, rank=values.index(one.value) + 1) for one in valued]
-    return [*ranked, *(one for one in lines if one.value is None)]
+    return [*ranked, *(line for line in lines if line.value is None)]
 
 
 def badge_of(result: Result | None) -> str:

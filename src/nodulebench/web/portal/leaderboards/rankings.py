@@ -62,7 +62,7 @@ def read_ranking(
     """The ranking of the results of a track as they are now; None: none was made of these yet."""
     kept = _kept(_place(site, benchmark.id, track))
     results = counted_results(session, benchmark, track)
-    if kept is None or kept["results"] != [one.id for one in results]:
+    if kept is None or kept["results"] != [result.id for result in results]:
         return None
     return Ranking(kept["figure"], kept["rules"])
 
@@ -82,11 +82,11 @@ def refresh_rankings(site: Site) -> int:
             if len(results) > 1 and read_ranking(site, session, one, track) is None
         ]
     for benchmark, track, results in due:
-        folders = {one.entry_id: site.results / one.folder for one in results}
+        folders = {result.entry_id: site.results / result.folder for result in results}
         open_ones = {name: path for name, path in folders.items() if (path / EVALUATION).is_file()}
         if len(open_ones) > 1:
             figure, rules = _ranked(open_ones)
-            told = {"results": [one.id for one in results], "figure": figure, "rules": rules}
+            told = {"results": [result.id for result in results], "figure": figure, "rules": rules}
             make_folder(site.benchmark(benchmark))
             replace_whole(_place(site, benchmark, track), canonical(told))
             made += 1
@@ -95,8 +95,8 @@ def refresh_rankings(site: Site) -> int:
 
 def _by_track(results: Sequence[Result]) -> dict[str, list[Result]]:
     found: dict[str, list[Result]] = {}
-    for one in results:
-        found.setdefault(track_of(one.entry), []).append(one)
+    for result in results:
+        found.setdefault(track_of(result.entry), []).append(result)
     return found
 
 

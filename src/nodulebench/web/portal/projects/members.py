@@ -30,7 +30,7 @@ NEEDS: Final[Mapping[RosterRole, Role]] = {
 
 def needed(person: Person) -> frozenset[str]:
     """The roles that the account of a person has."""
-    return frozenset(NEEDS[one] for one in person.roles if one in NEEDS)
+    return frozenset(NEEDS[role] for role in person.roles if role in NEEDS)
 
 
 def reads(person: Person) -> bool:
@@ -125,7 +125,7 @@ def assign(books: Books, by: str, person_id: str, account: str) -> None:
         before = members_of(session, books.project_id).get(person_id)
         if before is not None and before.account == account:
             return
-        if before is not None and any(one.actor_id == person_id for one in events):
+        if before is not None and any(event.actor_id == person_id for event in events):
             raise DeniedError("person_acted", 409)
         session.execute(
             delete(ProjectMember).where(

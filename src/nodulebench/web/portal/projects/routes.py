@@ -135,7 +135,9 @@ def new_project(request: Request, site: AtSite, by: By, form: Sent) -> Response:
         return _form(request, site, 422, wrong=str(error), given=given)
     books = open_books(site, made, by.account)
     people = books.base.workflow.roster.people
-    office = next((one for one in people if "organiser" in one.roles and not reads(one)), None)
+    office = next(
+        (person for person in people if "organiser" in person.roles and not reads(person)), None
+    )
     if office is not None and may_be(office, by.roles):
         assign(books, by.account, office.person_id, by.account)
     return see(f"/projects/{made}")
@@ -182,7 +184,7 @@ def draw_one(asked: Asking, batch_id: str) -> Response:
 @router.post("/projects/{project_id}/batches/{batch_id}/approve", name="approve_batch")
 def approve_one(asked: Asking, form: Sent, batch_id: str) -> Response:
     """Approve a batch for release, as commission; or say why not."""
-    inspected = tuple(one for one in ASPECTS if one in form.getlist("inspected"))
+    inspected = tuple(aspect for aspect in ASPECTS if aspect in form.getlist("inspected"))
     approves = field(form, "approves") == "yes"
     comment = field(form, "comment")
 
@@ -226,9 +228,9 @@ def _zipped(site: Site, by: Visitor, project_id: str, name: str, write: Any) -> 
     with TemporaryDirectory() as scratch, zipfile.ZipFile(content, "w") as archive:
         folder = Path(scratch) / name
         write(books, folder)
-        for one in sorted(folder.rglob("*")):
-            if one.is_file():
-                archive.write(one, one.relative_to(scratch), zipfile.ZIP_DEFLATED)
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(scratch), zipfile.ZIP_DEFLATED)
     with site.acting(by.account, "project_taken", project=project_id, what=name):
         pass
     headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
@@ -268,7 +270,7 @@ def _page(asked: Asked, status: int = 200, *, wrong: str = "", checks: bool = Fa
             exam_id = exam_of_project(session, project_id)
             passed = passed_accounts(session, exam_id)
             values = {
-                "batches": [line_of(one, members) for one in batches],
+                "batches": [line_of(batch, members) for batch in batches],
                 "people": [(one, members.get(one.person_id)) for one in roster.people],
                 "problems": problems,
                 "fitting": {
@@ -306,7 +308,7 @@ def _passed(
     """The people who passed the exam of a project, here or elsewhere; None: it asks for none."""
     if accounts is None:
         return None if books.base.passed is None else frozenset(books.base.passed)
-    return frozenset(name for name, one in members.items() if one.account in accounts)
+    return frozenset(name for name, member in members.items() if member.account in accounts)
 
 
 def _form(request: Request, site: Site, status: int = 200, **values: Any) -> Response:

@@ -102,7 +102,7 @@ def _cases(site: Site, images: Path, file: Path) -> Path:
     if case_table_of(images) is not None:
         return images
     voxels = voxels_of(site)
-    grids = {one.case_id: grid_of(tiles_of(one, voxels)) for one in scans_in(images)}
+    grids = {scan.case_id: grid_of(tiles_of(scan, voxels)) for scan in scans_in(images)}
     rows = [{"case_id": name, **geometry_columns(grid)} for name, grid in grids.items()]
     write_csv(pl.DataFrame(rows), file)
     return file
@@ -185,9 +185,11 @@ def _sheets(session: Transaction, project_id: str) -> list[dict[str, Any]] | Non
     if exam_id is None:
         return None
     members = members_of(session, project_id).values()
-    results = {one.account_id: one for one in results_of(session, exam_id)}
+    results = {result.account_id: result for result in results_of(session, exam_id)}
     return [
-        told_sheet(results[one.account], one.person) for one in members if one.account in results
+        told_sheet(results[member.account], member.person)
+        for member in members
+        if member.account in results
     ]
 
 
@@ -196,9 +198,9 @@ def project_problems(books: Books, session: Transaction) -> Iterator[Problem]:
     desk = books.on(session)
     yield from audit_project(desk).problems
     told = {
-        (one.facts.get("number"), one.facts.get("digest"))
-        for one in check_log(session, books.site.key).events
-        if one.action == "project_step" and one.facts.get("project") == books.project_id
+        (event.facts.get("number"), event.facts.get("digest"))
+        for event in check_log(session, books.site.key).events
+        if event.action == "project_step" and event.facts.get("project") == books.project_id
     }
     for stored in desk.log.log.store.read():
         if (stored.number, bytes_digest(stored.content)) not in told:
@@ -235,7 +237,7 @@ def state_of(
 
     Checking it all takes as long as both logs are; what is shown is checked in any case.
     """
-    problems = [str(one) for one in project_problems(books, session)] if checks else None
+    problems = [str(problem) for problem in project_problems(books, session)] if checks else None
     try:
         return problems, list(desk.batches().values()), len(unread_cases(desk))
     except InputError as error:
@@ -274,15 +276,15 @@ def _progress(
     if is_blind(session, books, account):
         return Progress(project, is_told=False)
     problems, batches, unread = state_of(books, session, books.on(session), checks=False)
-    lines = [line_of(one, {}) for one in batches]
+    lines = [line_of(batch, {}) for batch in batches]
     return Progress(
         project,
         not problems,
         len(lines),
-        sum(one["state"] == "released" for one in lines),
-        sum(one["read"] for one in lines),
-        sum(one["to_read"] for one in lines),
-        sum(one["disputes"] or 0 for one in lines),
+        sum(line["state"] == "released" for line in lines),
+        sum(line["read"] for line in lines),
+        sum(line["to_read"] for line in lines),
+        sum(line["disputes"] or 0 for line in lines),
         unread,
     )
 
@@ -290,7 +292,7 @@ def _progress(
 def line_of(batch: Batch, members: dict[str, Member]) -> dict[str, Any]:
     """A batch as the table of a project shows it."""
     order = batch.order
-    absent = [one for one in batch.reader_ids if one not in members]
+    absent = [reader_id for reader_id in batch.reader_ids if reader_id not in members]
     return {
         "id": order.batch_id,
         "team": order.team_id,

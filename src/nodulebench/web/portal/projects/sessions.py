@@ -61,7 +61,7 @@ class ProjectRooms:
         return self._rooms.of(key, lambda: self._room(shared, *key))
 
     def _open(self, project_id: str, images: str) -> Shared:
-        scans = {one.case_id: one for one in scans_in(images_of(self.site, images))}
+        scans = {scan.case_id: scan for scan in scans_in(images_of(self.site, images))}
         voxels = Voxels(voxels_of(self.site))
         base = books_of(self.site, project_id, "").base
         return Shared(base, scans, voxels, KnownBatches())

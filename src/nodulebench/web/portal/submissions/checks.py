@@ -67,7 +67,9 @@ def without_place(problems: Iterable[Problem], place: str) -> tuple[Problem, ...
     def plain(text: str) -> str:
         return text.replace(f"{place}/{UNPACKED}/", "").replace(f"{place}/", "")
 
-    return tuple(Problem(*map(plain, (one.where, one.what, one.remedy))) for one in problems)
+    return tuple(
+        Problem(*map(plain, (problem.where, problem.what, problem.remedy))) for problem in problems
+    )
 
 
 def declared_training(

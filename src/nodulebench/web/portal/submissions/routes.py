@@ -134,7 +134,7 @@ def _looked(
 
 def _answer_of(form: FormData) -> Answer:
     said = field(form, "trained")
-    return next((one for one in ANSWERS if one == said), "")
+    return next((answer for answer in ANSWERS if answer == said), "")
 
 
 def _folds(form: FormData, sent: Received) -> Path | None:
@@ -356,7 +356,7 @@ def _comparable(session: Transaction, entry: Entry, by: Visitor) -> list[tuple[s
     """The other entries of the same benchmark that can be compared: ids, and names as shown."""
     counted = counted_results(session, entry.benchmark)
     others = [one.entry for one in counted if one.entry_id != entry.id]
-    return sorted(((one.id, shown_name(one, by)) for one in others), key=lambda one: one[1])
+    return sorted(((other.id, shown_name(other, by)) for other in others), key=lambda one: one[1])
 
 
 async def _told(

@@ -116,7 +116,7 @@ def drop(site: Site, found: Scored) -> None:
 def sweep_results(site: Site) -> int:
     """Remove folders of claims that came to nothing, for their workers were killed; how many."""
     before = now().timestamp() - LEFT_S
-    old = [one for one in site.results.glob("*/*-*") if one.stat().st_mtime < before]
+    old = [path for path in site.results.glob("*/*-*") if path.stat().st_mtime < before]
     with site.database.reading() as session:
         kept = {site.results / one for one in session.scalars(select(Result.folder))}
         running = tuple(session.scalars(select(Job.claim).where(Job.state == "running")))

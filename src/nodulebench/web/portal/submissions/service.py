@@ -109,7 +109,7 @@ def forget_unpacked(site: Site, entry: str) -> None:
 def sweep_uploads(site: Site) -> int:
     """Remove what was sent and became no entry, for its server was killed; how many."""
     folder, before = site.settings.storage / "uploads", now().timestamp() - LEFT_S
-    old = [one for one in folder.glob("*") if one.stat().st_mtime < before]
+    old = [path for path in folder.glob("*") if path.stat().st_mtime < before]
     with site.database.reading() as session:
         left = [one for one in old if session.get(Entry, one.name) is None]
     for one in left:

@@ -103,7 +103,7 @@ def _do(site: Site, claimed: Claimed, opening: Opening | None, say: Callable[[],
     except CancelledError:
         is_judged = fail(site, claimed, [], "cancelled")
     except InputError as error:
-        told = [f"{one.what} {one.remedy}".strip() for one in error.problems]
+        told = [f"{problem.what} {problem.remedy}".strip() for problem in error.problems]
         is_judged = fail(site, claimed, told, str(error))
     except UNREACHED:  # the job is not to blame
         raise

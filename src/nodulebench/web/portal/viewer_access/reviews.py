@@ -27,7 +27,7 @@ def scan_folders(site: Site) -> list[str]:
     place = site.settings.scan_sets
     if not place.is_dir():
         return []
-    return sorted(one.name for one in place.iterdir() if one.is_dir() and one.name[0] != ".")
+    return sorted(path.name for path in place.iterdir() if path.is_dir() and path.name[0] != ".")
 
 
 def images_of(site: Site, name: str) -> Path:

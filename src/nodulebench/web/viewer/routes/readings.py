@@ -51,7 +51,10 @@ def reading(
             for name, kept in stands.items()
         ],
         "others": [
-            {"letter": letter, "findings": [one.model_dump(mode="json") for one in findings]}
+            {
+                "letter": letter,
+                "findings": [finding.model_dump(mode="json") for finding in findings],
+            }
             for letter, findings in beside.others.items()
         ],
     }
@@ -141,7 +144,7 @@ def proposal(tiles: GivenTiles, click: Click) -> dict[str, Any]:
     """Outlines of the nodule at a place, and its sizes."""
     finding = Finding(place_mm=click.place_mm, slices=proposed(tiles, click.place_mm, click.level))
     return {
-        "slices": [one.model_dump(mode="json") for one in finding.slices],
+        "slices": [slice_.model_dump(mode="json") for slice_ in finding.slices],
         "measured": measured(finding, tiles),
     }
 
@@ -157,7 +160,7 @@ def stroked(tiles: GivenTiles, given: Stroke) -> dict[str, Any]:
 @router.post("/scans/{number}/filled")
 def filled(tiles: GivenTiles, gaps: Gaps) -> dict[str, Any]:
     """Outlines on all slices from the lowest to the highest that has one."""
-    _outlines_refuse_outside([one.slice_index for one in gaps.slices], tiles)
+    _outlines_refuse_outside([slice_.slice_index for slice_ in gaps.slices], tiles)
     made = filled_between(tiles, gaps.slices)
     return {"slices": [one.model_dump(mode="json") for one in made]}
 

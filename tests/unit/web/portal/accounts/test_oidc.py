@@ -71,7 +71,7 @@ def who(browser: Browser) -> str:
 
 def actions(site: Site) -> list[str]:
     with site.database.reading() as session:
-        return [one.action for one in latest_events(session, None, 20)]
+        return [event.action for event in latest_events(session, None, 20)]
 
 
 def test_somebody_of_the_provider_signs_in(
@@ -83,8 +83,8 @@ def test_somebody_of_the_provider_signs_in(
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     assert who(browser) == known.login
     cookies = answer.headers.get_list("set-cookie")
-    assert any(one.startswith('nodulebench-oidc=""') for one in cookies)
-    assert all("HttpOnly" in one for one in cookies if one.startswith("nodulebench="))
+    assert any(cooky.startswith('nodulebench-oidc=""') for cooky in cookies)
+    assert all("HttpOnly" in cooky for cooky in cookies if cooky.startswith("nodulebench="))
     with joined.database.reading() as session:
         (event,) = [one for one in latest_events(session, None, 3) if one.action == "signed_in"]
         assert (event.account, dict(event.facts)["by"]) == (known.account, provider.issuer)
@@ -258,7 +258,7 @@ def test_a_token_with_another_claim_or_without_one_does_not_count(
         provider.change = lambda claims: {**claims, **told}  # noqa: B023
         assert not entered(joined, provider, browser), lie
     for name in ("iss", "aud", "nonce", "sub", "exp", "iat"):
-        provider.change = lambda claims: {key: one for key, one in claims.items() if key != name}  # noqa: B023
+        provider.change = lambda claims: {k: v for k, v in claims.items() if k != name}  # noqa: B023
         assert not entered(joined, provider, browser), name
     for truth in ({"aud": [CLIENT]}, {"aud": [CLIENT, "another"], "azp": CLIENT}, {"azp": CLIENT}):
         provider.change = lambda claims: {**claims, **truth}  # noqa: B023

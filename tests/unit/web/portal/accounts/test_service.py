@@ -25,7 +25,7 @@ def actions(site: Site) -> list[str]:
     with site.database.reading() as session:
         found = check_log(session, site.key)
     assert found.problems == []
-    return [one.action for one in found.events]
+    return [event.action for event in found.events]
 
 
 def refused(code: str):

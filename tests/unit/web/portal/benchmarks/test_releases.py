@@ -74,7 +74,7 @@ def signed_actions(site: Site) -> list[str]:
     from nodulebench.web.portal.database.event_log import check_log
 
     with site.database.reading() as session:
-        return [one.action for one in check_log(session, site.key).events]
+        return [event.action for event in check_log(session, site.key).events]
 
 
 @pytest.mark.slow

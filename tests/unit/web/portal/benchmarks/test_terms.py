@@ -120,12 +120,12 @@ def test_tracks_and_versions_of_a_list_are_ranked_apart(
     boards = {track: as_ada.get(f"{path}?track={track}").json()
               for track in ("detection", "reduction-1", "reduction-2")}  # fmt: skip
     assert boards["detection"]["tracks"] == ["detection", "reduction-2", "reduction-1"]
-    assert {track: len(one["lines"]) for track, one in boards.items()} == {
+    assert {track: len(board["lines"]) for track, board in boards.items()} == {
         "detection": 1,
         "reduction-1": 2,
         "reduction-2": 0,
     }
-    assert [one["best_rank"] for one in boards["reduction-1"]["lines"]] == [1, 1]
+    assert [line["best_rank"] for line in boards["reduction-1"]["lines"]] == [1, 1]
     page = as_ada.get(f"/benchmarks/{two_tracks}?track=reduction-2").text
     assert "No entry has been scored yet" in page
 
@@ -146,7 +146,7 @@ def test_who_trains_on_the_set_cross_validates(
     assert (seen.status_code, said.status_code) == (303, 303)
     work_off(site)
     lines = as_ada.get(f"/api/v1/benchmarks/{strict}/leaderboard").json()["lines"]
-    assert sorted((one["training"], one["folds"]) for one in lines) == [("folds", 2), ("no", 0)]
+    assert sorted((line["training"], line["folds"]) for line in lines) == [("folds", 2), ("no", 0)]
     assert "cross-validated</span>" in as_ada.get(f"/benchmarks/{strict}").text
     with site.database.reading() as session:
         assert session.query(Entry).count() == 2
@@ -278,9 +278,9 @@ def test_a_part_of_the_nodules_can_be_chosen(
     work_off(site)
     path = f"/api/v1/benchmarks/{made}/leaderboard"
     strata = as_ada.get(path).json()["strata"]
-    boards = [as_ada.get(f"{path}?stratum={one}&figure=miss_rate").json() for one in strata]
-    assert [one["stratum"] for one in boards] == strata
-    missed = [one["lines"][0]["readings"][0]["value"] for one in boards]
+    boards = [as_ada.get(f"{path}?stratum={stratum}&figure=miss_rate").json() for stratum in strata]
+    assert [board["stratum"] for board in boards] == strata
+    missed = [board["lines"][0]["readings"][0]["value"] for board in boards]
     assert sorted(missed) == [0.0, 1.0]
     page = as_ada.get(f"/benchmarks/{made}?stratum={strata[0]}").text
     chosen = page.split('name="stratum"')[1].split("</select>")[0]

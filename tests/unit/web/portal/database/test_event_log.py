@@ -18,19 +18,19 @@ def act(site: Site, times: int) -> None:
 
 def problems(site: Site) -> list[str]:
     with site.database.reading() as session:
-        return [str(one) for one in check_log(session, site.key).problems]
+        return [str(problem) for problem in check_log(session, site.key).problems]
 
 
 def test_events_of_several_writers_form_one_chain(any_site: Site) -> None:
     threads = [Thread(target=act, args=(any_site, 8)) for _ in range(3)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     with any_site.database.reading() as session:
         found = check_log(session, any_site.key)
     assert found.problems == []
-    assert [one.number for one in found.events] == [*range(1, 25)]
+    assert [event.number for event in found.events] == [*range(1, 25)]
 
 
 @pytest.mark.parametrize(
@@ -42,21 +42,21 @@ def test_a_changed_event_is_told(site: Site, old: bytes, new: bytes) -> None:
         one = session.get_one(StoredEvent, 2)
         assert old in one.content
         one.content = one.content.replace(old, new, 1)
-    assert any(one.startswith("event 2: was changed") for one in problems(site))
+    assert any(problem.startswith("event 2: was changed") for problem in problems(site))
 
 
 def test_a_cut_off_log_is_told(site: Site) -> None:
     act(site, 3)
     with site.database.writing() as session:
         session.execute(delete(StoredEvent).where(StoredEvent.number == 3))
-    assert any("it was cut off" in one for one in problems(site))
+    assert any("it was cut off" in problem for problem in problems(site))
 
 
 def test_a_missing_event_is_told(site: Site) -> None:
     act(site, 3)
     with site.database.writing() as session:
         session.execute(delete(StoredEvent).where(StoredEvent.number == 2))
-    assert any("follows a gap" in one for one in problems(site))
+    assert any("follows a gap" in problem for problem in problems(site))
 
 
 def test_an_event_of_another_key_is_told(site: Site, tmp_path) -> None:
@@ -76,5 +76,5 @@ def test_an_event_of_another_key_is_told(site: Site, tmp_path) -> None:
 def test_the_last_events_come_first_page_by_page(site: Site) -> None:
     act(site, 5)
     with site.database.reading() as session:
-        assert [one.number for one in latest_events(session, None, 2)] == [5, 4]
-        assert [one.number for one in latest_events(session, 4, 9)] == [3, 2, 1]
+        assert [event.number for event in latest_events(session, None, 2)] == [5, 4]
+        assert [event.number for event in latest_events(session, 4, 9)] == [3, 2, 1]

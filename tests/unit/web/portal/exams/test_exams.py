@@ -91,7 +91,7 @@ def test_from_a_form_to_who_may_read(any_site: Site) -> None:
     assert "Not passed" in failed.get(f"{where}/room/").text
     chosen = {"rule": "center_hit", "algorithm": "lena"}
     told = failed.client.get(f"{where}/room/judged/errors", params=chosen).json()
-    assert [one["id"] for one in told["errors"]] == [f"nodule:{PANEL}"]
+    assert [error["id"] for error in told["errors"]] == [f"nodule:{PANEL}"]
     assert "not passed" in failed.get(where).text
     page = office.get(where).text
     assert "Rea (rea)" in page
@@ -118,7 +118,10 @@ def test_from_a_form_to_who_may_read(any_site: Site) -> None:
     with site.database.reading() as session:
         assert check_log(session, site.key).problems == []
         events = latest_events(session, None, 50)
-    assert [one.facts["passed"] for one in events if one.action == "exam_sat"] == [False, True]
+    assert [event.facts["passed"] for event in events if event.action == "exam_sat"] == [
+        False,
+        True,
+    ]
 
 
 PAGES = ("/projects", "/exams/{id}", "/exams/{id}/exam.json", "/exams/new", "/log", "/desk", "/")
@@ -226,7 +229,7 @@ def test_a_result_that_a_kill_kept_from_being_written_is_written_at_the_next_loo
 
     def results() -> list[bool]:
         with site.database.reading() as session:
-            return [one.has_passed for one in results_of(session, exam)]
+            return [result.has_passed for result in results_of(session, exam)]
 
     with monkeypatch.context() as patched:
         patched.setattr(SiteExamRoom, "keep", killed)

@@ -68,8 +68,8 @@ def works_through(site: Site, project_id: str) -> None:
     leader = at_work(site, project_id, "lead2")
     first = leader.ask("/scans/0/reading")["findings"][0]["finding"]
     smaller = [
-        {**one, "outline": [[x * 0.9 + PLACE[0] * 0.1, y] for x, y in one["outline"]]}
-        for one in first["slices"]
+        {**slice_, "outline": [[x * 0.9 + PLACE[0] * 0.1, y] for x, y in slice_["outline"]]}
+        for slice_ in first["slices"]
     ]
     leader.answer(0, "candidate-1", answer="yes", slices=smaller)
     leader.answer(0, "candidate-2", answer="no", comment="a vessel")
@@ -84,8 +84,8 @@ def problems(site: Site, project_id: str) -> list[str]:
     books = open_books(site, project_id, "")
     with site.database.reading() as session:
         return [
-            *(str(one) for one in project_problems(books, session)),
-            *(str(one) for one in check_log(session, site.key).problems),
+            *(str(problem) for problem in project_problems(books, session)),
+            *(str(problem) for problem in check_log(session, site.key).problems),
         ]
 
 
@@ -224,12 +224,12 @@ def test_two_processes_see_each_others_drafts_and_none_is_lost_or_doubled(any_si
     there.draw(0, "t0", PLACE)
 
     threads = [Thread(target=edits, args=one) for one in ((here, "h"), (there, "t"))]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     for person in (here, there):
-        found = [one["id"] for one in person.ask("/scans/0/reading")["findings"]]
+        found = [finding["id"] for finding in person.ask("/scans/0/reading")["findings"]]
         assert sorted(found) == sorted(f"{way}{number}" for way in "ht" for number in range(8))
         assert [one[1] for one in found if one[0] == "h"] == [str(at) for at in range(8)]
     stale = {"client": "x", "number": 1, "finding_id": "h0", "based_on": 0, "finding": None}
@@ -346,7 +346,7 @@ def test_who_reads_reviews_or_arbitrates_has_passed_the_exam_where_it_is_asked_f
     names = [*(f"r{number}" for number in range(1, 7)), "lead1", "lead2", "judge1", "judge2"]
 
     def sheets(*failed: str) -> bytes:
-        every = [{"candidate": one, "has_passed": one not in failed} for one in names]
+        every = [{"candidate": name, "has_passed": name not in failed} for name in names]
         return json.dumps(every).encode()
 
     def made(exam: bytes) -> str:

@@ -64,12 +64,12 @@ def test_a_reader_is_answered_the_same_whatever_the_others_drew(
     site: Site, projects: tuple[str, str]
 ) -> None:
     full, empty = projects
-    spies = [at_work(site, one, "r1") for one in projects]
+    spies = [at_work(site, project, "r1") for project in projects]
     for one in spies:
         one._tab = "tab"
 
     def same() -> None:
-        told = [answers(site, one, spy) for one, spy in zip(projects, spies, strict=True)]
+        told = [answers(site, project, spy) for project, spy in zip(projects, spies, strict=True)]
         assert [name for name in told[0] if told[0][name] != told[1][name]] == []
 
     for name in ("r2", "r3"):
@@ -82,7 +82,7 @@ def test_a_reader_is_answered_the_same_whatever_the_others_drew(
     for one in spies:
         one.draw(0, "mine", PLACE, 4)
         one.hand_in(0)
-    assert [one.ask("/scans")[0]["mode"] for one in spies] == ["type", "type"]
+    assert [spy.ask("/scans")[0]["mode"] for spy in spies] == ["type", "type"]
     same()
 
 
@@ -100,7 +100,9 @@ def test_only_who_has_a_part_comes_in_and_refusals_are_written_down(
         assert len(found) >= len(TRIES)
         assert browser.get(f"{where}/static/viewer/main.js").status_code == status
     with site.database.reading() as session:
-        refused = [one for one in latest_events(session, None, 400) if one.action == "refused"]
+        refused = [
+            event for event in latest_events(session, None, 400) if event.action == "refused"
+        ]
     assert stranger.account in {one.account for one in refused}
 
 

@@ -57,10 +57,10 @@ def test_feedback_of_a_sealed_set_is_all_there_is(site: Site, as_ada: Browser, s
     with site.database.reading() as session:
         result = session.scalars(select(Result)).one()
     # two of four found, rounded by the policy
-    assert [(one["figure"], one["value"]) for one in result.figures["readings"]] == [
+    assert [(reading["figure"], reading["value"]) for reading in result.figures["readings"]] == [
         ("recall", 0.5)
     ]
-    kept = {one.name for one in (site.results / result.folder).rglob("*") if one.is_file()}
+    kept = {path.name for path in (site.results / result.folder).rglob("*") if path.is_file()}
     assert kept == {"feedback.json", "anchor.json"}
     assert "0.500" in as_ada.get(entry).text
 
@@ -117,7 +117,7 @@ def test_the_key_of_a_sealed_set_is_nowhere_in_the_database(
         session.execute(text("SELECT 1"))
     site.database.close()
     whole = b"".join(
-        one.read_bytes() for one in site.settings.storage.glob("portal.sqlite*") if one.is_file()
+        path.read_bytes() for path in site.settings.storage.glob("portal.sqlite*") if path.is_file()
     )
     assert bytes(range(32)) not in whole
     assert bytes(range(32)).hex().encode() not in whole

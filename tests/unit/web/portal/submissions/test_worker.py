@@ -23,8 +23,8 @@ def test_a_result_folder_is_that_of_evaluate(site: Site, as_ada: Browser, benchm
     with site.database.reading() as session:
         result = session.scalars(select(Result)).one()
     document = read_document(site.results / result.folder)
-    assert [one.name for one in document.algorithms] == ["Mine"]
-    cpm = next(one for one in result.figures["readings"] if one["figure"] == "cpm")
+    assert [algorithm.name for algorithm in document.algorithms] == ["Mine"]
+    cpm = next(reading for reading in result.figures["readings"] if reading["figure"] == "cpm")
     assert cpm["value"] == document.algorithms[0].rules["luna16"].figures["cpm"].value
     assert cpm["low"] < cpm["value"] < cpm["high"]
 
@@ -44,7 +44,7 @@ def test_a_job_that_is_cancelled_while_it_runs_leaves_nothing(
     with site.database.reading() as session:
         assert session.scalars(select(Job.state)).one() == "cancelled"
         assert session.scalar(select(Result.id)) is None
-    assert [one for one in site.results.rglob("*") if one.is_file()] == []
+    assert [path for path in site.results.rglob("*") if path.is_file()] == []
 
 
 def test_whatever_breaks_down_is_written_down(

@@ -84,7 +84,7 @@ def test_every_miss_is_there_and_nothing_can_be_drawn(
     assert "← Entry" in page
     assert str(site.settings.storage) not in page
     errors = client.get(f"{where}/judged/errors", params=CHOSEN).json()
-    labels = [(one["case_id"], one["label"]) for one in errors["errors"]]
+    labels = [(error["case_id"], error["label"]) for error in errors["errors"]]
     assert labels == [(SERIES[2], "missed"), (SERIES[2], "false_positive")]
     told = dict(answers_of(client, where=where))
     assert len(told) >= len(TRIES)
