@@ -13,8 +13,8 @@ from nodulebench.annotation.project import (
     CASES,
     INDEX,
     PROJECT,
-    Desk,
     Project,
+    ProjectHandle,
     audit_project,
     open_project,
 )
@@ -67,7 +67,7 @@ def _seconds(job) -> float:  # type: ignore[no-untyped-def]
     return time.process_time() - start
 
 
-def _step(desk: Desk, batch_id: str) -> None:
+def _step(desk: ProjectHandle, batch_id: str) -> None:
     case_id = desk.batch(batch_id).unfinished[0]
     desk.does("lead2", actions.FinishCase(batch_id=batch_id, case_id=case_id))
 

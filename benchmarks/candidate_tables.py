@@ -18,12 +18,12 @@ from nodulebench.evaluation.comparison.combine import (
     candidate_table,
 )
 from nodulebench.matching import label_marks
-from nodulebench.matching.combine import Linkage, Place, merge_candidates
+from nodulebench.matching.combine import Linkage, MergedPosition, merge_candidates
 from nodulebench.statistics.intervals import wilson_interval
 
 LEVEL = 0.95
 LINKAGES: tuple[Linkage, ...] = ("single", "greedy", "nearest")
-PLACES: tuple[Place, ...] = ("mean", "best")
+PLACES: tuple[MergedPosition, ...] = ("mean", "best")
 
 
 @dataclass(frozen=True, eq=False)

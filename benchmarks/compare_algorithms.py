@@ -11,7 +11,7 @@ from nodulebench.io.marks.luna16 import read_marks, read_reference
 from nodulebench.matching import label_marks, targets
 from nodulebench.metrics.froc import cpm_exact
 from nodulebench.statistics.bootstrap import Bootstrap
-from nodulebench.statistics.paired import replicate_figure
+from nodulebench.statistics.paired import replicate_metric
 from nodulebench.statistics.permutation import permutation_test
 from nodulebench.statistics.ranking import rank_algorithms
 
@@ -25,8 +25,8 @@ def main() -> None:
     bootstrap = Bootstrap(units, REPLICATES, seed=0)
     first, second = list(cohorts.values())[:2]
 
-    drawing = cpu_of_call(lambda: replicate_figure(cpm_exact, cohorts, bootstrap), repeats=1)
-    replicates = replicate_figure(cpm_exact, cohorts, replace(bootstrap, replicates=2000))
+    drawing = cpu_of_call(lambda: replicate_metric(cpm_exact, cohorts, bootstrap), repeats=1)
+    replicates = replicate_metric(cpm_exact, cohorts, replace(bootstrap, replicates=2000))
     ranking = cpu_of_call(lambda: rank_algorithms(replicates), repeats=3)
     swapping = cpu_of_call(
         lambda: permutation_test(

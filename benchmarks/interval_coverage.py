@@ -37,7 +37,7 @@ from nodulebench.statistics.mcnemar import (
     obuchowski,
     paired_hits,
 )
-from nodulebench.statistics.paired import paired_difference, replicate_figure
+from nodulebench.statistics.paired import paired_difference, replicate_metric
 from nodulebench.statistics.permutation import permutation_test
 
 SIZES, COHORTS = (50, 100, 300), 1000
@@ -105,7 +105,7 @@ def _coverage(pair: list[LabelledCohort], truth: Truth, seed: int) -> Outcome:
     bootstrap = Bootstrap(units, BOOTSTRAPS, seed)
     cohorts = dict(zip(("worse", "better"), pair, strict=True))
     drawn = {
-        name: replicate_figure(figure, cohorts, bootstrap)
+        name: replicate_metric(figure, cohorts, bootstrap)
         for name, figure in (("recall", recall), ("CPM", cpm_exact))
     }
     known = {"recall": truth.recall, "CPM": truth.cpm}
@@ -149,7 +149,7 @@ def _type_one_error(pair: list[LabelledCohort], seed: int) -> Outcome:
     cohorts = {"one": first, "other": second}
     outcome = {}
     for name, figure in (("recall", recall), ("CPM", cpm_exact)):
-        replicates = replicate_figure(figure, cohorts, Bootstrap(units, BOOTSTRAPS, seed))
+        replicates = replicate_metric(figure, cohorts, Bootstrap(units, BOOTSTRAPS, seed))
         found = paired_difference(replicates, "one", "other", level=LEVEL)
         swapped = permutation_test(
             figure, first, second, unit_of_case=units, permutations=PERMUTATIONS, seed=seed

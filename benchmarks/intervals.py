@@ -20,7 +20,7 @@ from nodulebench.core.arrays import FloatArray, IntArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.evaluation.guarded_rows import GuardedCohort, guarded_rows
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import METRICS
 from nodulebench.metrics.metric import CaseSums
 from nodulebench.metrics.pseudo_patient import SINGLE_ICC, paired_icc, pseudo_size
 from nodulebench.statistics.bootstrap import (
@@ -145,7 +145,7 @@ def truth(people: People) -> dict[str, float]:
     """The figures on the whole population."""
     cohort = marked(draw(people, POPULATION // 4, np.random.default_rng(2**32)))
     once = np.ones((1, cohort.case_count))
-    return {name: float(np.mean(FIGURES[name](cohort, once)[0])) for name in READ}
+    return {name: float(np.mean(METRICS[name](cohort, once)[0])) for name in READ}
 
 
 @dataclass(slots=True)
@@ -176,7 +176,7 @@ class Tally:
 def coverage(people: People, patients: int, sets: int) -> dict[str, tuple[Tally, Tally]]:
     """Of whole figures: percentile and guarded intervals on many test sets."""
     found = {name: (Tally(), Tally()) for name in READ}
-    figures = {name: partial(FIGURES[name]) for name in READ}
+    figures = {name: partial(METRICS[name]) for name in READ}
     for number in range(sets):
         study = draw(people, patients, np.random.default_rng([patients, number]))
         cohort = marked(study)

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 from nodulebench.detection.networks import NETWORKS, network_named
 from nodulebench.detection.networks.cross_validation import Course, train_without
 from nodulebench.detection.networks.examples import Examples, join_examples, read_examples
-from nodulebench.detection.networks.inference import folded, judge
+from nodulebench.detection.networks.inference import folded, score_candidates
 from nodulebench.detection.networks.network import Recipe, parameter_count
 from nodulebench.detection.networks.training import patches_a_second
 from nodulebench.detection.networks.weights import read_weights
@@ -78,7 +78,7 @@ def print_judging(name: str, examples: Examples, course: Course) -> None:
     module = folded(read_weights(weights[0])[0])
     for _ in range(3):
         begin = time.perf_counter()
-        judge(module, network, examples, chosen).cpu()
+        score_candidates(module, network, examples, chosen).cpu()
         seconds = time.perf_counter() - begin
     print(f"\n{name}: {len(chosen)} candidates of a scan in {seconds:.3f} s\n", flush=True)
 

@@ -17,7 +17,7 @@ from benchmarks.candidate_findings import FIVE, Case
 from benchmarks.proposals import Proposals, said
 from nodulebench.core.arrays import FloatArray
 from nodulebench.detection.detectors import together
-from nodulebench.detection.network_scores import found_by, read_jury
+from nodulebench.detection.network_scores import candidates_by, read_jury
 from nodulebench.detection.scan import Candidates
 from nodulebench.detection.systems import LIKELY, read_system
 
@@ -49,7 +49,7 @@ class Opinions:
 def ask(case: Case, proposed: Proposals, series: str) -> Opinions:
     """Let networks look at a case."""
     chest, names = case.chest, (series,)
-    places, _ = found_by(FINDER, chest, chest.volume, read_system(FINDER).weights, names)
+    places, _ = candidates_by(FINDER, chest, chest.volume, read_system(FINDER).weights, names)
     asked = [proposed.described[name].candidates.center_mm for name in FIVE]
     asked.append(places.center_mm[places.score >= LIKELY])
     judged_mm = np.unique(np.concatenate(asked), axis=0)

@@ -17,7 +17,7 @@ from benchmarks.candidate_findings import Case, Findings, as_marks, mark_centre,
 from nodulebench.core.arrays import BoolArray, FloatArray
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.detection.candidates import DETECTORS, NAMES
-from nodulebench.detection.classifiers.false_positive_reduction import described, judged
+from nodulebench.detection.classifiers.false_positive_reduction import described, with_scores
 from nodulebench.detection.classifiers.scoring import TRAINED, Measured
 from nodulebench.detection.classifiers.weights import classifier_of
 from nodulebench.detection.scan import Candidates
@@ -119,7 +119,7 @@ def said(kept: Proposals, name: str) -> Candidates:
     fold = kept.fold if kept.fold >= 0 else None
     is_reported = reported(kept.found[name], name, fold)
     look = kept.described[name]
-    return judged(look.candidates.chosen(is_reported), look.features[is_reported], fold)
+    return with_scores(look.candidates.chosen(is_reported), look.features[is_reported], fold)
 
 
 def reported(measured: Measured, name: str, fold: int | None) -> BoolArray:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from builders.sealed_study import StudyDesk, made_up_study
 from nodulebench.custody.evaluate_roster import evaluate_roster
-from nodulebench.custody.study_reports import compare_kept
+from nodulebench.custody.study_reports import compare_stored
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder
 from nodulebench.evaluation.service import evaluate_files
@@ -23,7 +23,7 @@ def main() -> None:
         choice = ComparisonChoice("A1", ("recall", "precision"), None, 1000, 0)
         plain = _cpu(lambda: _plain(desk, choice))
         looks = _cpu(lambda: _looks(desk))
-        study = _cpu(lambda: compare_kept(desk.study_order(), choice, desk.folder / "study"))
+        study = _cpu(lambda: compare_stored(desk.study_order(), choice, desk.folder / "study"))
         print("| what | CPU s |\n|---|---|")
         print(f"| plain files: evaluate, compare, report | {plain:.1f} |")
         print(f"| sealed set: {ALGORITHMS} looks | {looks:.1f} |")

@@ -22,8 +22,8 @@ import numpy as np
 
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.images.metaimage import write_volume
-from nodulebench.web.viewer.app import LOOPBACK, Door, listening, workbench_app
-from nodulebench.web.viewer.session import open_room
+from nodulebench.web.viewer.app import LOOPBACK, LocalAuth, listening, workbench_app
+from nodulebench.web.viewer.session import open_session
 
 SIDE, SPACING_MM = 512, (0.7, 0.7, 1.0)
 BALL_MM, RADIUS_MM = (120.0, 150.0), 6.0
@@ -65,13 +65,13 @@ def write_scan(folder: Path, name: str, slices: int) -> None:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Door]:
+def served(folder: Path) -> Iterator[LocalAuth]:
     """The reading room of a folder."""
     import uvicorn
 
-    with open_room(folder, "anna") as room:
+    with open_session(folder, "anna") as room:
         heard = listening(LOOPBACK, 0)
-        door = Door(heard.getsockname()[1])
+        door = LocalAuth(heard.getsockname()[1])
         app = workbench_app(room, door)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none", lifespan="off"))
         thread = threading.Thread(target=server.run, args=([heard],), daemon=True)
@@ -84,7 +84,7 @@ def served(folder: Path) -> Iterator[Door]:
 
 
 @contextmanager
-def opened(browser: Any, door: Door) -> Iterator[Any]:
+def opened(browser: Any, door: LocalAuth) -> Iterator[Any]:
     """A page whose first picture is timed."""
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     context.set_default_timeout(300_000)

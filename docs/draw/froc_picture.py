@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.evaluation.result_folder import read_document
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.report.pages.svg import on_paper
 from nodulebench.report.sections.curves import by_curve, froc_charts
 
@@ -19,7 +19,7 @@ def froc_picture(result: Path) -> str:
     """The first FROC of a result folder as an SVG document."""
     document = read_document(result)
     curves = by_curve(pl.read_parquet(result / "curves.parquet"))
-    return on_paper(froc_charts(document, curves, language())[0].picture)
+    return on_paper(froc_charts(document, curves, translator())[0].picture)
 
 
 if __name__ == "__main__":

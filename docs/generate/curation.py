@@ -6,7 +6,7 @@ from generate.markdown import code, field_meanings, table
 from nodulebench.curation.admission.checks import CHECKS
 from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.duplicates import DUPLICATE_CODES
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 
 def curation_page() -> str:
@@ -22,7 +22,7 @@ def curation_page() -> str:
                 ["code", "meaning"],
                 [
                     *([code(name), _first_line(check)] for name, check in CHECKS.items()),
-                    *([code(name), english(told)] for name, told in DUPLICATE_CODES.items()),
+                    *([code(name), in_english(told)] for name, told in DUPLICATE_CODES.items()),
                     [code("other_file"), "A file that is no DICOM image: text, DICOMDIR, archive."],
                 ],
             ),

@@ -3,9 +3,9 @@
 import inspect
 
 from generate.markdown import code, docstring_body, table
-from nodulebench import FIGURES, TestProtocol
+from nodulebench import METRICS, TestProtocol
 from nodulebench.evaluation.evaluate import TABLE_NAMES
-from nodulebench.metrics import CURVES, Figure, facts_of, meaning_of
+from nodulebench.metrics import CURVES, Metric, info_of, meaning_of
 from nodulebench.metrics.metric import Ratio
 
 DIRECTION = {True: "higher", False: "lower", None: "neither"}
@@ -26,21 +26,21 @@ def figures_page() -> str:
                     [
                         f"[{name}](#{name})",
                         meaning_of(figure),
-                        DIRECTION[facts_of(name).is_higher_better],
-                        facts_of(name).unit,
-                        facts_of(name).ieee_2802,
+                        DIRECTION[info_of(name).is_higher_better],
+                        info_of(name).unit,
+                        info_of(name).ieee_2802,
                     ]
-                    for name, figure in FIGURES.items()
+                    for name, figure in METRICS.items()
                 ),
             ),
-            *(_section(name, figure) for name, figure in FIGURES.items()),
+            *(_section(name, figure) for name, figure in METRICS.items()),
             "",
         ]
     )
 
 
-def _section(name: str, figure: Figure) -> str:
-    facts, parts = facts_of(name), [f"## {name}"]
+def _section(name: str, figure: Metric) -> str:
+    facts, parts = info_of(name), [f"## {name}"]
     if isinstance(figure, Ratio):
         undefined = f"Undefined when {figure.undefined}."
         binomial = " Binomial and cluster intervals apply." if figure.is_proportion else ""

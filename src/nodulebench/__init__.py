@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from nodulebench.io.formats import FORMATS, read_cases, read_reference, read_submission
     from nodulebench.matching import label_marks
     from nodulebench.matching.rules import RULES
-    from nodulebench.metrics import FIGURES
+    from nodulebench.metrics import METRICS
 
 __version__ = "0.2.0"
 
 __all__ = [
-    "FIGURES",
     "FORMATS",
+    "METRICS",
     "RULES",
     "Compared",
     "Curve",
@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "FIGURES": "metrics",
+    "METRICS": "metrics",
     "FORMATS": "io.formats",
     "RULES": "matching.rules",
     "Compared": "api.evaluate",

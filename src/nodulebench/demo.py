@@ -12,8 +12,16 @@ from typing import Any
 import polars as pl
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import HERE, Engine, Lost, Progress, Terms, in_order, untold
-from nodulebench.core.executors.local import LocalEngine
+from nodulebench.core.executor import (
+    IN_PROCESS,
+    Executor,
+    FailedTask,
+    Progress,
+    TaskLimits,
+    in_order,
+    no_progress,
+)
+from nodulebench.core.executors.local import LocalExecutor
 from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.results import Evaluation
@@ -31,7 +39,7 @@ from nodulebench.evaluation.comparison.service import compare_folder
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.report import ReportChoice, write_report
 from nodulebench.evaluation.result_folder import write_evaluation
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.io.images.case_images import image_reader
 from nodulebench.phantom.patient import NodulePlan
 from nodulebench.phantom.test_set import PhantomCase, ScanPlan, make_case, write_test_set
@@ -85,7 +93,7 @@ def demo_protocol(bootstraps: int) -> TestProtocol:
 def run_demo(
     out: Path,
     choice: DemoChoice = DEFAULT_CHOICE,
-    progress: Progress = untold,
+    progress: Progress = no_progress,
 ) -> Evaluation:
     """Make the test set, let the detectors read it, judge them, and write the full report.
 
@@ -107,7 +115,7 @@ def run_demo(
 
 
 def make_and_read(
-    folder: Path, choice: DemoChoice, progress: Progress = untold
+    folder: Path, choice: DemoChoice, progress: Progress = no_progress
 ) -> tuple[Reference, list[Submission]]:
     """Make phantoms in a folder and let the detectors read them.
 
@@ -127,11 +135,11 @@ def _each(function: Callable[[Any], Any], tasks: Sequence[Any], processes: int) 
     Raises:
         InputError: if a process died over a task.
     """
-    engine: Engine = HERE if processes == 1 else LocalEngine(processes)
-    terms = Terms(preload=(__name__,))
+    engine: Executor = IN_PROCESS if processes == 1 else LocalExecutor(processes)
+    terms = TaskLimits(preload=(__name__,))
     for number, made in in_order(engine.map(function, tasks, terms)):
-        if isinstance(made, Lost):
-            why = english(made.why)
+        if isinstance(made, FailedTask):
+            why = in_english(made.why)
             raise InputError.at(f"scan {number + 1}", f"was not made or read: {why}.")
         yield made
 

@@ -18,7 +18,7 @@ from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 
 from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
-from nodulebench.core.executors.local import LocalEngine
+from nodulebench.core.executors.local import LocalExecutor
 from nodulebench.curation.admission.examine import Examined, examine
 from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.curate import curate
@@ -428,7 +428,7 @@ def test_a_second_copy_is_excluded_and_the_first_stays(scan: Path, tmp_path: Pat
     shutil.copytree(whole / "a", renamed)
     for path in slice_files(renamed):
         change(path, SeriesInstanceUID=series, SOPInstanceUID=generate_uid())
-    result = curate(whole, tmp_path / "out", engine=LocalEngine(1))
+    result = curate(whole, tmp_path / "out", engine=LocalExecutor(1))
     assert [codes(one)[:1] for one in result.series] == [
         [],
         ["duplicate_uid"],

@@ -18,10 +18,10 @@ from sklearn.metrics import (
 from builders.random_cohorts import random_cases
 from builders.tables import cohort
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import METRICS
 from nodulebench.metrics.characterisation import Penalty, kappa
 from nodulebench.metrics.classes import density_pairs
-from nodulebench.metrics.malignancy import judged_nodules, malignancy_roc_curve
+from nodulebench.metrics.malignancy import malignancy_roc_curve, rated_nodules
 from nodulebench.metrics.ratings import highest_false, highest_hit, is_abnormal
 
 SEEDS = (11, 12, 13)
@@ -44,7 +44,7 @@ def weights_of(of: LabelledCohort) -> np.ndarray:
 def test_partial_areas_and_readings_are_those_of_scikit_learn(
     many: LabelledCohort, fraction: float
 ) -> None:
-    judged, weights = judged_nodules(many), weights_of(many)
+    judged, weights = rated_nodules(many), weights_of(many)
     for row in weights:
         given = (judged.is_malignant, judged.said)
         mcclish = roc_auc_score(*given, sample_weight=row[judged.case], max_fpr=fraction)
@@ -57,31 +57,31 @@ def test_partial_areas_and_readings_are_those_of_scikit_learn(
         share = (fraction - x[before]) / (x[after] - x[before])
         expected = top[before] + share * (top[after] - top[before])
         settings = {"fpf_points": (fraction,)}
-        found = FIGURES["malignancy_auc_until_fpf"](many, row[np.newaxis], **settings)
+        found = METRICS["malignancy_auc_until_fpf"](many, row[np.newaxis], **settings)
         assert found[0, 0] == pytest.approx(partial / fraction, rel=1e-10)
-        read = FIGURES["malignancy_sensitivity_at_fpf"](many, row[np.newaxis], **settings)
+        read = METRICS["malignancy_sensitivity_at_fpf"](many, row[np.newaxis], **settings)
         assert read[0, 0] == pytest.approx(expected, rel=1e-10)
 
 
 def test_malignancy_auc_is_roc_auc_score(many: LabelledCohort) -> None:
-    judged, weights = judged_nodules(many), weights_of(many)
+    judged, weights = rated_nodules(many), weights_of(many)
     expected = [
         roc_auc_score(judged.is_malignant, judged.said, sample_weight=row[judged.case])
         for row in weights
     ]
-    np.testing.assert_allclose(FIGURES["malignancy_auc"](many, weights), expected, rtol=1e-12)
+    np.testing.assert_allclose(METRICS["malignancy_auc"](many, weights), expected, rtol=1e-12)
 
 
 def test_malignancy_auc_is_mann_whitney(many: LabelledCohort) -> None:
-    judged = judged_nodules(many)
+    judged = rated_nodules(many)
     malignant, benign = judged.said[judged.is_malignant], judged.said[~judged.is_malignant]
     statistic = mannwhitneyu(malignant, benign).statistic
-    found = FIGURES["malignancy_auc"](many, np.ones((1, many.case_count)))
+    found = METRICS["malignancy_auc"](many, np.ones((1, many.case_count)))
     assert found[0] == pytest.approx(statistic / (len(malignant) * len(benign)), rel=1e-12)
 
 
 def test_malignancy_roc_curve_is_roc_curve(many: LabelledCohort) -> None:
-    judged, curve = judged_nodules(many), malignancy_roc_curve(many)
+    judged, curve = rated_nodules(many), malignancy_roc_curve(many)
     x, y, threshold = roc_curve(judged.is_malignant, judged.said, drop_intermediate=False)
     np.testing.assert_allclose(curve.x, x, rtol=1e-12)
     np.testing.assert_allclose(curve.y, y, rtol=1e-12)
@@ -93,14 +93,14 @@ def test_case_roc_area_is_roc_auc_score_of_the_highest_marks(many: LabelledCohor
     rating = np.where(np.isfinite(highest), highest, -1e9)  # scikit-learn knows no infinity
     weights = weights_of(many)
     expected = [roc_auc_score(is_abnormal(many), rating, sample_weight=row) for row in weights]
-    np.testing.assert_allclose(FIGURES["case_roc_area"](many, weights), expected, rtol=1e-12)
+    np.testing.assert_allclose(METRICS["case_roc_area"](many, weights), expected, rtol=1e-12)
 
 
 def test_afroc_area_is_mann_whitney_of_nodules_and_normal_cases(many: LabelledCohort) -> None:
     noise = highest_false(many)[~is_abnormal(many)]
     signal = np.where(many.is_hit, many.hit_score, -np.inf)
     statistic = mannwhitneyu(signal, noise).statistic
-    found = FIGURES["afroc_area"](many, np.ones((1, many.case_count)))
+    found = METRICS["afroc_area"](many, np.ones((1, many.case_count)))
     assert found[0] == pytest.approx(statistic / (len(noise) * len(signal)), rel=1e-12)
 
 
@@ -109,26 +109,26 @@ def test_average_precision_is_that_of_the_marks_times_recall(many: LabelledCohor
     score = np.concatenate([many.hit_score[many.is_hit], many.false_score])
     is_hit = np.arange(len(case)) < np.count_nonzero(many.is_hit)
     for row in weights_of(many):
-        recall = FIGURES["recall"](many, row[np.newaxis])[0]
+        recall = METRICS["recall"](many, row[np.newaxis])[0]
         expected = recall * average_precision_score(is_hit, score, sample_weight=row[case])
-        found = FIGURES["average_precision"](many, row[np.newaxis])[0]
+        found = METRICS["average_precision"](many, row[np.newaxis])[0]
         assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_brier_score_is_brier_score_loss(many: LabelledCohort) -> None:
-    judged, weights = judged_nodules(many), weights_of(many)
+    judged, weights = rated_nodules(many), weights_of(many)
     expected = [
         brier_score_loss(judged.is_malignant, judged.said, sample_weight=row[judged.case])
         for row in weights
     ]
-    np.testing.assert_allclose(FIGURES["brier_score"](many, weights), expected, rtol=1e-12)
+    np.testing.assert_allclose(METRICS["brier_score"](many, weights), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("threshold", [0.2, 0.5, 0.6])
 def test_malignancy_at_a_threshold_is_that_of_scikit_learn(
     many: LabelledCohort, threshold: float
 ) -> None:
-    judged, weights = judged_nodules(many), weights_of(many)
+    judged, weights = rated_nodules(many), weights_of(many)
     called = judged.said >= threshold
     for row in weights:
         weight = {"sample_weight": row[judged.case]}
@@ -142,14 +142,14 @@ def test_malignancy_at_a_threshold_is_that_of_scikit_learn(
             ),
         }
         for name, number in expected.items():
-            found = FIGURES[name](many, row[np.newaxis], malignancy_threshold=threshold)[0]
+            found = METRICS[name](many, row[np.newaxis], malignancy_threshold=threshold)[0]
             assert found == pytest.approx(number, rel=1e-12), name
 
 
 def test_malignancy_f_beta_follows_beta(many: LabelledCohort) -> None:
-    judged = judged_nodules(many)
+    judged = rated_nodules(many)
     expected = fbeta_score(judged.is_malignant, judged.said >= 0.5, beta=2)
-    found = FIGURES["malignancy_f_beta"](many, np.ones((1, many.case_count)), beta=2.0)
+    found = METRICS["malignancy_f_beta"](many, np.ones((1, many.case_count)), beta=2.0)
     assert found[0] == pytest.approx(expected, rel=1e-12)
 
 
@@ -162,7 +162,7 @@ def test_density_kappa_is_cohen_kappa_score(many: LabelledCohort) -> None:
         )
         for row in weights
     ]
-    np.testing.assert_allclose(FIGURES["density_kappa"](many, weights), expected, rtol=1e-12)
+    np.testing.assert_allclose(METRICS["density_kappa"](many, weights), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from builders.jafroc import wafroc_of_workbook
 from builders.tables import Case, case, cohort, false_mark, mark, nodule
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.io.marks.jafroc import write_cohorts
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import METRICS
 from nodulebench.metrics.characterisation import kappa
 from nodulebench.metrics.lroc import lroc_curve
 
@@ -53,7 +53,7 @@ def nine_cases(*, is_weighted: bool) -> LabelledCohort:
 
 
 def value(name: str, of: LabelledCohort, **settings: object) -> np.ndarray:
-    return FIGURES[name](of, np.ones((1, of.case_count), dtype=np.int32), **settings)[0]
+    return METRICS[name](of, np.ones((1, of.case_count), dtype=np.int32), **settings)[0]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from builders.sealed import POLICY, SECRET
 from nodulebench.custody.bundle import write_bundle
-from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.lifecycle import open_result
 from nodulebench.custody.seal import SealOrder, seal_bundle
 from nodulebench.evaluation.service import evaluate_files
@@ -33,7 +33,9 @@ def test_a_sealed_set_gives_the_figures_of_the_plain_one(luna16_data: Path, tmp_
             "Ada",
         )
     )
-    told, _ = evaluate_sealed(LookOrder(marks, sealed, SECRET, "Bo", "Example", bootstraps=50))
+    told, _ = evaluate_sealed(
+        SealedEvaluateOptions(marks, sealed, SECRET, "Bo", "Example", bootstraps=50)
+    )
     plain, _ = evaluate_files((marks,), luna16_data, "luna16", bootstraps=50)
     cpm = plain.algorithms[0].rules["luna16"].figures["cpm"]
     assert told["figures"]["luna16.cpm"]["value"] == round(cpm.value, 2)

@@ -15,9 +15,9 @@ from nodulebench.core.arrays import BoolArray, FloatArray
 from nodulebench.statistics.delong import compare_auc
 from nodulebench.statistics.mrmc import (
     Components,
-    ReaderFigures,
+    ReaderMetrics,
     components,
-    figures_from_ratings,
+    metrics_from_ratings,
     obuchowski_rockette,
     one_treatment,
 )
@@ -34,16 +34,16 @@ def study(oracle_data: Path) -> tuple[FloatArray, BoolArray]:
 
 
 @pytest.fixture(scope="module")
-def jackknife(study: tuple[FloatArray, BoolArray]) -> ReaderFigures:
-    return figures_from_ratings(*study, "jackknife")
+def jackknife(study: tuple[FloatArray, BoolArray]) -> ReaderMetrics:
+    return metrics_from_ratings(*study, "jackknife")
 
 
 @pytest.fixture(scope="module")
-def pilot(jackknife: ReaderFigures) -> Components:
+def pilot(jackknife: ReaderMetrics) -> Components:
     return components(jackknife)
 
 
-def test_areas(jackknife: ReaderFigures) -> None:
+def test_areas(jackknife: ReaderMetrics) -> None:
     expected = [
         [0.91964573, 0.85877617, 0.90386473, 0.97310789, 0.82979066],
         [0.94782609, 0.90531401, 0.92173913, 0.99935588, 0.92995169],
@@ -61,7 +61,7 @@ def test_components(pilot: Components) -> None:
     assert pilot.treatment_reader_square == pytest.approx(5.51031e-4, abs=5e-10)
 
 
-def test_random_readers_and_cases(jackknife: ReaderFigures) -> None:
+def test_random_readers_and_cases(jackknife: ReaderMetrics) -> None:
     found = obuchowski_rockette(jackknife).random_readers_random_cases
     assert found.significance.statistic == pytest.approx(4.4563, abs=5e-5)
     assert found.significance.degrees_of_freedom[1] == pytest.approx(15.26, abs=5e-3)
@@ -72,19 +72,19 @@ def test_random_readers_and_cases(jackknife: ReaderFigures) -> None:
     assert difference.high == pytest.approx(0.0004, abs=5e-5)
 
 
-def test_fixed_readers(jackknife: ReaderFigures) -> None:
+def test_fixed_readers(jackknife: ReaderMetrics) -> None:
     found = obuchowski_rockette(jackknife).fixed_readers.significance
     assert found.p_value == pytest.approx(0.0193, abs=5e-5)
 
 
-def test_fixed_cases(jackknife: ReaderFigures) -> None:
+def test_fixed_cases(jackknife: ReaderMetrics) -> None:
     found = obuchowski_rockette(jackknife).fixed_cases.significance
     assert found.statistic == pytest.approx(8.704, abs=5e-4)
     assert found.p_value == pytest.approx(0.0420, abs=5e-5)
 
 
 def test_delong_covariances(study: tuple[FloatArray, BoolArray]) -> None:
-    figures = figures_from_ratings(*study, "delong")
+    figures = metrics_from_ratings(*study, "delong")
     found = obuchowski_rockette(figures).random_readers_random_cases.significance
     assert found.statistic == pytest.approx(4.4849, abs=5e-5)
     assert found.degrees_of_freedom[1] == pytest.approx(15.07, abs=5e-3)
@@ -104,7 +104,7 @@ def test_delong_test_of_each_reader(study: tuple[FloatArray, BoolArray]) -> None
 
 
 def test_one_treatment_on_the_readers_differences_gives_the_same_test(
-    jackknife: ReaderFigures,
+    jackknife: ReaderMetrics,
 ) -> None:
     # identity: for two treatments the single-treatment test of paired differences is the F test
     matrix = jackknife.covariance

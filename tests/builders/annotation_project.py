@@ -9,13 +9,13 @@ from nodulebench.annotation.people import Roster
 from nodulebench.annotation.project import (
     CASES,
     PROJECT,
-    Desk,
     Project,
+    ProjectHandle,
     add_nodules,
     finish_cases,
-    hand_in,
     open_project,
     step_of,
+    submit_case,
 )
 from nodulebench.annotation.reviewers import draw_reviewer, open_batch
 from nodulebench.annotation.workflow.actions import NIFDC
@@ -57,7 +57,7 @@ class Panel:
         )
         return roster.model_copy(update={"people": people})
 
-    def desk(self, person: str | None = None) -> Desk:
+    def desk(self, person: str | None = None) -> ProjectHandle:
         """The project, open for somebody."""
         key = self.folder / person if person and self.has_keys else None
         return open_project(self.project, key)
@@ -72,7 +72,7 @@ class Panel:
 
     def reads(self, person: str, boxes: dict[str, list[Slice]], batch: str = "b1") -> Event:
         """A reader hands in a file."""
-        return hand_in(self.desk(person), batch, person, self.file(person, boxes))
+        return submit_case(self.desk(person), batch, person, self.file(person, boxes))
 
     def file(self, person: str, boxes: dict[str, list[Slice]]) -> Path:
         """A reader's file."""

@@ -149,7 +149,7 @@ def make_algorithm(folder: Path) -> None:
 def make_network(folder: Path) -> None:
     """A scan, candidates in it, and a network that has learnt nothing."""
     from nodulebench.detection.networks import NETWORKS
-    from nodulebench.detection.networks.cards import Card
+    from nodulebench.detection.networks.cards import ModelCard
     from nodulebench.detection.networks.weights import write_weights
 
     make_chest(folder)
@@ -157,7 +157,7 @@ def make_network(folder: Path) -> None:
     write_weights(
         folder / "w.safetensors",
         NETWORKS["m5lcad"].build(),
-        Card("m5lcad", 0, 1, "noise", "", (1,)),
+        ModelCard("m5lcad", 0, 1, "noise", "", (1,)),
     )
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from nodulebench.i18n.translator import LanguageName
-from nodulebench.web.viewer.app import LOOPBACK, Door, listening, workbench_app
-from nodulebench.web.viewer.session import Room, open_room
+from nodulebench.web.viewer.app import LOOPBACK, LocalAuth, listening, workbench_app
+from nodulebench.web.viewer.session import ReadingSession, open_session
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 QUIET = (
@@ -31,7 +31,7 @@ class Served:
 
     def __init__(
         self,
-        room: Room,
+        room: ReadingSession,
         port: int = 0,
         secret: str = "",
         speaks: LanguageName = "en",
@@ -39,7 +39,7 @@ class Served:
         self.room = room
         heard = listening(LOOPBACK, port)
         port = heard.getsockname()[1]
-        self.door = Door(port, secret) if secret else Door(port)
+        self.door = LocalAuth(port, secret) if secret else LocalAuth(port)
         app = workbench_app(room, self.door, speaks)
         self._running = Running(app, heard)
 
@@ -67,7 +67,7 @@ class Running:
 @contextmanager
 def served_room(folder: Path, port: int = 0, secret: str = "") -> Iterator[Served]:
     """The reading room of a folder while the block runs."""
-    with open_room(folder, "anna") as room:
+    with open_session(folder, "anna") as room:
         served = Served(room, port, secret)
         try:
             yield served

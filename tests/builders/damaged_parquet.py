@@ -95,7 +95,7 @@ def collect_output(folder: Path) -> None:
     """What ``run`` does with the output of an algorithm under test."""
     from builders.algorithms import small_volume
     from nodulebench.core.algorithm import RunContract, RunOutput
-    from nodulebench.io.untrusted_files import OutputRefusedError
+    from nodulebench.io.untrusted_files import OutputRejectedError
     from nodulebench.runner.contract.output import read_output
 
     for name, files in sent_folders().items():
@@ -106,7 +106,7 @@ def collect_output(folder: Path) -> None:
             try:
                 read_output(taken, small_volume(), CASE, None, run)
                 say(name, "was read")
-            except OutputRefusedError as error:
+            except OutputRejectedError as error:
                 say(name, error.why.code, error.why.values)
 
 

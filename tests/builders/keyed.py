@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builders.sealed import POLICY, Desk, make_desk
-from nodulebench.custody.evaluate import LookOrder
+from nodulebench.custody.evaluate import SealedEvaluateOptions
 from nodulebench.custody.seal import SealOrder, SealReport, seal_bundle
 from nodulebench.security.keys import (
     PrivateKey,
@@ -46,8 +46,10 @@ class KeyedDesk(Desk):
     def seal(self, **more: object) -> SealReport:
         return seal_bundle(replace(self.order(), **more))  # type: ignore[arg-type]
 
-    def look(self, name: str, *hits: str, person: str = "Bo", **more: object) -> LookOrder:
-        order = LookOrder(
+    def look(
+        self, name: str, *hits: str, person: str = "Bo", **more: object
+    ) -> SealedEvaluateOptions:
+        order = SealedEvaluateOptions(
             self.marks(name, *hits), self.sealed, self.secret(person), "", "Example", bootstraps=0
         )
         return replace(order, **more)  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ import cryptography.hazmat.primitives.ciphers.aead
 import cryptography.hazmat.primitives.serialization  # noqa: F401
 
 from builders.sealed import SECRET, Desk
-from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import verify_sealed
 
 WATCHED = {"open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"}
@@ -97,7 +97,9 @@ def complete(desk: Desk) -> dict[str, Any]:
 
 def score(desk: Desk) -> dict[str, Any]:
     """Score mine.csv on the sealed set; what the developer is told."""
-    order = LookOrder(desk.folder / "mine.csv", desk.sealed, SECRET, "Bo", "Example", bootstraps=0)
+    order = SealedEvaluateOptions(
+        desk.folder / "mine.csv", desk.sealed, SECRET, "Bo", "Example", bootstraps=0
+    )
     return evaluate_sealed(order)[0]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from builders.made_up import Skill, made_up_reference, made_up_submission
 from builders.sealed import PEOPLE, SECRET, Desk
 from nodulebench.core.tables import Reference
-from nodulebench.custody.evaluate import LookOrder
+from nodulebench.custody.evaluate import SealedEvaluateOptions
 from nodulebench.custody.evaluate_roster import evaluate_roster
 from nodulebench.custody.study_reports import StudyOrder
 from nodulebench.io.bundle import write_reference
@@ -31,9 +31,9 @@ class StudyDesk(Desk):
     def roster(self) -> Path:
         return self.folder / "roster.csv"
 
-    def look_order(self, **more: object) -> LookOrder:
+    def look_order(self, **more: object) -> SealedEvaluateOptions:
         given = {"protocol": "nifdc-2022", "bootstraps": 20, "out": self.folder / "told", **more}
-        return LookOrder(Path(), self.sealed, SECRET, "Bo", "", **given)  # type: ignore[arg-type]
+        return SealedEvaluateOptions(Path(), self.sealed, SECRET, "Bo", "", **given)  # type: ignore[arg-type]
 
     def study_order(self, *looks: str, person: str = "Dee") -> StudyOrder:
         return StudyOrder(self.sealed, SECRET, person, looks)

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from nodulebench.core.notices import Notice, in_words
+from nodulebench.core.notices import Notice, stated_notice
 
 
 def sentence(text: str) -> Notice:
     """A notice that says a text as it stands."""
-    return in_words(text)
+    return stated_notice(text)
 
 
 def sentence_json(text: str) -> dict[str, Any]:

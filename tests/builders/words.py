@@ -9,12 +9,12 @@ import pytest
 
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.notices import reason_of
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 
 def sentences(notices: Iterable[Any]) -> tuple[str, ...]:
     """Notices as sentences."""
-    return tuple(map(english, notices))
+    return tuple(map(in_english, notices))
 
 
 @contextmanager
@@ -22,6 +22,6 @@ def undefined(match: str) -> Iterator[None]:
     """Expect that a figure is undefined for a reason whose words hold the pattern."""
     with pytest.raises(UndefinedError) as found:
         yield
-    said = english(reason_of(found.value))
+    said = in_english(reason_of(found.value))
     assert re.search(match, said), f"{match!r} is not in {said!r}"
     assert said != found.value.code, f"{found.value.code} has no words"

@@ -12,16 +12,16 @@ from starlette.testclient import TestClient
 from builders.annotation import two_teams
 from builders.reading import BALL_MM, ball, write_scans
 from nodulebench.annotation.people import Roster
-from nodulebench.annotation.project import CASES, PROJECT, Desk, Project, open_project
+from nodulebench.annotation.project import CASES, PROJECT, Project, ProjectHandle, open_project
 from nodulebench.annotation.readings.quality import with_repeats
 from nodulebench.annotation.reviewers import open_batch
 from nodulebench.annotation.workflow.actions import NIFDC, WorkflowRules
 from nodulebench.core.tables import CASES as CASE_TABLE
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.io.json_files import write_json
-from nodulebench.web.viewer.app import Door, workbench_app
-from nodulebench.web.viewer.project import open_work_room
-from nodulebench.web.viewer.session import Room
+from nodulebench.web.viewer.app import LocalAuth, workbench_app
+from nodulebench.web.viewer.project import open_project_session
+from nodulebench.web.viewer.session import ReadingSession
 
 OWN = {"X-Requested-With": "nodulebench"}
 PLACE = BALL_MM.tolist()
@@ -64,7 +64,7 @@ def _roster(experts: tuple[str, ...]) -> Roster:
     return roster.model_copy(update={"people": people})
 
 
-def desk_of(folder: Path) -> Desk:
+def desk_of(folder: Path) -> ProjectHandle:
     """The project as the command line opens it."""
     return open_project(folder / "panel")
 
@@ -129,9 +129,9 @@ class Person:
 class AtHome(Person):
     """Somebody whose room is on their own machine."""
 
-    def __init__(self, room: Room, port: int = 8040) -> None:
+    def __init__(self, room: ReadingSession, port: int = 8040) -> None:
         self.room = room
-        door = Door(port)
+        door = LocalAuth(port)
         self.app = workbench_app(room, door)
         super().__init__(TestClient(self.app, base_url=f"http://127.0.0.1:{port}"))
         self.client.get(door.address)
@@ -143,7 +143,7 @@ def people_of(folder: Path, *names: str) -> Iterator[dict[str, AtHome]]:
     with ExitStack() as stack:
         found = {
             name: AtHome(
-                stack.enter_context(open_work_room(folder / "panel", folder / "scans", name)),
+                stack.enter_context(open_project_session(folder / "panel", folder / "scans", name)),
                 8040 + number,
             )
             for number, name in enumerate(names)

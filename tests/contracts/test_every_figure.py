@@ -12,11 +12,11 @@ from builders.words import undefined
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.notices import reason_of
-from nodulebench.i18n.translator import english
-from nodulebench.metrics import FACTS, FIGURES
+from nodulebench.i18n.translator import in_english
+from nodulebench.metrics import METRIC_INFO, METRICS
 from nodulebench.testing.metrics import check_figure, value
 
-every_figure = pytest.mark.parametrize("name", list(FIGURES))
+every_figure = pytest.mark.parametrize("name", list(METRICS))
 
 
 @every_figure
@@ -99,7 +99,7 @@ WITH_ALL_MISSED = {
 def test_a_missed_nodule_is_never_a_score(name: str) -> None:
     if name in WITH_ALL_MISSED:
         assert value(name, all_missed()) == WITH_ALL_MISSED[name]
-    elif FACTS[name].columns and not name.startswith("malignancy"):
+    elif METRIC_INFO[name].columns and not name.startswith("malignancy"):
         np.testing.assert_array_equal(value(name, all_missed()), 0.0)
     else:
         assert _reason(name, all_missed())
@@ -143,13 +143,13 @@ def test_marks_without_scores_have_no_curve(name: str) -> None:
 def test_the_official_program_is_asked_under_luna16(name: str) -> None:
     missed = cohort(case("a", nodule()), case("b", false_mark(0.5)))
     weight = np.ones((1, 2), dtype=np.int32)
-    assert np.all(FIGURES[name](missed, weight) == 0)
+    assert np.all(METRICS[name](missed, weight) == 0)
     with undefined(match="official program gives NaN"):
-        FIGURES[name](missed, weight, interpolation="luna16")
+        METRICS[name](missed, weight, interpolation="luna16")
 
 
 def test_every_figure_has_facts() -> None:
-    assert set(FACTS) == set(FIGURES)
+    assert set(METRIC_INFO) == set(METRICS)
 
 
 @pytest.mark.slow
@@ -168,5 +168,5 @@ def test_importing_the_figures_imports_no_heavy_package() -> None:
 def _reason(name: str, of: LabelledCohort) -> str:
     """Why the figure is undefined; fails where it is not."""
     with pytest.raises(UndefinedError) as refusal:
-        FIGURES[name](of, np.ones((1, of.case_count), dtype=np.int32))
-    return english(reason_of(refusal.value))
+        METRICS[name](of, np.ones((1, of.case_count), dtype=np.int32))
+    return in_english(reason_of(refusal.value))

@@ -17,7 +17,7 @@ from nodulebench.core.documents.records import Verdict
 from nodulebench.custody.lifecycle import open_result
 from nodulebench.custody.verify import read_audit
 from nodulebench.evaluation.plans.freeze import freeze_files, read_plan, write_plan
-from nodulebench.i18n.translator import LANGUAGES, language
+from nodulebench.i18n.translator import LANGUAGES, translator
 
 pytest.importorskip("cryptography")
 pytestmark = pytest.mark.slow
@@ -75,7 +75,7 @@ def test_the_verdicts_are_three() -> None:
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_every_language_has_a_word_of_its_own_for_each(name: Any) -> None:
-    say = language(name)
+    say = translator(name)
     words = [say(f"verdict.{verdict}") for verdict in get_args(Verdict)]
     assert len(set(words)) == 3
     leads = [say(f"feedback.{verdict}", plan="P", reason="R") for verdict in get_args(Verdict)]
@@ -110,7 +110,7 @@ def test_an_open_test_gives_one_verdict_everywhere(
             assert run("report", out, *more) == 0
             (page,) = made.glob("*.html")
             content = page.read_text(encoding="utf-8")
-            assert f'class="verdict {verdict}">{language(name)(f"verdict.{verdict}")}<' in content
+            assert f'class="verdict {verdict}">{translator(name)(f"verdict.{verdict}")}<' in content
         english_page = next((tmp_path / f"{audience}-en").glob("*.html")).read_text()
         assert (LAB_REASON in english_page) == (verdict == "undecided")
 
@@ -153,7 +153,7 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
 
     for audience in ("lab", "developer"):
         for name in LANGUAGES:
-            made, say = tmp_path / f"{audience}-{name}", language(name)
+            made, say = tmp_path / f"{audience}-{name}", translator(name)
             more = ("--for", audience, "--language", name, "--out", made)
             mine = ("--algorithm", "mine") if audience == "developer" else ()
             assert run("report", desk.sealed, "--as", "Dee", *more, *mine) == 0

@@ -19,7 +19,7 @@ from nodulebench.core.protocols import NAMES, load_protocol
 from nodulebench.core.tables import TABLES
 
 DOCS = ROOT / "docs"
-RULES, FIGURES = tuple(nodulebench.RULES), tuple(nodulebench.FIGURES)
+RULES, FIGURES = tuple(nodulebench.RULES), tuple(nodulebench.METRICS)
 FORMATS = tuple(nodulebench.FORMATS)
 LABELS_IN_WORDS = {
     "two hits": "hit, hit",

@@ -13,7 +13,7 @@ from nodulebench import evaluate
 from nodulebench.cli import main
 from nodulebench.core.documents.records import as_json
 from nodulebench.core.protocol import IntervalChoice
-from nodulebench.evaluation.comparison.compare import FigureDifference
+from nodulebench.evaluation.comparison.compare import MetricDifference
 from nodulebench.evaluation.comparison.regression_gate import Gate, is_shown
 from nodulebench.evaluation.comparison.replicates import Reading
 from nodulebench.evaluation.comparison.service import recompute_comparisons
@@ -226,7 +226,7 @@ def test_a_gate_that_cannot_be_decided_is_no_gate_that_was_not_met(
 
 
 def test_an_undefined_difference_does_not_pass() -> None:
-    blank = FigureDifference("luna16", Reading("cpm", "cpm"), "new")
+    blank = MetricDifference("luna16", Reading("cpm", "cpm"), "new")
     assert not is_shown(blank)
     assert not Gate((blank,)).is_met
     assert not Gate(()).is_met

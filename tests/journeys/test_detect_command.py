@@ -11,9 +11,9 @@ from builders.blocks import write_blocks
 from nodulebench.cli import main
 from nodulebench.core.tables import CASES, NODULES, Reference
 from nodulebench.detection.held_out import series_digest
-from nodulebench.detection.networks import FINDERS, NETWORKS
+from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
 from nodulebench.detection.networks.architectures import znet
-from nodulebench.detection.networks.cards import Card
+from nodulebench.detection.networks.cards import ModelCard
 from nodulebench.detection.networks.detectors import znet_unet
 from nodulebench.detection.networks.network import Augment, cube
 from nodulebench.detection.networks.weights import write_weights
@@ -227,7 +227,7 @@ def test_a_network_judges_what_detectors_found_and_says_when_it_knew_the_scan(
     path = tmp_path / "scan-1.mhd"
     metaimage.write_volume(scan, path)
     for number, series in enumerate(("scan-1", "scan-2")):
-        card = Card("m5lcad", 0, 1, "", "", (0,), series={0: (series_digest(series),)})
+        card = ModelCard("m5lcad", 0, 1, "", "", (0,), series={0: (series_digest(series),)})
         folder = tmp_path / f"weights-{number}"
         folder.mkdir()
         write_weights(folder / "w.safetensors", NETWORKS["m5lcad"].build(), card)
@@ -252,12 +252,12 @@ def small_znet(monkeypatch):
     """Both halves of ZNET with fewer maps, larger voxels and smaller batches: seconds of a CPU."""
     monkeypatch.setattr(znet_unet, "MAPS", (4, 4, 4, 4))
     monkeypatch.setattr(znet, "SETS", (4, 4, 4))
-    finder, judge = FINDERS["znet_unet"], NETWORKS["znet"]
+    finder, judge = DETECTION_NETWORKS["znet_unet"], NETWORKS["znet"]
     how = {"batch": 4, "rate": 5e-3, "augment": Augment()}
     recipe = replace(finder.recipe, average=0.85, **how)
     look, step_mm = cube((1, 24, 24), (1.0,) * 3), 1.0
     smaller = replace(finder, look=look, step_mm=step_mm, recipe=recipe, shift_mm=(2, 3, 3))
-    monkeypatch.setitem(FINDERS._loaded, "znet_unet", smaller)
+    monkeypatch.setitem(DETECTION_NETWORKS._loaded, "znet_unet", smaller)
     monkeypatch.setitem(
         NETWORKS._loaded, "znet", replace(judge, recipe=replace(judge.recipe, **how))
     )

@@ -16,7 +16,7 @@ from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.report import ReportChoice, write_report
 from nodulebench.evaluation.result_folder import write_evaluation
 from nodulebench.evaluation.service import with_options
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 
 BOX_SCALES = (1.0, 1.1, 1.35, 0.95, 0.62, 0.9, 1.0, 0.85, 0.8, 0.9)
 SKILLS = tuple(
@@ -139,7 +139,7 @@ def test_study_reads_in_chinese_and_prints(folder: Path) -> None:
     written = write_report(folder, choice, folder.parent / "send")
     printed = next(path for path in written if path.suffix == ".pdf")
     text = "".join(page.extract_text() for page in pypdf.PdfReader(printed).pages)
-    assert language("zh")("section.strata") in text
+    assert translator("zh")("section.strata") in text
     assert "AUT 5" in text
     assert "AUT 6" not in text
     assert "case0" not in text

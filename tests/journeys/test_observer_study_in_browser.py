@@ -13,7 +13,7 @@ from builders.browser import Served, opened_page, painted, started_browser
 from builders.reading import write_scans
 from builders.working import BESIDE, PLACE
 from nodulebench.cli import main
-from nodulebench.web.viewer.study import open_study_room
+from nodulebench.web.viewer.study import open_study_session
 
 PICTURES = os.environ.get("NODULEBENCH_PICTURES")
 """A folder: pages are kept there as pictures, to be looked at."""
@@ -82,7 +82,7 @@ def kept(page: Any, name: str) -> None:
 
 def judges_by_keys(browser: Any, folder: Path, name: str) -> None:
     """Every ball is measured across 14 voxels of 0.8 mm."""
-    with open_study_room(folder / "study", folder / "scans", name) as room:
+    with open_study_session(folder / "study", folder / "scans", name) as room:
         served = Served(room)
         try:
             with opened_page(browser, served) as page:

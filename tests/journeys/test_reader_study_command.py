@@ -10,7 +10,7 @@ import pytest
 
 from builders.jafroc import wafroc_of_workbook
 from nodulebench.cli import main
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 
 def run(*arguments: object) -> int:
@@ -57,7 +57,7 @@ def test_two_ways_of_reading_are_compared_and_a_larger_study_is_planned(
     assert found["components"]["treatment_square"] == pytest.approx(4.79617e-3, abs=5e-9)
     assert found["tests"][1]["degrees_of_freedom"] == [1.0, None]
     assert len(found["readers"]) == 10
-    assert english(found["readers"][0]["method"]) == "DeLong, normal"
+    assert in_english(found["readers"][0]["method"]) == "DeLong, normal"
     # the fifth reader's areas differ by 0.1002, as DeLong's test of the two ratings says
     assert "  reader 4, way 0 - way 1: -0.1002 (-0.1" in told
     pilot = re.findall(r"^as a pilot: (.*)$", told, re.MULTILINE)[0]
@@ -85,7 +85,7 @@ def test_several_cases_of_a_patient_are_clustered(
     ratings.with_columns(patient_id=pl.format("patient {}", number // 2)).write_csv(path)
     assert analyse(path, "--out", out) == 0
     found = json.loads(out.read_text(encoding="utf-8"))
-    assert english(found["readers"][0]["method"]) == "Obuchowski 1997 (clustered), normal"
+    assert in_english(found["readers"][0]["method"]) == "Obuchowski 1997 (clustered), normal"
     assert found["readers"][0]["value"] == pytest.approx(0.91964573)
     assert "F 4.4563" in capsys.readouterr().out
 

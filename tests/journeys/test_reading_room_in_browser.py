@@ -20,7 +20,7 @@ from builders.reading import BALL_MM, RADIUS_MM, ball, write_scans
 from builders.tables import case, mark, nodule, protocol, reference, submission
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.recompute import evaluated_of
-from nodulebench.web.viewer.evaluation import Judged, open_gallery
+from nodulebench.web.viewer.evaluation import EvaluationLayer, open_gallery
 
 TILT = np.array([[1.0, 0, 0], [0, 0.96, -0.28], [0, 0.28, 0.96]])
 SCANS = {
@@ -230,7 +230,7 @@ def test_errors_of_an_evaluation_are_stepped_through_by_key(browser: Any, tmp_pa
         case("c", nodule(12, at=(x, y, z))),
     )
     truth, said = reference(*cases), submission(*cases, name="cad")
-    judged = Judged(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
+    judged = EvaluationLayer(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
     folder = write_scans(tmp_path / "scans", "a", "b", "c")
     with open_gallery(folder, judged) as room:
         served = Served(room)

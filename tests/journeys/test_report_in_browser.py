@@ -13,7 +13,7 @@ import pytest
 
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
 from builders.report import comparison, group_document, plan, rule_effects
-from nodulebench.report.content import Beside
+from nodulebench.report.content import ReportAttachments
 from nodulebench.report.html import render_html
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -107,7 +107,7 @@ def report() -> str:
         plan=plan(verdicts={"One": "failed"}),
     )
     curves = curves_of(ONE).filter((pl.col("algorithm") != "Two") | (pl.col("x") > 2))
-    return render_html(document, curves, beside=Beside(flips=flips_of(ONE)))
+    return render_html(document, curves, beside=ReportAttachments(flips=flips_of(ONE)))
 
 
 @pytest.fixture(scope="module", params=list(SCHEMES))

@@ -9,7 +9,7 @@ from builders.made_up_chest import made_up_chest
 from builders.places import ROOT
 from nodulebench.cli import main
 from nodulebench.detection.networks import NETWORKS
-from nodulebench.detection.networks.cards import Card
+from nodulebench.detection.networks.cards import ModelCard
 from nodulebench.detection.networks.weights import write_weights
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.io.dicom import volumes as dicom_volume
@@ -167,7 +167,7 @@ def test_a_system_is_tested_with_given_weights(tmp_path, case, capsys):
     assert run("robustness", "largecad+m5lcad", case, "--test", "shift") == 1
     assert "give its weights with --weights" in capsys.readouterr().err
     torch.manual_seed(0)
-    card = Card("m5lcad", 0, 1, "noise", "", (0,))
+    card = ModelCard("m5lcad", 0, 1, "noise", "", (0,))
     write_weights(tmp_path / "w.safetensors", NETWORKS["m5lcad"].build(), card)
     given = ("--test", "shift", "--weights", tmp_path / "w.safetensors")
     run("robustness", "largecad+m5lcad", case, *given)

@@ -15,7 +15,7 @@ from builders.algorithms import MARKS, algorithm_folder, images_set, needs_bubbl
 from nodulebench.cli import main
 from nodulebench.core.tables import CASES, NODULES, Reference
 from nodulebench.detection.networks import NETWORKS
-from nodulebench.detection.networks.cards import Card
+from nodulebench.detection.networks.cards import ModelCard
 from nodulebench.detection.networks.weights import write_weights
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.bundle import write_reference
@@ -127,7 +127,7 @@ def network_weights(folder: Path, seed: int) -> Path:
     """Weights of a small network that learnt nothing."""
     folder.mkdir()
     torch.manual_seed(seed)
-    file, card = folder / "m5lcad-all.safetensors", Card("m5lcad", seed, 1, "noise", "", (0,))
+    file, card = folder / "m5lcad-all.safetensors", ModelCard("m5lcad", seed, 1, "noise", "", (0,))
     write_weights(file, NETWORKS["m5lcad"].build(), card)
     return file
 

@@ -40,8 +40,8 @@ from nodulebench.io.formats import read_reference
 from nodulebench.web.portal.app import make_app
 from nodulebench.web.portal.projects.service import open_books
 from nodulebench.web.portal.site import Site
-from nodulebench.web.viewer.exam import Exam, open_exam_room
-from nodulebench.web.viewer.project import open_work_room
+from nodulebench.web.viewer.exam import Exam, open_exam_session
+from nodulebench.web.viewer.project import open_project_session
 
 PICTURES = os.environ.get("NODULEBENCH_PICTURES")
 """A folder: every mode is kept there as a picture, to be looked at."""
@@ -264,7 +264,7 @@ def erase_half(page: Any) -> None:
 
 @contextmanager
 def sitting(browser: Any, folder: Path, exam: Exam) -> Iterator[Any]:
-    with open_exam_room(folder / "scans", "anna", exam, folder / "marks") as room:
+    with open_exam_session(folder / "scans", "anna", exam, folder / "marks") as room:
         served = Served(room)
         try:
             with opened_page(browser, served) as page:
@@ -317,7 +317,7 @@ RED_PIXELS = """() => {
 @contextmanager
 def at_home(browser: Any, folder: Path, name: str, speaks: LanguageName = "en") -> Iterator[Any]:
     """The page of somebody whose project is a folder, with their first case open."""
-    with open_work_room(folder / "panel", folder / "scans", name) as room:
+    with open_project_session(folder / "panel", folder / "scans", name) as room:
         served = Served(room, speaks=speaks)
         try:
             with opened_page(browser, served) as page:

@@ -33,10 +33,10 @@ from nodulebench.core.protocol import SEVEN_RATES, IntervalChoice
 from nodulebench.core.results import Curve, Estimate, Evaluation
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.result_folder import curve_table
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.report.charts.styles import Style
 from nodulebench.report.charts.svg import FINE, HEIGHT, WIDTH, Axis, Line, plot
-from nodulebench.report.content import Beside, report_content
+from nodulebench.report.content import ReportAttachments, report_content
 from nodulebench.report.developer_copy import (
     LEAST_STEPS,
     developers_curves,
@@ -48,7 +48,7 @@ from nodulebench.report.html import render_html
 from nodulebench.report.pdf import Printed
 from nodulebench.report.sections.curves import rate_axis
 
-SAY = language()
+SAY = translator()
 PIXEL = 1.0
 """How far a line may pass a marker at, where the curve itself gives the marker's value."""
 INTERVALS = {
@@ -137,7 +137,7 @@ def entry_page(found: Evaluation) -> str:
     shown = excerpt(
         only_algorithm(evaluation_document(found), name),
         curve_table(found).filter(algorithm=name),
-        Beside(),
+        ReportAttachments(),
         audience="developer",
         say=SAY,
         name="#1",

@@ -10,18 +10,21 @@ pytest.importorskip("distributed")
 from builders.made_up import SKILLS, made_up_protocol, made_up_reference, made_up_submission
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.documents.records import as_json
-from nodulebench.core.executor import HERE, Engine, EngineChoice
-from nodulebench.core.executors import open_engine
+from nodulebench.core.executor import IN_PROCESS, Executor, ExecutorChoice
+from nodulebench.core.executors import open_executor
 from nodulebench.evaluation.evaluate import evaluate
 
 
 @pytest.fixture(scope="module")
-def engines() -> Iterator[dict[str, Engine]]:
-    with open_engine(EngineChoice(), 3) as local, open_engine(EngineChoice("dask"), 2) as dask:
+def engines() -> Iterator[dict[str, Executor]]:
+    with (
+        open_executor(ExecutorChoice(), 3) as local,
+        open_executor(ExecutorChoice("dask"), 2) as dask,
+    ):
         yield {"local 3": local, "dask 2": dask}
 
 
-def study(engine: Engine) -> tuple[str, list[bytes]]:
+def study(engine: Executor) -> tuple[str, list[bytes]]:
     """Everything that is told of a study, and the points of its curves."""
     reference = made_up_reference(24, 30, 7)
     submission = made_up_submission(reference, SKILLS[0], 7)
@@ -33,8 +36,8 @@ def study(engine: Engine) -> tuple[str, list[bytes]]:
     return json.dumps(as_json(evaluation_document(found))), curves
 
 
-def test_evaluations_are_the_same(engines: dict[str, Engine]) -> None:
-    once = study(HERE)
+def test_evaluations_are_the_same(engines: dict[str, Executor]) -> None:
+    once = study(IN_PROCESS)
     assert len(once[1]) > 5
     for name, engine in engines.items():
         assert study(engine) == once, name

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from builders.random_cohorts import SCORES, random_cases
 from builders.tables import Case, cohort, false_mark, mark
 from nodulebench.core.arrays import FloatArray
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import METRICS
 
 DETECTION = (
     "precision",
@@ -35,7 +35,7 @@ ROUNDING = 1e-12
 def values(cases: list[Case]) -> dict[str, FloatArray]:
     labelled = cohort(*cases)
     everyone = np.ones((1, labelled.case_count), dtype=np.int32)
-    return {name: FIGURES[name](labelled, everyone)[0] for name in DETECTION}
+    return {name: METRICS[name](labelled, everyone)[0] for name in DETECTION}
 
 
 def with_mark(one: Case, added: object) -> Case:

@@ -15,11 +15,11 @@ from nodulebench.core.protocol import IntervalChoice
 from nodulebench.evaluation.comparison import compare as choices
 from nodulebench.evaluation.comparison.compare import (
     ComparisonChoice,
-    FigureDifference,
+    MetricDifference,
     better_of,
     compare_algorithms,
 )
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import METRICS
 
 REPLICATES = 400
 ALPHA = 0.05
@@ -46,11 +46,11 @@ def two_algorithms(seed: int) -> dict[str, LabelledCohort]:
 
 def all_differences(
     cohorts: dict[str, LabelledCohort], baseline: str, **options: object
-) -> list[FigureDifference]:
+) -> list[MetricDifference]:
     asked = protocol(
-        figures=tuple(FIGURES), interval=IntervalChoice(bootstraps=REPLICATES), beta=2.0
+        figures=tuple(METRICS), interval=IntervalChoice(bootstraps=REPLICATES), beta=2.0
     )
-    chosen = ComparisonChoice(baseline, tuple(FIGURES), permutations=0, **options)
+    chosen = ComparisonChoice(baseline, tuple(METRICS), permutations=0, **options)
     differences = compare_algorithms({"luna16": cohorts}, asked, chosen).differences
     return [difference for difference in differences if difference.comparison is not None]
 
@@ -67,7 +67,7 @@ def test_every_metric_in_both_directions(method: str, seed: int, margin: float |
             all_differences(cohorts, baseline, method=method, margin=margin)
             for baseline in ("old", "new")
         )
-    assert len({difference.reading.figure for difference in there}) > len(FIGURES) - 10
+    assert len({difference.reading.figure for difference in there}) > len(METRICS) - 10
     contradictions = [
         f"{difference.algorithm} {difference.reading}: {problem}"
         for difference in (*there, *back)
@@ -81,7 +81,7 @@ def test_every_metric_in_both_directions(method: str, seed: int, margin: float |
             assert one.comparison.p_value == pytest.approx(other.comparison.p_value), one.reading
 
 
-def contradictions_of(difference: FigureDifference) -> Iterator[str]:
+def contradictions_of(difference: MetricDifference) -> Iterator[str]:
     """What the P values and verdicts of a difference say against its interval."""
     comparison = difference.comparison
     assert comparison is not None

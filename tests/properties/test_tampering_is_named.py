@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import SECRET, Desk, make_desk
-from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import verify_sealed, write_anchor
 
 pytest.importorskip("cryptography")
@@ -19,7 +19,9 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     desk.seal()
     for name, hits in (("one.csv", ("scan0",)), ("two.csv", ("scan0", "scan1"))):
         evaluate_sealed(
-            LookOrder(desk.marks(name, *hits), desk.sealed, SECRET, "Bo", "Example", bootstraps=10)
+            SealedEvaluateOptions(
+                desk.marks(name, *hits), desk.sealed, SECRET, "Bo", "Example", bootstraps=10
+            )
         )
     write_anchor(desk.sealed, desk.folder / "anchor.json", key=desk.folder / "key.pem")
     return desk

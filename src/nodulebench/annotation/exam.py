@@ -16,14 +16,14 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 from nodulebench.core.cohort import LabelledCohort, labelled_cohort
-from nodulebench.core.errors import InputError, Problem, UndefinedError, refuse_any
+from nodulebench.core.errors import InputError, Problem, UndefinedError, raise_problems
 from nodulebench.core.labels import FALSE_POSITIVE
 from nodulebench.core.notices import reason_of
 from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.results import Estimate
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.evaluation.check.cases import keep_listed
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.formats import read_reference, read_submission
 from nodulebench.io.json_files import read_json, write_json
@@ -32,8 +32,8 @@ from nodulebench.metrics.metric import Ratio
 from nodulebench.metrics.operating_point import precision, recall
 from nodulebench.metrics.segmentation import mean_dice, overlap_table, pooled_dice
 
-FIGURES: tuple[Ratio, ...] = (precision, recall, mean_dice, pooled_dice)
-JUDGED = ("precision", "recall", "mean_dice")
+METRICS: tuple[Ratio, ...] = (precision, recall, mean_dice, pooled_dice)
+PASS_METRICS = ("precision", "recall", "mean_dice")
 NEGLIGIBLE = 1e-9
 """A mean that exceeds the pass mark by rounding alone does not exceed it."""
 
@@ -71,7 +71,7 @@ class ExamSheet:
         """Figures that do not exceed the pass mark; an undefined one does not."""
         return tuple(
             name
-            for name in JUDGED
+            for name in PASS_METRICS
             if (value := self.figures[name].value) is None
             or value - self.rules.pass_mark <= NEGLIGIBLE
         )
@@ -108,28 +108,28 @@ def hold_exam(
         Problem(f"candidate '{name}'", "handed in more than one answer.", "Keep one.")
         for name in dict.fromkeys(name for name in names if names.count(name) > 1)
     ]
-    refuse_any(problems)
+    raise_problems(problems)
     return [_sheet(key, answer, rules) for answer in answers]
 
 
 def _sheet(key: Reference, answer: Submission, rules: ExamRules) -> ExamSheet:
     choice = RuleChoice(name=rules.rule)
     protocol = TestProtocol(
-        name="exam", rules=(choice,), figures=tuple(figure.name for figure in FIGURES)
+        name="exam", rules=(choice,), figures=tuple(figure.name for figure in METRICS)
     )
     said, _ = keep_listed(key, answer, protocol)
     try:
         labels = label_marks(key, said, protocol, choice)
     except UndefinedError as error:
         raise InputError.at(
-            f"candidate '{answer.name}'", f"{english(reason_of(error))}."
+            f"candidate '{answer.name}'", f"{in_english(reason_of(error))}."
         ) from error
     cohort = labelled_cohort(key, said, labels, targets(key, said, protocol))
     false_rows = np.unique(labels.mark[labels.label == FALSE_POSITIVE])
     return ExamSheet(
         candidate=answer.name,
         rules=rules,
-        figures={figure.name: _estimate(figure, cohort) for figure in FIGURES},
+        figures={figure.name: _estimate(figure, cohort) for figure in METRICS},
         counts={
             "sequences": key.cases.height,
             "nodules": cohort.nodule_count,
@@ -255,14 +255,14 @@ def sheet_text(sheet: ExamSheet) -> str:
 
 def _number(estimate: Estimate) -> str:
     return (
-        f"undefined: {english(estimate.reason)}"
+        f"undefined: {in_english(estimate.reason)}"
         if estimate.value is None
         else f"{estimate.value:.3f}"
     )
 
 
 def _needed(name: str, rules: ExamRules) -> str:
-    return f"> {rules.pass_mark:g}" if name in JUDGED else ""
+    return f"> {rules.pass_mark:g}" if name in PASS_METRICS else ""
 
 
 def _section(title: str, table: pl.DataFrame) -> list[str]:

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, TypeVar
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from nodulebench.core.config_model import Written
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.config_model import ConfigModel
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.security.keys import PublicKey, parse_public_key
 
 Known = TypeVar("Known")
@@ -57,7 +57,7 @@ PROGRAM = "program"
 """The actor of steps that nobody takes by hand; no person has this name."""
 
 
-class Training(Written):
+class Training(ConfigModel):
     """How somebody was trained to annotate."""
 
     on: date
@@ -67,7 +67,7 @@ class Training(Written):
     """Who gave it."""
 
 
-class Person(Written):
+class Person(ConfigModel):
     """Someone who takes part in making a reference standard."""
 
     person_id: Name
@@ -82,7 +82,7 @@ class Person(Written):
     """The own public key; changed later by the log."""
 
 
-class Team(Written):
+class Team(ConfigModel):
     """Readers who read the same batches without seeing each other's marks."""
 
     team_id: Name
@@ -96,7 +96,7 @@ class Team(Written):
         return frozenset((*self.reader_ids, *((self.leader_id,) if self.leader_id else ())))
 
 
-class Roster(Written):
+class Roster(ConfigModel):
     """Everyone who takes part, and the teams they form."""
 
     people: tuple[Person, ...]
@@ -179,7 +179,7 @@ def check_roster(
     readers = [reader for team in roster.teams for reader in team.reader_ids]
     problems += _repeats(readers, "reader of teams")
     problems += _key_problems(roster)
-    refuse_any(problems)
+    raise_problems(problems)
 
 
 def _key_problems(roster: Roster) -> Iterator[Problem]:

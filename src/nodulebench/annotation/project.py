@@ -35,8 +35,8 @@ from nodulebench.annotation.workflow.log import Batches, act, annotation_log
 from nodulebench.annotation.workflow.permissions import key_change, known_batch
 from nodulebench.annotation.workflow.reviewer_draw import draw_notices
 from nodulebench.annotation.workflow.workflow import SeenCandidate, Workflow
-from nodulebench.core.config_model import Written, checked
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.config_model import ConfigModel, checked
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import NODULES, Reference
 from nodulebench.io.atomic import staged_folder
@@ -55,7 +55,7 @@ PROJECT, CASES, EVENTS = "project.json", "cases.csv", "events"
 INDEX = "events.index.json"
 
 
-class Project(Written):
+class Project(ConfigModel):
     """Who takes part, and by which rules."""
 
     roster: Roster
@@ -67,7 +67,7 @@ class Project(Written):
 
 
 @dataclass(frozen=True)
-class Desk:
+class ProjectHandle:
     """An annotation project in its folder."""
 
     folder: Path
@@ -108,7 +108,7 @@ class Desk:
         return Batches(self.workflow, self.log.view())
 
 
-def open_project(folder: Path, key: Path | None = None, passphrase: str = "") -> Desk:
+def open_project(folder: Path, key: Path | None = None, passphrase: str = "") -> ProjectHandle:
     """The project of a folder.
 
     Args:
@@ -138,7 +138,7 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
         )
     root = project_digest(folder)
     log = annotation_log(FolderStore(folder / EVENTS), root, seal, folder / INDEX)
-    return Desk(folder, workflow, log, project.repeats, project.passed)
+    return ProjectHandle(folder, workflow, log, project.repeats, project.passed)
 
 
 def project_digest(folder: Path) -> str:
@@ -147,7 +147,7 @@ def project_digest(folder: Path) -> str:
 
 
 def change_key(
-    desk: Desk, actor_id: str, person_id: str, new_key: Path | None, *, reason: str
+    desk: ProjectHandle, actor_id: str, person_id: str, new_key: Path | None, *, reason: str
 ) -> Event:
     """Replace somebody's key, or take it back; what was signed with the old one stays signed.
 
@@ -176,18 +176,18 @@ def change_key(
     return desk.does(actor_id, made)
 
 
-def hand_in(desk: Desk, batch_id: str, reader_id: str, path: Path) -> Event:
+def submit_case(desk: ProjectHandle, batch_id: str, reader_id: str, path: Path) -> Event:
     """Hand in a reader's file for all cases of a batch, as one event.
 
     With the last reading the program checks the consistency by itself.
     """
-    return hand_in_readings(desk, batch_id, reader_id, _drawn(desk, batch_id, reader_id, path))
+    return submit_readings(desk, batch_id, reader_id, _drawn(desk, batch_id, reader_id, path))
 
 
-def hand_in_readings(
-    desk: Desk, batch_id: str, reader_id: str, readings: Sequence[Reading]
+def submit_readings(
+    desk: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
 ) -> Event:
-    """Hand in what a reader drew in cases of a batch, as one event; see ``hand_in``."""
+    """Hand in what a reader drew in cases of a batch, as one event; see ``submit_case``."""
 
     def steps(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, batch_id)
@@ -207,7 +207,7 @@ def hand_in_readings(
     return desk.does(reader_id, steps)
 
 
-def revise(desk: Desk, batch_id: str, reader_id: str, path: Path | None = None) -> Event:
+def revise(desk: ProjectHandle, batch_id: str, reader_id: str, path: Path | None = None) -> Event:
     """Hand in a reader's file once more, for all cases that they can revise; see ``Batch``.
 
     Args:
@@ -240,7 +240,7 @@ def revise(desk: Desk, batch_id: str, reader_id: str, path: Path | None = None) 
 
 
 def revise_readings(
-    desk: Desk, batch_id: str, reader_id: str, readings: Sequence[Reading]
+    desk: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
 ) -> Event:
     """Hand in cases once more, as one event; with the last of all the program compares them."""
 
@@ -257,7 +257,7 @@ def revise_readings(
 
 
 def add_nodules(
-    desk: Desk, batch_id: str, reviewer_id: str, path: Path, *, comment: str = ""
+    desk: ProjectHandle, batch_id: str, reviewer_id: str, path: Path, *, comment: str = ""
 ) -> Event:
     """Add the nodules of a reviewer's file, all or none, each with its type."""
     steps = [
@@ -271,7 +271,7 @@ def add_nodules(
 
 
 def correct_outline(
-    desk: Desk,
+    desk: ProjectHandle,
     batch_id: str,
     actor_id: str,
     key: Key,
@@ -291,13 +291,15 @@ def correct_outline(
     return desk.does(actor_id, step)
 
 
-def finish_cases(desk: Desk, batch_id: str, reviewer_id: str, case_ids: Iterable[str]) -> Event:
+def finish_cases(
+    desk: ProjectHandle, batch_id: str, reviewer_id: str, case_ids: Iterable[str]
+) -> Event:
     """Finish the review of cases, all or none."""
     steps = [FinishCase(batch_id=batch_id, case_id=case_id) for case_id in case_ids]
     return desk.does(reviewer_id, at_once(batch_id, steps))
 
 
-def _drawn(desk: Desk, batch_id: str, person_id: str, path: Path) -> list[Reading]:
+def _drawn(desk: ProjectHandle, batch_id: str, person_id: str, path: Path) -> list[Reading]:
     """What somebody's file says of the cases of a batch."""
     desk.workflow.roster.person(person_id)
     order = desk.batch(batch_id).order
@@ -332,7 +334,7 @@ def start_project(
     repeat_seed: int | None = None,
     exam: Path | None = None,
     is_examined_later: bool = False,
-) -> Desk:
+) -> ProjectHandle:
     """Make the folder of a project.
 
     Args:
@@ -365,7 +367,7 @@ def start_project(
     if seed is not None:
         people = _with_drawn_teams(people, rules, seed, passed)
     if passed is not None:
-        _refuse_failed(people, passed)
+        _require_passed(people, passed)
     table = read_cases(cases)
     if series is not None:
         pool = Reference(cases.name, table, NODULES.empty())
@@ -406,7 +408,7 @@ def _with_drawn_teams(
     return people.model_copy(update={"teams": teams})
 
 
-def _refuse_failed(people: Roster, passed: frozenset[str]) -> None:
+def _require_passed(people: Roster, passed: frozenset[str]) -> None:
     """Refuse readers, leaders and arbitrators who have not passed."""
     problems = [
         Problem(
@@ -427,7 +429,7 @@ def _refuse_failed(people: Roster, passed: frozenset[str]) -> None:
         for person in people.people
         if "arbitrator" in person.roles and person.person_id not in passed
     ]
-    refuse_any(problems)
+    raise_problems(problems)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -449,7 +451,7 @@ class ProjectAudit:
 
 
 def audit_project(
-    desk: Desk, anchors: Sequence[Path] = (), public_key: Path | None = None
+    desk: ProjectHandle, anchors: Sequence[Path] = (), public_key: Path | None = None
 ) -> ProjectAudit:
     """Read and check the whole log, and judge anew whether every step was allowed.
 
@@ -477,14 +479,14 @@ def audit_project(
     return ProjectAudit(tuple(found.events), signers, tuple(problems), notices)
 
 
-def step_problems(desk: Desk, events: Sequence[Event]) -> Iterator[Problem]:
+def step_problems(desk: ProjectHandle, events: Sequence[Event]) -> Iterator[Problem]:
     """Steps that were not allowed when they were taken, whoever wrote them."""
     for event, why in desk.workflow.replayed(events):
         yield Problem(desk.log.log.store.where(event.number), f"{why.rstrip('.')}.")
 
 
 def anchor_project(
-    desk: Desk, path: Path, *, key: Path | None = None, passphrase: str = "", by: str = ""
+    desk: ProjectHandle, path: Path, *, key: Path | None = None, passphrase: str = "", by: str = ""
 ) -> Anchor:
     """Write down how far the log goes; see ``write_anchor``.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.annotation.project import Desk
+from nodulebench.annotation.project import ProjectHandle
 from nodulebench.annotation.readings.consistency import (
     CaseCheck,
     ConsistencyRule,
@@ -44,13 +44,13 @@ from nodulebench.core.errors import (
     NoduleBenchError,
     Problem,
     UndefinedError,
-    adding_to,
-    refuse_any,
+    collect_problems,
+    raise_problems,
 )
 from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.results import Estimate
 from nodulebench.core.tables import CASES, NODULE_TYPES, Submission
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.formats import read_cases, read_submission
 from nodulebench.io.json_files import write_json
@@ -201,9 +201,9 @@ def compare_readings(
     readings = [reading for own in said for reading in readings_of(own, table, own.name)]
     problems: list[Problem] = []
     for reading in readings:
-        with adding_to(problems):
+        with collect_problems(problems):
             check_reading(reading, table)
-    refuse_any(problems)
+    raise_problems(problems)
     found = ReadingComparison(
         table,
         readings,
@@ -239,7 +239,7 @@ def _write(found: ReadingComparison, out: Path) -> None:
                 warning.reader_id,
                 warning.finding_id,
                 warning.notice.code,
-                english(warning.notice),
+                in_english(warning.notice),
             )
             for warning in found.warnings
         ]
@@ -341,7 +341,7 @@ def _row(name: str, coefficient: Callable[..., Estimate], *given: FloatArray) ->
     return {"name": name, **or_reason(lambda: coefficient(*given).to_json())}
 
 
-def reader_quality(desk: Desk, *, periods: int = 4) -> dict[str, Any]:
+def reader_quality(desk: ProjectHandle, *, periods: int = 4) -> dict[str, Any]:
     """Agreement over all batches whose readings have been checked.
 
     Cases that were shown twice count once, by their first reading, except in ``repeats``.
@@ -386,7 +386,7 @@ def reader_quality(desk: Desk, *, periods: int = 4) -> dict[str, Any]:
 
 
 def _with_itself(
-    reader_id: str, pairs: Sequence[tuple[Reading, Reading]], desk: Desk
+    reader_id: str, pairs: Sequence[tuple[Reading, Reading]], desk: ProjectHandle
 ) -> dict[str, Any]:
     """How far a reader agrees with the own repeats on types and diameters, as two readers would."""
     again = f"{reader_id} again"

@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.documents.comparison import Significance
-from nodulebench.core.errors import InputError, Problem, UndefinedError, refuse_any
+from nodulebench.core.errors import InputError, Problem, UndefinedError, raise_problems
 from nodulebench.core.notices import reason_of
 from nodulebench.core.results import Estimate
 from nodulebench.core.schema import Column, TableSchema
-from nodulebench.evaluation.estimates import bind_settings, replicate_figures, units_of
+from nodulebench.evaluation.estimates import bind_settings, replicate_metrics, units_of
 from nodulebench.evaluation.recompute import (
     _READER,
     Cell,
@@ -26,14 +26,14 @@ from nodulebench.evaluation.recompute import (
 )
 from nodulebench.io.json_files import write_json
 from nodulebench.io.table_files import read_table
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import METRICS
 from nodulebench.statistics.bootstrap import leave_one_out
 from nodulebench.statistics.delong import auc_estimate, compare_auc
 from nodulebench.statistics.mrmc import (
-    ReaderFigures,
+    ReaderMetrics,
     TreatmentTest,
-    figures_from_left_out,
-    figures_from_ratings,
+    metrics_from_jackknife,
+    metrics_from_ratings,
     obuchowski_rockette,
     readers_against_algorithm,
     treatment_means,
@@ -63,7 +63,7 @@ class Readings:
     """Who read how, and how the figures of some of them are measured."""
 
     cells: tuple[Cell, ...]
-    measure: Callable[[Sequence[Sequence[Cell]]], ReaderFigures]
+    measure: Callable[[Sequence[Sequence[Cell]]], ReaderMetrics]
     figure: str
     cases: int
     of_reader: Callable[[Sequence[Cell]], dict[str, Any]] | None = None
@@ -121,7 +121,7 @@ def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
     cells = tuple(sorted((str(treatment), str(reader)) for treatment, reader in groups))
     first = groups[cells[0]] if cells else table
     same = first.select("case_id", "is_abnormal")
-    refuse_any(
+    raise_problems(
         Problem(
             str(path),
             f"reader '{reader}' under '{treatment}' has other cases, or another truth of them, "
@@ -133,9 +133,9 @@ def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
     )
     is_abnormal = first["is_abnormal"].to_numpy()
 
-    def measure(design: Sequence[Sequence[Cell]]) -> ReaderFigures:
+    def measure(design: Sequence[Sequence[Cell]]) -> ReaderMetrics:
         rating = [[groups[cell]["rating"].to_numpy() for cell in row] for row in design]
-        return figures_from_ratings(np.array(rating), is_abnormal, choice.covariance)
+        return metrics_from_ratings(np.array(rating), is_abnormal, choice.covariance)
 
     patient = first["patient_id"].fill_null(first["case_id"]).rank("dense").to_numpy()
     units = None if first["patient_id"].null_count() == first.height else patient.astype(np.int64)
@@ -159,20 +159,20 @@ def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
 
 def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> Readings:
     protocol, cohorts = cohorts_of_readers(folder, readers, choice.rule)
-    figure = {choice.figure: bind_settings(FIGURES[choice.figure], protocol)}
+    figure = {choice.figure: bind_settings(METRICS[choice.figure], protocol)}
     unit = units_of(next(iter(cohorts.values())), protocol.interval)
     weights = [np.ones((1, len(unit)), dtype=np.int32), *leave_one_out(unit)]
 
-    def measure(design: Sequence[Sequence[Cell]]) -> ReaderFigures:
+    def measure(design: Sequence[Sequence[Cell]]) -> ReaderMetrics:
         values = np.array(
             [
-                [replicate_figures(cohorts[cell], figure, weights)[choice.figure] for cell in row]
+                [replicate_metrics(cohorts[cell], figure, weights)[choice.figure] for cell in row]
                 for row in design
             ]
         )
         if values.ndim != 3:
             raise UndefinedError("read_at_several", figure=choice.figure)
-        return figures_from_left_out(values[..., 0], values[..., 1:])
+        return metrics_from_jackknife(values[..., 0], values[..., 1:])
 
     return Readings(tuple(sorted(cohorts)), measure, choice.figure, int(unit.max()) + 1)
 
@@ -180,7 +180,7 @@ def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> Readings:
 def _analysis(read: Readings, choice: StudyChoice) -> dict[str, Any]:
     treatments = sorted({cell[0] for cell in read.cells if cell[1] != choice.algorithm})
     readers = sorted({cell[1] for cell in read.cells} - {choice.algorithm or ""})
-    refuse_any(
+    raise_problems(
         Problem(
             f"reader '{reader}'",
             f"did not read under '{treatment}'.",
@@ -219,7 +219,7 @@ def _analysis(read: Readings, choice: StudyChoice) -> dict[str, Any]:
     }
 
 
-def _study(figures: ReaderFigures, treatments: Sequence[str], level: float) -> dict[str, Any]:
+def _study(figures: ReaderMetrics, treatments: Sequence[str], level: float) -> dict[str, Any]:
     """Differences between treatments, and the components that ``plan readers`` asks for."""
     try:
         found = obuchowski_rockette(figures, level=level)

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from nodulebench.annotation.project import Desk, hand_in_readings, revise_readings, step_of
+from nodulebench.annotation.project import ProjectHandle, revise_readings, step_of, submit_readings
 from nodulebench.annotation.readings.consistency import Box
 from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.annotation.release import accepted_of, unite
@@ -30,9 +30,9 @@ from nodulebench.annotation.workflow.batch import Batch, Key, State
 from nodulebench.annotation.workflow.events import Event
 from nodulebench.annotation.workflow.permissions import known_batch
 from nodulebench.annotation.workflow.workflow import SeenCandidate, Workflow, letter_of
-from nodulebench.core.errors import InputError, Problem, adding_to, refuse_any
+from nodulebench.core.errors import InputError, Problem, collect_problems, raise_problems
 from nodulebench.core.notices import Notice
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.io.csv_files import read_header, read_strings, require_columns, write_csv
 
 
@@ -238,13 +238,15 @@ class Answer:
     discussed_with: tuple[str, ...] = ()
 
 
-def hand_in_reading(desk: Desk, actor_id: str, task: Task, reading: Reading) -> Event:
+def submit_reading(desk: ProjectHandle, actor_id: str, task: Task, reading: Reading) -> Event:
     """Hand in what a reader drew in a case, or revised; with the last the program compares them."""
-    hand_in = revise_readings if task.mode == "revise" else hand_in_readings
+    hand_in = revise_readings if task.mode == "revise" else submit_readings
     return hand_in(desk, task.batch_id, actor_id, [reading])
 
 
-def hand_in_answers(desk: Desk, actor_id: str, task: Task, answers: Sequence[Answer]) -> Event:
+def submit_answers(
+    desk: ProjectHandle, actor_id: str, task: Task, answers: Sequence[Answer]
+) -> Event:
     """Hand in what somebody says of all candidates of a case that wait for them.
 
     Raises:
@@ -263,13 +265,13 @@ def hand_in_answers(desk: Desk, actor_id: str, task: Task, answers: Sequence[Ans
 
 
 def _steps(
-    desk: Desk, batch: Batch, actor_id: str, task: Task, answers: Sequence[Answer]
+    desk: ProjectHandle, batch: Batch, actor_id: str, task: Task, answers: Sequence[Answer]
 ) -> Iterator[OneStep]:
     said = {answer.name: answer for answer in answers}
     asked = {name for _, name in waiting(desk.workflow, batch, actor_id, task.case_id)}
     shown = shown_names(desk.workflow, batch, actor_id, task.case_id)
     names = {one: name for one, name in shown.items() if one in asked}
-    refuse_any(_missing(task, names.values(), said))
+    raise_problems(_missing(task, names.values(), said))
     for candidate_id, name in names.items():
         yield from _steps_of(task, candidate_id, said[name])
     if task.mode != "review":
@@ -329,7 +331,7 @@ _STEPS = {"agrees": "review", "is_nodule": "arbitrate", "type": "type"}
 _WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
-def ask(desk: Desk, batch_id: str, actor_id: str) -> pl.DataFrame:
+def request_answers(desk: ProjectHandle, batch_id: str, actor_id: str) -> pl.DataFrame:
     """The candidates of a batch that wait for somebody, with empty columns for the answers.
 
     Nobody sees more of a candidate than ``visible`` shows them.
@@ -347,7 +349,7 @@ def ask(desk: Desk, batch_id: str, actor_id: str) -> pl.DataFrame:
     return table.with_columns(pl.lit("").alias(name) for name in ANSWERS.get(batch.state, ()))
 
 
-def ask_into(desk: Desk, batch_id: str, actor_id: str, path: Path) -> int:
+def export_tasks(desk: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> int:
     """Write the questions to somebody as CSV; how many there are. Answers are not overwritten.
 
     Raises:
@@ -355,13 +357,13 @@ def ask_into(desk: Desk, batch_id: str, actor_id: str, path: Path) -> int:
     """
     if path.exists():
         raise InputError.at(path, "is there already.", "Hand it in with 'answer', or remove it.")
-    asked = ask(desk, batch_id, actor_id)
+    asked = request_answers(desk, batch_id, actor_id)
     if asked.height:
         write_csv(asked, path)
     return asked.height
 
 
-def answer(desk: Desk, batch_id: str, actor_id: str, path: Path) -> Event:
+def answer(desk: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> Event:
     """Hand in a table that somebody filled in: every row with an answer, all or none, as one event.
 
     Raises:
@@ -376,15 +378,15 @@ def answer(desk: Desk, batch_id: str, actor_id: str, path: Path) -> Event:
     steps: list[OneStep] = []
     rows = read_strings(path, header).iter_rows(named=True)
     for line, row in enumerate(rows, start=2):
-        with adding_to(problems):
+        with collect_problems(problems):
             steps += _questions_steps(row, decision, batch_id, f"{path.name} line {line}")
-    refuse_any(problems)
+    raise_problems(problems)
     if not steps:
         raise InputError.at(path, "answers nothing.", f"Fill in the column '{decision}'.")
     return desk.does(actor_id, at_once(batch_id, steps))
 
 
-def unread_cases(desk: Desk) -> list[str]:
+def unread_cases(desk: ProjectHandle) -> list[str]:
     """The cases of a project that no batch has yet."""
     given = {case_id for batch in desk.batches().values() for case_id in batch.order.case_ids}
     return [case_id for case_id in desk.workflow.cases["case_id"] if case_id not in given]
@@ -409,7 +411,7 @@ def _row(seen: SeenCandidate, batch: Batch) -> tuple[object, ...]:
         f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else str(numbers[0]),
         *(round(one, 2) for one in (largest.center_x_mm, largest.center_y_mm)),
         *(round(one, 2) for one in (largest.length_mm, largest.width_mm)),
-        ", ".join(map(english, batch.dispute(key))) if batch.state != "typing" else "",
+        ", ".join(map(in_english, batch.dispute(key))) if batch.state != "typing" else "",
     )
 
 

@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 
 from nodulebench import __version__
-from nodulebench.annotation.project import Desk, step_problems
+from nodulebench.annotation.project import ProjectHandle, step_problems
 from nodulebench.annotation.readings.consistency import Box, Candidate, CaseCheck
 from nodulebench.annotation.readings.reading import DrawnSlice, Reading, finding_name, findings_of
 from nodulebench.annotation.workflow.actions import steps_of
 from nodulebench.annotation.workflow.batch import Batch, Key
-from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.readings import FINDINGS, Readings
 from nodulebench.core.tables import NODULE_SLICES, NODULES, Reference
 from nodulebench.imaging.geometry import Geometry, geometries
@@ -215,7 +215,7 @@ def _with_heights(table: pl.DataFrame, places: Mapping[str, Geometry]) -> pl.Dat
         InputError: for each case whose slices lie nobody knows where.
     """
     bare = table.filter(pl.col("z_mm").is_null())["case_id"].unique(maintain_order=True)
-    refuse_any(
+    raise_problems(
         Problem(
             f"case '{case_id}'",
             "the height of its slices is not known.",
@@ -239,7 +239,7 @@ def _with_heights(table: pl.DataFrame, places: Mapping[str, Geometry]) -> pl.Dat
 
 
 def export_released(
-    desk: Desk,
+    desk: ProjectHandle,
     target: Path,
     batch_ids: Iterable[str] = (),
     *,
@@ -263,7 +263,7 @@ def export_released(
             allowed.
     """
     desk = replace(desk, log=replace(desk.log, file=None))
-    refuse_any(step_problems(desk, desk.log.read()))
+    raise_problems(step_problems(desk, desk.log.read()))
     batches = released(desk, batch_ids)
     reference = released_reference(desk, batch_ids)
     drawn = released_findings(desk, batch_ids)
@@ -277,7 +277,7 @@ def export_released(
     return reference
 
 
-def released(desk: Desk, batch_ids: Iterable[str] = ()) -> dict[str, Batch]:
+def released(desk: ProjectHandle, batch_ids: Iterable[str] = ()) -> dict[str, Batch]:
     """The batches by name; without names, all that are released.
 
     Raises:
@@ -299,11 +299,11 @@ def released(desk: Desk, batch_ids: Iterable[str] = ()) -> dict[str, Batch]:
         Problem(f"case '{case_id}'", "is in several of the batches.", "Name one of them.")
         for case_id in dict.fromkeys(name for name in names if names.count(name) > 1)
     ]
-    refuse_any(problems)
+    raise_problems(problems)
     return {name: batches[name] for name in wanted}
 
 
-def released_reference(desk: Desk, batch_ids: Iterable[str] = ()) -> Reference:
+def released_reference(desk: ProjectHandle, batch_ids: Iterable[str] = ()) -> Reference:
     """The nodules of released batches: the union of what their readers drew, with types.
 
     Cases that were shown a second time are left out.
@@ -332,7 +332,7 @@ def accepted_of(batch: Batch, key: Key) -> Accepted:
     )
 
 
-def released_findings(desk: Desk, batch_ids: Iterable[str] = ()) -> Readings:
+def released_findings(desk: ProjectHandle, batch_ids: Iterable[str] = ()) -> Readings:
     """What the readers of released batches drew in the end, with the types that they gave.
 
     SESSIONS says whether that was ``blind`` or ``unblinded``, after a look at what others drew.
@@ -361,7 +361,7 @@ def released_findings(desk: Desk, batch_ids: Iterable[str] = ()) -> Readings:
     return replace(readings, sessions=sessions, findings=FINDINGS.conform(joined, "FINDINGS"))
 
 
-def blind_readings(desk: Desk, batch_ids: Iterable[str] = ()) -> Readings:
+def blind_readings(desk: ProjectHandle, batch_ids: Iterable[str] = ()) -> Readings:
     """What the readers of released batches drew before they saw what others did.
 
     Raises:
@@ -380,18 +380,18 @@ def _decisions(batch: Batch) -> Iterable[tuple[str, str, str, str, bool]]:
             yield key[0], reader, name, key[1], key in accepted
 
 
-def _cases(desk: Desk, batch: Batch) -> list[str]:
+def _cases(desk: ProjectHandle, batch: Batch) -> list[str]:
     return [case_id for case_id in batch.order.case_ids if case_id not in desk.repeats]
 
 
-def _listed(desk: Desk, batches: Sequence[Batch]) -> pl.DataFrame:
+def _listed(desk: ProjectHandle, batches: Sequence[Batch]) -> pl.DataFrame:
     """The cases of batches, in the project's order."""
     names = [case_id for batch in batches for case_id in _cases(desk, batch)]
     wanted = pl.DataFrame({"case_id": pl.Series(names, dtype=pl.String)})
     return desk.workflow.cases.join(wanted, on="case_id", how="semi", maintain_order="left")
 
 
-def _provenance(desk: Desk, batch_ids: Sequence[str]) -> dict[str, Any]:
+def _provenance(desk: ProjectHandle, batch_ids: Sequence[str]) -> dict[str, Any]:
     """Who did what and when, and the digest of the log that says it in full."""
     events = desk.log.read()
     return {

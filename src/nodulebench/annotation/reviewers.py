@@ -15,12 +15,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from nodulebench.annotation.people import Name, new_seed, promise_of
-from nodulebench.annotation.project import Desk, project_digest, step_of
+from nodulebench.annotation.project import ProjectHandle, project_digest, step_of
 from nodulebench.annotation.workflow.actions import Action, OpenBatch, Seed
 from nodulebench.annotation.workflow.batch import Batch
 from nodulebench.annotation.workflow.events import Event
-from nodulebench.core.config_model import Written, checked
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.config_model import ConfigModel, checked
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.io.atomic import locked, make_folder, replace_whole
 from nodulebench.io.json_files import read_json
 from nodulebench.security.event_log.signers import PersonSeal
@@ -30,7 +30,7 @@ from nodulebench.security.vault import decrypted_by, encrypted_for
 WAY_OUT = "If it is lost, an arbitrator draws anew: 'draw --anew REASON'."
 
 
-class PromiseFile(Written):
+class PromiseFile(ConfigModel):
     """What the office keeps to itself until all have read."""
 
     project: str
@@ -40,7 +40,7 @@ class PromiseFile(Written):
 
 
 def open_batch(
-    desk: Desk,
+    desk: ProjectHandle,
     actor_id: str,
     batch_id: str,
     team_id: str,
@@ -65,7 +65,7 @@ def open_batch(
         InputError: if it may not be, or the file holds something else.
     """
     fields = {"batch_id": batch_id, "team_id": team_id, "case_ids": tuple(case_ids)}
-    refuse_any(_apart(desk, batch_id, fields["case_ids"]))
+    raise_problems(_apart(desk, batch_id, fields["case_ids"]))
 
     def order(**more: Any) -> OpenBatch:
         return checked(OpenBatch, {**fields, **more}, f"batch '{batch_id}'")
@@ -92,7 +92,7 @@ def open_batch(
         return desk.does(actor_id, step)
 
 
-def _apart(desk: Desk, batch_id: str, case_ids: Iterable[str]) -> Iterator[Problem]:
+def _apart(desk: ProjectHandle, batch_id: str, case_ids: Iterable[str]) -> Iterator[Problem]:
     """Cases that are shown twice, once of them after readers saw what others drew in it."""
     if desk.workflow.rules.revision == "none":
         return
@@ -113,7 +113,7 @@ def promise_file(folder: Path, batch_id: str) -> Path:
 
 
 def draw_reviewer(
-    desk: Desk,
+    desk: ProjectHandle,
     actor_id: str,
     batch_id: str,
     promise: Path | None = None,
@@ -146,7 +146,7 @@ def draw_reviewer(
     return desk.does(actor_id, step_of({"step": "draw", "batch_id": batch_id, "seed": seed}))
 
 
-def draw_anew(desk: Desk, actor_id: str, batch_id: str, reason: str) -> Event:
+def draw_again(desk: ProjectHandle, actor_id: str, batch_id: str, reason: str) -> Event:
     """Draw the reviewer of a batch whose promise is lost or kept back; the audit tells it.
 
     Args:
@@ -164,7 +164,7 @@ def draw_anew(desk: Desk, actor_id: str, batch_id: str, reason: str) -> Event:
     return desk.does(actor_id, step_of(fields))
 
 
-def _sealed(desk: Desk, team_id: str, seed: str) -> str:
+def _sealed(desk: ProjectHandle, team_id: str, seed: str) -> str:
     """A seed for the keys of the organisers, but those who are of the team that reads."""
     seal, roster = desk.log.log.seal, desk.workflow.roster
     known = seal.keys_now() if isinstance(seal, PersonSeal) else {}
@@ -177,7 +177,7 @@ def _sealed(desk: Desk, team_id: str, seed: str) -> str:
     return base64.b64encode(encrypted_for(seed.encode(), *keys)).decode() if keys else ""
 
 
-def _own(desk: Desk) -> PrivateKey | None:
+def _own(desk: ProjectHandle) -> PrivateKey | None:
     seal = desk.log.log.seal
     return seal.own if isinstance(seal, PersonSeal) else None
 
@@ -194,7 +194,7 @@ def _opened(order: OpenBatch, key: PrivateKey | None) -> str:
         raise InputError.at(where, told, f"Give yours of then with --old-key. {WAY_OUT}") from error
 
 
-def _keep(desk: Desk, file: Path, batch_id: str, seed: str) -> None:
+def _keep(desk: ProjectHandle, file: Path, batch_id: str, seed: str) -> None:
     """Write a promise to its file; one that no batch was opened with gives way.
 
     Who knows whether it was told before: it may be of a run that was killed, or of a project of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
-from nodulebench.annotation.project import Desk
+from nodulebench.annotation.project import ProjectHandle
 from nodulebench.annotation.readings.quality import in_turn
 from nodulebench.annotation.workflow.batch import Batch, Key, State
 from nodulebench.annotation.workflow.log import Batches
@@ -35,7 +35,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchStand:
+class BatchStatus:
     """How far a batch in which somebody has a part has come, and their part of it."""
 
     batch_id: str
@@ -57,12 +57,12 @@ class KnownBatches:
         self._made: dict[str, tuple[int, Batch]] = {}
         self._lock = Lock()
 
-    def of(self, desk: Desk) -> dict[str, Batch]:
+    def of(self, desk: ProjectHandle) -> dict[str, Batch]:
         """All batches of a project, in the order in which they were opened."""
         with self._lock:
             return self._read(desk)
 
-    def _read(self, desk: Desk) -> dict[str, Batch]:
+    def _read(self, desk: ProjectHandle) -> dict[str, Batch]:
         self._view = view = desk.log.view(self._view)
         batches = Batches(desk.workflow, view)
         for batch_id in batches:
@@ -75,7 +75,9 @@ class KnownBatches:
         return {batch_id: self._made[batch_id][1] for batch_id in batches}
 
 
-def places(desk: Desk, batches: Mapping[str, Batch], actor_id: str) -> list[tuple[str, str]]:
+def places(
+    desk: ProjectHandle, batches: Mapping[str, Batch], actor_id: str
+) -> list[tuple[str, str]]:
     """Batch and case of every number that somebody knows cases by.
 
     Where cases are shown a second time, those of a batch stand in an order of the person's own that
@@ -88,7 +90,7 @@ def places(desk: Desk, batches: Mapping[str, Batch], actor_id: str) -> list[tupl
     ]
 
 
-def _in_order(desk: Desk, batch: Batch, actor_id: str) -> Sequence[str]:
+def _in_order(desk: ProjectHandle, batch: Batch, actor_id: str) -> Sequence[str]:
     order = batch.order
     if not desk.repeats:
         return order.case_ids
@@ -99,7 +101,7 @@ def _in_order(desk: Desk, batch: Batch, actor_id: str) -> Sequence[str]:
     return in_turn(order.case_ids, desk.repeats, drawn)
 
 
-def tasks_of(desk: Desk, batches: Mapping[str, Batch], actor_id: str) -> list[Task]:
+def tasks_of(desk: ProjectHandle, batches: Mapping[str, Batch], actor_id: str) -> list[Task]:
     """The cases in which somebody has a part now, by number.
 
     Raises:
@@ -118,23 +120,23 @@ def tasks_of(desk: Desk, batches: Mapping[str, Batch], actor_id: str) -> list[Ta
     return found
 
 
-def stands_of(
-    desk: Desk, batches: Mapping[str, Batch], actor_id: str, tasks: list[Task]
-) -> list[BatchStand]:
+def statuses_of(
+    desk: ProjectHandle, batches: Mapping[str, Batch], actor_id: str, tasks: list[Task]
+) -> list[BatchStatus]:
     """How far each batch has come in which somebody has a part."""
-    return list(_stands(desk.workflow, batches, actor_id, tasks))
+    return list(_status(desk.workflow, batches, actor_id, tasks))
 
 
-def _stands(
+def _status(
     workflow: Workflow, batches: Mapping[str, Batch], actor_id: str, tasks: list[Task]
-) -> Iterator[BatchStand]:
+) -> Iterator[BatchStatus]:
     for batch_id, batch in batches.items():
         own = [task for task in tasks if task.batch_id == batch_id]
         is_ready = batch.state == "arbitration" and not batch.open_disputes and batch.is_approved
         may_release = is_ready and workflow.may_release(batch, actor_id)
         if own or may_release:
             done = sum(one.mode == "look" for one in own)
-            yield BatchStand(batch_id, batch.state, done, len(own), may_release)
+            yield BatchStatus(batch_id, batch.state, done, len(own), may_release)
 
 
 def has_part(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> bool:

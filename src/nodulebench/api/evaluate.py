@@ -12,7 +12,7 @@ from nodulebench.api.inputs import reference_of, submissions_of
 from nodulebench.api.results import Result, as_pandas, text_table
 from nodulebench.core.documents.comparison import ComparisonDocument
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import Progress, untold
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.plans import TestPlan
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.results import Evaluation
@@ -116,7 +116,7 @@ def evaluate_files(
 
 
 def _by_name(progress: Callable[[str], object] | None) -> Progress:
-    return untold if progress is None else lambda what, _done, _of: progress(what)
+    return no_progress if progress is None else lambda what, _done, _of: progress(what)
 
 
 def _protocol(

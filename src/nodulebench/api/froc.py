@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.metrics.froc import curve_of
 from nodulebench.metrics.score_order import sort_scores
 
@@ -40,7 +40,7 @@ def froc(scores: Any, is_hit: Any, *, nodules: int, cases: int) -> Froc:
         InputError: with every problem, by the name of the argument.
     """
     score, hit = _numbers(scores), np.asarray(is_hit)
-    refuse_any(_problems(score, hit, nodules, cases))
+    raise_problems(_problems(score, hit, nodules, cases))
     is_found = hit.astype(bool)
     nowhere = np.zeros(len(score), dtype=np.int64)
     order = sort_scores(nowhere[is_found], score[is_found], nowhere[~is_found], score[~is_found])

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, did_you_mean, refuse_any
+from nodulebench.core.errors import InputError, Problem, did_you_mean, raise_problems
 from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
-from nodulebench.io.cases import place_notices
+from nodulebench.io.cases import position_notices
 from nodulebench.io.formats import read_cases, read_reference, read_submission
 from nodulebench.io.manifests import table_digest
-from nodulebench.io.marks.boxes import refuse_unlisted
+from nodulebench.io.marks.boxes import require_listed
 from nodulebench.io.marks.luna16 import COLUMNS, null_unmeasured
 
 TABLES = "a polars or pandas frame, a structured array, or a dict of columns"
@@ -45,8 +45,8 @@ def reference_of(given: Any, cases: Any = None) -> Reference:
     if "is_ignored" not in table.columns:
         table = table.with_columns(is_ignored=pl.lit(False))
     nodules = _checked(_numbered(table, "nodule_id"), NODULES, "reference")
-    refuse_unlisted(nodules["case_id"], known, "reference")
-    return Reference("reference", known, nodules, notices=place_notices(nodules, known))
+    require_listed(nodules["case_id"], known, "reference")
+    return Reference("reference", known, nodules, notices=position_notices(nodules, known))
 
 
 def cases_of(given: Any) -> pl.DataFrame:
@@ -85,7 +85,7 @@ def _submission(given: Any, cases: pl.DataFrame, argument: str) -> Submission:
         return read_submission(Path(given), cases)
     marks = _checked(_numbered(table_of(given, argument), "mark_id"), MARKS, argument)
     return Submission(
-        argument, marks, digest=table_digest(marks), notices=place_notices(marks, cases)
+        argument, marks, digest=table_digest(marks), notices=position_notices(marks, cases)
     )
 
 
@@ -146,7 +146,7 @@ def _numbered(table: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _checked(table: pl.DataFrame, schema: TableSchema, argument: str) -> pl.DataFrame:
-    refuse_any(_misspelt(table, schema, argument))
+    raise_problems(_misspelt(table, schema, argument))
     return schema.conform(table, argument)
 
 

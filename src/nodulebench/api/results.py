@@ -14,10 +14,10 @@ from nodulebench.core.results import Estimate, Evaluation
 from nodulebench.core.tables import LABELS
 from nodulebench.evaluation.errors import false_positive_table, miss_table
 from nodulebench.evaluation.result_folder import cohorts_of, curve_table, write_evaluation
-from nodulebench.i18n.translator import english, language
+from nodulebench.i18n.translator import in_english, translator
 from nodulebench.io.atomic import staged_file
-from nodulebench.report.csv_tables import figures_table
-from nodulebench.report.pages.cells import html_table, picture_apart
+from nodulebench.report.csv_tables import metrics_table
+from nodulebench.report.pages.cells import chart_of, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,7 @@ class Picture:
         return self.svg
 
     def _repr_html_(self) -> str:
-        return picture_apart(self.title, self.svg)
+        return chart_of(self.title, self.svg)
 
 
 MOST_FIGURES = 3
@@ -70,7 +70,7 @@ class Result(Evaluation):
 
     def figures(self) -> pl.DataFrame:
         """Every figure with its interval: one row per algorithm, rule, figure and point."""
-        return figures_table(self.document)
+        return metrics_table(self.document)
 
     def labels(self) -> pl.DataFrame:
         """What each rule says of each mark."""
@@ -118,7 +118,7 @@ class Result(Evaluation):
         if rule is not None:
             _require(rule, "rule", curves["rule"].unique(maintain_order=True))
             curves = curves.filter(pl.col("rule") == rule)
-        charts = froc_charts(self.document, by_curve(curves), language())
+        charts = froc_charts(self.document, by_curve(curves), translator())
         if not charts:
             raise InputError.at("plot", "there is no FROC.", "Do the marks have scores?")
         return Picture(charts[0].title, on_paper(with_legend(charts[0])))
@@ -150,7 +150,7 @@ class Result(Evaluation):
         plan = self.document.plan
         if plan is None:
             return ""
-        because = "" if plan.reason is None else f" ({english(plan.reason)})"
+        because = "" if plan.reason is None else f" ({in_english(plan.reason)})"
         return f"; plan {plan.name}: {plan.verdict}{because}"
 
     def _shown(self) -> list[str]:

@@ -119,6 +119,6 @@ def _told(error: NoduleBenchError) -> str:
     if not isinstance(error, UndefinedError):
         return str(error)
     from nodulebench.core.notices import reason_of
-    from nodulebench.i18n.translator import english
+    from nodulebench.i18n.translator import in_english
 
-    return english(reason_of(error))
+    return in_english(reason_of(error))

@@ -8,7 +8,7 @@ import click
 from nodulebench.cli.options import COUNT, FILE, option, print_next, print_written, weights_option
 from nodulebench.cli.run import ISOLATIONS, PROFILES
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
     from nodulebench.core.algorithm import RunProfile
@@ -56,7 +56,7 @@ def check(
     nodulebench algorithm check my_cad
     """
     from nodulebench.runner.algorithms import named_algorithm
-    from nodulebench.runner.check import check_algorithm, told
+    from nodulebench.runner.check import check_algorithm, report_lines
 
     chosen = named_algorithm(algorithm, profile, weights)
     with ProgressLine(f"trying {chosen.name}") as line:
@@ -69,8 +69,8 @@ def check(
         used += [] if memory is None else [f"{memory:.0f} MB"]
         colour = "green" if case.run.state == "ok" else "red"
         click.echo(f"  {click.style(case.run.state, fg=colour)}  {case.case_id}  {', '.join(used)}")
-        for notice in told(case.run):
-            click.echo(f"      {english(notice)}")
+        for notice in report_lines(case.run):
+            click.echo(f"      {in_english(notice)}")
         for name, share in case.near.items():
             click.echo(f"      used {share:.0%} of {name}")
         for said in case.run.said.splitlines()[-5:] if case.run.state != "ok" else ():

@@ -7,7 +7,7 @@ import click
 
 from nodulebench.cli.options import FILE
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
     from nodulebench.evaluation.check.service import Checked
@@ -54,7 +54,7 @@ def _print(one: "Checked", cases_in_set: int | None) -> None:
     for problem in one.problems:
         click.echo(f"error: {problem}", err=True)
     for notice in one.notices:
-        click.echo(f"warning: {one.path.name}: {english(notice)}", err=True)
+        click.echo(f"warning: {one.path.name}: {in_english(notice)}", err=True)
     if one.problems:
         click.echo(f"{one.path.name}: cannot be scored")
         return

@@ -7,7 +7,7 @@ import click
 
 from nodulebench.cli.options import FILE, nodules_option, option, print_written
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.i18n.translator import LanguageName, language
+from nodulebench.i18n.translator import LanguageName, translator
 
 COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
 
@@ -40,7 +40,7 @@ def command(
     from nodulebench.curation.composition.service import cover_files, write_coverage
 
     with ProgressLine("counting"):
-        say, document = language("en"), cover_files(test_set, cases, design, nodules, against)
+        say, document = translator("en"), cover_files(test_set, cases, design, nodules, against)
     totals = ", ".join(f"{count:,} {name}" for name, count in document["totals"].items())
     click.echo(f"{document['name']}: {totals}")
     width = max((len(outcome["name"]) for outcome in document["outcomes"]), default=0)
@@ -67,7 +67,7 @@ def command(
 
 def _print_against(found: dict[str, Any]) -> None:
     """The other test set beside this one: what differs most, and what is harder."""
-    say = language("en")
+    say = translator("en")
     click.echo(f"beside {found['name']}")
     for difference in found["differences"]:
         click.echo(f"  {say.word(difference['column']):<24}{difference['distance']:>6.0%} differs")

@@ -7,7 +7,7 @@ import click
 
 from nodulebench.cli.options import FILE, engine_options, option, print_next, print_written
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.core.executor import EngineChoice
+from nodulebench.core.executor import ExecutorChoice
 
 
 @click.command("curate")
@@ -28,7 +28,7 @@ def command(
     design: str | None,
     out: Path,
     against: tuple[Path, ...],
-    engine: EngineChoice,
+    engine: ExecutorChoice,
     **chosen: Any,
 ) -> None:
     r"""Admit the CT series of DICOM_DIR as cases, or exclude them with coded reasons.
@@ -39,10 +39,10 @@ def command(
     nodulebench curate archive/ --out curated/ --export cases/
     nodulebench curate archive/ --design design.toml --against lidc.csv --out curated/
     """
-    from nodulebench.core.executors import open_engine
+    from nodulebench.core.executors import open_executor
     from nodulebench.curation.service import curate_files, summary
 
-    with ProgressLine() as line, open_engine(engine, 2, is_guarded=True) as workers:
+    with ProgressLine() as line, open_executor(engine, 2, is_guarded=True) as workers:
         curation, written = curate_files(
             dicom_dir, out, design, against, engine=workers, progress=line.tell, **chosen
         )

@@ -17,7 +17,7 @@ from nodulebench.cli.options import (
     vault_options,
 )
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.core.executor import EngineChoice
+from nodulebench.core.executor import ExecutorChoice
 
 
 @click.command("deidentify")
@@ -44,7 +44,7 @@ def command(
     check: bool,
     conformance: bool,
     show_keys: bool,
-    engine: EngineChoice,
+    engine: ExecutorChoice,
 ) -> int:
     r"""De-identify the CT slices below DIR after the basic profile of DICOM PS3.15.
 
@@ -58,10 +58,10 @@ def command(
     nodulebench deidentify --conformance
     nodulebench deidentify --show-keys --key-table who.keys --vault-key vault.key
     """
-    from nodulebench.core.executors import open_engine
+    from nodulebench.core.executors import open_executor
     from nodulebench.core.notices import Notice
     from nodulebench.curation.deidentify.service import check_folder, deidentify_folder
-    from nodulebench.i18n.translator import english
+    from nodulebench.i18n.translator import in_english
 
     if conformance:
         _show_conformance()
@@ -80,19 +80,19 @@ def command(
     if folder is None:
         raise click.UsageError("Missing argument 'DIR'.")
     if check:
-        with open_engine(engine, os.cpu_count() or 1) as workers:
+        with open_executor(engine, os.cpu_count() or 1) as workers:
             left = check_folder(folder, has_pixel_check=pixel_check, engine=workers)
         for one in left:
-            click.echo(f"error: {one.where}: {english(one.why)}.", err=True)
+            click.echo(f"error: {one.where}: {in_english(one.why)}.", err=True)
         click.echo(f"{folder}: {f'{len(left)} leftover(s)' if left else 'clean'}")
-        click.echo(f"not looked at: {english(Notice('check_unseen'))}")
+        click.echo(f"not looked at: {in_english(Notice('check_unseen'))}")
         if not pixel_check:
-            click.echo(f"not looked at: {english(Notice('check_unsearched'))}")
+            click.echo(f"not looked at: {in_english(Notice('check_unsearched'))}")
         return 1 if left else 0
     if out is None or key_table is None:
         raise click.UsageError("give --out and --key-table, or --check")
     secret = required_secret(vault_key, passphrase_file, is_new=not key_table.exists())
-    with ProgressLine() as line, open_engine(engine, os.cpu_count() or 1) as workers:
+    with ProgressLine() as line, open_executor(engine, os.cpu_count() or 1) as workers:
         made = deidentify_folder(
             folder,
             out,
@@ -104,7 +104,7 @@ def command(
             engine=workers,
             progress=line.tell,
         )
-    reasons = {one.source: english(one.refused) for one in made.refused}
+    reasons = {one.source: in_english(one.refused) for one in made.refused}
     for source, reason in reasons.items():
         click.echo(f"left out: {source}: {reason}", err=True)
     for reason, count in Counter(re.split(r" \(|: ", one)[0] for one in reasons.values()).items():

@@ -15,19 +15,19 @@ from nodulebench.cli.options import (
     weights_option,
 )
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.core.executor import EngineChoice
+from nodulebench.core.executor import ExecutorChoice
 
 
 class _ListsDetectors(click.Command):
     """Its help ends with all detectors and networks, those of other packages too."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        from nodulebench.detection.catalogue import judging_networks, known_detectors
+        from nodulebench.detection.catalogue import known_detectors, scoring_networks
 
         with formatter.section("Systems, detectors and networks that find"):
             formatter.write_text(", ".join(known_detectors()))
         with formatter.section("Networks that judge, beside these"):
-            formatter.write_text(", ".join(judging_networks()))
+            formatter.write_text(", ".join(scoring_networks()))
 
 
 @click.command("detect", cls=_ListsDetectors)
@@ -68,7 +68,7 @@ def command(
     weights: tuple[Path, ...],
     fold: str,
     opening: Opening,
-    engine: EngineChoice,
+    engine: ExecutorChoice,
 ) -> int:
     r"""Let the detector NAME mark the scan CASE, and write its marks as a submission.
 
@@ -90,16 +90,16 @@ def command(
     nodulebench detect etrocad+m5l scan.mhd --weights twoscale/ --out marks/
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
-    from nodulebench.core.executors import open_engine
+    from nodulebench.core.executors import open_executor
     from nodulebench.custody import require_local_workers
     from nodulebench.custody.sealed_images import has_encrypted_images, sealed_images
     from nodulebench.detection import detect
-    from nodulebench.detection.detect import refuse_fold
-    from nodulebench.i18n.translator import english
+    from nodulebench.detection.detect import require_known_fold
+    from nodulebench.i18n.translator import in_english
 
     system = detect.system_named(name, weights)
     unseen = detect.fold_named(fold)
-    refuse_fold(system, unseen)
+    require_known_fold(system, unseen)
     is_encrypted = has_encrypted_images(case)
     if not is_encrypted and not detect.is_test_set(case):
         how = (case_id, most, place, unseen)
@@ -120,7 +120,7 @@ def command(
             if is_encrypted
             else nullcontext(None)
         )
-        opened = open_engine(engine, 2, is_guarded=True)
+        opened = open_executor(engine, 2, is_guarded=True)
         with source as images, ProgressLine() as shown, opened as workers:
             detections = detect.detect_set(
                 system,
@@ -135,7 +135,7 @@ def command(
     detect.write_detections(system, detections, out)
     failed = [detection for detection in detections if detection.problem]
     for name, warning in detect.warnings_of(detections):
-        click.echo(f"warning: {name}: {english(warning)}", err=True)
+        click.echo(f"warning: {name}: {in_english(warning)}", err=True)
     marks = sum(detection.marks.height for detection in detections)
     read = len(detections) - len(failed)
     click.echo(f"wrote {out}: {marks} marks on {read} scan{'' if read == 1 else 's'}")

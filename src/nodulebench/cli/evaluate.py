@@ -17,11 +17,11 @@ from nodulebench.cli.options import (
 )
 from nodulebench.cli.output.evaluation import print_evaluation, print_missed
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.core.executor import EngineChoice
-from nodulebench.i18n.translator import english
+from nodulebench.core.executor import ExecutorChoice
+from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
-    from nodulebench.custody.evaluate import LookOrder
+    from nodulebench.custody.evaluate import SealedEvaluateOptions
 
 
 @click.command("evaluate")
@@ -71,7 +71,7 @@ def command(
     developer: str | None,
     roster: Path | None,
     anchors: tuple[Path, ...],
-    engine: EngineChoice,
+    engine: ExecutorChoice,
 ) -> int:
     r"""Score MARKS, one file or folder per algorithm, under every rule of a protocol.
 
@@ -87,7 +87,7 @@ def command(
     if opening.person or developer is not None or roster is not None:
         pass
 
-        if engine != EngineChoice():
+        if engine != ExecutorChoice():
             raise click.UsageError("a sealed set is evaluated by this process alone")
         others = (series, cases, nodules, columns, candidates, names)
         is_one = len(marks) == 1 and bool(developer)
@@ -113,10 +113,10 @@ def command(
         )
     if anchors:
         raise click.UsageError("--anchor goes with a sealed set, --key (or --as) and --developer")
-    from nodulebench.core.executors import open_engine
+    from nodulebench.core.executors import open_executor
     from nodulebench.evaluation.service import evaluate_files
 
-    with ProgressLine("evaluating") as line, open_engine(engine, 1) as workers:
+    with ProgressLine("evaluating") as line, open_executor(engine, 1) as workers:
         evaluation, written = evaluate_files(
             marks,
             reference,
@@ -156,13 +156,13 @@ def evaluate_on_sealed(
 
     The exit status follows from what is told alone: nobody learns more from it.
     """
-    from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+    from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 
     secret, order["person"] = opening.required(), opening.person
     if roster is not None:
-        blank = LookOrder(Path(), sealed, secret, developer="", **order)
+        blank = SealedEvaluateOptions(Path(), sealed, secret, developer="", **order)
         return _evaluate_roster(roster, blank, marks)
-    one = LookOrder(marks[0], sealed, secret, developer=developer or "", **order)
+    one = SealedEvaluateOptions(marks[0], sealed, secret, developer=developer or "", **order)
     with ProgressLine("evaluating"):
         told, written = evaluate_sealed(one)
     _print(told)
@@ -170,7 +170,7 @@ def evaluate_on_sealed(
     return _status(told)
 
 
-def _evaluate_roster(roster: Path, order: "LookOrder", files: tuple[Path, ...]) -> int:
+def _evaluate_roster(roster: Path, order: "SealedEvaluateOptions", files: tuple[Path, ...]) -> int:
     """Score the submissions of a roster; where one cannot be scored, the others go on."""
     from nodulebench.custody.evaluate_roster import evaluate_roster
 
@@ -202,14 +202,14 @@ def _print(told: dict[str, Any]) -> None:
 
     click.echo(in_a_line(f"{told['algorithm']} on {told['test_set']}"))
     if "verdict" in told:
-        reason = f" ({english(told['verdict_reason'])})" if "verdict_reason" in told else ""
+        reason = f" ({in_english(told['verdict_reason'])})" if "verdict_reason" in told else ""
         click.echo(f"plan {told['plan']}: {told['verdict']}{reason}")
     for name, one in told.get("figures", {}).items():
-        value = english(one["reason"]) if one["value"] is None else f"{one['value']:g}"
+        value = in_english(one["reason"]) if one["value"] is None else f"{one['value']:g}"
         word = "at most" if one.get("side") == "upper" else "at least"
         bound = f", {word} {one['bound']:g}" if "bound" in one else ""
         click.echo(f"{name} {value}{bound}")
     looks = told["looks"]
     click.echo(f"look {looks['look']} of {looks['allowed']}")
     if "warning" in looks:
-        click.echo(f"warning: {english(looks['warning'])}", err=True)
+        click.echo(f"warning: {in_english(looks['warning'])}", err=True)

@@ -6,7 +6,7 @@ import click
 
 from nodulebench.cli.options import FILE, engine_options
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.core.executor import EngineChoice
+from nodulebench.core.executor import ExecutorChoice
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
@@ -30,7 +30,7 @@ def command(
     detectors: str | None,
     candidates: tuple[Path, ...],
     folds: str | None,
-    engine: EngineChoice,
+    engine: ExecutorChoice,
 ) -> None:
     r"""Write candidates with their images to the folder OUT, for `nodulebench train`.
 
@@ -45,14 +45,14 @@ def command(
     nodulebench examples scans/ --images scans/ --reference luna16/ --candidates candidates.csv \
       --folds folds.csv
     """
-    from nodulebench.core.executors import open_engine
+    from nodulebench.core.executors import open_executor
     from nodulebench.detection.examples import block_examples, scan_examples
 
     if (blocks is None) == (images is None):
         raise click.UsageError("Give --blocks or --images.")
     if (detectors is None) == (not candidates):
         raise click.UsageError("Give --detectors or --candidates.")
-    with ProgressLine("making examples") as line, open_engine(engine, 2) as workers:
+    with ProgressLine("making examples") as line, open_executor(engine, 2) as workers:
         if blocks is not None:
             made = block_examples(
                 out,

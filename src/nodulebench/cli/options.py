@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import EngineChoice
-from nodulebench.i18n.translator import english
+from nodulebench.core.executor import ExecutorChoice
+from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
     from nodulebench.core.notices import Notice
@@ -76,7 +76,7 @@ def print_next(*commands: str) -> None:
 def print_notices(word: str, notices: "Iterable[Notice]") -> None:
     """Say what a reader has to know, one line each, beginning with a word such as 'warning'."""
     for notice in notices:
-        click.echo(f"{word}: {english(notice)}", err=True)
+        click.echo(f"{word}: {in_english(notice)}", err=True)
 
 
 _OPTIONS = (
@@ -137,7 +137,7 @@ def engine_options(
             earlier: int | None = None,
             **given: Any,
         ) -> Any:
-            choice = EngineChoice(engine, workers or earlier, tls_ca, tls_cert, tls_key)
+            choice = ExecutorChoice(engine, workers or earlier, tls_ca, tls_cert, tls_key)
             return command(**given, engine=choice)
 
         options = [

@@ -7,7 +7,7 @@ import click
 
 from nodulebench.cli.options import COUNT, WHOLE, engine_options, option
 from nodulebench.cli.terminal import tell_line
-from nodulebench.core.executor import EngineChoice
+from nodulebench.core.executor import ExecutorChoice
 
 
 @click.command("phantom")
@@ -51,7 +51,7 @@ from nodulebench.core.executor import EngineChoice
     "--masks/--no-masks", bool, True, "Write nodules and lungs as label volumes.", to="has_masks"
 )
 @engine_options("1", "Patients at the same time.")
-def command(out: Path, cases: int, seed: int, engine: EngineChoice, **chosen: Any) -> None:
+def command(out: Path, cases: int, seed: int, engine: ExecutorChoice, **chosen: Any) -> None:
     r"""Make a test set of synthetic chest CT in the folder OUT.
 
     The same number and seed give the same scans. OUT is a bundle for `evaluate --reference`, and
@@ -60,10 +60,10 @@ def command(out: Path, cases: int, seed: int, engine: EngineChoice, **chosen: An
     \b
     nodulebench phantom phantoms/ --cases 5 --seed 1 --image dicom
     """
-    from nodulebench.core.executors import open_engine
+    from nodulebench.core.executors import open_executor
     from nodulebench.phantom.test_set import make_phantoms
 
-    with open_engine(engine, 1) as workers:
+    with open_executor(engine, 1) as workers:
         reference = make_phantoms(out, cases, seed, engine=workers, progress=tell_line, **chosen)
     click.echo(
         f"wrote {reference.cases.height} scans with {reference.nodules.height} nodules to {out}"

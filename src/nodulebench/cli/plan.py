@@ -9,7 +9,7 @@ import click
 from nodulebench.cli.options import COUNT, FILE, NOT_NEGATIVE, POSITIVE, SHARE, Command, option
 from nodulebench.cli.output.tables import print_sample_size
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -384,7 +384,7 @@ def size_error(
         raise click.UsageError("give --error-sd or --errors, and not both")
     plan = plan_size_error(model, **chosen)
     for assumption in plan.assumptions:
-        click.echo(english(assumption))
+        click.echo(in_english(assumption))
     columns = f"{'tolerance mm':>12} {'lost':>8} {'sensitivity':>12} {'shown though too small':>23}"
     click.secho(f"\n{columns}", bold=True)
     for row in plan.rows:

@@ -95,7 +95,7 @@ def command(
     """
     if context.invoked_subcommand is not None:
         return
-    from nodulebench.web.portal.serve import serve, serve_beside
+    from nodulebench.web.portal.serve import serve, serve_alongside
 
     address = (address or f"http://{host}:{port}").rstrip("/")
     settings = _settings(
@@ -110,7 +110,7 @@ def command(
         provider=_provider(oidc_issuer, oidc_client, oidc_name),
     )
     if until_parent_ends:
-        serve_beside(settings, host, port, _parent_ended())
+        serve_alongside(settings, host, port, _parent_ended())
         return
     first = _fill if demo else None
     serve(settings, host, port, click.echo, processes=processes, workers=workers, first=first)
@@ -259,13 +259,13 @@ def write_project(storage: Path, database: str | None, project_id: str, folder: 
 @contextmanager
 def _refusals() -> Iterator[None]:
     """What a site refuses, in its words."""
-    from nodulebench.i18n.translator import portal_language
+    from nodulebench.i18n.translator import portal_translator
     from nodulebench.web.portal.accounts.service import DeniedError
 
     try:
         yield
     except DeniedError as error:
-        words = portal_language("en")(f"portal.refused.{error.code}")
+        words = portal_translator("en")(f"portal.refused.{error.code}")
         raise click.ClickException(words) from error
 
 

@@ -238,9 +238,9 @@ def priors_of(source: Path, priors: Path, cases: Path | None, out: Path) -> None
     \b
     nodulebench reference priors panel/ priors.csv --out judged/
     """
-    from nodulebench.reference.priors import judge_priors
+    from nodulebench.reference.priors import classify_changes
 
-    judged = judge_priors(source, priors, out, cases)
+    judged = classify_changes(source, priors, out, cases)
     for column in ("change", "category"):
         counts = judged.nodules[column].drop_nulls().value_counts(sort=True).iter_rows()
         told = ", ".join(f"{str(name).replace('_', ' ')} {count}" for name, count in counts)

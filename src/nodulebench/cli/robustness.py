@@ -7,7 +7,7 @@ import click
 
 from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option, weights_option
 from nodulebench.cli.terminal import told_while_made
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -66,9 +66,9 @@ def command(
         colour = {"pass": "green", "FAIL": "red"}.get(outcome.word, "yellow")
         click.echo(
             f"{click.style(f'{outcome.word:<10}', fg=colour)}  {outcome.name:<13}  "
-            f"{english(outcome.relation)}"
+            f"{in_english(outcome.relation)}"
         )
-        click.echo(f"{'':<12}{english(outcome.verdict.measured)}")
+        click.echo(f"{'':<12}{in_english(outcome.verdict.measured)}")
         if out is not None:
             write_outcomes(out, outcomes, bench)
     failed = [outcome.name for outcome in outcomes if outcome.verdict.is_passed is False]

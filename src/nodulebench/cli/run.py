@@ -17,7 +17,7 @@ from nodulebench.cli.options import (
     weights_option,
 )
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.core.executor import EngineChoice
+from nodulebench.core.executor import ExecutorChoice
 
 if TYPE_CHECKING:
     from nodulebench.core.algorithm import RunProfile
@@ -64,7 +64,7 @@ def command(
     only_failed: bool,
     dry_run: bool,
     opening: Opening,
-    engine: EngineChoice,
+    engine: ExecutorChoice,
 ) -> int:
     r"""Run ALGORITHM on every case of TEST_SET, and write its marks as a submission.
 
@@ -82,7 +82,7 @@ def command(
     nodulebench run my_cad/ sealed/ --out marks/ --key operator.key
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
-    from nodulebench.core.executors import open_engine
+    from nodulebench.core.executors import open_executor
     from nodulebench.custody import require_local_workers
     from nodulebench.runner.algorithms import named_algorithm
     from nodulebench.runner.check import needs_of
@@ -99,7 +99,7 @@ def command(
     require_local_workers(test_set, is_ours=engine.is_ours)
     try:
         gpus = chosen.run.resources.gpus
-        watching = nullcontext() if engine.is_local else open_engine(engine, 2, gpus=gpus)
+        watching = nullcontext() if engine.is_local else open_executor(engine, 2, gpus=gpus)
         with ProgressLine(f"running {chosen.name}") as line, watching as workers:
             summary = run_algorithm(
                 chosen,

@@ -45,19 +45,19 @@ def compare_on_sealed(
     order: "StudyOrder", choice: "ComparisonChoice", out: Path | None
 ) -> "tuple[AlgorithmComparison, list[Path]]":
     """Compare algorithms from kept results."""
-    from nodulebench.custody.study_reports import compare_kept
+    from nodulebench.custody.study_reports import compare_stored
 
     with ProgressLine("comparing"):
-        return compare_kept(order, choice, out)
+        return compare_stored(order, choice, out)
 
 
 def report_on_sealed(
     order: "StudyOrder", choice: "ReportChoice", out: Path | None, baselines: tuple[str, ...]
 ) -> list[Path]:
     """Make a report from kept results."""
-    from nodulebench.custody.study_reports import report_kept
+    from nodulebench.custody.study_reports import report_stored
 
     if out is None:
         raise click.UsageError("a sealed set needs --out: nothing is written into it")
     with ProgressLine("writing the report"):
-        return report_kept(order, choice, out, baselines)
+        return report_stored(order, choice, out, baselines)

@@ -7,7 +7,7 @@ import click
 
 from nodulebench.cli.options import FILE, WHOLE, nodules_option, option, print_next
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 
 @click.group("test-plan")
@@ -40,7 +40,7 @@ def freeze(criteria: Path, reference: Path, protocol: str, out: Path, **chosen: 
     for criterion in plan.criteria:
         click.echo(f"  {criterion}")
     for number, reason in unattainable.items():
-        click.echo(f"warning: {plan.criteria[number]}: {english(reason)}", err=True)
+        click.echo(f"warning: {plan.criteria[number]}: {in_english(reason)}", err=True)
     click.echo(f"wrote {out}")
     click.echo(f"digest {plan.digest}")
     print_next(f'name it in policy.toml: plans = ["{plan.digest}"]; then: nodulebench seal …')

@@ -10,7 +10,7 @@ from nodulebench.cli.options import FILE, Opening, nodules_option, opening_optio
 from nodulebench.cli.output.evaluation import print_check, signature_words
 from nodulebench.cli.output.evaluation import print_sealed_verdict as print_verdict
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.core.errors import refuse_any
+from nodulebench.core.errors import raise_problems
 
 if TYPE_CHECKING:
     from nodulebench.evaluation.verify.verify import Recomputed, Verification
@@ -64,9 +64,9 @@ def command(
     """
     if folder.is_file():
         return _verify_statement(folder, public_key)
-    from nodulebench.custody.stored_results import is_from_looks
+    from nodulebench.custody.stored_results import is_from_stored_results
 
-    if is_from_looks(folder):
+    if is_from_stored_results(folder):
         return _verify_made(folder, public_key, reference, opening)
     if (reference is None) != (not marks) or (
         reference is None and (series or cases or nodules or candidates or columns)
@@ -86,7 +86,7 @@ def command(
     if images is not None:
         from nodulebench.custody.bundle import image_problems
 
-        refuse_any(image_problems(folder, images))
+        raise_problems(image_problems(folder, images))
     from nodulebench.evaluation.verify.verify import Originals, verify_folder
 
     originals = (
@@ -118,10 +118,10 @@ def _verify_made(
     folder: Path, public_key: Path | None, sealed: Path | None, opening: Opening
 ) -> int:
     """Check a folder that was made from kept results; with the sealed set, make it again."""
-    from nodulebench.custody.stored_results import read_looks
+    from nodulebench.custody.stored_results import read_evaluations
     from nodulebench.custody.study_reports import verify_made
 
-    note = read_looks(folder)
+    note = read_evaluations(folder)
     secret = None if sealed is None else opening.required()
     with ProgressLine("recomputing"):
         found = verify_made(

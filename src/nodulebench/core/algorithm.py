@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from nodulebench.core.config_model import Written, parse_written
+from nodulebench.core.config_model import ConfigModel, parse_config
 
 NoduleType = Literal[
     "solid", "part_solid", "pure_ground_glass", "calcified", "pleural", "pleural_calcified"
@@ -32,7 +32,7 @@ Below = Annotated[str, AfterValidator(_below)]
 BelowOrNone = Annotated[str, AfterValidator(lambda path: path and _below(path))]
 
 
-class RunResources(Written):
+class RunResources(ConfigModel):
     """The most that an algorithm may use for one case."""
 
     cpus: Annotated[float, Field(gt=0, le=4096)] = 2.0
@@ -51,7 +51,7 @@ class RunResources(Written):
     """What it may write for one case, in MiB."""
 
 
-class RunInput(Written):
+class RunInput(ConfigModel):
     """One input socket of a grand-challenge algorithm."""
 
     slug: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
@@ -64,7 +64,7 @@ class RunInput(Written):
     """In which form."""
 
 
-class RunOutput(Written):
+class RunOutput(ConfigModel):
     """A file of ``/output`` that holds marks."""
 
     path: Below
@@ -73,7 +73,7 @@ class RunOutput(Written):
     """How it is read: ``any`` takes every format that ``evaluate`` reads."""
 
 
-class RunContract(Written):
+class RunContract(ConfigModel):
     """How an algorithm is run: what is started, what it is given, how much it may use."""
 
     command: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ class RunContract(Written):
         return self
 
 
-class AlgorithmManifest(Written):
+class AlgorithmManifest(ConfigModel):
     """What is declared before the test; a field nobody knows is an error."""
 
     name: Annotated[str, Field(min_length=1)]
@@ -155,7 +155,7 @@ def parse_manifest(text: str, source: str) -> AlgorithmManifest:
     Raises:
         InputError: with one problem per wrong field.
     """
-    return parse_written(AlgorithmManifest, text, source)
+    return parse_config(AlgorithmManifest, text, source)
 
 
 IntendedUse = tuple[str, tuple[str, ...]]

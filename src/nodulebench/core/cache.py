@@ -9,7 +9,7 @@ Rest = ParamSpec("Rest")
 Made = TypeVar("Made")
 
 
-def kept(
+def cached_on_owner(
     function: Callable[Concatenate[Owner, Rest], Made],
 ) -> Callable[Concatenate[Owner, Rest], Made]:
     """The function, which keeps its last result on its first argument.

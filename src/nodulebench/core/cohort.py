@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.labels import FALSE_POSITIVE, HIT, Labels
 from nodulebench.core.tables import Reference, Submission
 
@@ -130,7 +130,7 @@ def nodule_shares(cohort: LabelledCohort) -> FloatArray:
     whole = of_case[cohort.nodule_case]
     is_bad = ~(weight >= 0) | ~(whole > 0)
     bad = cohort.reference.nodules[cohort.nodule_row[is_bad]]
-    refuse_any(
+    raise_problems(
         Problem(
             f"NODULES case '{row['case_id']}' nodule '{row['nodule_id']}'",
             f"weight {row[WEIGHT]} cannot share out the case.",

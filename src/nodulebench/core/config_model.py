@@ -13,7 +13,7 @@ MOST_SHOWN = 80
 """Characters of a wrong value that a message repeats."""
 
 
-class Written(BaseModel):
+class ConfigModel(BaseModel):
     """What people write: frozen, and a field nobody knows is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
@@ -22,7 +22,7 @@ class Written(BaseModel):
 Record = TypeVar("Record")
 
 
-def parse_written(kind: type[Record], text: str, source: str) -> Record:
+def parse_config(kind: type[Record], text: str, source: str) -> Record:
     """The record that a TOML text describes.
 
     Raises:
@@ -54,7 +54,7 @@ def _problems(kind: type[Any], error: ValidationError, source: str) -> Iterator[
         place = ".".join(str(part) for part in item["loc"])
         where = f"{source} field '{place}'" if place else source
         if item["type"] == "extra_forbidden":
-            known = _fields_beside(kind, item["loc"])
+            known = _sibling_fields(kind, item["loc"])
             meant = did_you_mean(str(item["loc"][-1]), known)
             yield Problem(where, "is unknown.", meant.strip() or f"Known: {', '.join(known)}.")
         elif item["type"] in ("missing", "value_error"):
@@ -66,7 +66,7 @@ def _problems(kind: type[Any], error: ValidationError, source: str) -> Iterator[
             yield Problem(where, f"{item['msg']}, got {shown}.")
 
 
-def _fields_beside(kind: type[Any], place: Sequence[int | str]) -> list[str]:
+def _sibling_fields(kind: type[Any], place: Sequence[int | str]) -> list[str]:
     """The fields that a record has where a field stands."""
     for part in place[:-1]:
         kind = _record_in(_fields_of(kind).get(str(part))) or kind

@@ -69,7 +69,7 @@ class InputError(NoduleBenchError):
         return cls(Problem(str(where), what, remedy))
 
 
-def refuse_any(problems: Iterable[Problem]) -> None:
+def raise_problems(problems: Iterable[Problem]) -> None:
     """Tell all the problems that were found; nothing happens where there are none.
 
     Raises:
@@ -81,7 +81,7 @@ def refuse_any(problems: Iterable[Problem]) -> None:
 
 
 @contextmanager
-def adding_to(problems: list[Problem]) -> Iterator[None]:
+def collect_problems(problems: list[Problem]) -> Iterator[None]:
     """What is refused within goes to the problems, so that all can be told at once."""
     try:
         yield
@@ -98,9 +98,9 @@ def made_of_each(items: Iterable[Item], make: Callable[[Item], Made]) -> list[Ma
     made: list[Made] = []
     problems = Problems()
     for item in items:
-        with adding_to(problems):
+        with collect_problems(problems):
             made.append(make(item))
-    refuse_any(problems)
+    raise_problems(problems)
     return made
 
 

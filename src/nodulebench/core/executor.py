@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class FailedTask:
     """A task without result, and why."""
 
     cause: Literal["died", "timed_out", "gone"]
@@ -35,7 +35,7 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class TaskLimits:
     """Under which every task of some work is done."""
 
     seconds: float = 600.0
@@ -48,10 +48,10 @@ class Terms:
     """Modules that processes may share."""
 
 
-USUAL = Terms()
+DEFAULT_LIMITS = TaskLimits()
 
 
-class Engine(Protocol):
+class Executor(Protocol):
     """What does tasks, several at a time."""
 
     @property
@@ -65,8 +65,11 @@ class Engine(Protocol):
         ...
 
     def map(
-        self, function: Callable[[Task], Result], tasks: Sequence[Task], terms: Terms = USUAL
-    ) -> Iterator[tuple[int, Result | Lost]]:
+        self,
+        function: Callable[[Task], Result],
+        tasks: Sequence[Task],
+        terms: TaskLimits = DEFAULT_LIMITS,
+    ) -> Iterator[tuple[int, Result | FailedTask]]:
         """Call a function with tasks; give the number of each with its result, as they come.
 
         Whoever stops to listen (closes the iterator) ends what is still being done.
@@ -80,7 +83,7 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class InProcessExecutor:
     """One task after another in this very process, which ends with whatever ends it."""
 
     workers: int = field(default=1, init=False)
@@ -90,17 +93,17 @@ class Here:
         self,
         function: Callable[[Task], Result],
         tasks: Sequence[Task],
-        terms: Terms = USUAL,  # noqa: ARG002 - nobody watches
-    ) -> Iterator[tuple[int, Result | Lost]]:
+        terms: TaskLimits = DEFAULT_LIMITS,  # noqa: ARG002 - nobody watches
+    ) -> Iterator[tuple[int, Result | FailedTask]]:
         """The tasks in their order."""
         yield from enumerate(map(function, tasks))
 
 
-HERE = Here()
+IN_PROCESS = InProcessExecutor()
 
 
 @dataclass(frozen=True, slots=True)
-class EngineChoice:
+class ExecutorChoice:
     """Which engine somebody asks for."""
 
     name: str = "local"
@@ -134,14 +137,14 @@ def in_order(found: Iterable[tuple[int, Result]]) -> Iterator[tuple[int, Result]
 
 
 def map_in_batches(
-    engine: Engine,
+    engine: Executor,
     function: Callable[[Task], Result],
     tasks: Sequence[Task],
     *,
     size: int,
     seconds_alone: float = 600.0,
-    terms: Terms = USUAL,
-) -> Iterator[tuple[int, Result | Lost]]:
+    terms: TaskLimits = DEFAULT_LIMITS,
+) -> Iterator[tuple[int, Result | FailedTask]]:
     """As an engine's ``map``, but so many tasks are given at once.
 
     Tasks of a batch that is lost are given again, one at a time: only the cause is lost then.
@@ -157,7 +160,7 @@ def map_in_batches(
     batches = [tasks[first : first + size] for first in range(0, len(tasks), size)]
     lost: list[int] = []
     for number, answers in engine.map(partial(_each, function), batches, terms):
-        if isinstance(answers, Lost):
+        if isinstance(answers, FailedTask):
             lost += range(number * size, number * size + len(batches[number]))
         else:
             yield from enumerate(answers, number * size)
@@ -174,5 +177,5 @@ Progress = Callable[[str, int, int], object]
 """``progress(what, done, of)``; ``of`` is 0 where nobody knows."""
 
 
-def untold(_what: str, _done: int, _of: int) -> None:
+def no_progress(_what: str, _done: int, _of: int) -> None:
     """Where nobody wants to know."""

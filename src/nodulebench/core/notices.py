@@ -11,7 +11,7 @@ from typing import Any
 
 from nodulebench.core.errors import UndefinedError
 
-AS_TOLD = "as_told"
+AS_STATED = "as_told"
 """The code of words that came from elsewhere, such as another program, and stay as they are."""
 
 
@@ -38,9 +38,9 @@ def _as_json(value: Any) -> Any:
     return value.to_json() if isinstance(value, Notice) else value
 
 
-def in_words(text: str) -> Notice:
+def stated_notice(text: str) -> Notice:
     """A sentence that came from elsewhere, as a notice."""
-    return Notice(AS_TOLD, {"text": text})
+    return Notice(AS_STATED, {"text": text})
 
 
 def read_notice(told: Any) -> Notice:

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
 
-from nodulebench.core.errors import Problem, Problems, did_you_mean, refuse_any
+from nodulebench.core.errors import Problem, Problems, did_you_mean, raise_problems
 
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -43,7 +43,7 @@ def checked_parameters(
             remedy = f"{did_you_mean(name, known)} Its parameters: {', '.join(sorted(known))}."
         if what:
             problems.add(where, what, remedy.strip())
-    refuse_any(problems)
+    raise_problems(problems)
     return chosen
 
 

@@ -12,7 +12,7 @@ from pydantic import (
     model_validator,
 )
 
-from nodulebench.core.config_model import Written
+from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.documents.records import PRIMARY, Verdict
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol
@@ -24,7 +24,7 @@ DEMANDS = {("low", ">="), ("high", "<=")}
 """Criteria that ask for evidence: a bound and how it has to lie to the limit."""
 
 
-class Criterion(Written):
+class Criterion(ConfigModel):
     """One acceptance criterion: a figure, or a bound of its interval, against a limit."""
 
     figure: str
@@ -62,7 +62,7 @@ class Criterion(Written):
         return f"{named} {self.comparison} {self.limit:g}{family}"
 
 
-class AcceptanceCriteria(Written):
+class AcceptanceCriteria(ConfigModel):
     """What people write before a test: the criteria, and who states them."""
 
     name: Annotated[str, Field(min_length=1)]
@@ -83,7 +83,7 @@ class AcceptanceCriteria(Written):
         return self
 
 
-class PlanDigests(Written):
+class PlanDigests(ConfigModel):
     """What a test has to be made of to be the planned one."""
 
     protocol: Digest

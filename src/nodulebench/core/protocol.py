@@ -11,7 +11,7 @@ from pydantic import (
     model_validator,
 )
 
-from nodulebench.core.config_model import Written, parse_written
+from nodulebench.core.config_model import ConfigModel, parse_config
 from nodulebench.core.errors import InputError
 
 
@@ -27,7 +27,7 @@ SEVEN_RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Where LUNA16 reads the FROC: false positives per case."""
 
 
-class RuleChoice(Written):
+class RuleChoice(ConfigModel):
     """A mark rule by name, with the parameters that differ from its published defaults."""
 
     name: str
@@ -36,7 +36,7 @@ class RuleChoice(Written):
     """Parameters of the rule by name; what is left out has the rule's default."""
 
 
-class IntervalChoice(Written):
+class IntervalChoice(ConfigModel):
     """How intervals are made."""
 
     method: Literal["guarded", "percentile", "bca", "jackknife", "luna16"] = "guarded"
@@ -53,7 +53,7 @@ class IntervalChoice(Written):
     Obuchowski's form for several nodules or cases of a patient) for areas under a ROC curve."""
 
 
-class Scope(Written):
+class Scope(ConfigModel):
     """The intended use: references outside it become ignore regions."""
 
     types: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Scope(Written):
     """Whether an algorithm's own declared types narrow the scope for that algorithm."""
 
 
-class SizeLimit(Written):
+class SizeLimit(ConfigModel):
     """A smallest size to report, with tolerance for size error (Fotin 2008)."""
 
     minimum_mm: Annotated[float, Field(gt=0)]
@@ -76,7 +76,7 @@ class SizeLimit(Written):
     """Further tolerances for which counts and curves are reported; inf is allowed."""
 
 
-class TestProtocol(Written):
+class TestProtocol(ConfigModel):
     """A published or own test protocol; its digest stands in every result."""
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -166,7 +166,7 @@ def parse_protocol(text: str, source: str) -> TestProtocol:
     Raises:
         InputError: with one problem per wrong field.
     """
-    return parse_written(TestProtocol, text, source)
+    return parse_config(TestProtocol, text, source)
 
 
 def read_protocol(path: Path) -> TestProtocol:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Sound:
+class GuardedInterval:
     """The interval that verdicts rest on, beside one that was asked for by another method."""
 
     low: float | None = None
@@ -52,7 +52,7 @@ class Estimate:
     """Mean of the bootstrap replicates, where there are any."""
     others: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Intervals by other methods: their name -> (low, high)."""
-    sound: Sound | None = None
+    sound: GuardedInterval | None = None
     """The guarded interval, where ``low`` and ``high`` are by another method."""
 
     @property

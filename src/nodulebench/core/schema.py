@@ -6,11 +6,11 @@ from functools import partial
 
 import polars as pl
 
-from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.errors import Problem, raise_problems
 
 MOST_ROWS_NAMED = 5
 LONGEST_SHOWN = 60
-_GIVEN = "given: "
+_AS_GIVEN = "given: "
 """Before the name of a column: its values before they were typed."""
 
 
@@ -69,12 +69,12 @@ class TableSchema:
             for column in self.columns
             if column.is_required and column.name not in table.columns
         ]
-        refuse_any(problems)
+        raise_problems(problems)
         typed = self.arrange(table)
-        places = _Places(source, lines)
+        places = _RowNumbers(source, lines)
         problems.extend(self._value_problems(table, typed, places))
         problems.extend(self._key_problems(typed, places))
-        refuse_any(problems)
+        raise_problems(problems)
         return typed
 
     def is_sound(self, table: pl.DataFrame) -> bool:
@@ -113,7 +113,7 @@ class TableSchema:
         return f"The {self.name} table needs: {required}."
 
     def _value_problems(
-        self, given: pl.DataFrame, typed: pl.DataFrame, places: "_Places"
+        self, given: pl.DataFrame, typed: pl.DataFrame, places: "_RowNumbers"
     ) -> Iterator[Problem]:
         columns = [
             column for column in (*self.columns, *self.further) if column.name in given.columns
@@ -121,7 +121,7 @@ class TableSchema:
         for name, complaint, is_bad in _failed_checks(columns, typed, given):
             yield from places.problems(is_bad, given[name], name, complaint)
 
-    def _key_problems(self, typed: pl.DataFrame, places: "_Places") -> Iterator[Problem]:
+    def _key_problems(self, typed: pl.DataFrame, places: "_RowNumbers") -> Iterator[Problem]:
         if not self.key:
             return
         keys = typed.select(self.key)
@@ -140,7 +140,7 @@ class TableSchema:
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class _RowNumbers:
     """How messages name a row: by its line in the file where that is known."""
 
     source: str
@@ -204,7 +204,7 @@ def _failed_checks(
         if column.is_required or given[column.name].null_count() < len(given)
     ]
     names = [column.name for column in filled]
-    before = [given[name].alias(f"{_GIVEN}{name}") for name in names]
+    before = [given[name].alias(f"{_AS_GIVEN}{name}") for name in names]
     both = typed.select(names).hstack(before)
     checks = [(one.name, what, is_bad) for one in filled for is_bad, what in _complaints(one)]
     has_failed = both.select(
@@ -217,7 +217,7 @@ def _failed_checks(
 
 def _complaints(column: Column) -> Iterator[tuple[pl.Expr, str]]:
     """What can be wrong with the values of a column: in which rows, and in which words."""
-    values, given = pl.col(column.name), pl.col(f"{_GIVEN}{column.name}")
+    values, given = pl.col(column.name), pl.col(f"{_AS_GIVEN}{column.name}")
     kind = "a day as YYYY-MM-DD" if column.dtype == pl.Date else "readable"
     if column.dtype.is_numeric():
         kind = "a whole number" if column.dtype.is_integer() else "a number"

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import IntArray
-from nodulebench.core.cache import kept
-from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.cache import cached_on_owner
+from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.schema import Column, TableSchema, optional
 
@@ -273,7 +273,7 @@ class Reference:
     def restricted(self, case_ids: pl.Series, source: str) -> "Reference":
         """The same reference on these cases only, in this order (a fold, a subgroup)."""
         repeated = case_ids.filter(case_ids.is_duplicated()).unique(maintain_order=True)
-        refuse_any(
+        raise_problems(
             Problem(
                 source,
                 f"case '{case_id}' is listed more than once.",
@@ -283,7 +283,7 @@ class Reference:
             for case_id in repeated
         )
         rows = self.rows_of(case_ids)
-        refuse_any(
+        raise_problems(
             Problem(
                 source,
                 f"case '{case_id}' is not in the test set '{self.name}' "
@@ -326,7 +326,7 @@ class Submission:
     def __repr__(self) -> str:
         return f"<Submission {self.name}: {self.marks.height} marks>"
 
-    @kept
+    @cached_on_owner
     def rows_in(self, reference: Reference) -> IntArray:
         """For each mark the row of its case in CASES, -1 where it is not in the test set."""
         return reference.rows_of(self.marks["case_id"])

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
-from nodulebench.core.executor import Progress, untold
+from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.tables import CASES
 from nodulebench.curation.admission.examine import Examined
 from nodulebench.curation.composition import header_facts as dose
@@ -182,12 +182,12 @@ def read_case_files(
     rows = read_strings(listed, header).select("case_id", "file").unique(maintain_order=True)
     if wanted is not None:
         rows = rows.filter(pl.col("case_id").is_in(list(wanted)))
-    _refuse_lost(rows["file"], root)
+    _require_images(rows["file"], root)
     grouped = rows.group_by("case_id", maintain_order=True).agg("file")
     return CaseFiles(root, {case: tuple(names) for case, names in grouped.iter_rows()})
 
 
-def export_cases(found: CaseFiles, out: Path, progress: Progress = untold) -> int:
+def export_cases(found: CaseFiles, out: Path, progress: Progress = no_progress) -> int:
     """Lay cases out as ``out/<case_id>/0001.dcm`` and on, from the feet to the head.
 
     Files are linked where the disk can, so that they take no room, else copied.
@@ -233,7 +233,7 @@ def _curated_folder(curated: Path) -> Path:
     return curated / folder
 
 
-def _refuse_lost(names: pl.Series, root: Path) -> None:
+def _require_images(names: pl.Series, root: Path) -> None:
     """Refuse files that lie elsewhere, or are gone."""
     problems = []
     for name in names:
@@ -246,4 +246,4 @@ def _refuse_lost(names: pl.Series, root: Path) -> None:
     if len(problems) > _MOST_NAMED:
         more = len(problems) - _MOST_NAMED
         problems = [*problems[:_MOST_NAMED], Problem(str(root), f"{more} more files are missing.")]
-    refuse_any(problems)
+    raise_problems(problems)

@@ -11,8 +11,15 @@ from typing import Any
 
 from nodulebench import __version__
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import Engine, Lost, Progress, Terms, map_in_batches, untold
-from nodulebench.core.executors.local import USUAL_ENGINE
+from nodulebench.core.executor import (
+    Executor,
+    FailedTask,
+    Progress,
+    TaskLimits,
+    map_in_batches,
+    no_progress,
+)
+from nodulebench.core.executors.local import DEFAULT_EXECUTOR
 from nodulebench.core.notices import Notice
 from nodulebench.curation.admission.checks import CHECKS, CODES_OF_MODULE
 from nodulebench.curation.admission.examine import CodedReason, Examined, examine
@@ -134,8 +141,8 @@ def curate(
     *,
     limits: Limits | None = None,
     known: Sequence[KnownSet] = (),
-    engine: Engine = USUAL_ENGINE,
-    progress: Progress = untold,
+    engine: Executor = DEFAULT_EXECUTOR,
+    progress: Progress = no_progress,
 ) -> Curation:
     """Examine all series below a folder.
 
@@ -181,7 +188,7 @@ def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
 
 
 def _read_headers(
-    paths: Sequence[str], engine: Engine, progress: Progress
+    paths: Sequence[str], engine: Executor, progress: Progress
 ) -> tuple[list[SliceHeader], tuple[NoSlices, ...]]:
     """The slices of all files, and the files that have none."""
     slices: list[SliceHeader] = []
@@ -192,10 +199,10 @@ def _read_headers(
         paths,
         size=FILES_AT_A_TIME,
         seconds_alone=SECONDS_PER_FILE,
-        terms=Terms(SECONDS_PER_FILE * FILES_AT_A_TIME, preload=PRELOAD),
+        terms=TaskLimits(SECONDS_PER_FILE * FILES_AT_A_TIME, preload=PRELOAD),
     )
     for done, (number, found) in enumerate(read, start=1):
-        if isinstance(found, Lost):
+        if isinstance(found, FailedTask):
             others.append(NoSlices(paths[number], found.why, is_damaged=True))
         elif isinstance(found, NoSlices):
             others.append(found)
@@ -214,7 +221,7 @@ def _examine_all(
     groups: Sequence[Series],
     limits: Limits,
     journal: Journal,
-    engine: Engine,
+    engine: Executor,
     progress: Progress,
 ) -> list[Examined]:
     """Every series examined, now or in an earlier run."""
@@ -226,9 +233,9 @@ def _examine_all(
     # long series first, so that all workers end together
     pending.sort(key=lambda number: -len(groups[number].slices))
     tasks = [(groups[number], limits) for number in pending]
-    terms = Terms(SECONDS_PER_SERIES, preload=PRELOAD)
+    terms = TaskLimits(SECONDS_PER_SERIES, preload=PRELOAD)
     for number, found in engine.map(examine_task, tasks, terms):
-        if isinstance(found, Lost):
+        if isinstance(found, FailedTask):
             lost[pending[number]] = _lost(groups[pending[number]], found.why)
         else:
             journal.add(keys[pending[number]], found)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.curation.admission.examine import CodedReason
 from nodulebench.curation.perceptual_hash import HashList, PerceptualHash
@@ -89,7 +89,7 @@ def find_duplicates(
     found = []
     for number, scan in enumerate(scans, start=1):
         reasons = [
-            CodedReason(_own_code(how), Notice("held_by_this_set", {"what": told}))
+            CodedReason(_code_of(how), Notice("held_by_this_set", {"what": told}))
             for how, told in kept.find(scan, least_similarity)
         ]
         reasons += [
@@ -104,7 +104,7 @@ def find_duplicates(
     return found
 
 
-def _own_code(how: str) -> str:
+def _code_of(how: str) -> str:
     return how if how == "near_duplicate" else f"duplicate_{how}"
 
 
@@ -133,7 +133,7 @@ def read_known_set(path: Path) -> KnownSet:
             problems.add(f"{path.name} line {row['line']}", f"holds {error}.")
             continue
         known.add(Fingerprint(_first(row, UID_COLUMNS), _first(row, PIXEL_COLUMNS), hashed))
-    refuse_any(problems)
+    raise_problems(problems)
     return known
 
 

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nodulebench.core.errors import InputError, NoduleBenchError, Problem, first_line, refuse_any
+from nodulebench.core.errors import (
+    InputError,
+    NoduleBenchError,
+    Problem,
+    first_line,
+    raise_problems,
+)
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.text import in_a_line
 from nodulebench.io.atomic import staged_file
@@ -64,7 +70,7 @@ OUT_OF_RESOURCES = 0xA700
 MOST_PDU_BYTES = 0
 """0: as large as the sender likes, which is fastest."""
 
-Told = Callable[[str], None]
+PacsProgress = Callable[[str], None]
 
 _log = logging.getLogger(__name__)
 
@@ -77,7 +83,7 @@ def listening(
     title: str = "NODULEBENCH",
     callers: tuple[str, ...] = (),
     host: str = "127.0.0.1",
-    told: Told = lambda _: None,
+    told: PacsProgress = lambda _: None,
 ) -> Iterator[int]:
     """Listen until the block ends; yields the port.
 
@@ -121,7 +127,7 @@ def listening(
         server.shutdown()
 
 
-def _stored(event: Any, folder: Path, told: Told) -> int:
+def _stored(event: Any, folder: Path, told: PacsProgress) -> int:
     """Keep one object; the status that the sender is given."""
     try:
         dataset = event.dataset
@@ -266,5 +272,5 @@ def wanted_series(
     """
     found = [one for one in list_series(client, filters) if not uids or one.series_uid in uids]
     missing = set(uids) - {one.series_uid for one in found}
-    refuse_any(Problem(url, f"has no CT series {uid}.") for uid in sorted(missing))
+    raise_problems(Problem(url, f"has no CT series {uid}.") for uid in sorted(missing))
     return found

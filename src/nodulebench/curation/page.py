@@ -14,10 +14,10 @@ from nodulebench.curation.admission.examine import Examined
 from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.curate import Curation
 from nodulebench.curation.duplicates import DUPLICATE_CODES
-from nodulebench.i18n.translator import Language, LanguageName, language
+from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Section, Table, count, words
 from nodulebench.report.charts.diagrams import Step, flow_chart
-from nodulebench.report.pages.svg import stand_alone
+from nodulebench.report.pages.svg import standalone
 from nodulebench.report.pages.templates import Block, framed
 
 STEPS = {**CODES_OF_MODULE, "duplicates": tuple(DUPLICATE_CODES)}
@@ -26,7 +26,7 @@ STEPS = {**CODES_OF_MODULE, "duplicates": tuple(DUPLICATE_CODES)}
 
 def curation_page(curation: Curation, name: LanguageName = "en") -> str:
     """The page in a language, complete in itself."""
-    say = language(name)
+    say = translator(name)
     admitted, series = len(curation.admitted), len(curation.series)
     flow = [_flow(curation, say), *_codes(curation, say)]
     return framed(
@@ -52,10 +52,10 @@ def curation_page(curation: Curation, name: LanguageName = "en") -> str:
 
 def flow_svg(curation: Curation, name: LanguageName = "en") -> str:
     """The flow as a file of its own, with its colours."""
-    return stand_alone(_flow(curation, language(name)))
+    return standalone(_flow(curation, translator(name)))
 
 
-def _facts(curation: Curation, say: Language) -> list[tuple[str, str]]:
+def _facts(curation: Curation, say: Translator) -> list[tuple[str, str]]:
     found, admitted = len(curation.series), len(curation.admitted)
     damaged = sum(other_file.is_damaged for other_file in curation.other_files)
     counts = {
@@ -72,7 +72,7 @@ def _facts(curation: Curation, say: Language) -> list[tuple[str, str]]:
     ]
 
 
-def _flow(curation: Curation, say: Language) -> Markup:
+def _flow(curation: Curation, say: Translator) -> Markup:
     """Series that are left after each group of checks, and what fell out there."""
     fell = Counter(one.reasons[0].code for one in curation.series if one.reasons)
     left = len(curation.series)
@@ -90,7 +90,7 @@ def _flow(curation: Curation, say: Language) -> Markup:
     return flow_chart(steps, say("curated.flow_told", found=len(curation.series), left=left))
 
 
-def _codes(curation: Curation, say: Language) -> list[Table]:
+def _codes(curation: Curation, say: Translator) -> list[Table]:
     """Every code that was met: where it decided, and where it applied beside others."""
     first = Counter(one.reasons[0].code for one in curation.series if one.reasons)
     all_told = Counter(
@@ -135,10 +135,10 @@ class SeriesBrowser(Block):
     choices: Sequence[tuple[str, str, int]]
     """Code, name and number of series of everything that can be chosen."""
     cards: Sequence[Card]
-    say: Language
+    say: Translator
 
 
-def _browser(curation: Curation, say: Language) -> SeriesBrowser:
+def _browser(curation: Curation, say: Translator) -> SeriesBrowser:
     codes = Counter(one.reasons[0].code if one.reasons else "" for one in curation.series)
     return SeriesBrowser(
         [
@@ -151,7 +151,7 @@ def _browser(curation: Curation, say: Language) -> SeriesBrowser:
     )
 
 
-def _card(curation: Curation, one: Examined, say: Language) -> Card:
+def _card(curation: Curation, one: Examined, say: Translator) -> Card:
     facts, geometry = dict(one.facts), dict(one.geometry)
     size = (
         f"{geometry['size_x']} × {geometry['size_y']} × {geometry['size_z']}, "
@@ -178,7 +178,7 @@ def _card(curation: Curation, one: Examined, say: Language) -> Card:
     )
 
 
-def _folder(curation: Curation, one: Examined, say: Language) -> str:
+def _folder(curation: Curation, one: Examined, say: Translator) -> str:
     root = curation.folder.resolve()
     places = dict.fromkeys(PurePath(path).parent.relative_to(root).as_posix() for path in one.files)
     # a folder that is called as the series says nothing more
@@ -186,7 +186,7 @@ def _folder(curation: Curation, one: Examined, say: Language) -> str:
     return say("curated.more_folders", folder=first, more=more) if more else first
 
 
-def _other_files(curation: Curation, say: Language) -> list[Section]:
+def _other_files(curation: Curation, say: Translator) -> list[Section]:
     if not curation.other_files:
         return []
     root = curation.folder.resolve()
@@ -205,7 +205,7 @@ def _other_files(curation: Curation, say: Language) -> list[Section]:
     return [Section("files", say("curated.files"), [Table("", heads, rows, remark=remark)])]
 
 
-def _limits(curation: Curation, say: Language) -> Table:
+def _limits(curation: Curation, say: Translator) -> Table:
     """What a series had to keep; those that the design changed are marked."""
     usual = Limits().model_dump()
     rows = [

@@ -9,7 +9,7 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import Engine, Progress
+from nodulebench.core.executor import Executor, Progress
 from nodulebench.core.text import shown
 from nodulebench.curation.cases import (
     CASE_FILES,
@@ -23,7 +23,7 @@ from nodulebench.curation.composition.design import load_design
 from nodulebench.curation.curate import Curation, curate
 from nodulebench.curation.duplicates import read_known_set, write_known_set
 from nodulebench.curation.page import curation_page, flow_svg
-from nodulebench.i18n.translator import LanguageName, english
+from nodulebench.i18n.translator import LanguageName, in_english
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.csv_files import write_csv
 from nodulebench.io.json_files import write_json
@@ -46,7 +46,7 @@ def curate_files(
     design: str | None,
     against: Iterable[Path],
     *,
-    engine: Engine,
+    engine: Executor,
     progress: Progress,
     language: LanguageName = "en",
     export: Path | None = None,
@@ -116,7 +116,7 @@ def exclusions_table(curation: Curation) -> pl.DataFrame:
             one.uid,
             reason.code,
             number == 0,
-            shown(english(reason.notice)),
+            shown(in_english(reason.notice)),
             one.slices,
             ";".join(_below(curation.folder, reason.files or one.files)),
         )
@@ -128,7 +128,7 @@ def exclusions_table(curation: Curation) -> pl.DataFrame:
             "",
             "unreadable" if other_file.is_damaged else "other_file",
             True,
-            shown(english(other_file.notice)),
+            shown(in_english(other_file.notice)),
             0,
             next(_below(curation.folder, (other_file.path,))),
         )

@@ -6,7 +6,7 @@ Two statements:
   scored k times on the same cases; the best figure lies above the truth by
   ``standard_error * sqrt(1 - correlation) * E[max of k standard normals]`` on average. With the
   correlation unknown, 0 gives the most that it can be.
-* ``bound_after_looks``: a bound that keeps its level whatever the developer did with the feedback.
+* ``bound_after_evaluations``: a bound that keeps its level for any use of the feedback.
   If a look has m possible answers, everything a developer can submit at look k depends on at most
   m^(k-1) histories, so a Bonferroni bound over 1 + m + ... + m^(k-1) hypotheses holds for adaptive
   choices too. A developer who stops when passed can only have seen the other m - 1 answers before
@@ -95,7 +95,7 @@ def deviations(level: float, log_count: float) -> float:
     return math.sqrt(-2 * log_tail)  # P(Z > z) <= exp(-z²/2): still a bound, a little longer
 
 
-def bound_after_looks(
+def bound_after_evaluations(
     value: float, end: float, looks: int, answers: Answers, level: float = 0.975
 ) -> float:
     """A bound of the truth that holds at this one-sided level after so many looks.

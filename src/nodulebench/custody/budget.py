@@ -42,7 +42,7 @@ _PAIRS = (
     # digits and letters
     "0o 1l"
 )
-_LOOK_LIKE = {ord(pair[0]): pair[1] for pair in _PAIRS.split()}
+_SIMILAR = {ord(pair[0]): pair[1] for pair in _PAIRS.split()}
 _SCRIPTS = frozenset(
     [
         "ARABIC",
@@ -91,7 +91,7 @@ def same_developer(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
 
 
-def refuse_mixed(name: str) -> None:
+def require_one_developer(name: str) -> None:
     """Refuse a name that mixes scripts, or has letters that no language in common use has.
 
     Raises:
@@ -124,7 +124,7 @@ class Names:
         return found
 
 
-def look_alikes(names: Iterable[str]) -> list[tuple[str, str]]:
+def similar_names(names: Iterable[str]) -> list[tuple[str, str]]:
     """Pairs of names that are not the same and look so, each with the first that it looks like."""
     first: dict[str, str] = {}
     found = []
@@ -145,7 +145,7 @@ def skeletons_of(name: str) -> tuple[str, str]:
 
 
 def _skeleton(text: str) -> str:
-    like = text.translate(_LOOK_LIKE).casefold().translate(_LOOK_LIKE)
+    like = text.translate(_SIMILAR).casefold().translate(_SIMILAR)
     return like.replace("rn", "m").replace("vv", "w").replace("i", "l")
 
 
@@ -169,7 +169,7 @@ class SpentError(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ChargedEvaluation:
     """What identifies a look."""
 
     developer: str
@@ -186,7 +186,7 @@ class Use:
     """How a developer stands to the budget."""
 
     developer: str
-    looks: tuple[Look, ...]
+    looks: tuple[ChargedEvaluation, ...]
     allowed: int
 
     @property
@@ -201,10 +201,10 @@ def names_in(events: Sequence[Event]) -> Names:
     return Names(str(name) for name in named if name)
 
 
-def look_of(facts: Mapping[str, Fact], names: Names | None = None) -> Look:
+def evaluation_of(facts: Mapping[str, Fact], names: Names | None = None) -> ChargedEvaluation:
     """The look that an event is about; with names, under the first one of its developer."""
     name = str(facts.get("developer"))
-    return Look(
+    return ChargedEvaluation(
         same_developer(name) if names is None else names.first(name),
         str(facts.get("submission")),
         str(facts.get("protocol")),
@@ -212,19 +212,19 @@ def look_of(facts: Mapping[str, Fact], names: Names | None = None) -> Look:
     )
 
 
-def looks_of(events: Sequence[Event]) -> tuple[Look, ...]:
+def evaluations_of(events: Sequence[Event]) -> tuple[ChargedEvaluation, ...]:
     """Every look that counts, each once, in the order in which they were admitted.
 
     A look that was answered counts, whatever an event says of it later.
     """
-    found: dict[Look, int] = {}
-    answered: set[Look] = set()
+    found: dict[ChargedEvaluation, int] = {}
+    answered: set[ChargedEvaluation] = set()
     names = names_in(events)
     for event in events:
         facts = event.facts
         if event.step not in ("look", "evaluated", "failed"):
             continue
-        look = look_of(facts, names)
+        look = evaluation_of(facts, names)
         if event.step == "look":
             found.setdefault(look, event.number)
         elif event.step == "evaluated":
@@ -236,7 +236,7 @@ def looks_of(events: Sequence[Event]) -> tuple[Look, ...]:
 
 def uses(events: Sequence[Event], reuse: Reuse) -> tuple[Use, ...]:
     """How every developer who has looked stands to the budget."""
-    looks = looks_of(events)
+    looks = evaluations_of(events)
     developers = dict.fromkeys(look.developer for look in looks)
     return tuple(
         Use(
@@ -246,13 +246,13 @@ def uses(events: Sequence[Event], reuse: Reuse) -> tuple[Use, ...]:
     )
 
 
-def admit(look: Look, events: Sequence[Event], reuse: Reuse) -> int:
+def admit(look: ChargedEvaluation, events: Sequence[Event], reuse: Reuse) -> int:
     """The number of this look among those of its developer.
 
     Raises:
         SpentError: if the budget of the developer, or of the set, is spent.
     """
-    looks = looks_of(events)
+    looks = evaluations_of(events)
     look = replace(look, developer=names_in(events).first(look.developer))
     own = [one for one in looks if one.developer == look.developer]
     if look in own:
@@ -272,12 +272,12 @@ def admit(look: Look, events: Sequence[Event], reuse: Reuse) -> int:
     return len(own) + 1
 
 
-def before(look: Look, events: Sequence[Event]) -> Sequence[Event]:
+def before(look: ChargedEvaluation, events: Sequence[Event]) -> Sequence[Event]:
     """The events before a look was first admitted: what its developer could know by then."""
     names = names_in(events)
     look = replace(look, developer=names.first(look.developer))
     for place, event in enumerate(events):
-        if event.step == "look" and look_of(event.facts, names) == look:
+        if event.step == "look" and evaluation_of(event.facts, names) == look:
             return events[:place]
     return events
 
@@ -294,10 +294,10 @@ def has_passed(developer: str, events: Sequence[Event]) -> bool:
     )
 
 
-def was_judged(developer: str, events: Sequence[Event]) -> bool:
+def had_verdict(developer: str, events: Sequence[Event]) -> bool:
     """Whether a look of this developer was taken under a plan, so that a verdict was told."""
     name = names_in(events).first(developer)
-    return any(look.plan for look in looks_of(events) if look.developer == name)
+    return any(look.plan for look in evaluations_of(events) if look.developer == name)
 
 
 def failures_of(developer: str, events: Sequence[Event]) -> tuple[int, int]:
@@ -309,7 +309,7 @@ def failures_of(developer: str, events: Sequence[Event]) -> tuple[int, int]:
         (look, bool(facts["counts"]))
         for facts in failed
         if facts.get("counts") is not None
-        if (look := look_of(facts, names)).developer == name
+        if (look := evaluation_of(facts, names)).developer == name
     }
     counted = sum(counts for _, counts in found)
     return len(found) - counted, counted
@@ -333,7 +333,7 @@ def answers_of(reuse: Reuse, developer: str = "", events: Sequence[Event] = ()) 
     if reuse.feedback == "rounded":
         # every multiple from 0 to 1, undefined, and outside; told for a value and for its bound
         told = int(1 / reuse.step + 0.5) + 3
-        verdicts = VERDICTS if was_judged(developer, events) else 1
+        verdicts = VERDICTS if had_verdict(developer, events) else 1
         count = told ** (2 * len(reuse.figures)) * verdicts + more
         return Answers(count, has_failed=has_failed)
     return Answers(None, has_failed=has_failed)

@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 from nodulebench import __version__
-from nodulebench.core.errors import Problem, Problems, refuse_any
-from nodulebench.core.executor import Progress, untold
+from nodulebench.core.errors import Problem, Problems, raise_problems
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import SCAN_FACTS, Reference
 from nodulebench.core.text import shown
@@ -118,7 +118,7 @@ def images_in(folder: Path, case_ids: Collection[str]) -> FoundImages:
         for file in files
         if counts[file.name] > 1
     ]
-    refuse_any(problems)
+    raise_problems(problems)
     return FoundImages(folder, tuple(files), len(dicom - by_header.keys()))
 
 
@@ -180,7 +180,7 @@ def write_bundle(
     nodules: Path | None = None,
     answers: Path | None = None,
     name: str = "",
-    progress: Progress = untold,
+    progress: Progress = no_progress,
 ) -> BundleReport:
     """Write a test set as a bag into a new folder, whole or not at all.
 
@@ -205,11 +205,11 @@ def write_bundle(
     truth = replace(truth, name=name or truth.name)
     if series is not None:
         truth = truth.restricted(read_case_list(series), series.name)
-    stated, documents = what_is_written(reference, answers)
+    stated, documents = bundle_contents(reference, answers)
     if series is not None and draw_record(series).is_file():
         documents[DRAW] = read_json(draw_record(series))
     if curated is not None:
-        documents[CURATION] = _without_place(read_json(curated / SUMMARY))
+        documents[CURATION] = _unmatched(read_json(curated / SUMMARY))
     found = _found_images(images, curated, truth.cases["case_id"])
     with staged_folder(out, is_new=True) as stage:
         payload = stage / PAYLOAD
@@ -266,7 +266,7 @@ def _read_truth(
     return replace(truth, cases=described, notices=(*truth.notices, *notices))
 
 
-def what_is_written(reference: Path, answers: Path | None) -> tuple[dict[str, str], dict[str, Any]]:
+def bundle_contents(reference: Path, answers: Path | None) -> tuple[dict[str, str], dict[str, Any]]:
     """What people stated of a test set, and the documents of how it came about.
 
     Args:
@@ -289,7 +289,7 @@ def what_is_written(reference: Path, answers: Path | None) -> tuple[dict[str, st
     return stated, {name: read_json(path) for name, path in found.items() if path.is_file()}
 
 
-def _without_place(curation: Any) -> Any:
+def _unmatched(curation: Any) -> Any:
     """A summary of a curation without the folder of its machine."""
     if not isinstance(curation, dict):
         return curation

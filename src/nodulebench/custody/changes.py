@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
-from nodulebench.core.config_model import Written
+from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import Problem
 from nodulebench.custody import layout
 from nodulebench.custody.audit import Event, Step
@@ -49,7 +49,7 @@ MAY_REMOVE: dict[Step, tuple[str, ...]] = {"withdrawn": (f"{layout.RESULTS}/",)}
 """What its change may name as removed, and not as replaced."""
 
 
-class Change(Written):
+class Change(ConfigModel):
     """Files that are replaced, added and removed at once."""
 
     schema_name: Literal["nodulebench/change@1"] = "nodulebench/change@1"

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 from pydantic import create_model
 
-from nodulebench.core.config_model import Written, parse_written
+from nodulebench.core.config_model import ConfigModel, parse_config
 from nodulebench.core.tables import Reference
 from nodulebench.custody.policy import FEEDBACK, CustodyPolicy
 from nodulebench.io.bundle import PROVENANCE
@@ -69,7 +69,7 @@ QUESTIONS = tuple(
 )
 
 WrittenAnswers = create_model(  # type: ignore[call-overload]
-    "WrittenAnswers", __base__=Written, **{question.name: (str, "") for question in QUESTIONS}
+    "WrittenAnswers", __base__=ConfigModel, **{question.name: (str, "") for question in QUESTIONS}
 )
 
 
@@ -128,7 +128,7 @@ def parse_answers(text: str, source: str) -> dict[str, str]:
     Raises:
         InputError: with one problem per field that no question has.
     """
-    found = parse_written(WrittenAnswers, text, source)
+    found = parse_config(WrittenAnswers, text, source)
     return {name: answer for name, answer in dict(found).items() if answer}
 
 
@@ -173,7 +173,7 @@ def make_datasheet(
         "sources": _sources(reference.cases),
         "period": _period(reference.cases),
         "ethics": _stated(reference.cases, "ethics_approval", "cases"),
-        "pathology": _stated(_kept(reference.nodules), "truth", "nodules"),
+        "pathology": _stated(_storage_row(reference.nodules), "truth", "nodules"),
         "images": images,
         "storage": storage,
         "reference_rule": f"{reference.rule}." if reference.rule else "",
@@ -190,19 +190,19 @@ def _cases(reference: Reference) -> str:
     return f"{reference.cases.height} cases of {patients} patients."
 
 
-def _kept(nodules: pl.DataFrame) -> pl.DataFrame:
+def _storage_row(nodules: pl.DataFrame) -> pl.DataFrame:
     return nodules.filter(~pl.col("is_ignored"))
 
 
 def _nodules(nodules: pl.DataFrame) -> str:
-    kept = _kept(nodules)
+    kept = _storage_row(nodules)
     text = f"{kept.height} nodules, and {nodules.height - kept.height} findings to be ignored."
     types = _shares(kept["type"])
     return f"{text} Types: {types}." if types else text
 
 
 def _sizes(nodules: pl.DataFrame) -> str:
-    measured = _kept(nodules)["diameter_mm"].drop_nulls()
+    measured = _storage_row(nodules)["diameter_mm"].drop_nulls()
     if not len(measured):
         return ""
     bounds = [0.0, *SIZE_LIMITS_MM, float("inf")]

@@ -13,19 +13,26 @@ from typing import Any
 from polars.exceptions import PanicException
 
 from nodulebench.core.documents.evaluation import Document, evaluation_document
-from nodulebench.core.errors import InputError, NoduleBenchError, Problem, refuse_any
+from nodulebench.core.errors import InputError, NoduleBenchError, Problem, raise_problems
 from nodulebench.core.plans import TestPlan
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.results import Evaluation
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.custody import audit
-from nodulebench.custody.budget import Look, SpentError, admit, answers_of, before, same_developer
-from nodulebench.custody.feedback import Standing, corrected_figures, feedback
+from nodulebench.custody.budget import (
+    ChargedEvaluation,
+    SpentError,
+    admit,
+    answers_of,
+    before,
+    same_developer,
+)
+from nodulebench.custody.feedback import BudgetStatus, corrected_metrics, feedback
 from nodulebench.custody.permitted_tests import (
-    UnaskedError,
-    refuse_few,
-    refuse_unasked,
-    refuse_unknown,
+    NotPermittedError,
+    require_enough,
+    require_known,
+    require_permitted,
     require_same_cases,
 )
 from nodulebench.custody.policy import Reuse
@@ -34,10 +41,10 @@ from nodulebench.custody.sealed_set import (
     SealedSet,
     open_sealed,
     read_note,
-    refuse_inside,
-    refuse_retired,
+    require_in_use,
+    require_outside,
 )
-from nodulebench.custody.stored_results import kept_result
+from nodulebench.custody.stored_results import stored_result
 from nodulebench.custody.submissions import (
     held_copy,
     read_alone,
@@ -47,9 +54,9 @@ from nodulebench.custody.submissions import (
 )
 from nodulebench.custody.withdrawal import withdrawn_since
 from nodulebench.evaluation.evaluate import evaluate
-from nodulebench.evaluation.result_folder import FEEDBACK, refuse_other_result, write_evaluation
+from nodulebench.evaluation.result_folder import FEEDBACK, require_same_result, write_evaluation
 from nodulebench.evaluation.service import choose_protocol
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.manifests import bytes_digest
 from nodulebench.matching import targets
@@ -61,7 +68,7 @@ from nodulebench.security.vault import Secret
 
 
 @dataclass(frozen=True, slots=True)
-class LookOrder:
+class SealedEvaluateOptions:
     """What shall be scored on a sealed set, for whom."""
 
     marks: Path
@@ -88,7 +95,7 @@ Chosen = tuple[TestProtocol, TestPlan | None]
 """Under which protocol a look is taken, and under which plan."""
 
 
-def open_for_looks(order: LookOrder) -> SealedSet:
+def open_for_evaluation(order: SealedEvaluateOptions) -> SealedSet:
     """The set, opened by who may score on it, if its log holds what the anchors say.
 
     Raises:
@@ -98,11 +105,11 @@ def open_for_looks(order: LookOrder) -> SealedSet:
     links = opened.log.check().links if order.anchors else ()
     people = [parse_public_key(person.key) for person in opened.policy.people if person.key]
     for anchor in order.anchors:
-        refuse_any(anchor_file_problems(opened.log, links, anchor, people=people))
+        raise_problems(anchor_file_problems(opened.log, links, anchor, people=people))
     return opened
 
 
-def chosen_test(opened: SealedSet, order: LookOrder) -> Chosen:
+def chosen_test(opened: SealedSet, order: SealedEvaluateOptions) -> Chosen:
     """The protocol and the plan of a look, if the policy permits them and the plan fits the set.
 
     Raises:
@@ -116,23 +123,27 @@ def chosen_test(opened: SealedSet, order: LookOrder) -> Chosen:
         at_fp=order.at_fp,
     )
     try:
-        refuse_unasked(protocol, plan, opened.policy.reuse)
+        require_permitted(protocol, plan, opened.policy.reuse)
         if plan is not None:
             withdrawn = len(withdrawn_since(opened.events, 0))
             cases = read_note(opened.folder)["cases"]
             require_same_cases(plan, cases, withdrawn, opened.policy.reuse)
-    except UnaskedError as error:
+    except NotPermittedError as error:
         asked = {"protocol": protocol.digest, "plan": "" if plan is None else plan.digest}
-        facts = look_facts(ordered_look(order, (protocol, plan))) if order.developer else asked
+        facts = (
+            evaluation_facts(ordered_evaluation(order, (protocol, plan)))
+            if order.developer
+            else asked
+        )
         opened.record("refused", {**facts, "reason": short(error)}, order.at)
         raise
     return protocol, plan
 
 
-def ordered_look(order: LookOrder, chosen: Chosen) -> Look:
+def ordered_evaluation(order: SealedEvaluateOptions, chosen: Chosen) -> ChargedEvaluation:
     """What identifies a look."""
     protocol, plan = chosen
-    return Look(
+    return ChargedEvaluation(
         same_developer(order.developer),
         submission_digest(order.marks),
         protocol.digest,
@@ -140,40 +151,44 @@ def ordered_look(order: LookOrder, chosen: Chosen) -> Look:
     )
 
 
-def refuse_unknown_developer(opened: SealedSet, order: LookOrder, look: Look) -> None:
+def require_known_developer(
+    opened: SealedSet, order: SealedEvaluateOptions, look: ChargedEvaluation
+) -> None:
     """Refuse a developer whom the policy does not list; it stands in the log."""
     try:
-        refuse_unknown(order.developer, opened.policy.reuse)
-    except UnaskedError as error:
-        opened.record("refused", {**look_facts(look), "reason": short(error)}, order.at)
+        require_known(order.developer, opened.policy.reuse)
+    except NotPermittedError as error:
+        opened.record("refused", {**evaluation_facts(look), "reason": short(error)}, order.at)
         raise
 
 
-def charge(opened: SealedSet, order: LookOrder, look: Look) -> tuple[int, Standing]:
+def charge(
+    opened: SealedSet, order: SealedEvaluateOptions, look: ChargedEvaluation
+) -> tuple[int, BudgetStatus]:
     """Admit a look and write it down: its event, and which of the developer's it is."""
     reuse = opened.policy.reuse
     place = 0
 
     def facts(events: list[audit.Event]) -> dict[str, Fact]:
         nonlocal place
-        refuse_retired(events, "evaluate")
+        require_in_use(events, "evaluate")
         place = admit(look, events, reuse)
         entries = () if order.entry is None else (order.entry,)
-        refuse_any(alias_problems(entries, opened.policy, events))
+        raise_problems(alias_problems(entries, opened.policy, events))
         named = {**alias_facts(order), "algorithm": order.marks.stem}
-        return {**look_facts(look), **named, "of": reuse.looks_per_developer}
+        return {**evaluation_facts(look), **named, "of": reuse.looks_per_developer}
 
     try:
         event = opened.record("look", facts, order.at)
     except SpentError as error:
-        opened.record("refused", {**look_facts(look), "reason": short(error)}, order.at)
+        opened.record("refused", {**evaluation_facts(look), "reason": short(error)}, order.at)
         raise
     known = before(look, opened.events)
     answers = answers_of(reuse, look.developer, known)
-    return event.number, Standing(place, reuse.looks_per_developer, answers)
+    return event.number, BudgetStatus(place, reuse.looks_per_developer, answers)
 
 
-def look_facts(look: Look) -> dict[str, Fact]:
+def evaluation_facts(look: ChargedEvaluation) -> dict[str, Fact]:
     """What the log says of every event of a look."""
     return {
         "developer": look.developer,
@@ -183,7 +198,7 @@ def look_facts(look: Look) -> dict[str, Fact]:
     }
 
 
-def alias_facts(order: LookOrder) -> dict[str, Fact]:
+def alias_facts(order: SealedEvaluateOptions) -> dict[str, Fact]:
     """The alias of an algorithm, where a roster gives one."""
     return {} if order.entry is None else {"alias": order.entry.alias}
 
@@ -196,7 +211,7 @@ def short(error: BaseException) -> str:
 ANCHOR = "anchor.json"
 
 
-def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
+def evaluate_sealed(order: SealedEvaluateOptions) -> tuple[dict[str, Any], list[Path]]:
     """Score one submission; the developer's budget is charged before anything is decrypted.
 
     Returns:
@@ -207,16 +222,16 @@ def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
             submission cannot be read.
     """
     if order.out is not None:
-        refuse_inside(order.out, order.sealed)
+        require_outside(order.out, order.sealed)
         if not order.force:
-            refuse_other_result(order.out)
-    opened = open_for_looks(order)
-    return take_look(opened, order, chosen_test(opened, order))
+            require_same_result(order.out)
+    opened = open_for_evaluation(order)
+    return run_charged_evaluation(opened, order, chosen_test(opened, order))
 
 
-def take_look(
+def run_charged_evaluation(
     opened: SealedSet,
-    order: LookOrder,
+    order: SealedEvaluateOptions,
     chosen: Chosen,
     reference: Callable[[], Reference] | None = None,
 ) -> tuple[dict[str, Any], list[Path]]:
@@ -230,14 +245,14 @@ def take_look(
             set itself.
     """
     with held_copy(order.marks) as copy:
-        look = ordered_look(replace(order, marks=copy), chosen)
-        refuse_unknown_developer(opened, order, look)
+        look = ordered_evaluation(replace(order, marks=copy), chosen)
+        require_known_developer(opened, order, look)
         number, standing = charge(opened, order, look)
         try:
             truth = (reference or opened.reference)()
             wanted = read_alone(copy, order.marks)
         except NoduleBenchError as error:
-            failed = {**look_facts(look), "look": number, "reason": short(error)}
+            failed = {**evaluation_facts(look), "look": number, "reason": short(error)}
             opened.record("failed", failed, order.at)
             raise
         try:
@@ -246,12 +261,12 @@ def take_look(
             name, evaluation = _scored(truth, submission, order, chosen)
             document = evaluation_document(evaluation)
             if opened.policy.reuse.feedback != "cases":
-                _refuse_few(document, evaluation, opened.policy.reuse)
-            told = _told(document, evaluation, opened, standing)
+                _require_enough_nodules(document, evaluation, opened.policy.reuse)
+            told = _disclosed(document, evaluation, opened, standing)
         except (Exception, PanicException) as error:
             counts, known = standing.answers.has_failed, _known(error, order.marks)
             reason = known.__cause__ if isinstance(known, ScoringError) else error
-            failed = {**look_facts(look), "look": number, "reason": short(reason or known)}
+            failed = {**evaluation_facts(look), "look": number, "reason": short(reason or known)}
             opened.record("failed", {**failed, "counts": counts}, order.at)
             raise (_with_cost(known) if counts else known) from error
     alias = alias_facts(order)
@@ -262,21 +277,21 @@ def take_look(
         **alias,
         "name": name,
         "told": told,
-        "corrected": corrected_figures(document, standing, is_lower_better),
+        "corrected": corrected_metrics(document, standing, is_lower_better),
     }
     content, reason = _json_bytes(told), told.get("verdict_reason")
-    with kept_result(opened, number, evaluation, about) as kept:
+    with stored_result(opened, number, evaluation, about) as kept:
         opened.record(
             "evaluated",
             {
-                **look_facts(look),
+                **evaluation_facts(look),
                 **alias,
                 "look": number,
                 "result": kept,
                 "feedback": bytes_digest(content),
                 "level": opened.policy.reuse.feedback,
                 "verdict": told.get("verdict"),
-                "verdict_reason": english(reason) if reason else None,
+                "verdict_reason": in_english(reason) if reason else None,
             },
             order.at,
         )
@@ -284,11 +299,11 @@ def take_look(
 
 
 def _scored(
-    reference: Reference, submission: Submission, order: LookOrder, chosen: Chosen
+    reference: Reference, submission: Submission, order: SealedEvaluateOptions, chosen: Chosen
 ) -> tuple[str, Evaluation]:
     """The algorithm's own name, and its evaluation; where it has an alias, under that alone."""
     protocol, plan = chosen
-    _refuse_other_cases(submission, reference, protocol)
+    _require_same_cases(submission, reference, protocol)
     name, entry = submission.name, order.entry
     if entry is not None:
         name = entry.name or name
@@ -313,14 +328,14 @@ class ScoringError(InputError):
     """Scoring failed over what is in the set, in words that say nothing of it."""
 
 
-def _refuse_few(document: Document, evaluation: Evaluation, reuse: Reuse) -> None:
+def _require_enough_nodules(document: Document, evaluation: Evaluation, reuse: Reuse) -> None:
     reference, submission = evaluation.test_set, evaluation.algorithms[0].submission
     if reference is None or submission is None:
         return
     nodules = int((~reference.nodules["is_ignored"]).sum())
     undeclared = replace(submission, intended_types=None)
     is_target = targets(reference, undeclared, evaluation.protocol)
-    refuse_few(document, nodules, int(is_target.sum()), reuse)
+    require_enough(document, nodules, int(is_target.sum()), reuse)
 
 
 def _known(error: BaseException, marks: Path) -> NoduleBenchError:
@@ -328,7 +343,7 @@ def _known(error: BaseException, marks: Path) -> NoduleBenchError:
     if isinstance(error, NoduleBenchError):
         return error
     what = f"cannot be scored ({type(error).__name__})."
-    return InputError.at(marks, what, "Look at it with: nodulebench check.")
+    return InputError.at(marks, what, "ChargedEvaluation at it with: nodulebench check.")
 
 
 def _with_cost(error: NoduleBenchError) -> InputError:
@@ -338,7 +353,7 @@ def _with_cost(error: NoduleBenchError) -> InputError:
     return InputError([*problems, Problem("look", what)])
 
 
-def _refuse_other_cases(
+def _require_same_cases(
     submission: Submission, reference: Reference, protocol: TestProtocol
 ) -> None:
     """Refuse marks on another set's cases, without a word on which cases this one has."""
@@ -352,18 +367,18 @@ def _refuse_other_cases(
         raise InputError.at(submission.name, what, "Is it for another set?")
 
 
-def _told(
-    document: Document, evaluation: Evaluation, opened: SealedSet, standing: Standing
+def _disclosed(
+    document: Document, evaluation: Evaluation, opened: SealedSet, standing: BudgetStatus
 ) -> dict[str, Any]:
-    from nodulebench.custody.feedback import told_evaluation
+    from nodulebench.custody.feedback import disclosed_result
 
     told = feedback(document, opened.policy.reuse, standing, is_lower_better)
-    whole = told_evaluation(document, evaluation, opened.policy.reuse)
+    whole = disclosed_result(document, evaluation, opened.policy.reuse)
     return told if whole is None else {**told, "evaluation": whole}
 
 
 def _write(
-    order: LookOrder, opened: SealedSet, content: bytes, evaluation: Evaluation
+    order: SealedEvaluateOptions, opened: SealedSet, content: bytes, evaluation: Evaluation
 ) -> list[Path]:
     """Write the feedback with an anchor of the log; the whole evaluation only at level cases."""
     if order.out is None:

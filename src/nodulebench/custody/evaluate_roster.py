@@ -10,28 +10,28 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nodulebench.core.errors import InputError, NoduleBenchError, refuse_any
-from nodulebench.core.executor import Progress, untold
+from nodulebench.core.errors import InputError, NoduleBenchError, raise_problems
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.custody.evaluate import (
     ANCHOR,
     Chosen,
-    LookOrder,
+    SealedEvaluateOptions,
     chosen_test,
-    look_facts,
-    open_for_looks,
-    ordered_look,
-    take_look,
+    evaluation_facts,
+    open_for_evaluation,
+    ordered_evaluation,
+    run_charged_evaluation,
 )
 from nodulebench.custody.roster import Entry, alias_problems, chosen_entries, read_roster
-from nodulebench.custody.sealed_set import SealedSet, refuse_inside
+from nodulebench.custody.sealed_set import SealedSet, require_outside
 from nodulebench.custody.withdrawal import withdrawn_since
-from nodulebench.evaluation.result_folder import FEEDBACK, refuse_other_result
+from nodulebench.evaluation.result_folder import FEEDBACK, require_same_result
 from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import file_digest
 
 
 @dataclass(frozen=True, slots=True)
-class RosterLook:
+class RosterEvaluation:
     """What came of one entry of a roster."""
 
     entry: Entry
@@ -45,8 +45,11 @@ class RosterLook:
 
 
 def evaluate_roster(
-    roster: Path, order: LookOrder, files: Sequence[Path] = (), progress: Progress = untold
-) -> Iterator[RosterLook]:
+    roster: Path,
+    order: SealedEvaluateOptions,
+    files: Sequence[Path] = (),
+    progress: Progress = no_progress,
+) -> Iterator[RosterEvaluation]:
     """Score the submissions of a roster on a sealed set, each at its own developer's expense.
 
     Args:
@@ -62,54 +65,56 @@ def evaluate_roster(
     """
     entries = chosen_entries(read_roster(roster), files)
     if order.out is not None:
-        refuse_inside(order.out, order.sealed)
-    opened = open_for_looks(order)
+        require_outside(order.out, order.sealed)
+    opened = open_for_evaluation(order)
     chosen = chosen_test(opened, order)
-    refuse_any(list(alias_problems(entries, opened.policy, opened.events)))
+    raise_problems(list(alias_problems(entries, opened.policy, opened.events)))
     orders = [(entry, _order_of(entry, order)) for entry in entries]
-    told = [_told_before(opened, one, chosen) for _, one in orders]
+    told = [_disclosed_before(opened, one, chosen) for _, one in orders]
     for (_, one), known in zip(orders, told, strict=True):
         if one.out is not None and known is None and not one.force:
-            refuse_other_result(one.out)
-    return _looks(opened, orders, told, chosen, progress)
+            require_same_result(one.out)
+    return _evaluations(opened, orders, told, chosen, progress)
 
 
-def _looks(
+def _evaluations(
     opened: SealedSet,
-    orders: Sequence[tuple[Entry, LookOrder]],
+    orders: Sequence[tuple[Entry, SealedEvaluateOptions]],
     told_before: Sequence[dict[str, Any] | None],
     chosen: Chosen,
     progress: Progress,
-) -> Iterator[RosterLook]:
+) -> Iterator[RosterEvaluation]:
     reference = cache(opened.reference)
     for number, ((entry, order), known) in enumerate(zip(orders, told_before, strict=True)):
         if known is not None and order.out is not None and (order.out / ANCHOR).is_file():
-            yield RosterLook(entry, known, was_done=True)
+            yield RosterEvaluation(entry, known, was_done=True)
             continue
         progress(entry.alias, number, len(orders))
         try:
-            told, written = take_look(opened, order, chosen, reference)
+            told, written = run_charged_evaluation(opened, order, chosen, reference)
         except NoduleBenchError as error:
-            yield RosterLook(entry, problem=error)
+            yield RosterEvaluation(entry, problem=error)
         except OSError as error:
             what = InputError.at(entry.file, f"cannot be read: {error.strerror or error}.")
-            yield RosterLook(entry, problem=what)
+            yield RosterEvaluation(entry, problem=what)
         else:
-            yield RosterLook(entry, told, tuple(written))
+            yield RosterEvaluation(entry, told, tuple(written))
 
 
-def _order_of(entry: Entry, order: LookOrder) -> LookOrder:
+def _order_of(entry: Entry, order: SealedEvaluateOptions) -> SealedEvaluateOptions:
     out = None if order.out is None else order.out / entry.alias
     return replace(order, marks=entry.file, developer=entry.developer, out=out, entry=entry)
 
 
-def _told_before(opened: SealedSet, order: LookOrder, chosen: Chosen) -> dict[str, Any] | None:
+def _disclosed_before(
+    opened: SealedSet, order: SealedEvaluateOptions, chosen: Chosen
+) -> dict[str, Any] | None:
     """The feedback that lies in its folder, if the log says that it is of this very look."""
     entry, out = order.entry, order.out
     if entry is None or out is None or not (out / FEEDBACK).is_file():
         return None
     try:
-        look = look_facts(ordered_look(order, chosen))
+        look = evaluation_facts(ordered_evaluation(order, chosen))
     except (NoduleBenchError, OSError):
         return None
     wanted = {**look, "alias": entry.alias, "feedback": file_digest(out / FEEDBACK)}

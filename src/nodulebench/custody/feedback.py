@@ -12,7 +12,7 @@ from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.results import Estimate, Evaluation, RuleResult
 from nodulebench.custody.adaptive_reuse import (
     Answers,
-    bound_after_looks,
+    bound_after_evaluations,
     deviations,
     expected_best,
     log_hypotheses,
@@ -31,7 +31,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BudgetStatus:
     """Which look of a developer this is."""
 
     look: int
@@ -43,7 +43,7 @@ IsLowerBetter = Callable[[str], bool]
 """Whether lower values of a figure, by its name, are better."""
 
 
-def no_figure(name: str) -> bool:
+def disclose_nothing(name: str) -> bool:
     """That no figure is better when lower."""
     del name
     return False
@@ -64,8 +64,8 @@ def disclosed_verdict(plan: PlanSummary) -> dict[str, Any]:
 def feedback(
     document: Document,
     reuse: Reuse,
-    standing: Standing,
-    is_lower_better: IsLowerBetter = no_figure,
+    standing: BudgetStatus,
+    is_lower_better: IsLowerBetter = disclose_nothing,
 ) -> dict[str, Any]:
     """What is told of one algorithm's evaluation at the levels ``verdict`` and ``rounded``.
 
@@ -85,16 +85,16 @@ def feedback(
         told["plan"] = document.plan.name
         told |= disclosed_verdict(document.plan)
     if reuse.feedback == "rounded":
-        found = {name: figure_named(document, name) for name in reuse.figures}
+        found = {name: metric_named(document, name) for name in reuse.figures}
         told["figures"] = {
-            name: _rounded(one, reuse.step, standing, is_upper=is_lower_better(figure_of(name)))
+            name: _rounded(one, reuse.step, standing, is_upper=is_lower_better(metric_of(name)))
             for name, one in found.items()
         }
-    told["looks"] = looks_statement(standing)
+    told["looks"] = budget_statement(standing)
     return told
 
 
-def looks_statement(standing: Standing) -> dict[str, Any]:
+def budget_statement(standing: BudgetStatus) -> dict[str, Any]:
     """How often the developer has looked, and what that does to a claim."""
     told: dict[str, Any] = {"look": standing.look, "allowed": standing.allowed}
     if standing.look == 1:
@@ -113,7 +113,7 @@ def looks_statement(standing: Standing) -> dict[str, Any]:
     return told
 
 
-def _first_after_failure(standing: Standing) -> dict[str, Any]:
+def _first_after_failure(standing: BudgetStatus) -> dict[str, Any]:
     """What a look that failed before the first one does to a claim."""
     if not standing.answers.has_failed:
         return {}
@@ -123,18 +123,18 @@ def _first_after_failure(standing: Standing) -> dict[str, Any]:
     return {"bound_standard_errors": values["needed"], "warning": warning.to_json()}
 
 
-def corrected_figures(
-    document: Document, standing: Standing, is_lower_better: IsLowerBetter = no_figure
+def corrected_metrics(
+    document: Document, standing: BudgetStatus, is_lower_better: IsLowerBetter = disclose_nothing
 ) -> dict[str, dict[str, Any]]:
     """For the lab: every figure with an interval, with its optimism and the bound that holds."""
     return {
-        name: corrected(figure, standing, is_upper=is_lower_better(figure_of(name)))
-        for name, figure in _all_figures(document).items()
+        name: corrected(figure, standing, is_upper=is_lower_better(metric_of(name)))
+        for name, figure in _all_metrics(document).items()
         if has_interval(figure)
     }
 
 
-def figure_of(name: str) -> str:
+def metric_of(name: str) -> str:
     """The figure of ``rule.figure`` or ``rule.figure@point``."""
     return name.partition(".")[2].partition("@")[0]
 
@@ -144,7 +144,9 @@ def has_interval(figure: Estimate) -> bool:
     return None not in (figure.value, figure.low, figure.high, figure.level)
 
 
-def corrected(figure: Estimate, standing: Standing, *, is_upper: bool = False) -> dict[str, Any]:
+def corrected(
+    figure: Estimate, standing: BudgetStatus, *, is_upper: bool = False
+) -> dict[str, Any]:
     """A figure with what repeated looks make of it.
 
     Its bound is the lower end of its interval, at the first look as it stands; the upper end of a
@@ -158,7 +160,7 @@ def corrected(figure: Estimate, standing: Standing, *, is_upper: bool = False) -
         "optimism": optimism(standing.look, error),
     }
     try:
-        bound = bound_after_looks(
+        bound = bound_after_evaluations(
             value, high if is_upper else low, standing.look, standing.answers, _one_sided(LEVEL)
         )
     except UndefinedError as undefined:
@@ -168,13 +170,13 @@ def corrected(figure: Estimate, standing: Standing, *, is_upper: bool = False) -
     return told | {"bound": bound if low < 0 else max(bound, 0.0)}
 
 
-def figure_named(document: Document, name: str) -> Estimate:
+def metric_named(document: Document, name: str) -> Estimate:
     """A figure of the one algorithm of a document, by ``rule.figure`` or ``rule.figure@point``.
 
     Raises:
         InputError: if there is none of that name.
     """
-    known = _all_figures(document)
+    known = _all_metrics(document)
     if name not in known:
         raise InputError.at(
             f"policy figure '{name}'",
@@ -184,7 +186,7 @@ def figure_named(document: Document, name: str) -> Estimate:
     return known[name]
 
 
-def _all_figures(document: Document) -> dict[str, Estimate]:
+def _all_metrics(document: Document) -> dict[str, Estimate]:
     found: dict[str, Estimate] = {}
     for rule, result in document.algorithms[0].rules.items():
         for figure, one in result.figures.items():
@@ -196,7 +198,7 @@ def _all_figures(document: Document) -> dict[str, Estimate]:
 
 
 def _rounded(
-    figure: Estimate, step: float, standing: Standing, *, is_upper: bool
+    figure: Estimate, step: float, standing: BudgetStatus, *, is_upper: bool
 ) -> dict[str, Any]:
     if figure.value is None:
         return {"value": None, "reason": Notice("untold_undefined").to_json()}
@@ -225,7 +227,7 @@ DECIMALS = 3
 """Of the figures that a developer is told."""
 
 
-def told_evaluation(
+def disclosed_result(
     document: Document, evaluation: Evaluation, reuse: Reuse
 ) -> dict[str, Any] | None:
     """What is told of a whole evaluation: nothing, its aggregates, or all of it."""

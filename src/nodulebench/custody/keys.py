@@ -11,14 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.core.errors import InputError, Problem
-from nodulebench.core.executor import Progress, untold
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.custody import layout
 from nodulebench.custody.audit import Event, PolicySeal, Step, policy_after, why_not
 from nodulebench.custody.changes import commit, put, put_json, staged, staging
-from nodulebench.custody.policy import ROOMS, CustodyPolicy, rooms_of
+from nodulebench.custody.policy import COMPARTMENTS, CustodyPolicy, compartments_of
 from nodulebench.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.custody.state import examine, opened_vault, vault_seal
-from nodulebench.custody.stored_results import kept_files, refuse_looked, sealed_results
+from nodulebench.custody.stored_results import (
+    require_no_evaluation_meanwhile,
+    sealed_results,
+    stored_result_files,
+)
 from nodulebench.io.atomic import replace_whole
 from nodulebench.io.json_files import read_json
 from nodulebench.security.event_log.events import Fact
@@ -28,16 +32,16 @@ from nodulebench.security.keys import (
     read_public_key,
 )
 from nodulebench.security.vault import (
+    CompartmentVault,
     Holder,
-    RoomVault,
     Secret,
     Vault,
     create_vault,
+    has_compartments,
     holders_of,
-    is_roomed,
-    new_rooms,
+    new_compartments,
     without_holder,
-    wrapped_rooms,
+    wrapped_compartments,
 )
 
 STORAGE = (
@@ -53,7 +57,7 @@ WITHOUT_KEYS = (
 )
 
 
-def storage_words(policy: CustodyPolicy, *, encrypts_images: bool) -> str:
+def storage_statement(policy: CustodyPolicy, *, encrypts_images: bool) -> str:
     """How a set is kept, for its datasheet: what is protected, and what is not."""
     return STORAGE.format(
         images="encrypted as well" if encrypts_images else "in plain form",
@@ -103,7 +107,7 @@ def vault_of(stage: Path, secret: Secret, policy: CustodyPolicy) -> Vault:
         return vault
     try:
         header = read_json(path)
-        if is_roomed(header) and holders_of(header, str(path)) != holders(policy):
+        if has_compartments(header) and holders_of(header, str(path)) != holders(policy):
             raise InputError.at(path, "is wrapped for others than the policy now names.")
         return opened_vault(header, secret, str(path))
     except InputError as error:
@@ -122,7 +126,7 @@ def vault_of(stage: Path, secret: Secret, policy: CustodyPolicy) -> Vault:
 def holders(policy: CustodyPolicy) -> list[Holder]:
     """For whom a set's keys are wrapped: everybody with a key, as far as their roles need."""
     return [
-        Holder(person.name, parse_public_key(person.key), rooms_of(person.roles))
+        Holder(person.name, parse_public_key(person.key), compartments_of(person.roles))
         for person in policy.people
         if person.key
     ]
@@ -131,8 +135,8 @@ def holders(policy: CustodyPolicy) -> list[Holder]:
 def _new_vault(secret: Secret, policy: CustodyPolicy) -> tuple[Vault, dict[str, Any]]:
     if secret.key is None:
         return create_vault(secret)
-    vault = new_rooms(ROOMS, layout.room_of)
-    return vault, wrapped_rooms(vault, holders(policy))
+    vault = new_compartments(COMPARTMENTS, layout.compartment_of)
+    return vault, wrapped_compartments(vault, holders(policy))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,7 @@ def list_keys(sealed: Path) -> list[KeyRow]:
     found = examine(sealed)
     if found.problems:
         raise InputError(found.problems)
-    _refuse_shared(found.has_keys, sealed)
+    _require_personal_keys(found.has_keys, sealed)
     since: dict[str, int] = {}
     for event in found.check.events:
         if event.step == "sealed":
@@ -171,7 +175,7 @@ def list_keys(sealed: Path) -> list[KeyRow]:
             person.roles,
             parse_public_key(person.key).fingerprint if person.key else "",
             person.key,
-            rooms_of(person.roles) if person.key else (),
+            compartments_of(person.roles) if person.key else (),
             since.get(person.name, 1),
         )
         for person in found.policy.people
@@ -234,7 +238,7 @@ def revoke(sealed: Path, secret: Secret, person: str, *, subject: str, reason: s
     return _change(opened, "revoked", {**facts, "was": known.get(subject, "")})
 
 
-def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = untold) -> Event:
+def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = no_progress) -> Event:
     """Seal everything of a set again under new data keys, after a key was revoked or stolen.
 
     Args:
@@ -247,15 +251,15 @@ def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = untold
         InputError: if who acts is no keeper, or the set has one secret for all.
     """
     opened = open_sealed(sealed, secret, person, "manage")
-    _refuse_shared(isinstance(opened.vault, RoomVault), sealed)
-    vault, people = new_rooms(ROOMS, layout.room_of), holders(opened.policy)
+    _require_personal_keys(isinstance(opened.vault, CompartmentVault), sealed)
+    vault, people = new_compartments(COMPARTMENTS, layout.compartment_of), holders(opened.policy)
     with staging(opened.folder) as files:
         again, unnamed = _seal_again(opened, vault, files, progress)
-        put_json(files, layout.VAULT, wrapped_rooms(vault, people))
+        put_json(files, layout.VAULT, wrapped_compartments(vault, people))
         change = staged(opened.folder, files, unnamed, opened.manifest.files)
 
         def facts(events: list[Event]) -> dict[str, Fact]:
-            refuse_looked(opened, events, again)
+            require_no_evaluation_meanwhile(opened, events, again)
             return {"people": len(people)}
 
         return commit(opened, "rekeyed", facts, change)
@@ -264,7 +268,7 @@ def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = untold
 def _change(opened: SealedSet, step: Step, facts: dict[str, Fact]) -> Event:
     where = opened.folder / layout.VAULT
     header: Any = read_json(where)
-    _refuse_shared(isinstance(opened.vault, RoomVault), opened.folder)
+    _require_personal_keys(isinstance(opened.vault, CompartmentVault), opened.folder)
     policy = _changed(opened.policy, step, facts)
     if policy == opened.policy:  # as after a run that was killed when it had done all
         what = f"says this of '{facts['subject']}' already."
@@ -274,7 +278,7 @@ def _change(opened: SealedSet, step: Step, facts: dict[str, Fact]) -> Event:
         header = without_holder(header, subject)
     else:
         new = [holder for holder in holders(policy) if holder.person == subject]
-        header = wrapped_rooms(_rooms(opened), new, header)
+        header = wrapped_compartments(_compartments(opened), new, header)
     with staging(opened.folder) as files:
         put_json(files, layout.VAULT, header)
         change = staged(opened.folder, files, (), opened.manifest.files)
@@ -288,13 +292,13 @@ def _changed(policy: CustodyPolicy, step: Step, facts: dict[str, Fact]) -> Custo
         raise InputError.at("policy", f"does not allow it: {why_not(error)}.") from error
 
 
-def _rooms(opened: SealedSet) -> RoomVault:
-    if not isinstance(opened.vault, RoomVault):
+def _compartments(opened: SealedSet) -> CompartmentVault:
+    if not isinstance(opened.vault, CompartmentVault):
         raise AssertionError("the vault has rooms")
     return opened.vault
 
 
-def _refuse_shared(has_keys: bool, sealed: Path) -> None:
+def _require_personal_keys(has_keys: bool, sealed: Path) -> None:
     if not has_keys:
         raise InputError.at(
             str(sealed),
@@ -304,10 +308,10 @@ def _refuse_shared(has_keys: bool, sealed: Path) -> None:
 
 
 def _seal_again(
-    opened: SealedSet, vault: RoomVault, files: Path, progress: Progress
+    opened: SealedSet, vault: CompartmentVault, files: Path, progress: Progress
 ) -> tuple[set[Path], list[str]]:
     """Seal everything again: the kept results that were, and files that no look came to name."""
-    results = kept_files(opened.folder, opened.events)
+    results = stored_result_files(opened.folder, opened.events)
     places = [(opened.folder / layout.sealed_file(name), name) for name in opened.secret_names]
     places += [
         (path, f"{layout.RESULTS}/{path.name.removesuffix(layout.SUFFIX)}")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from nodulebench.custody.policy import Room
+from nodulebench.custody.policy import Compartment
 from nodulebench.imaging.geometry import GEOMETRY_COLUMNS, SIZE
 
 AUDIT, RESULTS, CHANGES = "audit", "results", "changes"
@@ -20,7 +20,7 @@ SUFFIX = ".sealed"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SealedPath:
     """Where a file of the plain set goes in the sealed one."""
 
     source: str
@@ -28,7 +28,7 @@ class Place:
     is_secret: bool
 
 
-def place_of(name: str, *, encrypts_images: bool = False) -> Place:
+def sealed_path_of(name: str, *, encrypts_images: bool = False) -> SealedPath:
     """Where a file goes: a list of images stays plain, everything else is sealed.
 
     Args:
@@ -37,8 +37,8 @@ def place_of(name: str, *, encrypts_images: bool = False) -> Place:
     """
     plain = (IMAGE_LIST,) if encrypts_images else (IMAGES, IMAGE_LIST)
     if PurePosixPath(name).parts[0] in plain:
-        return Place(name, f"{PAYLOAD}/{name}", is_secret=False)
-    return Place(name, sealed_file(name), is_secret=True)
+        return SealedPath(name, f"{PAYLOAD}/{name}", is_secret=False)
+    return SealedPath(name, sealed_file(name), is_secret=True)
 
 
 def sealed_file(name: str) -> str:
@@ -46,7 +46,7 @@ def sealed_file(name: str) -> str:
     return f"{SECRETS}/{name}{SUFFIX}"
 
 
-def room_of(name: str) -> Room:
+def compartment_of(name: str) -> Compartment:
     """The room whose key seals something, by the name under which it is sealed."""
     top, _, below = name.partition("/")
     if below and top in (RESULTS, IMAGES):

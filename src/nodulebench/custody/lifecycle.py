@@ -8,8 +8,8 @@ from typing import Any
 from nodulebench.core.errors import InputError, Problem
 from nodulebench.custody import layout
 from nodulebench.custody.audit import Event
-from nodulebench.custody.sealed_set import open_sealed, refuse_inside
-from nodulebench.custody.stored_results import kept_file, shown_result, unsealed
+from nodulebench.custody.sealed_set import open_sealed, require_outside
+from nodulebench.custody.stored_results import shown_result, stored_result_file, unsealed
 from nodulebench.custody.verify import verify_sealed
 from nodulebench.custody.withdrawal import withdrawn_since
 from nodulebench.io.atomic import staged_folder
@@ -101,7 +101,7 @@ def export_reference(sealed: Path, secret: Secret, person: str, reason: str, out
     """
     if not reason.strip():
         raise InputError.at("export", "has no reason.", "Say why in --reason; it is logged.")
-    refuse_inside(out, sealed)
+    require_outside(out, sealed)
     opened = open_sealed(sealed, secret, person, "export")
     names = opened.secret_names
     with staged_folder(out, is_new=True) as stage:
@@ -119,7 +119,7 @@ def open_result(sealed: Path, secret: Secret, person: str, look: int) -> dict[st
         InputError: if there is none, it was changed, or the person may not.
     """
     opened = open_sealed(sealed, secret, person, "inspect")
-    path, gone = kept_file(sealed, look), withdrawn_since(opened.events, look)
+    path, gone = stored_result_file(sealed, look), withdrawn_since(opened.events, look)
     if path is None and gone:
         what = f"was erased: it was made with {', '.join(gone)}, withdrawn since."
         raise InputError.at(str(sealed / layout.result_file(look)), what)

@@ -12,11 +12,11 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.plans import TestPlan
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.protocols import NAMES, load_protocol
-from nodulebench.custody.budget import refuse_mixed, same_developer
+from nodulebench.custody.budget import require_one_developer, same_developer
 from nodulebench.custody.policy import Reuse
 
 
-class UnaskedError(InputError):
+class NotPermittedError(InputError):
     """The policy does not allow that this is asked."""
 
 
@@ -24,7 +24,7 @@ class FewError(InputError):
     """So few nodules were asked for that nothing is told."""
 
 
-def refuse_unasked(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) -> None:
+def require_permitted(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) -> None:
     """Refuse a protocol or plan that a policy does not name; nothing of the set is looked at.
 
     A plan that the policy names brings its protocol with it.
@@ -40,7 +40,7 @@ def refuse_unasked(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) 
             "Give --plan.",
         )
     if plan is not None and plan.digests.protocol != plan.protocol.digest:
-        raise UnaskedError.at(
+        raise NotPermittedError.at(
             f"plan '{plan.name}'",
             "holds another protocol than the one that it was frozen with.",
             "Use the plan as it was frozen.",
@@ -55,7 +55,7 @@ def refuse_unasked(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) 
     elif reuse.plans:
         raise InputError.at("policy", "names plans, and no plan was given.", "Give --plan.")
     elif reuse.feedback == "figures" and not _is_published(protocol):
-        raise UnaskedError.at(
+        raise NotPermittedError.at(
             f"protocol '{protocol.name}'",
             "is no published one, nor does the policy name it; strata of its own would tell of "
             "single nodules.",
@@ -63,7 +63,7 @@ def refuse_unasked(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) 
         )
 
 
-class OutdatedPlanError(UnaskedError):
+class OutdatedPlanError(NotPermittedError):
     """A plan was frozen for more or fewer cases than the sealed set has."""
 
 
@@ -144,7 +144,7 @@ def _choosing(protocol: TestProtocol) -> dict[str, object]:
     }
 
 
-def refuse_unknown(developer: str, reuse: Reuse) -> None:
+def require_known(developer: str, reuse: Reuse) -> None:
     """Refuse a developer whom the policy does not list, and a name that mixes scripts.
 
     Raises:
@@ -153,18 +153,18 @@ def refuse_unknown(developer: str, reuse: Reuse) -> None:
     """
     if not same_developer(developer):
         raise InputError.at("developer", "has no name.", "Looks are counted by developer.")
-    refuse_mixed(developer)
+    require_one_developer(developer)
     listed = [same_developer(one) for one in reuse.developers]
     if listed and same_developer(developer) not in listed:
-        raise UnaskedError.at(
+        raise NotPermittedError.at(
             f"developer '{same_developer(developer)}'",
             "is not among those whom the policy lists.",
             "Give the name as the policy has it, which was signed with the set.",
         )
 
 
-def _unnamed(where: str, digest: str, kind: str, named: tuple[str, ...]) -> UnaskedError:
-    return UnaskedError.at(
+def _unnamed(where: str, digest: str, kind: str, named: tuple[str, ...]) -> NotPermittedError:
+    return NotPermittedError.at(
         where,
         f"is not among the {kind} that the policy names: its digest is {digest}, options included.",
         f"It names: {', '.join(named)}. The policy was signed with the set and stays: to use "
@@ -188,7 +188,7 @@ def _is_published(protocol: TestProtocol) -> bool:
     return plain.digest == published.digest
 
 
-def refuse_few(document: Document, nodules: int, undeclared: int, reuse: Reuse) -> None:
+def require_enough(document: Document, nodules: int, undeclared: int, reuse: Reuse) -> None:
     """Refuse to tell of fewer nodules than the policy allows.
 
     A protocol narrows by its scope and its smallest size, an algorithm by the types that it

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from nodulebench.core.config_model import Written, parse_written
+from nodulebench.core.config_model import ConfigModel, parse_config
 from nodulebench.core.errors import InputError
 from nodulebench.core.plans import Digest
 from nodulebench.core.protocols import NAMES
@@ -26,8 +26,8 @@ Action = Literal[
     "withdraw",
     "report",
 ]
-Room = Literal["reference", "archive", "images", "results"]
-ROOMS: dict[Room, str] = {
+Compartment = Literal["reference", "archive", "images", "results"]
+COMPARTMENTS: dict[Compartment, str] = {
     "reference": "the tables that scoring needs",
     "archive": "everything else of the plain set: readings, lists, provenance",
     "images": "the images, where they are encrypted",
@@ -62,14 +62,14 @@ MAY: dict[Role, tuple[Action, ...]] = {
 }
 """Who runs tests cannot take the reference out, and who checks them can do neither."""
 
-NEEDS: dict[Action, tuple[Room, ...]] = {
+NEEDS: dict[Action, tuple[Compartment, ...]] = {
     "seal": ("reference", "archive", "images"),
     "run": ("images",),
     "evaluate": ("reference", "images", "results"),
     "export": ("reference", "archive", "images"),
     "inspect": ("results",),
     "report": ("results",),
-    "manage": tuple(ROOMS),
+    "manage": tuple(COMPARTMENTS),
     "withdraw": ("reference", "archive", "images"),
 }
 """What has to be opened to do something; who may do it gets the keys of it, and no others."""
@@ -94,10 +94,10 @@ def role_for(roles: tuple[Role, ...], action: Action) -> Role | None:
     return next((role for role in roles if action in MAY[role]), None)
 
 
-def rooms_of(roles: Iterable[Role]) -> tuple[Room, ...]:
+def compartments_of(roles: Iterable[Role]) -> tuple[Compartment, ...]:
     """The rooms whose keys somebody with these roles gets."""
     needed = {room for role in roles for action in MAY[role] for room in NEEDS.get(action, ())}
-    return tuple(room for room in ROOMS if room in needed)
+    return tuple(room for room in COMPARTMENTS if room in needed)
 
 
 def roles_that_may(action: Action) -> tuple[Role, ...]:
@@ -124,7 +124,7 @@ def _key_line(text: str) -> str:
     return parse_public_key(text).line if text else ""
 
 
-class Person(Written):
+class Person(ConfigModel):
     """Somebody who works with the test set."""
 
     name: Name
@@ -135,7 +135,7 @@ class Person(Written):
     """Public OpenSSH Ed25519 key, as it stands in a ``.pub`` file, without its comment."""
 
 
-class Reuse(Written):
+class Reuse(ConfigModel):
     """How often the set may be used, and what a use tells."""
 
     looks_per_developer: Annotated[int, Field(ge=1)] = 1
@@ -166,7 +166,7 @@ class Reuse(Written):
         return self
 
 
-class RosterPolicy(Written):
+class RosterPolicy(ConfigModel):
     """Under which names algorithms stand in what goes out, and who sees whose."""
 
     aliases: tuple[Name, ...] = ()
@@ -175,7 +175,7 @@ class RosterPolicy(Written):
     """Whether a developer's report shows the other algorithms too, under their aliases."""
 
 
-class CustodyPolicy(Written):
+class CustodyPolicy(ConfigModel):
     """The rules under which a test set is kept; they are signed with it."""
 
     keeper: Name
@@ -234,7 +234,7 @@ def parse_policy(text: str, source: str) -> CustodyPolicy:
     Raises:
         InputError: with one problem per wrong field.
     """
-    return parse_written(CustodyPolicy, text, source)
+    return parse_config(CustodyPolicy, text, source)
 
 
 def _repeated(people: tuple[Person, ...]) -> Iterator[str]:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.custody.audit import Event
-from nodulebench.custody.budget import look_alikes, same_developer, skeletons_of
+from nodulebench.custody.budget import same_developer, similar_names, skeletons_of
 from nodulebench.custody.policy import CustodyPolicy
 from nodulebench.io.csv_files import read_columns
 
@@ -61,7 +61,7 @@ def read_roster(path: Path) -> tuple[Entry, ...]:
     problems += _alike(entries, path.name)
     if not entries and not problems:
         problems.append(Problem(path.name, "lists no algorithm."))
-    refuse_any(problems)
+    raise_problems(problems)
     return tuple(entries)
 
 
@@ -73,7 +73,7 @@ def chosen_entries(entries: Sequence[Entry], files: Sequence[Path]) -> tuple[Ent
     """
     wanted = {file.resolve(): file for file in files}
     listed = {entry.file.resolve() for entry in entries}
-    refuse_any(
+    raise_problems(
         Problem(str(file), "is not in the roster.", "Add it, with its developer and alias.")
         for place, file in wanted.items()
         if place not in listed
@@ -159,7 +159,7 @@ def _alike(entries: Sequence[Entry], source: str) -> Iterator[Problem]:
         ("aliases", [entry.alias for entry in entries]),
         ("developers", [entry.developer for entry in entries]),
     ):
-        for name, other in look_alikes(names):
+        for name, other in similar_names(names):
             yield Problem(
                 source,
                 f"{word} '{name}' and '{other}' look alike.",

@@ -14,15 +14,15 @@ from secrets import token_hex
 from typing import Any, BinaryIO
 
 from nodulebench import __version__
-from nodulebench.core.errors import InputError, Problem, UnknownNameError, refuse_any
-from nodulebench.core.executor import Progress, untold
+from nodulebench.core.errors import InputError, Problem, UnknownNameError, raise_problems
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.tables import Reference
 from nodulebench.core.text import shown
 from nodulebench.custody import layout
 from nodulebench.custody.audit import log_of, next_event
-from nodulebench.custody.bundle import what_is_written
+from nodulebench.custody.bundle import bundle_contents
 from nodulebench.custody.datasheet import evidence_answers, make_datasheet
-from nodulebench.custody.keys import log_seal, sealer, storage_words, vault_of
+from nodulebench.custody.keys import log_seal, sealer, storage_statement, vault_of
 from nodulebench.custody.permitted_tests import differing_protocols
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.custody.sealed_set import SCHEMA, read_note
@@ -44,14 +44,14 @@ from nodulebench.io.manifests import (
     tag_files,
 )
 from nodulebench.matching.rules import RULES
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import METRICS
 from nodulebench.security.event_log.signers import Seal
 from nodulebench.security.signatures import sign_manifest
 from nodulebench.security.vault import SEGMENT_BYTES, Secret, Vault
 
 
 @dataclass(slots=True)
-class Placed:
+class StagedFile:
     """The files that are in the stage so far."""
 
     digests: dict[str, str] = field(default_factory=dict)
@@ -66,15 +66,15 @@ class Placed:
             self.payload_bytes += (stage / name).stat().st_size
 
 
-def place_files(
+def stage_files(
     source: Path,
-    places: list[layout.Place],
+    places: list[layout.SealedPath],
     stage: Path,
     vault: Vault,
     progress: Progress,
-) -> Placed:
+) -> StagedFile:
     """Copy images and seal everything else into a stage; what is already whole there stays."""
-    placed = Placed()
+    placed = StagedFile()
     for number, place in enumerate(places, start=1):
         name = place.source
         target = stage / place.target
@@ -90,7 +90,7 @@ def place_files(
     return placed
 
 
-def _place(source: Path, target: Path, place: layout.Place, vault: Vault) -> str:
+def _place(source: Path, target: Path, place: layout.SealedPath, vault: Vault) -> str:
     """Copy or seal a file; it appears whole. The digest of the source."""
     part = target.with_name(f".{token_hex(8)}.part")
     try:
@@ -116,7 +116,7 @@ def _copy(source: Path, target: BinaryIO) -> str:
     return "sha256:" + whole.hexdigest()
 
 
-def _finished(source: Path, target: Path, place: layout.Place, vault: Vault) -> str:
+def _finished(source: Path, target: Path, place: layout.SealedPath, vault: Vault) -> str:
     """The digest of a source that an earlier run had placed; empty: it is to be placed anew."""
     digest = file_digest(source)
     if not place.is_secret:
@@ -166,7 +166,7 @@ class SealReport:
     """Protocols of the policy that count or divide nodules differently, and in which fields."""
 
 
-def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
+def seal_bundle(order: SealOrder, progress: Progress = no_progress) -> SealReport:
     """Seal a test set. The bundle itself is not changed.
 
     Raises:
@@ -174,12 +174,12 @@ def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
             the place is taken.
     """
     policy = parse_policy(order.policy.read_text(encoding="utf-8"), str(order.policy))
-    _refuse_unknown_figures(policy, order.policy)
+    _require_known_metrics(policy, order.policy)
     order = replace(order, person=sealer(policy, order.secret, order.person, str(order.policy)))
     role = policy.role_of(order.person, "seal")
     reference = bundle_format.read_reference(order.bundle)
     source = order.bundle / PAYLOAD if is_bag(order.bundle) else order.bundle
-    refuse_any(manifest_problems(order.bundle) if is_bag(order.bundle) else ())
+    raise_problems(manifest_problems(order.bundle) if is_bag(order.bundle) else ())
     if order.out.resolve().is_relative_to(order.bundle.resolve()):
         raise InputError.at(
             str(order.out), "lies in the bundle, which stays as it is.", "Choose another."
@@ -197,8 +197,10 @@ def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
             )
         stage.mkdir(exist_ok=True)
         vault = vault_of(stage, order.secret, policy)
-        places = [layout.place_of(name, encrypts_images=order.encrypts_images) for name in names]
-        placed = place_files(source, places, stage, vault, progress)
+        places = [
+            layout.sealed_path_of(name, encrypts_images=order.encrypts_images) for name in names
+        ]
+        placed = stage_files(source, places, stage, vault, progress)
         gaps = _write_descriptions(order, policy, reference, stage, vault, placed)
         _finish(order, role, stage, log_seal(order.secret, policy, vault), placed)
         stage.replace(place)
@@ -214,12 +216,12 @@ def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
     )
 
 
-def _refuse_unknown_figures(policy: CustodyPolicy, source: Path) -> None:
+def _require_known_metrics(policy: CustodyPolicy, source: Path) -> None:
     """A sealed policy cannot be mended, so that its figures have to exist when it is sealed."""
     for named in policy.reuse.figures:
         rule, _, figure = named.partition("@")[0].partition(".")
         try:
-            RULES[rule], FIGURES[figure]
+            RULES[rule], METRICS[figure]
         except UnknownNameError as error:
             where = f"{source} field 'reuse.figures'"
             raise InputError.at(where, f"'{named}': {error}", "Write rule.figure.") from error
@@ -231,7 +233,7 @@ def _write_descriptions(
     reference: Reference,
     stage: Path,
     vault: Vault,
-    placed: Placed,
+    placed: StagedFile,
 ) -> tuple[str, ...]:
     """Write what describes the set: cases for a run, policy, datasheet, bag; return the gaps."""
     cases = stage / layout.RUN_CASES
@@ -239,13 +241,13 @@ def _write_descriptions(
     # by name: the order of a reference may tell where nodules are
     write_csv(reference.cases.select(layout.RUN_COLUMNS).sort("case_id"), cases)
     placed.add(stage, layout.RUN_CASES, file_digest(cases))
-    stated, documents = what_is_written(order.bundle, order.answers)
+    stated, documents = bundle_contents(order.bundle, order.answers)
     evidence = evidence_answers(documents)
     start = f"{layout.IMAGES}/"
     images = [name for name in placed.source_digests if name.startswith(start)]
     where = "encrypted" if order.encrypts_images else f"in {layout.PAYLOAD}/{layout.IMAGES}/"
     told = f"{len(images)} image files, {where}." if images else ""
-    storage = storage_words(policy, encrypts_images=order.encrypts_images)
+    storage = storage_statement(policy, encrypts_images=order.encrypts_images)
     sheet = make_datasheet(
         reference, stated, policy, images=told, storage=storage, evidence=evidence
     )
@@ -278,7 +280,7 @@ def _write_descriptions(
     return tuple(sheet.gaps)
 
 
-def _finish(order: SealOrder, role: Any, stage: Path, seal: Seal, placed: Placed) -> None:
+def _finish(order: SealOrder, role: Any, stage: Path, seal: Seal, placed: StagedFile) -> None:
     """Remove what does not belong, sign, and begin the log."""
     for path in sorted(stage.rglob("*"), reverse=True):
         name = path.relative_to(stage).as_posix()
@@ -325,7 +327,7 @@ def _already(order: SealOrder, reference: Reference, source: Path, names: list[s
         raise InputError.at(
             str(order.out), "is another sealed set.", "Choose a new place for this one."
         )
-    places = [layout.place_of(name, encrypts_images=order.encrypts_images) for name in names]
+    places = [layout.sealed_path_of(name, encrypts_images=order.encrypts_images) for name in names]
     secrets = sum(place.is_secret for place in places)
     return SealReport(reference.name, len(names), secrets, len(names), (), was_there=True)
 
@@ -338,7 +340,7 @@ def _source_code(vault: Vault, digests: dict[str, str]) -> str:
 def _names_in(folder: Path) -> list[str]:
     files = [path for path in folder.rglob("*") if path.is_file()]
     names = sorted(path.relative_to(folder).as_posix() for path in files)
-    refuse_any(
+    raise_problems(
         Problem(str(folder / shown(name)), "has a name that is not UTF-8.", "Rename it.")
         for name in names
         if shown(name) != name

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.tables import Reference
 from nodulebench.custody import audit, layout
 from nodulebench.custody.audit import Event, Step
@@ -148,14 +148,14 @@ def open_sealed(folder: Path, secret: Secret, person: str, action: Action | None
     note = read_note(folder)
     check_signature(folder)
     found = examine(folder, secret)
-    refuse_any(_file_problems(found) if not found.pending else ())
-    refuse_any(found.problems)
+    raise_problems(_file_problems(found) if not found.pending else ())
+    raise_problems(found.problems)
     vault = opened_vault(found.header, secret, str(folder / layout.VAULT))
     for digest in found.pending:
         change = read_change(folder, digest)
         if change is not None:
             apply_change(folder, change)
-    refuse_any([*_file_problems(found), *holder_problems(found)])
+    raise_problems([*_file_problems(found), *holder_problems(found)])
     opened = SealedSet(
         folder,
         note["name"],
@@ -169,9 +169,9 @@ def open_sealed(folder: Path, secret: Secret, person: str, action: Action | None
         tuple(found.changes),
     )
     try:
-        _refuse_another(opened.person, person)
+        _require_same_set(opened.person, person)
         role = _role(found.policy, opened.person, action)
-        refuse_retired(found.check.events, action)
+        require_in_use(found.check.events, action)
     except InputError as error:
         opened.record("refused", {"action": action, "reason": str(error)})
         raise
@@ -184,12 +184,12 @@ def _role(policy: CustodyPolicy, person: str, action: Action | None) -> Role | N
     return next((one.roles[0] for one in policy.people if one.name == person), None)
 
 
-def _refuse_another(person: str, named: str) -> None:
+def _require_same_set(person: str, named: str) -> None:
     if named and named != person:
         raise InputError.at("key", f"is that of '{person}', who cannot act as '{named}'.")
 
 
-def refuse_retired(events: list[Event], action: Action | None) -> None:
+def require_in_use(events: list[Event], action: Action | None) -> None:
     """Refuse to score on a set that was retired.
 
     Raises:
@@ -220,7 +220,7 @@ def read_note(folder: Path) -> dict[str, Any]:
     return note
 
 
-def refuse_inside(path: Path, folder: Path) -> None:
+def require_outside(path: Path, folder: Path) -> None:
     """Refuse to write into a sealed set what is none of it.
 
     Raises:

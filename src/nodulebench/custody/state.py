@@ -18,12 +18,19 @@ from nodulebench.custody.changes import (
     read_change,
     with_changes,
 )
-from nodulebench.custody.policy import CustodyPolicy, parse_policy, rooms_of
+from nodulebench.custody.policy import CustodyPolicy, compartments_of, parse_policy
 from nodulebench.io.json_files import parse_json
 from nodulebench.io.manifests import MANIFEST, Manifest, bytes_digest, read_manifest
 from nodulebench.security.event_log.log import EventLog, LogCheck
 from nodulebench.security.event_log.signers import CodeSeal, Seal
-from nodulebench.security.vault import Secret, Vault, holders_of, is_roomed, open_rooms, open_vault
+from nodulebench.security.vault import (
+    Secret,
+    Vault,
+    has_compartments,
+    holders_of,
+    open_compartments,
+    open_vault,
+)
 
 LOG_PURPOSE = "audit log"
 
@@ -68,7 +75,7 @@ class Examined:
     @property
     def has_keys(self) -> bool:
         """Whether each person has a key, so that nobody can pass for somebody else."""
-        return is_roomed(self.header)
+        return has_compartments(self.header)
 
 
 def examine(folder: Path, secret: Secret | None = None) -> Examined:
@@ -123,12 +130,12 @@ def opened_vault(header: Any, secret: Secret, where: str) -> Vault:
     Raises:
         InputError: if it does not open with this secret, or not with this kind.
     """
-    if is_roomed(header):
+    if has_compartments(header):
         if secret.key is None:
             raise InputError.at(
                 where, f"opens with keys of people, not with a {secret.kind}.", "Give --key."
             )
-        return open_rooms(header, secret.key, where, layout.room_of)
+        return open_compartments(header, secret.key, where, layout.compartment_of)
     if secret.key is not None:
         raise InputError.at(
             where,
@@ -144,7 +151,7 @@ def holder_problems(found: Examined) -> list[Problem]:
     if not found.has_keys:
         return []
     wanted = {
-        person.name: (person.key, rooms_of(person.roles))
+        person.name: (person.key, compartments_of(person.roles))
         for person in found.policy.people
         if person.key
     }
@@ -189,7 +196,7 @@ def _seal(policy: CustodyPolicy, vault: Vault | None, secret: Secret | None) -> 
 
 
 def _opened(header: Any, secret: Secret | None, where: str) -> tuple[Vault | None, list[Problem]]:
-    if secret is None or (secret.key is not None and not is_roomed(header)):
+    if secret is None or (secret.key is not None and not has_compartments(header)):
         return None, []  # somebody's own key says nothing of a set that knows none
     try:
         return opened_vault(header, secret, where), []

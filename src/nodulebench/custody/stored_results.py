@@ -31,7 +31,7 @@ from nodulebench.evaluation.result_folder import (
     FLIP_FILE,
     PLAN,
     input_tables,
-    judged_tables,
+    scored_tables,
 )
 from nodulebench.io.atomic import create_once, locked
 from nodulebench.io.json_files import read_json
@@ -47,7 +47,7 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, eq=False)
-class KeptResult:
+class StoredResult:
     """What was kept of a look, in memory."""
 
     look: int
@@ -81,7 +81,7 @@ class KeptResult:
 
 
 @contextmanager
-def kept_result(
+def stored_result(
     opened: SealedSet, look: int, evaluation: Evaluation, about: Mapping[str, Any]
 ) -> Iterator[str]:
     """Keep what a look gave, encrypted, while the block writes its digest to the log.
@@ -106,23 +106,23 @@ def kept_result(
             raise
 
 
-def kept_file(folder: Path, look: int) -> Path | None:
+def stored_result_file(folder: Path, look: int) -> Path | None:
     """Where the result of a look lies in a sealed set; None: it is not there."""
     path = folder / layout.result_file(look)
     return path if path.is_file() else None
 
 
-def kept_files(folder: Path, events: Iterable[Event]) -> set[Path]:
+def stored_result_files(folder: Path, events: Iterable[Event]) -> set[Path]:
     """The results that a log names; others were kept for looks that came to no end."""
     looks = [event.facts.get("look") for event in events if event.step == "evaluated"]
-    found = (kept_file(folder, look) for look in looks if isinstance(look, int))
+    found = (stored_result_file(folder, look) for look in looks if isinstance(look, int))
     return {path for path in found if path is not None}
 
 
 def _unnamed_files(folder: Path, events: list[Event]) -> set[Path]:
     """What was kept of looks whose results the log does not name; nothing that others put there."""
-    found = (kept_file(folder, event.number) for event in events if event.step == "look")
-    return {path for path in found if path is not None} - kept_files(folder, events)
+    found = (stored_result_file(folder, event.number) for event in events if event.step == "look")
+    return {path for path in found if path is not None} - stored_result_files(folder, events)
 
 
 def sealed_results(folder: Path) -> list[str]:
@@ -131,13 +131,15 @@ def sealed_results(folder: Path) -> list[str]:
     return sorted(f"{layout.RESULTS}/{path.name}" for path in found)
 
 
-def refuse_looked(opened: SealedSet, events: Iterable[Event], known: set[Path]) -> None:
+def require_no_evaluation_meanwhile(
+    opened: SealedSet, events: Iterable[Event], known: set[Path]
+) -> None:
     """Refuse to go on with what was kept if a look has given a result meanwhile.
 
     Raises:
         InputError: if there are other results than those known.
     """
-    if kept_files(opened.folder, events) != known:
+    if stored_result_files(opened.folder, events) != known:
         what = "was looked at by somebody else meanwhile."
         raise InputError.at(str(opened.folder), what, "Call again; nothing was done.")
 
@@ -159,7 +161,7 @@ def result_digest(listed: Mapping[str, str], event: Event, path: Path) -> Fact:
     return listed.get(f"{layout.RESULTS}/{path.name}", event.facts.get("result"))
 
 
-def open_kept(opened: SealedSet, event: Event) -> KeptResult:
+def open_stored_result(opened: SealedSet, event: Event) -> StoredResult:
     """What was kept of a look, by the event that says that it was evaluated.
 
     Raises:
@@ -167,7 +169,7 @@ def open_kept(opened: SealedSet, event: Event) -> KeptResult:
     """
     look = event.facts.get("look")
     number = look if isinstance(look, int) else 0
-    path = kept_file(opened.folder, number)
+    path = stored_result_file(opened.folder, number)
     if path is None:
         where = str(opened.folder / layout.result_file(number))
         raise InputError.at(where, f"is named by event {event.number}, but is not there.")
@@ -176,7 +178,7 @@ def open_kept(opened: SealedSet, event: Event) -> KeptResult:
         what = f"was changed: event {event.number} names another content."
         raise InputError.at(str(path), what)
     contents = _unpacked(unsealed(opened, path, sealed))
-    return KeptResult(number, json.loads(contents[ABOUT]), contents, path, bytes_digest(sealed))
+    return StoredResult(number, json.loads(contents[ABOUT]), contents, path, bytes_digest(sealed))
 
 
 def unsealed(opened: SealedSet, path: Path, sealed: bytes) -> bytes:
@@ -202,7 +204,7 @@ def _contents(evaluation: Evaluation, about: Mapping[str, Any]) -> dict[str, byt
         from nodulebench.evaluation.plans.freeze import plan_document
 
         documents[PLAN] = plan_document(evaluation.plan.plan)
-    tables = judged_tables(evaluation) | input_tables(evaluation)
+    tables = scored_tables(evaluation) | input_tables(evaluation)
     return {
         **{name: _json_bytes(document) for name, document in documents.items()},
         **{name: _parquet(table) for name, table in tables.items()},
@@ -236,7 +238,9 @@ def _json_bytes(value: Any) -> bytes:
 LOOKS, LOOKS_SCHEMA = "looks.json", "nodulebench/looks@1"
 
 
-def looks_note(opened: SealedSet, kept: Sequence[KeptResult], audience: str) -> dict[str, Any]:
+def evaluations_note(
+    opened: SealedSet, kept: Sequence[StoredResult], audience: str
+) -> dict[str, Any]:
     """What looks.json says of a folder that is made from kept results."""
     return {
         "schema": LOOKS_SCHEMA,
@@ -247,24 +251,28 @@ def looks_note(opened: SealedSet, kept: Sequence[KeptResult], audience: str) -> 
     }
 
 
-def is_from_looks(folder: Path) -> bool:
+def is_from_stored_results(folder: Path) -> bool:
     """Whether a folder says that it was made from kept results."""
     return (folder / LOOKS).is_file()
 
 
-def read_looks(folder: Path) -> dict[str, Any]:
+def read_evaluations(folder: Path) -> dict[str, Any]:
     """From which looks of which sealed set a folder was made.
 
     Raises:
         InputError: if it does not say so.
     """
     note = read_json(folder / LOOKS)
-    if not isinstance(note, dict) or note.get("schema") != LOOKS_SCHEMA or not _names_looks(note):
+    if (
+        not isinstance(note, dict)
+        or note.get("schema") != LOOKS_SCHEMA
+        or not _names_evaluations(note)
+    ):
         raise InputError.at(str(folder / LOOKS), "does not say from which looks it was made.")
     return note
 
 
-def _names_looks(note: dict[str, Any]) -> bool:
+def _names_evaluations(note: dict[str, Any]) -> bool:
     looks = note.get("looks")
     return (
         note.get("audience") in ("lab", "developer")

@@ -12,9 +12,9 @@ import polars as pl
 from nodulebench.core.documents.comparison import ComparisonDocument
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import PlanSummary, Verdict
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.custody.audit import Event
-from nodulebench.custody.stored_results import KeptResult
+from nodulebench.custody.stored_results import StoredResult
 from nodulebench.evaluation.comparison.compare import (
     AlgorithmComparison,
     ComparisonChoice,
@@ -62,7 +62,7 @@ class Study:
         }
 
 
-def chosen_looks(events: Sequence[Event], wanted: Sequence[str] = ()) -> list[Event]:
+def chosen_evaluations(events: Sequence[Event], wanted: Sequence[str] = ()) -> list[Event]:
     """The events of the results that are wanted, in the order of their aliases.
 
     Args:
@@ -86,7 +86,7 @@ def chosen_looks(events: Sequence[Event], wanted: Sequence[str] = ()) -> list[Ev
         ]
         for word in wanted
     }
-    refuse_any(
+    raise_problems(
         Problem(f"look '{word}'", "is not kept.", f"Kept: {_listed(last.values(), called)}.")
         if not ones
         else Problem(
@@ -99,7 +99,7 @@ def chosen_looks(events: Sequence[Event], wanted: Sequence[str] = ()) -> list[Ev
     if not found:
         raise InputError.at("sealed set", "keeps no result.", "Evaluate submissions on it first.")
     names = Counter(called[one.number][1].casefold() for one in found)
-    refuse_any(
+    raise_problems(
         Problem(f"'{name}'", "is the name of several algorithms.", "Name them in a roster.")
         for name, count in names.items()
         if count > 1
@@ -133,7 +133,7 @@ def _in_turn(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (0, part) for part in parts]
 
 
-def study_of(kept: Sequence[KeptResult], names: Mapping[str, str] | None = None) -> Study:
+def study_of(kept: Sequence[StoredResult], names: Mapping[str, str] | None = None) -> Study:
     """One study of several kept results.
 
     Args:
@@ -146,7 +146,7 @@ def study_of(kept: Sequence[KeptResult], names: Mapping[str, str] | None = None)
     named = names or {}
     parts = [_named(one, named) for one in kept]
     documents = [part.evaluated.document for part in parts]
-    refuse_any(_unlike(documents))
+    raise_problems(_unlike(documents))
     first = parts[0].evaluated
     flips = [part.flips for part in parts if part.flips is not None]
     return Study(
@@ -190,7 +190,7 @@ def _unlike(documents: Sequence[Document]) -> Iterable[Problem]:
             yield Problem(pair, what, f"Choose with --look. {AGAIN}")
 
 
-def _named(kept: KeptResult, names: Mapping[str, str]) -> Study:
+def _named(kept: StoredResult, names: Mapping[str, str]) -> Study:
     """The study of one look, its algorithm called as is wanted."""
     evaluated = kept.evaluated()
     content = kept.contents.get(PLAN)

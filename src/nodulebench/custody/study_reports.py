@@ -21,24 +21,24 @@ from nodulebench.core.errors import InputError, NoduleBenchError, Problem
 from nodulebench.custody.audit import Event, Step
 from nodulebench.custody.feedback import as_printed
 from nodulebench.custody.policy import Reuse
-from nodulebench.custody.sealed_set import SealedSet, open_sealed, refuse_inside
+from nodulebench.custody.sealed_set import SealedSet, open_sealed, require_outside
 from nodulebench.custody.stored_results import (
     LOOKS,
-    KeptResult,
-    is_from_looks,
-    looks_note,
-    open_kept,
-    read_looks,
+    StoredResult,
+    evaluations_note,
+    is_from_stored_results,
+    open_stored_result,
+    read_evaluations,
 )
 from nodulebench.custody.study import (
     Study,
-    chosen_looks,
+    chosen_evaluations,
     compared,
     joined,
     renamed_document,
     study_of,
 )
-from nodulebench.custody.withdrawal import refuse_withdrawn
+from nodulebench.custody.withdrawal import require_not_withdrawn
 from nodulebench.evaluation.comparison.compare import AlgorithmComparison, ComparisonChoice
 from nodulebench.evaluation.comparison.service import recompute_comparisons
 from nodulebench.evaluation.report import ReportChoice, write_report
@@ -49,7 +49,7 @@ from nodulebench.evaluation.result_folder import (
     FEEDBACK,
     PLAN,
     read_document,
-    refuse_other_result,
+    require_same_result,
     write_document,
     write_result,
 )
@@ -71,7 +71,7 @@ SHOWN_FACTS = ("intended_use", "intended_types")
 """What is shown of another's declarations: it is the same as the own."""
 
 
-def developers_looks(
+def evaluations_of_developers(
     opened: SealedSet, algorithm: str | None, looks: Sequence[str]
 ) -> tuple[Event, list[Event]]:
     """The look of a developer's own algorithm, and those of others that the policy lets be seen.
@@ -82,14 +82,14 @@ def developers_looks(
     if algorithm is None:
         raise InputError.at("report", "for which developer?", "Say whose with --algorithm ALIAS.")
     events = opened.events
-    (own,) = chosen_looks(events, [algorithm])
+    (own,) = chosen_evaluations(events, [algorithm])
     if not opened.policy.roster.shows_others:
         return own, []
-    return own, [look for look in chosen_looks(events, looks) if look.number != own.number]
+    return own, [look for look in chosen_evaluations(events, looks) if look.number != own.number]
 
 
 def developers_report(
-    kept: Sequence[KeptResult],
+    kept: Sequence[StoredResult],
     reuse: Reuse,
     choice: ReportChoice,
     note: Mapping[str, Any],
@@ -122,7 +122,7 @@ def developers_report(
 
 
 def developers_result(
-    kept: Sequence[KeptResult], reuse: Reuse, *, is_compared: bool
+    kept: Sequence[StoredResult], reuse: Reuse, *, is_compared: bool
 ) -> tuple[Document, dict[str, pl.DataFrame]]:
     """What evaluation.json of a developer's copy holds, and the tables beside it.
 
@@ -130,7 +130,7 @@ def developers_result(
     """
     kept = [kept[0], *(one for one in kept[1:] if _use(one) == _use(kept[0]))]
     own = _own_name(kept)
-    document = joined([_told(one, own if one is kept[0] else "", reuse) for one in kept])
+    document = joined([_disclosed(one, own if one is kept[0] else "", reuse) for one in kept])
     study = study_of(kept, {_called(kept[0]): own})
     if is_compared and len(kept) > 1:
         _, found = compared(study, ComparisonChoice(own))
@@ -167,13 +167,13 @@ def _with_printed(document: Document, shown: Document) -> Document:
     return read_evaluation(content, "comparison")
 
 
-def _own_name(kept: Sequence[KeptResult]) -> str:
+def _own_name(kept: Sequence[StoredResult]) -> str:
     """What the developer calls the own algorithm, unless another has that for an alias."""
     name = str(kept[0].about["name"])
     return _called(kept[0]) if name in map(_called, kept[1:]) else name
 
 
-def _told(kept: KeptResult, own: str, reuse: Reuse) -> Document:
+def _disclosed(kept: StoredResult, own: str, reuse: Reuse) -> Document:
     """What was told after a look; of another's nothing but aggregates, and not whose it is."""
     where = str(kept.where)
     document = read_evaluation(kept.about["told"]["evaluation"], where)
@@ -190,12 +190,12 @@ def _hidden(one: AlgorithmSummary) -> AlgorithmSummary:
     return replace(one, digest="", facts=facts, notices=())
 
 
-def _called(kept: KeptResult) -> str:
+def _called(kept: StoredResult) -> str:
     """What an algorithm is called in its kept result."""
     return str(kept.about.get("alias") or kept.about["name"])
 
 
-def _use(kept: KeptResult) -> IntendedUse:
+def _use(kept: StoredResult) -> IntendedUse:
     (one,) = kept.about["told"]["evaluation"]["algorithms"]
     return intended_use(one["facts"], one["facts"].get("intended_types"))
 
@@ -236,7 +236,7 @@ class StudyOrder:
     """Aliases or numbers of looks; none: the last of every algorithm."""
 
 
-def compare_kept(
+def compare_stored(
     order: StudyOrder, choice: ComparisonChoice, out: Path | None = None
 ) -> tuple[AlgorithmComparison, list[Path]]:
     """Compare algorithms from what was kept of their looks.
@@ -248,18 +248,18 @@ def compare_kept(
         InputError: if the person may not, or kept results are not as the log says.
     """
     opened = _opened(order, out)
-    looks = chosen_looks(opened.events, order.looks)
+    looks = chosen_evaluations(opened.events, order.looks)
     kept = _recorded(opened, looks, "compared", {"baseline": choice.baseline})
     study = study_of(kept)
     comparison, found = compared(study, choice)
     document = study.document.with_comparison(found)
     if out is None:
         return comparison, []
-    written = _write_lab(study, document, looks_note(opened, kept, "lab"), out)
+    written = _write_lab(study, document, evaluations_note(opened, kept, "lab"), out)
     return comparison, [*written, *write_report(out)]
 
 
-def report_kept(
+def report_stored(
     order: StudyOrder,
     choice: ReportChoice,
     out: Path,
@@ -282,41 +282,41 @@ def report_kept(
     opened = _opened(order, out)
     facts = {"audience": choice.audience, "algorithm": choice.algorithm}
     if choice.audience == "developer":
-        own, others = developers_looks(opened, choice.algorithm, order.looks)
+        own, others = evaluations_of_developers(opened, choice.algorithm, order.looks)
         kept = _recorded(opened, [own, *others], "reported", facts)
-        note = looks_note(opened, kept, choice.audience)
+        note = evaluations_note(opened, kept, choice.audience)
         reuse = opened.policy.reuse
         return developers_report(kept, reuse, choice, note, out, is_compared=bool(baselines))
-    kept = _recorded(opened, chosen_looks(opened.events, order.looks), "reported", facts)
+    kept = _recorded(opened, chosen_evaluations(opened.events, order.looks), "reported", facts)
     study = study_of(kept)
     document = study.document
     for baseline in baselines:
         _, found = compared(study, ComparisonChoice(baseline))
         document = document.with_comparison(found)
-    written = _write_lab(study, document, looks_note(opened, kept, "lab"), out)
+    written = _write_lab(study, document, evaluations_note(opened, kept, "lab"), out)
     return [*written, *write_report(out, choice)]
 
 
 def _opened(order: StudyOrder, out: Path | None) -> SealedSet:
     if out is not None:
-        refuse_inside(out, order.sealed)
-        if not is_from_looks(out):
-            refuse_other_result(out)
+        require_outside(out, order.sealed)
+        if not is_from_stored_results(out):
+            require_same_result(out)
     return open_sealed(order.sealed, order.secret, order.person, "report")
 
 
 def _recorded(
     opened: SealedSet, chosen: Sequence[Event], step: Step, facts: Mapping[str, Fact]
-) -> list[KeptResult]:
+) -> list[StoredResult]:
     """The results of these looks, once it stands in the log what is done with them.
 
     Raises:
         InputError: if one was made with cases that were withdrawn since.
     """
-    refuse_withdrawn(opened.events, (one.facts["look"] for one in chosen))
+    require_not_withdrawn(opened.events, (one.facts["look"] for one in chosen))
     looks = ", ".join(str(one.facts["look"]) for one in chosen)
     opened.record(step, {"looks": looks, **facts})
-    return [open_kept(opened, one) for one in chosen]
+    return [open_stored_result(opened, one) for one in chosen]
 
 
 def _write_lab(study: Study, document: Document, note: Mapping[str, Any], out: Path) -> list[Path]:
@@ -361,10 +361,10 @@ def verify_made(
 
 
 def _made_again(folder: Path, opened: SealedSet) -> Recomputed:
-    note = read_looks(folder)
+    note = read_evaluations(folder)
     if note.get("bundle") != opened.bundle:
         raise InputError.at(str(folder / LOOKS), f"names another sealed set than {opened.folder}.")
-    kept = _kept(opened, note)
+    kept = _stored(opened, note)
     reuse = opened.policy.reuse
     if note["audience"] == "developer" and reuse.feedback in ("verdict", "rounded"):
         written = read_json(folder / FEEDBACK)
@@ -382,15 +382,17 @@ def _made_again(folder: Path, opened: SealedSet) -> Recomputed:
     return _recomputed(folder, document, tables)
 
 
-def _kept(opened: SealedSet, note: dict[str, Any]) -> list[KeptResult]:
+def _stored(opened: SealedSet, note: dict[str, Any]) -> list[StoredResult]:
     """The results that a folder says it was made from, if they are still those of the log."""
     events = {
         event.facts.get("look"): event for event in opened.events if event.step == "evaluated"
     }
     looks = note["looks"]
-    refuse_withdrawn(opened.events, (look["look"] for look in looks))
+    require_not_withdrawn(opened.events, (look["look"] for look in looks))
     opened.record("inspected", {"looks": ", ".join(str(look["look"]) for look in looks)})
-    found = [open_kept(opened, events[look["look"]]) for look in looks if look["look"] in events]
+    found = [
+        open_stored_result(opened, events[look["look"]]) for look in looks if look["look"] in events
+    ]
     if [(one.look, one.digest) for one in found] != [
         (look["look"], look["result"]) for look in looks
     ]:

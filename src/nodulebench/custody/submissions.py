@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 from polars.exceptions import PanicException
 
-from nodulebench.core.errors import InputError, NoduleBenchError, Problem, refuse_any
+from nodulebench.core.errors import InputError, NoduleBenchError, Problem, raise_problems
 from nodulebench.core.tables import CASES, RUNS, Submission
 from nodulebench.core.text import in_a_line, shown
 from nodulebench.imaging.geometry import ORIGIN_MM, SIZE, SPACING_MM, GeometryProblem
@@ -55,16 +55,16 @@ def held_copy(marks: Path) -> Iterator[Path]:
 
 def _copy(marks: Path, copy: Path) -> None:
     if marks.is_symlink():
-        _refuse_links([marks])
+        _require_no_links([marks])
     if not marks.is_dir():
         if marks.exists() and not marks.is_file():  # a device never ends
             raise InputError.at(shown(str(marks)), "is no file.", "Send files themselves.")
         shutil.copyfile(marks, copy, follow_symlinks=False)
-        _refuse_links([copy])  # it may have become one meanwhile
+        _require_no_links([copy])  # it may have become one meanwhile
         return
     parts = sorted(marks.rglob("*"))
-    _refuse_links(parts)
-    refuse_any(
+    _require_no_links(parts)
+    raise_problems(
         Problem(in_a_line(str(part)), "has a line end in its name.", "Rename it.")
         for part in parts
         if "\n" in part.name  # a digest lists names and digests in lines
@@ -76,11 +76,11 @@ def _copy(marks: Path, copy: Path) -> None:
             target.mkdir()
         else:
             shutil.copyfile(part, target, follow_symlinks=False)
-    _refuse_links(sorted(copy.rglob("*")))  # what became one meanwhile was copied as one
+    _require_no_links(sorted(copy.rglob("*")))  # what became one meanwhile was copied as one
 
 
-def _refuse_links(parts: list[Path]) -> None:
-    refuse_any(
+def _require_no_links(parts: list[Path]) -> None:
+    raise_problems(
         Problem(shown(str(part)), "is a link, or no file.", "Send files themselves.")
         for part in parts
         if part.is_symlink() or not (part.is_file() or part.is_dir())

@@ -4,17 +4,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.custody import layout
 from nodulebench.custody.audit import Event
-from nodulebench.custody.budget import Use, look_of, uses
+from nodulebench.custody.budget import Use, evaluation_of, uses
 from nodulebench.custody.bundle import image_problems
 from nodulebench.custody.changes import change_named
 from nodulebench.custody.policy import CustodyPolicy
-from nodulebench.custody.sealed_set import is_leftover, read_note, refuse_inside
+from nodulebench.custody.sealed_set import is_leftover, read_note, require_outside
 from nodulebench.custody.state import Examined, examine, holder_problems
-from nodulebench.custody.stored_results import kept_file, kept_files, result_digest, was_erased
+from nodulebench.custody.stored_results import (
+    result_digest,
+    stored_result_file,
+    stored_result_files,
+    was_erased,
+)
 from nodulebench.custody.withdrawal import SEPARATOR, withdrawn_since
 from nodulebench.io.manifests import MANIFEST, file_digest, listed_files, manifest_problems
 from nodulebench.security.event_log import checkpoints as anchor_file
@@ -22,7 +27,7 @@ from nodulebench.security.event_log.checkpoints import anchor_file_problems
 from nodulebench.security.event_log.events import Anchor
 from nodulebench.security.keys import parse_public_key
 from nodulebench.security.signatures import Signature, check_signature
-from nodulebench.security.vault import RoomVault, Secret, Vault
+from nodulebench.security.vault import CompartmentVault, Secret, Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,7 @@ def _result_problems(found: Examined) -> Iterator[Problem]:
             continue
         look = event.facts.get("look")
         number = look if isinstance(look, int) else 0
-        path = kept_file(folder, number)
+        path = stored_result_file(folder, number)
         if path is None and was_erased(found.changed, number):
             continue
         if path is None:
@@ -156,7 +161,7 @@ def _stray_problems(found: Examined) -> Iterator[Problem]:
     folder, checked = found.folder, found.check
     looks = [event.number for event in checked.events if event.step == "look"]
     kept = {layout.HEAD, *(layout.event_file(link.place) for link in checked.links)}
-    results = (kept_file(folder, look) for look in looks)
+    results = (stored_result_file(folder, look) for look in looks)
     kept |= {path.relative_to(folder).as_posix() for path in results if path is not None}
     named = (change_named(event) for event in checked.events)
     kept |= {layout.change_file(digest) for digest in named if digest}
@@ -170,11 +175,13 @@ def _content_problems(found: Examined, vault: Vault) -> Iterator[Problem]:
     """Sealed files that do not open."""
     folder, secrets = found.folder, found.folder / layout.SECRETS
     files = [(path, path.relative_to(secrets).as_posix()) for path in secrets.rglob("*")]
-    results = kept_files(folder, found.check.events)
+    results = stored_result_files(folder, found.check.events)
     files += [(path, f"{layout.RESULTS}/{path.name}") for path in results]
     for path, sealed in sorted(files):
         name = sealed.removesuffix(layout.SUFFIX)
-        is_closed = isinstance(vault, RoomVault) and layout.room_of(name) not in vault.keys
+        is_closed = (
+            isinstance(vault, CompartmentVault) and layout.compartment_of(name) not in vault.keys
+        )
         if path.is_file() and not is_closed:
             try:
                 vault.open(path.read_bytes(), name, str(path))
@@ -186,11 +193,11 @@ def _notices(found: Examined) -> Iterator[Notice]:
     folder, events = found.folder, found.check.events
     needed = {folder / layout.change_stage(digest) for digest in found.pending}
     failed = {event.facts.get("look") for event in events if event.step == "failed"}
-    answered = {look_of(event.facts) for event in events if event.step == "evaluated"}
+    answered = {evaluation_of(event.facts) for event in events if event.step == "evaluated"}
     for event in events:
         if event.step != "look" or event.number in failed:
             continue
-        if look_of(event.facts) not in answered:
+        if evaluation_of(event.facts) not in answered:
             yield Notice("look_interrupted", {"event": event.number})
     for path in sorted(folder.rglob("*.part")):
         if is_leftover(path) and path not in needed:
@@ -252,9 +259,9 @@ def write_anchor(
     Raises:
         InputError: if the log was tampered with, or no longer holds what the older anchor says.
     """
-    refuse_inside(path, folder)
+    require_outside(path, folder)
     found = examine(folder)
-    refuse_any(found.problems)
+    raise_problems(found.problems)
     return anchor_file.write_anchor(
         found.log, found.check, path, key=key, passphrase=passphrase, by=by
     )

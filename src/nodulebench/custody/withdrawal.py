@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.tables import Reference
 from nodulebench.custody import layout
 from nodulebench.custody.audit import Event
@@ -23,7 +23,11 @@ from nodulebench.custody.bundle import named_owner
 from nodulebench.custody.changes import commit, put, put_json, staged, staging
 from nodulebench.custody.datasheet import QUESTIONS, Datasheet, make_datasheet
 from nodulebench.custody.sealed_set import SealedSet, open_sealed
-from nodulebench.custody.stored_results import kept_files, refuse_looked, sealed_results
+from nodulebench.custody.stored_results import (
+    require_no_evaluation_meanwhile,
+    sealed_results,
+    stored_result_files,
+)
 from nodulebench.io.bundle import SEALED_NOTE, reference_from
 from nodulebench.io.csv_files import unmarked
 from nodulebench.io.json_files import parse_json, read_json
@@ -165,14 +169,17 @@ def withdraw(
     gone = _cases(reference, cases, patient)
     ids = [*gone, *([patient] if patient else ())]
     with staging(opened.folder) as files:
-        kept, erased = kept_files(opened.folder, opened.events), sealed_results(opened.folder)
+        kept, erased = (
+            stored_result_files(opened.folder, opened.events),
+            sealed_results(opened.folder),
+        )
         removed = [*_images(opened, reference, gone), *_tables(opened, files, ids)]
         left = _check(opened, files)
         _descriptions(opened, files, left, ids)
         change = staged(opened.folder, files, [*removed, *erased], opened.manifest.files)
 
         def facts(events: list[Event]) -> dict[str, Fact]:
-            refuse_looked(opened, events, kept)
+            require_no_evaluation_meanwhile(opened, events, kept)
             told: dict[str, Fact] = {"cases": SEPARATOR.join(gone), "files": len(removed)}
             return {**told, "erased_looks": len(kept), "reason": reason.strip()}
 
@@ -190,13 +197,13 @@ def withdrawn_since(events: Sequence[Event], number: int) -> tuple[str, ...]:
     return tuple(one for names in named for one in names.split(SEPARATOR))
 
 
-def refuse_withdrawn(events: Sequence[Event], looks: Iterable[object]) -> None:
+def require_not_withdrawn(events: Sequence[Event], looks: Iterable[object]) -> None:
     """Refuse looks that were made with cases that were withdrawn since: nothing is made of them.
 
     Raises:
         InputError: for each of them.
     """
-    refuse_any(
+    raise_problems(
         Problem(
             f"look {look}",
             "was made with cases that were withdrawn since.",

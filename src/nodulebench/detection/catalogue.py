@@ -1,7 +1,7 @@
 """The detectors and networks there are, without loading any."""
 
 from nodulebench.detection.candidates import DETECTORS
-from nodulebench.detection.networks import FINDERS, NETWORKS
+from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
 
 SYSTEMS = {
     "nodulebench": "isicad+subsolidcad+largecad+etrocad+m5l+heatmap+twoscale",
@@ -20,14 +20,14 @@ def parts_of(text: str) -> tuple[str, ...]:
 
 def known_detectors() -> list[str]:
     """The names of all that finds nodules: systems, detectors, networks."""
-    return [*SYSTEMS, *DETECTORS, *FINDERS]
+    return [*SYSTEMS, *DETECTORS, *DETECTION_NETWORKS]
 
 
-def judging_networks() -> list[str]:
+def scoring_networks() -> list[str]:
     """The names of all that judges what others find: networks, and several of them as one."""
     return [*NETWORKS, *FUSIONS]
 
 
 def known_networks() -> list[str]:
     """The names of all networks, those that find nodules last."""
-    return [*NETWORKS, *FINDERS]
+    return [*NETWORKS, *DETECTION_NETWORKS]

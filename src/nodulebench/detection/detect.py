@@ -12,12 +12,12 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.core.errors import InputError, NoduleBenchError, UnknownNameError
-from nodulebench.core.executor import Engine, Lost, Progress, Terms, untold
-from nodulebench.core.executors.local import USUAL_ENGINE
+from nodulebench.core.executor import Executor, FailedTask, Progress, TaskLimits, no_progress
+from nodulebench.core.executors.local import DEFAULT_EXECUTOR
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.detection.classifiers.false_positive_reduction import NAME as SECOND_LOOK
-from nodulebench.detection.classifiers.false_positive_reduction import is_asked
+from nodulebench.detection.classifiers.false_positive_reduction import is_used
 from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.held_out import Fold, left_out
 from nodulebench.detection.marks import describe
@@ -25,8 +25,8 @@ from nodulebench.detection.network_scores import trained_network
 from nodulebench.detection.networks.cards import is_packaged
 from nodulebench.detection.scan import see_chest
 from nodulebench.detection.systems import System, candidates_in, read_system
-from nodulebench.detection.weights import own_classifiers, unseen_fold
-from nodulebench.i18n.translator import english
+from nodulebench.detection.weights import held_out_fold, own_classifiers
+from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.bundle import require_local_workers
 from nodulebench.io.formats import case_table_of
@@ -34,14 +34,14 @@ from nodulebench.io.images.case_images import images_folder, images_of_set, read
 from nodulebench.io.json_files import write_json
 from nodulebench.io.lidc.blocks import FOLDS
 from nodulebench.io.marks.submission_folder import write_marks
-from nodulebench.matching.combine import Place
+from nodulebench.matching.combine import MergedPosition
 
 LUNA16 = "blocks and scans of LUNA16"
 """What all weights of the package learnt from."""
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class TrainingProvenance:
     """What some of the weights that read a scan had learnt from."""
 
     data: str
@@ -52,7 +52,7 @@ class Learnt:
     """Whether the scan itself was among the data."""
 
 
-def refuse_fold(system: System, fold: Fold) -> None:
+def require_known_fold(system: System, fold: Fold) -> None:
     """Refuse a fold that given or packaged weights did not leave out, before any scan is read.
 
     Raises:
@@ -67,7 +67,9 @@ def refuse_fold(system: System, fold: Fold) -> None:
             raise InputError.at(file.path, what, remedy)
 
 
-def learnt_by(system: System, fold: Fold, series: Sequence[str]) -> tuple[Learnt, ...]:
+def training_provenance(
+    system: System, fold: Fold, series: Sequence[str]
+) -> tuple[TrainingProvenance, ...]:
     """What the weights that read a scan had learnt from, each kind once.
 
     Args:
@@ -75,28 +77,28 @@ def learnt_by(system: System, fold: Fold, series: Sequence[str]) -> tuple[Learnt
         fold: as for ``candidates_in``.
         series: what the scan may be called in the data of the weights.
     """
-    found = [*_learnt_by_classifiers(system, unseen_fold(fold, series))]
+    found = [*_provenance_of_classifiers(system, held_out_fold(fold, series))]
     for name in (*system.finders, *system.judges):
         network = trained_network(name, system.weights)
         choice = network.choose(series, fold)
         card, path = network.cards[choice.number], network.paths[choice.number]
         data = LUNA16 if is_packaged(path) else f"{name} ({card.data or path.name})"
-        found.append(Learnt(data, left_out(card), not choice.is_unseen))
+        found.append(TrainingProvenance(data, left_out(card), not choice.is_unseen))
     return tuple(dict.fromkeys(found))
 
 
-def _learnt_by_classifiers(system: System, fold: int | None) -> Iterator[Learnt]:
+def _provenance_of_classifiers(system: System, fold: int | None) -> Iterator[TrainingProvenance]:
     own = own_classifiers(system.classifiers, fold)
-    asked = [name for name in system.detectors if name in TRAINED and is_asked(name)]
+    asked = [name for name in system.detectors if name in TRAINED and is_used(name)]
     if any(name not in own for name in (*asked, *((SECOND_LOOK,) if system.detectors else ()))):
-        yield Learnt(LUNA16, () if fold is None else (fold,))
+        yield TrainingProvenance(LUNA16, () if fold is None else (fold,))
     for file in own.values():
         without = tuple(one for one in FOLDS if one not in file.folds) if file.folds else ()
-        yield Learnt(f"{file.part} ({file.path.name})", without, fold in file.folds)
+        yield TrainingProvenance(f"{file.part} ({file.path.name})", without, fold in file.folds)
 
 
 WARNINGS = "warnings.json"
-STATE_OF_LOST = {"died": "failed", "timed_out": "timed_out", "gone": "infrastructure"}
+STATE_OF_FAILURE = {"died": "failed", "timed_out": "timed_out", "gone": "infrastructure"}
 SLOWEST_S = 1800.0
 """A case that takes longer counts as timed out."""
 
@@ -129,7 +131,7 @@ class DetectionTask:
     """Empty: the name of the file, or the series UID of DICOM."""
     most_marks: int | None = None
     """Only the highest scores are kept."""
-    place: Place = "best"
+    place: MergedPosition = "best"
     """Where a candidate of several detectors lies."""
     fold: Fold = "auto"
     """Weights are those that never saw this fold of LUNA16; ``auto``: the fold of the case."""
@@ -153,13 +155,13 @@ class ImageSource(Protocol):
 
 
 @dataclass(frozen=True)
-class _TakenTasks(Sequence[DetectionTask]):
+class _SealedTasks(Sequence[DetectionTask]):
     """Tasks whose images are taken when a worker is given the task."""
 
     system: System
     source: ImageSource
     most_marks: int | None
-    place: Place
+    place: MergedPosition
     fold: Fold
 
     def __len__(self) -> int:
@@ -193,7 +195,7 @@ class Detection:
     """What else is to be known of its marks."""
     fold: int | None = None
     """The packaged classifiers never saw this fold of LUNA16."""
-    learnt: tuple[Learnt, ...] = ()
+    learnt: tuple[TrainingProvenance, ...] = ()
     """What the weights that read it had learnt from."""
 
     @property
@@ -259,8 +261,8 @@ def detect_case(task: DetectionTask) -> Detection:
         state="ok" if chest.lungs.is_plausible else "lungs_implausible",
         doubts=chest.lungs.doubts,
         remarks=saw_it,
-        fold=unseen_fold(task.fold, series),
-        learnt=learnt_by(task.system, task.fold, series),
+        fold=held_out_fold(task.fold, series),
+        learnt=training_provenance(task.system, task.fold, series),
     )
 
 
@@ -268,12 +270,12 @@ def detect_set(
     system: System,
     folder: Path,
     *,
-    engine: Engine = USUAL_ENGINE,
+    engine: Executor = DEFAULT_EXECUTOR,
     most_marks: int | None = None,
-    place: Place = "best",
+    place: MergedPosition = "best",
     fold: Fold = "auto",
     source: ImageSource | None = None,
-    progress: Progress = untold,
+    progress: Progress = no_progress,
 ) -> list[Detection]:
     """Read every case of a test set; a case that fails is told and the others go on.
 
@@ -293,7 +295,7 @@ def detect_set(
     if source is not None:
         require_local_workers(folder, is_ours=engine.is_here)
     tasks: Sequence[DetectionTask] = (
-        _TakenTasks(system, source, most_marks, place, fold)
+        _SealedTasks(system, source, most_marks, place, fold)
         if source is not None
         else [
             DetectionTask(system, image, case_id, most_marks, place, fold)
@@ -301,14 +303,14 @@ def detect_set(
         ]
     )
     done: list[Detection | None] = [None] * len(tasks)
-    terms = Terms(SLOWEST_S, preload=(__name__,))
+    terms = TaskLimits(SLOWEST_S, preload=(__name__,))
     for number, result in engine.map(_detect_or_tell, tasks, terms):
         case_id = tasks[number].case_id if source is None else source.case_ids[number]
         if source is not None:
             source.give_back(case_id)
-        if isinstance(result, Lost):
-            state = STATE_OF_LOST[result.cause]
-            result = Detection(case_id, problem=english(result.why), state=state)
+        if isinstance(result, FailedTask):
+            state = STATE_OF_FAILURE[result.cause]
+            result = Detection(case_id, problem=in_english(result.why), state=state)
         done[number] = result
         count = result.marks.height
         told = result.state if result.problem else f"{count} marks in {result.seconds:.1f} s"
@@ -352,7 +354,7 @@ def training_data(detections: Sequence[Detection]) -> str:
     return ". ".join(f"{data}: {'; '.join(parts)}" for data, parts in ordered)
 
 
-def _folds_of(learnt: Learnt) -> str:
+def _folds_of(learnt: TrainingProvenance) -> str:
     whole = "all ten folds" if learnt.data == LUNA16 else "all folds"
     but = f"all folds but {', '.join(map(str, learnt.without))}" if learnt.without else whole
     return f"{but}, the scan's own among them," if learnt.knew_it else but

@@ -16,9 +16,12 @@ import polars as pl
 
 from nodulebench.core.tables import MARKS, Submission
 from nodulebench.detection.candidates import LONGEST_FIRST
-from nodulebench.detection.classifiers.false_positive_reduction import looked_at, proposals
+from nodulebench.detection.classifiers.false_positive_reduction import (
+    candidates_to_score,
+    proposals,
+)
 from nodulebench.detection.scan import Candidates, Chest
-from nodulebench.matching.combine import Place, is_near_lungs, merge_candidates
+from nodulebench.matching.combine import MergedPosition, is_near_lungs, merge_candidates
 
 Stage = Callable[[str], AbstractContextManager[None]]
 """What is being done, by name."""
@@ -27,7 +30,7 @@ MOST_THREADS = 2
 
 
 def detect_nodules(
-    names: Sequence[str], chest: Chest, fold: int | None = None, place: Place = "best"
+    names: Sequence[str], chest: Chest, fold: int | None = None, place: MergedPosition = "best"
 ) -> Candidates:
     """The candidates of one detector, or of several together.
 
@@ -37,7 +40,7 @@ def detect_nodules(
         fold: all weights are those that never saw it; None: those of all folds.
         place: where a candidate of several detectors lies.
     """
-    return together(looked_at(proposed(names, chest, fold), chest, fold), place)
+    return together(candidates_to_score(proposed(names, chest, fold), chest, fold), place)
 
 
 def candidates_of(name: str, chest: Chest, fold: int | None = None) -> Candidates:
@@ -107,7 +110,7 @@ def near_lungs(found: Candidates, chest: Chest) -> Candidates:
     return found.chosen(kept).best(len(found))
 
 
-def together(found: Mapping[str, Candidates], place: Place = "best") -> Candidates:
+def together(found: Mapping[str, Candidates], place: MergedPosition = "best") -> Candidates:
     """Candidates closer than 5 mm are one, the most likely first.
 
     How likely that is, is the mean of what the detectors say; one that proposes nothing there says

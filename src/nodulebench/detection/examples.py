@@ -14,20 +14,27 @@ import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.errors import InputError, NoduleBenchError
-from nodulebench.core.executor import Engine, Lost, Progress, Terms, in_order, untold
-from nodulebench.core.executors.local import USUAL_ENGINE
+from nodulebench.core.executor import (
+    Executor,
+    FailedTask,
+    Progress,
+    TaskLimits,
+    in_order,
+    no_progress,
+)
+from nodulebench.core.executors.local import DEFAULT_EXECUTOR
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.tables import CASES, NODULES, PLACE, Reference
 from nodulebench.detection.block_grid import BlockVoxels, block_voxels
 from nodulebench.detection.classifiers.weights import fold_of_series
 from nodulebench.detection.detectors import together
 from nodulebench.detection.held_out import NO_FOLD, series_digest
-from nodulebench.detection.rescore import read_places
+from nodulebench.detection.rescore import read_positions
 from nodulebench.detection.scan import Candidates, Chest, see_chest
 from nodulebench.detection.systems import finding_names, found_by_each
 from nodulebench.detection.train_classifier import diameters, hits
 from nodulebench.evaluation.comparison.folds import read_folds
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.lungs.segmentation import segment_part_of_lung
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.atomic import staged_folder
@@ -40,14 +47,14 @@ from nodulebench.io.lidc.blocks import (
     LOWEST_HU,
     Block,
     findings_inside,
-    kept_part,
+    part_to_keep,
     read_blocks,
 )
 from nodulebench.io.marks import luna16 as luna16_csv
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class LabelledCandidates:
     """Candidates of one case."""
 
     place_mm: FloatArray
@@ -66,7 +73,7 @@ class CaseExamples:
     seen: BlockVoxels
     part: IntArray
     """2 x 3: the first and last voxel that may be seen when it is judged."""
-    found: Found
+    found: LabelledCandidates
     is_nodule: BoolArray
     is_learnt: BoolArray
     findings: FloatArray
@@ -81,14 +88,14 @@ class BlockTask:
     block: Block
     findings: pl.DataFrame
     seed: int
-    given: Found | None = None
+    given: LabelledCandidates | None = None
     """Its candidates, where nobody has to look for any."""
 
 
 def of_block(task: BlockTask) -> CaseExamples:
     """What becomes of a block."""
     block = task.block
-    first, last = kept_part(block, task.findings, task.seed)
+    first, last = part_to_keep(block, task.findings, task.seed)
     whole = BlockVoxels(
         ((block.volume.hu.astype(np.int32) - LOWEST_HU) // HU_PER_STEP).astype(np.uint8),
         block.volume.geometry,
@@ -105,7 +112,7 @@ def of_block(task: BlockTask) -> CaseExamples:
 
 
 def of_scan(
-    case_id: str, fold: int, volume: Volume, findings: pl.DataFrame, found: Found
+    case_id: str, fold: int, volume: Volume, findings: pl.DataFrame, found: LabelledCandidates
 ) -> CaseExamples:
     """What becomes of a scan."""
     nodules = findings.filter(~pl.col("is_ignored")).select(PLACE).to_numpy().reshape(-1, 3)
@@ -115,14 +122,14 @@ def of_scan(
     return _labelled(case_id, case_id, fold, seen, part, found, findings)
 
 
-def detected(names: Sequence[str], chest: Chest, series: str) -> Found:
+def detected(names: Sequence[str], chest: Chest, series: str) -> LabelledCandidates:
     """The merged list, by weights that never saw the series, and what else its members propose."""
     each = found_by_each(names, chest, fold_of_series(series), series)
     merged = together(each)
     return _with_others(merged, [one.center_mm for one in each.values()])
 
 
-def _with_others(judged: Candidates, others_mm: Sequence[FloatArray]) -> Found:
+def _with_others(judged: Candidates, others_mm: Sequence[FloatArray]) -> LabelledCandidates:
     """Candidates that are judged, and others that do not lie at the same places."""
     known = {tuple(row) for row in judged.center_mm.round(3).tolist()}
     others = [row for part in others_mm for row in part.tolist()]
@@ -130,16 +137,16 @@ def _with_others(judged: Candidates, others_mm: Sequence[FloatArray]) -> Found:
     return _joined(judged, np.array(fresh, dtype=np.float64).reshape(-1, 3))
 
 
-def _joined(judged: Candidates, others_mm: FloatArray) -> Found:
+def _joined(judged: Candidates, others_mm: FloatArray) -> LabelledCandidates:
     count = len(judged)
-    return Found(
+    return LabelledCandidates(
         np.concatenate([judged.center_mm, others_mm]),
         np.concatenate([judged.score, np.zeros(len(others_mm))]),
         np.arange(count + len(others_mm)) < count,
     )
 
 
-def given(lists: Sequence[pl.DataFrame], case_id: str) -> Found:
+def given(lists: Sequence[pl.DataFrame], case_id: str) -> LabelledCandidates:
     """The candidates of a case in lists: those of the first are judged, all are learnt from."""
     own, *others = (list_.filter(case_id=case_id) for list_ in lists)
     place = own.select(PLACE).to_numpy().reshape(-1, 3)
@@ -155,12 +162,12 @@ def _labelled(
     fold: int,
     seen: BlockVoxels,
     part: IntArray,
-    found: Found,
+    found: LabelledCandidates,
     findings: pl.DataFrame,
 ) -> CaseExamples:
     """Candidates and the nodules themselves, told apart as LUNA16 does."""
     nodules = findings.filter(~pl.col("is_ignored")).select(PLACE).to_numpy().reshape(-1, 3)
-    with_nodules = Found(
+    with_nodules = LabelledCandidates(
         np.concatenate([found.place_mm, nodules]),
         np.concatenate([found.score, np.zeros(len(nodules))]),
         np.concatenate([found.is_judged, np.zeros(len(nodules), dtype=np.bool_)]),
@@ -200,8 +207,8 @@ def block_examples(
     candidates: Sequence[Path] = (),
     folds: Sequence[int] = BLOCK_FOLDS,
     seed: int = SEED,
-    engine: Engine = USUAL_ENGINE,
-    progress: Progress = untold,
+    engine: Executor = DEFAULT_EXECUTOR,
+    progress: Progress = no_progress,
 ) -> Made:
     """Examples of blocks; what detectors find in each, its faces moved in at random.
 
@@ -220,7 +227,10 @@ def block_examples(
         InputError: if a block cannot be read or shows no lung.
     """
     names = finding_names(detectors) if detectors else ()
-    truth, listed = read_reference(reference), [read_places(candidate) for candidate in candidates]
+    truth, listed = (
+        read_reference(reference),
+        [read_positions(candidate) for candidate in candidates],
+    )
     made: list[CaseExamples] = []
     nodules = []
     for number, fold in enumerate(folds):
@@ -256,7 +266,7 @@ def scan_examples(
     detectors: str | None = None,
     candidates: Sequence[Path] = (),
     folds: Path | None = None,
-    progress: Progress = untold,
+    progress: Progress = no_progress,
 ) -> Made:
     """Examples of whole scans.
 
@@ -276,7 +286,7 @@ def scan_examples(
     """
     names = finding_names(detectors) if detectors else ()
     truth, fold_of = read_reference(reference), _fold_of(folds)
-    listed = [read_places(candidate) for candidate in candidates]
+    listed = [read_positions(candidate) for candidate in candidates]
     wanted = truth.cases["case_id"].to_list()
     read = image_reader(images, wanted)
     made: list[CaseExamples] = []
@@ -301,12 +311,12 @@ def scan_examples(
     return _write(out, made, f"{len(made)} whole scans, candidates of {source}")
 
 
-def _worked(tasks: Sequence[BlockTask], engine: Engine) -> Iterator[CaseExamples]:
+def _worked(tasks: Sequence[BlockTask], engine: Executor) -> Iterator[CaseExamples]:
     """Blocks, in their order, whoever does them."""
-    terms = Terms(SLOWEST_S, preload=(__name__,))
+    terms = TaskLimits(SLOWEST_S, preload=(__name__,))
     for number, answer in in_order(engine.map(_of_block_or_problem, tasks, terms)):
-        if isinstance(answer, Lost):
-            raise InputError.at(f"block '{tasks[number].block.block_id}'", english(answer.why))
+        if isinstance(answer, FailedTask):
+            raise InputError.at(f"block '{tasks[number].block.block_id}'", in_english(answer.why))
         if isinstance(answer, NoduleBenchError):
             raise answer
         yield answer

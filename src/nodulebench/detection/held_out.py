@@ -12,17 +12,17 @@ from typing import Literal, Protocol
 DIGITS = 16
 NO_FOLD = -1
 """The fold of scans that are in none: they are judged, and never learnt from."""
-UNTOLD = ""
+UNKNOWN = ""
 """In place of digests: series that no card tells."""
 
 Fold = int | Literal["auto"] | None
 """Weights that never saw this fold; ``auto``: the fold of the scan; None: weights of all folds."""
 
-Learnt = Mapping[int, Sequence[str]]
+TrainingProvenance = Mapping[int, Sequence[str]]
 """Fold -> the digests of its series."""
 
 
-class Carded(Protocol):
+class HasCard(Protocol):
     """What a card of weights says of the scans that were learnt from."""
 
     @property
@@ -36,7 +36,7 @@ class Carded(Protocol):
         ...
 
     @property
-    def series(self) -> Learnt:
+    def series(self) -> TrainingProvenance:
         """All folds of the data, those that were left out too."""
         ...
 
@@ -76,23 +76,23 @@ def digests_by_fold(series: Iterable[tuple[str, int]]) -> dict[int, tuple[str, .
     return {fold: tuple(sorted(found[fold])) for fold in sorted(found)}
 
 
-def seen_series(card: Carded) -> frozenset[str]:
+def seen_series(card: HasCard) -> frozenset[str]:
     """Digests of all series that made weights what they are, in every generation.
 
-    They were learnt from, or decided when training stopped. ``UNTOLD`` is among them where a card
+    They were learnt from, or decided when training stopped. ``UNKNOWN`` is among them where a card
     does not tell all.
     """
-    before = card.seen_before or ((UNTOLD,) if card.begun_from else ())
-    return own_series(card).union(before)
+    before = card.seen_before or ((UNKNOWN,) if card.begun_from else ())
+    return training_series(card).union(before)
 
 
-def own_series(card: Carded) -> frozenset[str]:
+def training_series(card: HasCard) -> frozenset[str]:
     """Those of its own training alone."""
     folds = (*card.folds, *card.held_back)
-    return frozenset[str]().union(*(card.series.get(fold, (UNTOLD,)) for fold in folds))
+    return frozenset[str]().union(*(card.series.get(fold, (UNKNOWN,)) for fold in folds))
 
 
-def choose_unseen(series: str, cards: Sequence[Carded], others: Sequence[str] = ()) -> Choice:
+def choose_held_out(series: str, cards: Sequence[HasCard], others: Sequence[str] = ()) -> Choice:
     """The weights for a scan: those that never saw it, and of these what learnt from most folds.
 
     Args:
@@ -110,7 +110,7 @@ def choose_unseen(series: str, cards: Sequence[Carded], others: Sequence[str] = 
 
 
 def choose_without(
-    fold: int | None, names: Sequence[str], cards: Sequence[Carded]
+    fold: int | None, names: Sequence[str], cards: Sequence[HasCard]
 ) -> Choice | None:
     """The weights that left a fold out, or learnt from all; of several what learnt from most.
 
@@ -136,22 +136,22 @@ def choose_without(
     return Choice(best, own, seen_series(card).isdisjoint(digests))
 
 
-def left_out(card: Carded) -> tuple[int, ...]:
+def left_out(card: HasCard) -> tuple[int, ...]:
     """The folds of the data of which weights never saw anything, in no generation."""
     seen = seen_series(card)
     used = {*card.folds, *card.held_back}
     return tuple(
         fold
         for fold in _folds(card)
-        if fold not in used and seen.isdisjoint((UNTOLD, *card.series[fold]))
+        if fold not in used and seen.isdisjoint((UNKNOWN, *card.series[fold]))
     )
 
 
-def _folds(card: Carded) -> list[int]:
+def _folds(card: HasCard) -> list[int]:
     """All folds of the data; scans that are in none are no fold."""
     return [fold for fold in sorted(card.series) if fold != NO_FOLD]
 
 
-def fold_of(digest: str, learnt: Learnt) -> int | None:
+def fold_of(digest: str, learnt: TrainingProvenance) -> int | None:
     """The fold in which a digest is listed; None: in none."""
     return next((fold for fold, digests in learnt.items() if digest in digests), None)

@@ -19,15 +19,15 @@ from nodulebench.core.optional_packages import needs
 from nodulebench.detection.block_grid import BlockVoxels, block_voxels
 from nodulebench.detection.catalogue import parts_of
 from nodulebench.detection.detectors import near_lungs
-from nodulebench.detection.held_out import Choice, Fold, choose_unseen, choose_without, left_out
-from nodulebench.detection.networks import FINDERS, NETWORKS
+from nodulebench.detection.held_out import Choice, Fold, choose_held_out, choose_without, left_out
+from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
 from nodulebench.detection.networks.cards import packaged_weights
 from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.lidc.blocks import HU_PER_STEP, LOWEST_HU
 
 if TYPE_CHECKING:
-    from nodulebench.detection.networks.cards import Card
+    from nodulebench.detection.networks.cards import ModelCard
 
 
 SUFFIX = ".safetensors"
@@ -36,7 +36,7 @@ SAW_SCANS = "weights_saw_scans"
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class NetworkScores:
     """What networks said of the candidates of one scan."""
 
     score: FloatArray
@@ -55,7 +55,7 @@ class TrainedNetwork:
 
     name: str
     paths: tuple[Path, ...]
-    cards: "tuple[Card, ...]"
+    cards: "tuple[ModelCard, ...]"
     _modules: dict[int, Any] = field(default_factory=dict, repr=False)
 
     def choose(self, names: Sequence[str], fold: Fold = "auto") -> Choice:
@@ -95,7 +95,7 @@ class TrainedNetwork:
     def judge(self, seen: BlockVoxels, place_mm: FloatArray, choice: Choice, tries: int) -> Any:
         """The probability of each place, by the chosen weights."""
         from nodulebench.detection.networks.examples import make_examples
-        from nodulebench.detection.networks.inference import best_device, judge
+        from nodulebench.detection.networks.inference import best_device, score_candidates
         from nodulebench.detection.networks.patches import scans_of
 
         count = len(place_mm)
@@ -105,7 +105,7 @@ class TrainedNetwork:
         examples = make_examples(scans, [0], np.zeros(count), places, np.zeros(count))
         here = examples.to(best_device())
         network = NETWORKS[self.name]
-        found = judge(self.module(choice), network, here, here.judged([0]), tries=tries)
+        found = score_candidates(self.module(choice), network, here, here.judged([0]), tries=tries)
         return found.cpu().numpy().astype(np.float64)
 
 
@@ -129,7 +129,7 @@ class Jury:
         place_mm: FloatArray,
         names: Sequence[str],
         fold: Fold = "auto",
-    ) -> Judged:
+    ) -> NetworkScores:
         """Judge places in a scan.
 
         Args:
@@ -145,11 +145,11 @@ class Jury:
         """
         choices = tuple(judge.choose(names, fold) for judge in self.judges)
         if not len(place_mm):
-            return Judged(np.empty(0), choices)
+            return NetworkScores(np.empty(0), choices)
         seen = block_voxels(volume, where, place_mm)
         pairs = zip(self.judges, choices, strict=True)
         scores = {one.name: one.judge(seen, place_mm, choice, self.tries) for one, choice in pairs}
-        return Judged(averaged(scores), choices)
+        return NetworkScores(averaged(scores), choices)
 
 
 def read_jury(names: str, weights: Sequence[Path], *, tries: int = 1) -> Jury:
@@ -167,7 +167,7 @@ def read_jury(names: str, weights: Sequence[Path], *, tries: int = 1) -> Jury:
         UnknownNameError: if there is no such network.
     """
     for name in parts_of(names):
-        if name in FINDERS:
+        if name in DETECTION_NETWORKS:
             raise InputError.at(
                 f"network '{name}'",
                 "finds nodules itself, and judges no candidates of others.",
@@ -238,16 +238,16 @@ def weight_files(path: Path) -> list[Path]:
     return found
 
 
-def choose(names: Sequence[str], cards: "Sequence[Card]") -> Choice:
+def choose(names: Sequence[str], cards: "Sequence[ModelCard]") -> Choice:
     """By all names that a scan may have in the data; its fold is that of the first they know."""
-    return choose_unseen(names[0], cards, names[1:])
+    return choose_held_out(names[0], cards, names[1:])
 
 
 SLACK_MM = 10.0
 """How far from the lungs a candidate may lie."""
 
 
-def found_by(
+def candidates_by(
     name: str,
     chest: Chest,
     volume: Volume,
@@ -268,7 +268,7 @@ def found_by(
     Raises:
         InputError: if there are no such weights.
     """
-    from nodulebench.detection.networks import FINDERS
+    from nodulebench.detection.networks import DETECTION_NETWORKS
     from nodulebench.detection.networks.detectors.search import search
     from nodulebench.detection.networks.inference import best_device
     from nodulebench.detection.networks.patches import scans_of
@@ -284,7 +284,7 @@ def found_by(
     low = np.clip(np.floor(index.min(axis=0)), 0, last).astype(np.int64)
     high = np.clip(np.ceil(index.max(axis=0)), low, last).astype(np.int64)
     box = [scans.shape.new_tensor(one.tolist()) for one in (low, high)]
-    found = search(network.module(choice), FINDERS[name], scans, 0, box[0], box[1])
+    found = search(network.module(choice), DETECTION_NETWORKS[name], scans, 0, box[0], box[1])
     place = found.place.cpu().numpy().astype(np.float64)
     columns = (found.score.cpu().numpy(), found.diameter_mm.cpu().numpy())
     candidates = Candidates(

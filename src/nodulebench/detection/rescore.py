@@ -7,15 +7,15 @@ import numpy as np
 import polars as pl
 
 from nodulebench import __version__
-from nodulebench.core.errors import Problem, refuse_any
-from nodulebench.core.executor import Progress, untold
+from nodulebench.core.errors import Problem, raise_problems
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARKS, PLACE, Submission
 from nodulebench.detection.network_scores import Jury
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.csv_files import read_header
 from nodulebench.io.formats import read_submission
-from nodulebench.io.images.case_images import NoImageError, image_finder
+from nodulebench.io.images.case_images import NoImageError, image_lookup
 from nodulebench.io.marks import luna16 as luna16_csv
 from nodulebench.io.marks import submission_folder
 from nodulebench.io.marks.luna16_candidates import read_candidates
@@ -23,7 +23,7 @@ from nodulebench.io.marks.luna16_candidates import read_candidates
 _LISTED = {"seriesuid", "coordX", "coordY", "coordZ"}
 
 
-def read_places(path: Path) -> pl.DataFrame:
+def read_positions(path: Path) -> pl.DataFrame:
     """Candidates with case_id, x_mm, y_mm, z_mm, score and diameter_mm (null: not given).
 
     Args:
@@ -43,7 +43,9 @@ def read_places(path: Path) -> pl.DataFrame:
 MOST_NAMED = 5
 
 
-def rescore(jury: Jury, candidates: Path, images: Path, progress: Progress = untold) -> Submission:
+def rescore(
+    jury: Jury, candidates: Path, images: Path, progress: Progress = no_progress
+) -> Submission:
     """Give every candidate the probability that networks give it; the order of rows stays.
 
     Args:
@@ -55,7 +57,7 @@ def rescore(jury: Jury, candidates: Path, images: Path, progress: Progress = unt
     Raises:
         InputError: if a case has no image, a place lies outside of it, or a file cannot be read.
     """
-    places = read_places(candidates).with_row_index("row")
+    places = read_positions(candidates).with_row_index("row")
     cases = places["case_id"].unique(maintain_order=True).to_list()
     images_of = _images_of(cases, images)
     score = np.zeros(places.height)
@@ -74,7 +76,7 @@ def rescore(jury: Jury, candidates: Path, images: Path, progress: Progress = unt
         score[own["row"].to_numpy()] = judged.score
         seen += [] if judged.is_unseen else [case_id]
         progress(case_id, number + 1, len(cases))
-    refuse_any(problems)
+    raise_problems(problems)
     marks = places.select(
         "case_id",
         *PLACE,
@@ -102,7 +104,7 @@ def _images_of(cases: Sequence[str], images: Path) -> dict[str, Callable[[], Vol
     Raises:
         NoImageError: with every case that has none.
     """
-    find = image_finder(images, cases)
+    find = image_lookup(images, cases)
     found: dict[str, Callable[[], Volume]] = {}
     missing: list[Problem] = []
     for case_id in cases:

@@ -118,7 +118,7 @@ def _on_cubes(chest: Chest, step_mm: float) -> Chest:
     near = chest.volume.part(box)
     middle = chest.middle - [side.start for side in box]
     places = [
-        places_around(float(at), length, float(size), step_mm)
+        positions_around(float(at), length, float(size), step_mm)
         for at, length, size in zip(middle, near.hu.shape, near.spacing_mm, strict=True)
     ]
     hu = resample(near.hu, near.spacing_mm, step_mm, places)
@@ -144,7 +144,7 @@ def _center(mask: BoolArray) -> list[float]:
     return center
 
 
-def places_around(middle: float, count: int, spacing_mm: float, step_mm: float) -> FloatArray:
+def positions_around(middle: float, count: int, spacing_mm: float, step_mm: float) -> FloatArray:
     """Indices along an axis of ``count`` voxels where the new voxels of ``step_mm`` lie.
 
     As many as fit lie to either side of the middle, in pairs: of a mirror image, or of an image

@@ -18,22 +18,22 @@ from nodulebench.core.notices import Notice
 from nodulebench.detection.candidates import DETECTORS
 from nodulebench.detection.catalogue import SYSTEMS, known_detectors, parts_of
 from nodulebench.detection.classifiers.false_positive_reduction import NAME as SECOND_LOOK
-from nodulebench.detection.classifiers.false_positive_reduction import looked_at
+from nodulebench.detection.classifiers.false_positive_reduction import candidates_to_score
 from nodulebench.detection.detectors import Stage, proposed, together
 from nodulebench.detection.held_out import Fold
-from nodulebench.detection.network_scores import found_by, read_jury, saw_scan
-from nodulebench.detection.networks import FINDERS, NETWORKS
+from nodulebench.detection.network_scores import candidates_by, read_jury, saw_scan
+from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
 from nodulebench.detection.networks.cards import packaged_weights
 from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.detection.weights import (
     WeightFile,
     given_weights,
+    held_out_fold,
     own_classifiers,
-    refuse_idle,
-    unseen_fold,
+    require_used,
 )
 from nodulebench.imaging.volume import Volume
-from nodulebench.matching.combine import MERGE_MM, Place
+from nodulebench.matching.combine import MERGE_MM, MergedPosition
 
 LEAST = 1e-6
 """No judge is surer than that."""
@@ -70,7 +70,7 @@ class System:
     @property
     def finders(self) -> tuple[str, ...]:
         """Its networks that find nodules by themselves."""
-        return tuple(name for name in self.names if name in FINDERS)
+        return tuple(name for name in self.names if name in DETECTION_NETWORKS)
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -92,13 +92,13 @@ def system_names(text: str) -> tuple[str, ...]:
             f"detector '{text}'", f"names {', '.join(repeated)} twice.", "Name it once."
         )
     for name in names:
-        if name not in DETECTORS and name not in FINDERS and name not in NETWORKS:
+        if name not in DETECTORS and name not in DETECTION_NETWORKS and name not in NETWORKS:
             hint = did_you_mean(name, [*known_detectors(), *NETWORKS], most=3)
             raise UnknownNameError(
                 f"there is no candidate detector '{name}'.{hint} Known: "
                 f"{', '.join(known_detectors())}; networks that judge: {', '.join(NETWORKS)}."
             )
-    if not any(name in DETECTORS or name in FINDERS for name in names):
+    if not any(name in DETECTORS or name in DETECTION_NETWORKS for name in names):
         raise InputError.at(
             f"detector '{text}'",
             "judges candidates and finds none.",
@@ -141,7 +141,7 @@ def read_system(text: str, weights: Sequence[Path] = ()) -> System:
     files = given_weights(weights)
     networks = [file for file in files if not file.is_classifier]
     classifiers = tuple(file for file in files if file.is_classifier)
-    refuse_idle(named, classifiers)
+    require_used(named, classifiers)
     given = [file.part for file in networks]
     names = tuple(dict.fromkeys((*named, *given)))
     packaged = [name for name in names if name not in DETECTORS and name not in given]
@@ -156,7 +156,7 @@ def candidates_in(
     volume: Volume,
     *,
     fold: Fold = "auto",
-    place: Place = "best",
+    place: MergedPosition = "best",
     series: Sequence[str] = ("",),
     stage: Stage = lambda _: nullcontext(),
 ) -> tuple[Candidates, tuple[Notice, ...]]:
@@ -182,19 +182,19 @@ def candidates_in(
     seen: list[Candidates] = []
     for name in system.finders:
         with stage(name):
-            places, saw_it = found_by(name, chest, volume, system.weights, series, fold)
+            places, saw_it = candidates_by(name, chest, volume, system.weights, series, fold)
         seen.append(places)
         told = told or saw_it
     opinions: list[FloatArray] = []
     if system.detectors:
-        unseen = unseen_fold(fold, series)
+        unseen = held_out_fold(fold, series)
         own = own_classifiers(system.classifiers, unseen)
         if any(unseen in file.folds for file in own.values()):
             told = told or saw_scan(series[-1])
         candidates = _classical(system.detectors, chest, unseen, place, stage, own)
         for places in seen:
-            candidates = with_places_of(candidates, places)
-        opinions = [candidates.score, *(said_by(places, candidates) for places in seen)]
+            candidates = with_positions_of(candidates, places)
+        opinions = [candidates.score, *(scores_by(places, candidates) for places in seen)]
     else:
         candidates = together(dict(zip(system.finders, seen, strict=True)), place)
         opinions = [] if system.judges else [candidates.score]
@@ -223,11 +223,11 @@ def found_by_each(
         InputError: if a network learnt from the scan.
     """
     own = [name for name in names if name in DETECTORS]
-    found = looked_at(proposed(own, chest, fold), chest, fold) if own else {}
+    found = candidates_to_score(proposed(own, chest, fold), chest, fold) if own else {}
     for name in names:
         if name not in found:
             weights = (packaged_weights(name),)
-            found[name], saw_it = found_by(name, chest, chest.volume, weights, (series,))
+            found[name], saw_it = candidates_by(name, chest, chest.volume, weights, (series,))
             if saw_it:
                 raise InputError.at(
                     f"network '{name}'",
@@ -241,7 +241,7 @@ def _classical(
     names: Sequence[str],
     chest: Chest,
     fold: int | None,
-    place: Place,
+    place: MergedPosition,
     stage: Stage,
     own: Mapping[str, WeightFile],
 ) -> Candidates:
@@ -249,12 +249,12 @@ def _classical(
     weights = {name: file.path for name, file in own.items()}
     found = proposed(names, chest, fold, stage=stage, weights=weights)
     with stage("second look"):
-        found = looked_at(found, chest, fold, weights.get(SECOND_LOOK))
+        found = candidates_to_score(found, chest, fold, weights.get(SECOND_LOOK))
     with stage("combining"):
         return together(found, place)
 
 
-def with_places_of(candidates: Candidates, others: Candidates) -> Candidates:
+def with_positions_of(candidates: Candidates, others: Candidates) -> Candidates:
     """Likely places of a finding network, and candidates of detectors where it has none.
 
     A likely place has what the second look says of the candidates there: a network that finds
@@ -268,7 +268,7 @@ def with_places_of(candidates: Candidates, others: Candidates) -> Candidates:
     return Candidates.joined(replace(likely, score=score), alone)
 
 
-def said_by(others: Candidates, candidates: Candidates) -> FloatArray:
+def scores_by(others: Candidates, candidates: Candidates) -> FloatArray:
     """How likely a network that finds nodules by itself thinks each candidate."""
     near = _apart_mm(candidates, others) < MERGE_MM
     said: FloatArray = np.where(near, others.score[None], NOT_SEEN).max(axis=1, initial=NOT_SEEN)

@@ -10,7 +10,7 @@ import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import Progress, untold
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.tables import Reference
 from nodulebench.detection.classifiers.models import Examples
 from nodulebench.detection.classifiers.scoring import TRAINED, Measured
@@ -30,7 +30,7 @@ VOXELS_OF_PAIRS = (".raw", ".zraw")
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class ClassifierExamples:
     """A block or a scan, and what is in it."""
 
     name: str
@@ -41,9 +41,9 @@ class Lesson:
     is_whole: bool
 
 
-def block_lessons(
+def block_examples(
     blocks: Path, reference: Reference, folds: Iterable[int] = FOLDS
-) -> Iterator[Lesson]:
+) -> Iterator[ClassifierExamples]:
     """The blocks of some folds.
 
     Raises:
@@ -53,10 +53,12 @@ def block_lessons(
         lungs = segment_part_of_lung(block.volume, block.block_id)
         chest = see_chest(block.volume, block.block_id, lungs)
         inside = findings_inside(block, reference)
-        yield Lesson(block.block_id, chest, inside, block.fold, is_whole=False)
+        yield ClassifierExamples(block.block_id, chest, inside, block.fold, is_whole=False)
 
 
-def scan_lessons(scans: Path, reference: Reference, fold_of: dict[str, int]) -> Iterator[Lesson]:
+def scan_examples(
+    scans: Path, reference: Reference, fold_of: dict[str, int]
+) -> Iterator[ClassifierExamples]:
     """All scans of a folder, each a case that ``detect`` reads, named after its series.
 
     Raises:
@@ -70,7 +72,9 @@ def scan_lessons(scans: Path, reference: Reference, fold_of: dict[str, int]) -> 
             raise InputError.at(path, f"is the scan '{image.name}', which the reference lacks.")
         findings = reference.nodules.filter(pl.col("case_id") == image.name)
         fold = fold_of.get(image.name, NO_FOLD)
-        yield Lesson(image.name, see_chest(image.volume, str(path)), findings, fold, is_whole=True)
+        yield ClassifierExamples(
+            image.name, see_chest(image.volume, str(path)), findings, fold, is_whole=True
+        )
 
 
 def listed_folds(reference: Path) -> dict[str, int]:
@@ -83,7 +87,9 @@ def listed_folds(reference: Path) -> dict[str, int]:
     return {str(series): int(fold) for series, fold in rows}
 
 
-def collect_examples(name: str, lessons: Iterable[Lesson], progress: Progress = untold) -> Examples:
+def collect_examples(
+    name: str, lessons: Iterable[ClassifierExamples], progress: Progress = no_progress
+) -> Examples:
     """Find candidates and measure them; those on ignored findings are left out.
 
     Raises:
@@ -162,7 +168,7 @@ def train_classifier(
     scans: Path | None = None,
     without_fold: int | None = None,
     seed: int = SEED,
-    progress: Progress = untold,
+    progress: Progress = no_progress,
 ) -> Examples:
     """Train a classifier on blocks and scans, and write its weights.
 
@@ -178,8 +184,8 @@ def train_classifier(
     """
     folds = [fold for fold in FOLDS if fold != without_fold]
     truth = read_reference(reference)
-    whole = () if scans is None else scan_lessons(scans, truth, listed_folds(reference))
-    lessons = chain(block_lessons(blocks, truth, folds), whole)
+    whole = () if scans is None else scan_examples(scans, truth, listed_folds(reference))
+    lessons = chain(block_examples(blocks, truth, folds), whole)
     examples = collect_examples(
         name, (lesson for lesson in lessons if lesson.fold != without_fold), progress
     )

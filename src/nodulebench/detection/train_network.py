@@ -13,12 +13,12 @@ from nodulebench.core.optional_packages import needs
 from nodulebench.core.tables import PLACE
 from nodulebench.detection.examples import CANDIDATES
 from nodulebench.detection.held_out import NO_FOLD
-from nodulebench.detection.networks import FINDERS, NETWORKS, network_named
-from nodulebench.detection.rescore import read_places
-from nodulebench.i18n.translator import language
+from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS, network_named
+from nodulebench.detection.rescore import read_positions
+from nodulebench.i18n.translator import translator
 from nodulebench.io.atomic import replace_whole
 from nodulebench.io.csv_files import write_csv
-from nodulebench.report.charts.lines import learning_picture
+from nodulebench.report.charts.lines import learning_chart
 
 if TYPE_CHECKING:
     from nodulebench.detection.networks.cross_validation import Course, Trained
@@ -123,7 +123,7 @@ def prepare_training(
     if card is not None and card.network != name:
         raise InputError.at(str(how.start), f"holds weights of '{card.network}', not of '{name}'.")
     whole = join_examples([read_examples(folder) for folder in examples])
-    places = pl.concat([read_places(folder / CANDIDATES) for folder in examples])
+    places = pl.concat([read_positions(folder / CANDIDATES) for folder in examples])
     if places.height != int(whole.is_judged.sum()):
         raise InputError.at(CANDIDATES, "does not fit the examples.", "Make them anew.")
     course = Course(
@@ -145,7 +145,7 @@ def recipe_of(name: str, wanted: Wanted) -> "Recipe":
         InputError: if its paper prints no schedule, or no fold can decide when it stops.
     """
     network = network_named(name)
-    if wanted.held_back and name in FINDERS:
+    if wanted.held_back and name in DETECTION_NETWORKS:
         raise InputError.at(
             f"network '{name}'", "finds nodules itself, so that no fold can decide when it stops."
         )
@@ -177,7 +177,7 @@ def train_fold(
     from nodulebench.detection.networks.cross_validation import train_without
 
     done = train_without(training.name, fold, training.course, told)
-    if training.name in FINDERS:
+    if training.name in DETECTION_NETWORKS:
         return done
     stem = done.path.with_suffix("")
     examples = training.course.examples
@@ -203,5 +203,5 @@ def draw_learning(training: Training, done: "Sequence[Trained]") -> Path:
         for one in done
     }
     path = training.course.out / f"{training.name}.svg"
-    replace_whole(path, learning_picture(training.name, losses, areas, language()).encode())
+    replace_whole(path, learning_chart(training.name, losses, areas, translator()).encode())
     return path

@@ -5,11 +5,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nodulebench.core.errors import InputError, Problem, Problems, UnknownNameError, adding_to
+from nodulebench.core.errors import (
+    InputError,
+    Problem,
+    Problems,
+    UnknownNameError,
+    collect_problems,
+)
 from nodulebench.core.optional_packages import needs
 from nodulebench.detection.candidates import DETECTORS
 from nodulebench.detection.classifiers.false_positive_reduction import NAME as SECOND_LOOK
-from nodulebench.detection.classifiers.false_positive_reduction import is_asked
+from nodulebench.detection.classifiers.false_positive_reduction import is_used
 from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import (
     fold_of_series,
@@ -17,18 +23,18 @@ from nodulebench.detection.classifiers.weights import (
     read_origin,
     read_weights,
 )
-from nodulebench.detection.held_out import UNTOLD, Fold, left_out, own_series
+from nodulebench.detection.held_out import UNKNOWN, Fold, left_out, training_series
 from nodulebench.detection.network_scores import PURPOSE as PURPOSE_FROM_NETWORK_SCORES
 from nodulebench.detection.network_scores import SUFFIX, weight_files
 from nodulebench.detection.networks import network_named
 from nodulebench.detection.networks.cards import networks_with_weights, packaged_weights
 
 if TYPE_CHECKING:
-    from nodulebench.detection.networks.cards import Card
+    from nodulebench.detection.networks.cards import ModelCard
 
 
 PURPOSE = "weights of networks"
-ELSEWHERE = ("steps", "check_every")
+OTHER_LOCATION = ("steps", "check_every")
 """What a recipe says that stands elsewhere, or follows from the steps."""
 
 
@@ -79,7 +85,7 @@ def list_weights(paths: Sequence[Path]) -> tuple[list[Listed], list[Problem]]:
         from nodulebench.detection.networks.weights import read_card
     found, problems = [], Problems()
     for path in _files(paths or [packaged_weights(name) for name in networks_with_weights()]):
-        with adding_to(problems):
+        with collect_problems(problems):
             found.append(_listed(path, read_card(path)))
     return found, problems
 
@@ -93,9 +99,9 @@ def weight_problems(paths: Sequence[Path]) -> Iterator[tuple[Path, list[Problem]
     with needs("networks", PURPOSE):
         from nodulebench.detection.networks.weights import read_card, read_weights
     files = _files(paths)
-    cards: dict[str, Card] = {}
+    cards: dict[str, ModelCard] = {}
     for path in files:
-        with adding_to(Problems()):  # told below
+        with collect_problems(Problems()):  # told below
             card = read_card(path)
             cards[card.parameters] = card
     for path in files:
@@ -111,7 +117,7 @@ def _files(paths: Sequence[Path]) -> list[Path]:
     return [file for given in paths for file in weight_files(given)]
 
 
-def _listed(path: Path, card: "Card") -> Listed:
+def _listed(path: Path, card: "ModelCard") -> Listed:
     return Listed(
         path,
         card.network,
@@ -119,7 +125,7 @@ def _listed(path: Path, card: "Card") -> Listed:
         left_out(card),
         card.held_back,
         sum(len(card.series.get(fold, ())) for fold in card.folds),
-        len({*card.seen_before} - {UNTOLD}) or None,
+        len({*card.seen_before} - {UNKNOWN}) or None,
         card.seed,
         card.steps if card.steps_taken is None else card.steps_taken,
         card.kept_step,
@@ -132,7 +138,7 @@ def _listed(path: Path, card: "Card") -> Listed:
     )
 
 
-def _recipe_of(card: "Card") -> str:
+def _recipe_of(card: "ModelCard") -> str:
     """In what a recipe differs from the network's own."""
     from nodulebench.detection.networks.cards import differences, recipe_facts
 
@@ -143,12 +149,16 @@ def _recipe_of(card: "Card") -> str:
     if not card.recipe:
         return ""
     own = recipe_facts(recipe, card.held_back)
-    pair = ({name: of[name] for name in of if name not in ELSEWHERE} for of in (card.recipe, own))
+    pair = (
+        {name: of[name] for name in of if name not in OTHER_LOCATION} for of in (card.recipe, own)
+    )
     told = differences(*pair)
     return f"the network's own, but {told}" if told else "the network's own"
 
 
-def _origin_problems(path: Path, card: "Card", cards: "Mapping[str, Card]") -> list[Problem]:
+def _origin_problems(
+    path: Path, card: "ModelCard", cards: "Mapping[str, ModelCard]"
+) -> list[Problem]:
     """What weights that it was begun with had seen of what it leaves out."""
     if not card.begun_from:
         return []
@@ -156,12 +166,12 @@ def _origin_problems(path: Path, card: "Card", cards: "Mapping[str, Card]") -> l
     used = {*card.folds, *card.held_back}
     found = []
     for fold in sorted(card.series.keys() - used):
-        count = len(seen.intersection(card.series[fold]) - {UNTOLD})
+        count = len(seen.intersection(card.series[fold]) - {UNKNOWN})
         if count:
             called = f"fold {fold}" if fold >= 0 else "no fold"
             what = f"began with weights that had seen {count} series of {called}, left out here."
             found.append(Problem(str(path), what, "Begin anew in each fold."))
-    if UNTOLD in seen:
+    if UNKNOWN in seen:
         what = "began with weights of which no card tells all series that they had seen."
         remedy = "Give those weights too, or call nothing that it leaves out unseen."
         found.append(Problem(str(path), what, remedy))
@@ -169,15 +179,15 @@ def _origin_problems(path: Path, card: "Card", cards: "Mapping[str, Card]") -> l
 
 
 def _seen_before(
-    card: "Card", cards: "Mapping[str, Card]", passed: frozenset[str] = frozenset()
+    card: "ModelCard", cards: "Mapping[str, ModelCard]", passed: frozenset[str] = frozenset()
 ) -> set[str]:
     """By its own card, and by those of the weights before it, as far as they are given too."""
     told, origin = {*card.seen_before}, cards.get(card.begun_from)
     if not card.begun_from:
         return told
     if origin is None or card.begun_from in passed:
-        return told or {UNTOLD}
-    return told | own_series(origin) | _seen_before(origin, cards, passed | {card.begun_from})
+        return told or {UNKNOWN}
+    return told | training_series(origin) | _seen_before(origin, cards, passed | {card.begun_from})
 
 
 ARCHIVE = ".npz"
@@ -246,7 +256,7 @@ def takes(names: Sequence[str], file: WeightFile) -> bool:
     return any(name in DETECTORS for name in names) if is_second_look else file.part in names
 
 
-def refuse_idle(names: Sequence[str], classifiers: Sequence[WeightFile]) -> None:
+def require_used(names: Sequence[str], classifiers: Sequence[WeightFile]) -> None:
     """Refuse classifiers that would change nothing.
 
     Args:
@@ -260,7 +270,7 @@ def refuse_idle(names: Sequence[str], classifiers: Sequence[WeightFile]) -> None
         if not takes(names, file):
             what = f"is the classifier of {file.part}, which {'+'.join(names)} does not have."
             raise InputError.at(file.path, what, "Leave it out, or name the detector: a+b.")
-        if not is_asked(file.part):
+        if not is_used(file.part):
             raise InputError.at(
                 file.path,
                 f"is the classifier of {file.part}, which reports all that it finds: the second "
@@ -279,6 +289,6 @@ def own_classifiers(classifiers: Sequence[WeightFile], fold: int | None) -> dict
     return found
 
 
-def unseen_fold(fold: Fold, series: Sequence[str]) -> int | None:
+def held_out_fold(fold: Fold, series: Sequence[str]) -> int | None:
     """The fold that the packaged classifiers which judge a scan never saw; None: they saw all."""
     return fold_of_series(*series) if fold == "auto" else fold

@@ -11,7 +11,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
 from nodulebench.core.readings import Readings
 from nodulebench.core.tables import Reference, Submission, without_images
-from nodulebench.io.format import Format, glimpse
+from nodulebench.io.format import Format, probe_file
 from nodulebench.io.formats import FORMATS, fitting, read_cases, read_reference, read_submission
 from nodulebench.io.marks.luna16 import parse_columns
 from nodulebench.io.readings import read_case_geometry, read_findings, read_readings, write_findings
@@ -184,7 +184,7 @@ def _convert_result(
 
 def _what(source: Path, reader: Format | None, writer: Format, cases: pl.DataFrame | None) -> What:
     """Whether to convert marks or a reference."""
-    seen = glimpse(source)
+    seen = probe_file(source)
     possible: set[What] = set()
     for form in FORMATS.values() if reader is None else (reader,):
         if form.refuse_marks and writer.write_marks and not form.refuse_marks(seen):

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from nodulebench.core.arrays import FloatArray, IntArray, WeightArray
-from nodulebench.core.cache import kept
+from nodulebench.core.cache import cached_on_owner
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import InputError, Problem, UndefinedError, did_you_mean
 from nodulebench.core.notices import Notice, reason_of
@@ -18,11 +18,11 @@ from nodulebench.core.results import Curve, Estimate
 from nodulebench.evaluation.guarded_rows import (
     GuardedCohort,
     GuardedRows,
+    guarded_metric_interval,
     guarded_rows,
-    sound_interval,
     sums_of,
 )
-from nodulebench.metrics import FIGURES, RATINGS, belongs_to, facts_of, name_of
+from nodulebench.metrics import METRICS, RATINGS, belongs_to, info_of, name_of
 from nodulebench.metrics.froc import froc_curve, sensitivity_at_fp_rate
 from nodulebench.metrics.luna16_program import (
     GRID,
@@ -41,15 +41,15 @@ from nodulebench.statistics.intervals import (
     sorted_index_interval,
 )
 
-Figure = Callable[[LabelledCohort, WeightArray], FloatArray]
+MetricEstimates = Callable[[LabelledCohort, WeightArray], FloatArray]
 
 BAND_RATES = tuple((2.0 ** np.linspace(-3, 3, 31)).tolist())
 """Where the band around a FROC is drawn, false positives per case."""
-SOUND_REPLICATES = 2000
+GUARDED_REPLICATES = 2000
 """How many at least of a guarded interval that stands beside one of another method."""
 
 
-def bind_settings(figure: Callable[..., FloatArray], protocol: TestProtocol) -> Figure:
+def bind_settings(figure: Callable[..., FloatArray], protocol: TestProtocol) -> MetricEstimates:
     """The figure with its settings filled in from the fields of the protocol.
 
     Raises:
@@ -99,7 +99,7 @@ def guarded_bootstrap_of(cohort: LabelledCohort, protocol: TestProtocol) -> Guar
     interval = protocol.interval
     replicates = interval.bootstraps
     if interval.method != "guarded" and (replicates or interval.method == "jackknife"):
-        replicates = max(replicates, SOUND_REPLICATES)
+        replicates = max(replicates, GUARDED_REPLICATES)
     if not replicates:
         return None
     return GuardedBootstrap(units_of(cohort, interval), replicates, protocol.seed)
@@ -112,11 +112,13 @@ def exactly(protocol: TestProtocol) -> TestProtocol:
     return protocol.model_copy(update={"interpolation": "linear"})
 
 
-def with_sound(estimate: Estimate, rows: GuardedRows | None, interval: IntervalChoice) -> Estimate:
+def with_guarded_interval(
+    estimate: Estimate, rows: GuardedRows | None, interval: IntervalChoice
+) -> Estimate:
     """An estimate with its guarded interval: as its own, or beside one of another method."""
     if estimate.value is None or rows is None:
         return estimate
-    sound = sound_interval(estimate.value, rows, interval)
+    sound = guarded_metric_interval(estimate.value, rows, interval)
     if interval.method != "guarded":
         return replace(estimate, sound=sound)
     has_bounds = sound.low is not None
@@ -130,8 +132,8 @@ def with_sound(estimate: Estimate, rows: GuardedRows | None, interval: IntervalC
     )
 
 
-def replicate_figures(
-    cohort: LabelledCohort, figures: Mapping[str, Figure], blocks: Iterable[WeightArray]
+def replicate_metrics(
+    cohort: LabelledCohort, figures: Mapping[str, MetricEstimates], blocks: Iterable[WeightArray]
 ) -> dict[str, FloatArray]:
     """The values of figures on every row of weights.
 
@@ -162,11 +164,11 @@ def replicate_ratios(sums: Sequence[CaseSums], case_weight: WeightArray) -> Floa
     return weighted_ratio(stacked, case_weight).T
 
 
-def estimate_figures(
+def estimate_metrics(
     cohort: LabelledCohort, protocol: TestProtocol, names: Iterable[str]
 ) -> dict[str, Estimate | dict[str, Estimate]]:
     """Figures by name, each with its interval; a figure read at several points gives one each."""
-    chosen = {name: bind_settings(FIGURES[name], protocol) for name in names}
+    chosen = {name: bind_settings(METRICS[name], protocol) for name in names}
     everyone = np.ones((1, cohort.case_count), dtype=np.int32)
     points: dict[str, FloatArray] = {}
     estimates: dict[str, Estimate | dict[str, Estimate]] = {}
@@ -177,9 +179,9 @@ def estimate_figures(
             estimates[name] = Estimate(None, reason=reason_of(error))
     defined = {name: chosen[name] for name in points}
     interval = protocol.interval
-    replicates = replicate_figures(cohort, defined, bootstrap_blocks(cohort, protocol))
-    jackknife = replicate_figures(cohort, defined, leave_one_out_of(cohort, interval))
-    sound = sound_rows(cohort, protocol, points)
+    replicates = replicate_metrics(cohort, defined, bootstrap_blocks(cohort, protocol))
+    jackknife = replicate_metrics(cohort, defined, leave_one_out_of(cohort, interval))
+    sound = guarded_rows_of(cohort, protocol, points)
     for name, point in points.items():
         found, guarded = (replicates.get(name), jackknife.get(name)), sound.get(name)
         if not point.ndim:
@@ -187,10 +189,10 @@ def estimate_figures(
             others |= area_intervals(name, cohort, interval)
             units = _trial_units(cohort, chosen[name], interval)
             one = make_estimate(float(point), *found, interval, others, units)
-            estimates[name] = with_sound(one, guarded, interval)
+            estimates[name] = with_guarded_interval(one, guarded, interval)
             continue
         estimates[name] = {
-            key: with_sound(
+            key: with_guarded_interval(
                 make_estimate(
                     float(point[column]),
                     _column(found[0], column),
@@ -205,7 +207,7 @@ def estimate_figures(
     return {name: estimates[name] for name in chosen}
 
 
-def sound_rows(
+def guarded_rows_of(
     cohort: LabelledCohort, protocol: TestProtocol, names: Iterable[str]
 ) -> dict[str, GuardedRows]:
     """Figures, by name, on every replicate of the guarded bootstrap, if there shall be one."""
@@ -213,18 +215,18 @@ def sound_rows(
     if bootstrap is None:
         return {}
     exact = exactly(protocol)
-    figures = {name: bind_settings(FIGURES[name], exact) for name in names}
+    figures = {name: bind_settings(METRICS[name], exact) for name in names}
     is_read = exact.interpolation == "linear" and "sensitivity_at_fp_rate" in protocol.figures
     exact_cpm = figures.pop("cpm_exact", None) if is_read else None
     rows = guarded_rows(GuardedCohort(cohort, bootstrap), figures)
-    readings = sound_readings(cohort, protocol) if exact_cpm else None
+    readings = guarded_readings(cohort, protocol) if exact_cpm else None
     if readings is not None:  # the same curve at the same points
         rows["cpm_exact"] = readings.columns(slice(len(protocol.operating_points))).mean
     return rows
 
 
-@kept
-def sound_readings(cohort: LabelledCohort, protocol: TestProtocol) -> GuardedRows | None:
+@cached_on_owner
+def guarded_readings(cohort: LabelledCohort, protocol: TestProtocol) -> GuardedRows | None:
     """The FROC at the operating points, then along its band, with the unseen patient.
 
     There is no band where another method draws one.
@@ -244,7 +246,7 @@ def sound_readings(cohort: LabelledCohort, protocol: TestProtocol) -> GuardedRow
 
 def points_of(name: str, protocol: TestProtocol) -> Sequence[float | str]:
     """The points at which a figure is read; nothing if it is one number."""
-    said = facts_of(name).columns
+    said = info_of(name).columns
     points: Sequence[float | str] = (
         getattr(protocol, said) if isinstance(said, str) and said else said
     )
@@ -280,7 +282,7 @@ def _column(values: FloatArray | None, column: int) -> FloatArray | None:
 
 
 def _binomial_intervals(
-    cohort: LabelledCohort, figure: Figure, protocol: TestProtocol
+    cohort: LabelledCohort, figure: MetricEstimates, protocol: TestProtocol
 ) -> dict[str, tuple[float, float]]:
     """Further intervals for proportions, as the protocol lists them."""
     of_case = sums_of(figure, cohort)
@@ -312,7 +314,7 @@ def area_intervals(
     return {} if found.low is None or found.high is None else {"delong": (found.low, found.high)}
 
 
-def _trial_units(cohort: LabelledCohort, figure: Figure, interval: IntervalChoice) -> int:
+def _trial_units(cohort: LabelledCohort, figure: MetricEstimates, interval: IntervalChoice) -> int:
     """The units that have a trial of a proportion; 0 if the figure is none."""
     of_case = sums_of(figure, cohort)
     if of_case is None or not is_proportion(figure):
@@ -320,7 +322,7 @@ def _trial_units(cohort: LabelledCohort, figure: Figure, interval: IntervalChoic
     return count_trial_units(of_case.denominator, units_of(cohort, interval))
 
 
-def is_proportion(figure: Figure) -> bool:
+def is_proportion(figure: MetricEstimates) -> bool:
     """Whether a bound figure counts successes among trials."""
     return (
         isinstance(figure, partial) and isinstance(figure.func, Ratio) and figure.func.is_proportion
@@ -350,7 +352,7 @@ def estimate_all(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
     """Every figure of a protocol with its interval, those read from a curve first."""
     ways = {name: belongs_to(name, ESTIMATORS) for name in protocol.figures}
     together = [way(cohort, protocol) for way in dict.fromkeys(ways.values()) if way is not None]
-    alone = estimate_figures(cohort, protocol, [name for name, way in ways.items() if way is None])
+    alone = estimate_metrics(cohort, protocol, [name for name, way in ways.items() if way is None])
     figures = {name: figure for found in together for name, figure in found.figures.items()}
     for name, one in alone.items():
         figures[shown_name(name, protocol)] = one
@@ -376,15 +378,16 @@ def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
     is_own = protocol.interval.method == "luna16"
     bootstrap = _official_bootstrap if is_own else _bootstrap
     sensitivity, cpm, band = bootstrap(cohort, protocol, point)
-    rows = sound_readings(cohort, protocol)
+    rows = guarded_readings(cohort, protocol)
     if rows is not None:
         interval = protocol.interval
         sensitivity = [
-            with_sound(one, rows.column(column), interval) for column, one in enumerate(sensitivity)
+            with_guarded_interval(one, rows.column(column), interval)
+            for column, one in enumerate(sensitivity)
         ]
         count = len(protocol.operating_points)
-        cpm = with_sound(cpm, rows.columns(slice(count)).mean, interval)
-        band = band or _sound_band(rows.columns(slice(count, None)), interval.level)
+        cpm = with_guarded_interval(cpm, rows.columns(slice(count)).mean, interval)
+        band = band or _guarded_band(rows.columns(slice(count, None)), interval.level)
     return _estimated(
         cpm,
         dict(zip(keys, sensitivity, strict=True)),
@@ -449,7 +452,7 @@ def _bootstrap(
     return sensitivity, cpm, _band(np.asarray(BAND_RATES), low, high)
 
 
-def _sound_band(rows: GuardedRows, level: float) -> tuple[Curve, ...]:
+def _guarded_band(rows: GuardedRows, level: float) -> tuple[Curve, ...]:
     tail = (1 - level) / 2
     low = np.quantile(rows.worst, tail, axis=0)
     return _band(np.asarray(BAND_RATES), low, np.quantile(rows.best, 1 - tail, axis=0))

@@ -12,7 +12,14 @@ import polars as pl
 from nodulebench import __version__
 from nodulebench.core.cohort import LabelledCohort, labelled_cohort
 from nodulebench.core.errors import InputError, NoduleBenchError, UndefinedError
-from nodulebench.core.executor import HERE, Engine, Lost, Progress, Terms, untold
+from nodulebench.core.executor import (
+    IN_PROCESS,
+    Executor,
+    FailedTask,
+    Progress,
+    TaskLimits,
+    no_progress,
+)
 from nodulebench.core.labels import LABEL_NAMES, Labels
 from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.protocol import RuleChoice, SizeLimit, TestProtocol
@@ -22,14 +29,14 @@ from nodulebench.evaluation.check.cases import keep_listed
 from nodulebench.evaluation.check.submission import (
     checked_reference,
     checked_submission,
-    judged_notices,
+    scored_notices,
     submission_notices,
     threshold_notices,
 )
 from nodulebench.evaluation.errors import diameter_histogram, error_analysis
 from nodulebench.evaluation.estimates import estimate_all
 from nodulebench.evaluation.strata import estimate_strata, strata_notices
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.io.manifests import reference_digest, table_digest
 from nodulebench.matching import label_marks, targets
 from nodulebench.metrics import CURVES, TABLES, belongs_to
@@ -48,14 +55,14 @@ TABLE_NAMES = {
 """The name in evaluation.json of the table that belongs to a figure; else the figure's."""
 
 
-def figure_curves(cohort: LabelledCohort, protocol: TestProtocol) -> list[Curve]:
+def metric_curves(cohort: LabelledCohort, protocol: TestProtocol) -> list[Curve]:
     """The curves behind the protocol's areas, where they are defined."""
     makers = (belongs_to(figure, CURVES) for figure in protocol.figures)
     found = (_unless_undefined(make, cohort) for make in makers if make is not None)
     return [curve for curve in found if curve is not None]
 
 
-def figure_tables(cohort: LabelledCohort, protocol: TestProtocol) -> dict[str, Any]:
+def metric_tables(cohort: LabelledCohort, protocol: TestProtocol) -> dict[str, Any]:
     """The tables that belong to the protocol's figures, where they are defined."""
     found = {
         TABLE_NAMES.get(figure, figure): _unless_undefined(make, cohort)
@@ -132,7 +139,7 @@ def _unless_undefined(
         return None  # the figure itself says why
 
 
-TERMS = Terms(seconds=24 * 3600.0, memory_bytes=None, preload=(__name__,))
+TERMS = TaskLimits(seconds=24 * 3600.0, memory_bytes=None, preload=(__name__,))
 PLENTY = 4
 """So many rules for each worker keep all of them busy; of fewer, the parts are given out."""
 
@@ -154,16 +161,16 @@ PARTS: dict[str, Callable[[RuleTask], Any]] = {
     "figures": lambda task: estimate_all(task.cohort, task.protocol),
     "strata": lambda task: estimate_strata(task.cohort, task.protocol),
     "sizes": lambda task: size_sweep(task.cohort, task.protocol, task.choice),
-    "curves": lambda task: figure_curves(task.cohort, task.protocol),
-    "tables": lambda task: figure_tables(task.cohort, task.protocol),
+    "curves": lambda task: metric_curves(task.cohort, task.protocol),
+    "tables": lambda task: metric_tables(task.cohort, task.protocol),
     "errors": lambda task: error_analysis(task.cohort, task.protocol),
 }
-DEAR = (("figures",), ("strata",), ("sizes", "curves", "tables", "errors"))
+SPLIT_PARTS = (("figures",), ("strata",), ("sizes", "curves", "tables", "errors"))
 """What is given out apart: draws of the bootstrap make the first two."""
 
 
 def evaluate_rules(
-    tasks: Sequence[RuleTask], engine: Engine, progress: Progress
+    tasks: Sequence[RuleTask], engine: Executor, progress: Progress
 ) -> list[RuleResult]:
     """The results of algorithms under rules, in the order of the tasks.
 
@@ -171,7 +178,7 @@ def evaluate_rules(
         InputError: if whoever made a part was lost.
     """
     is_plenty = engine.workers == 1 or len(tasks) >= PLENTY * engine.workers
-    shares = (tuple(PARTS),) if is_plenty else DEAR
+    shares = (tuple(PARTS),) if is_plenty else SPLIT_PARTS
     given = [replace(task, parts=parts) for task in tasks for parts in shares]
     found: list[dict[str, Any]] = [{} for _ in tasks]
     for number, made in _told(engine, given, progress):
@@ -180,16 +187,16 @@ def evaluate_rules(
 
 
 def _told(
-    engine: Engine, given: Sequence[RuleTask], progress: Progress
+    engine: Executor, given: Sequence[RuleTask], progress: Progress
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Parts as they come; which task is begun then is told."""
     for task in given[:1]:
         progress(task.algorithm, 0, len(given))
     for done, (number, made) in enumerate(engine.map(make_parts, given, TERMS), 1):
         task = given[number]
-        if isinstance(made, Lost):
+        if isinstance(made, FailedTask):
             where = f"submission '{task.algorithm}' rule '{task.choice.name}'"
-            what = f"could not be evaluated: {english(made.why)}."
+            what = f"could not be evaluated: {in_english(made.why)}."
             raise InputError.at(where, what, "Try it with --workers 1, which needs less memory.")
         if isinstance(made, NoduleBenchError):
             raise made
@@ -264,8 +271,8 @@ def evaluate(
     reference: Reference,
     submissions: Iterable[Submission],
     protocol: TestProtocol,
-    progress: Progress = untold,
-    engine: Engine = HERE,
+    progress: Progress = no_progress,
+    engine: Executor = IN_PROCESS,
 ) -> Evaluation:
     """Judge submissions against a reference under every rule of a protocol.
 
@@ -277,7 +284,7 @@ def evaluate(
         engine: what estimates; the numbers are the same whatever it is.
     """
     reference = checked_reference(reference)
-    judged: list[_Judged] = []
+    judged: list[_RuleParts] = []
     for submission in submissions:
         if any(submission.name == one.submission.name for one in judged):
             raise InputError.at(
@@ -285,7 +292,7 @@ def evaluate(
                 "has the name of another submission.",
                 "Name them with --name, or in their algorithm.toml.",
             )
-        judged.append(_judge(reference, submission, protocol))
+        judged.append(_evaluate_rule(reference, submission, protocol))
     tasks = [task for one in judged for task in one.tasks]
     found = iter(evaluate_rules(tasks, engine, progress))
     results = [
@@ -316,7 +323,7 @@ def evaluate(
 
 
 @dataclass(frozen=True, eq=False)
-class _Judged:
+class _RuleParts:
     """An algorithm whose marks are labelled under every rule."""
 
     submission: Submission
@@ -330,7 +337,9 @@ class _Judged:
     """All rules in the protocol's order; what could not be applied at all has its result."""
 
 
-def _judge(reference: Reference, submission: Submission, protocol: TestProtocol) -> _Judged:
+def _evaluate_rule(
+    reference: Reference, submission: Submission, protocol: TestProtocol
+) -> _RuleParts:
     listed, notices = keep_listed(reference, submission, protocol)
     listed = checked_submission(listed)
     labels: dict[str, Labels] = {}
@@ -353,14 +362,14 @@ def _judge(reference: Reference, submission: Submission, protocol: TestProtocol)
             continue
         labels[name] = found
         if len(labels) == 1:
-            notices += judged_notices(every)
+            notices += scored_notices(every)
         at_point = _at_point(found, cohort)
         tasks.append(RuleTask(submission.name, cohort, protocol, choice, at_point))
-    return _Judged(submission, listed, notices, labels, tuple(tasks), rules)
+    return _RuleParts(submission, listed, notices, labels, tuple(tasks), rules)
 
 
 def _algorithm_result(
-    reference: Reference, judged: _Judged, found: Mapping[str, RuleResult]
+    reference: Reference, judged: _RuleParts, found: Mapping[str, RuleResult]
 ) -> AlgorithmResult:
     submission, listed = judged.submission, judged.listed
     tables = [

@@ -10,16 +10,16 @@ from nodulebench.core.arrays import BoolArray, FloatArray, WeightArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import IntervalChoice
-from nodulebench.core.results import Sound
-from nodulebench.metrics import Figure, guard_of
+from nodulebench.core.results import GuardedInterval
+from nodulebench.metrics import Metric, guard_of
 from nodulebench.metrics.metric import CaseSums, Guard, Ratio, sum_by_case
 from nodulebench.metrics.pseudo_patient import (
     KINDS,
     SINGLE_ICC,
     Kind,
-    Unseen,
+    PseudoPatient,
+    pseudo_patient,
     pseudo_size,
-    unseen_patient,
     with_pseudo_cases,
     without_cases,
 )
@@ -94,9 +94,9 @@ class GuardedCohort:
         return self._per_unit(sum_by_case(self.cohort, self.cohort.false_case))
 
     @cached_property
-    def unseen(self) -> Unseen:
+    def unseen(self) -> PseudoPatient:
         """How large the unseen patient is."""
-        found = unseen_patient(self.nodules_of_unit, self.falses_of_unit, self.icc)
+        found = pseudo_patient(self.nodules_of_unit, self.falses_of_unit, self.icc)
         return found if self.falses is None else replace(found, falses=self.falses)
 
     @cached_property
@@ -127,7 +127,7 @@ class GuardedCohort:
         normal = block.normal(self.beside[1][:, np.newaxis])
         return np.concatenate([self.real_weight(block), abnormal, normal], axis=1)
 
-    def ratio(self, figure: Figure, of_case: CaseSums, guard: Guard) -> GuardedRatio:
+    def ratio(self, figure: Metric, of_case: CaseSums, guard: Guard) -> GuardedRatio:
         """A bound ratio with what the unseen patient adds to it."""
         above, below = self._per_unit(of_case.numerator), self._per_unit(of_case.denominator)
         if guard == "trials":
@@ -138,7 +138,7 @@ class GuardedCohort:
         )
         return GuardedRatio(above, below, worst, best, self.beside)
 
-    def unseen_sums(self, figure: Figure, kind: Kind) -> FloatArray:
+    def unseen_sums(self, figure: Metric, kind: Kind) -> FloatArray:
         """What a ratio divides in the two cases of the unseen patient, by their weights."""
         alone = with_pseudo_cases(without_cases(self.cohort), kind, self.unseen)
         sums = sums_of(figure, alone)
@@ -151,7 +151,7 @@ class GuardedCohort:
         return self.bootstrap.per_unit(of_case if self.is_in is None else of_case * self.is_in)
 
 
-def sums_of(figure: Figure, cohort: LabelledCohort) -> CaseSums | None:
+def sums_of(figure: Metric, cohort: LabelledCohort) -> CaseSums | None:
     """The two sums over cases that a bound figure divides; None if it is no ratio."""
     if isinstance(figure, partial) and isinstance(figure.func, Ratio):
         return figure.func.sums(cohort, **figure.keywords)
@@ -159,7 +159,7 @@ def sums_of(figure: Figure, cohort: LabelledCohort) -> CaseSums | None:
 
 
 def guarded_rows(
-    guarded: GuardedCohort, figures: Mapping[str, Figure], kinds: tuple[Kind, ...] = KINDS
+    guarded: GuardedCohort, figures: Mapping[str, Metric], kinds: tuple[Kind, ...] = KINDS
 ) -> dict[str, GuardedRows]:
     """Figures, bound to their settings, on every replicate; all ratios are one matrix product.
 
@@ -199,14 +199,14 @@ def guarded_rows(
         found[name] = GuardedRows(
             np.concatenate(worst or best),
             np.concatenate(best or worst),
-            units=units_of_figure(guarded, figure, sums[name], guards[name]),
+            units=units_of_metric(guarded, figure, sums[name], guards[name]),
             guard=guards[name],
         )
     return found
 
 
-def units_of_figure(
-    guarded: GuardedCohort, figure: Figure, of_case: CaseSums | None, guard: Guard
+def units_of_metric(
+    guarded: GuardedCohort, figure: Metric, of_case: CaseSums | None, guard: Guard
 ) -> int:
     """How many units bear on a figure."""
     if of_case is not None:
@@ -225,26 +225,34 @@ def units_of_figure(
     return int(np.count_nonzero(~is_same.all(axis=1)))
 
 
-def sound_interval(value: float, rows: GuardedRows, interval: IntervalChoice) -> Sound:
+def guarded_metric_interval(
+    value: float, rows: GuardedRows, interval: IntervalChoice
+) -> GuardedInterval:
     """The interval of a value from its rows, or why there is none."""
     replicates = len(rows.worst)
     counted = {"units": rows.units, "unit": interval.unit}
     if rows.guard == "rate" and rows.units < FEWEST_FOR_RATE:
-        return Sound(reason=Notice("too_few_for_rate", {**counted, "needed": FEWEST_FOR_RATE}))
+        return GuardedInterval(
+            reason=Notice("too_few_for_rate", {**counted, "needed": FEWEST_FOR_RATE})
+        )
     if rows.guard == "none" and 0 < rows.units < FEWEST_UNGUARDED:
-        return Sound(reason=Notice("too_few_unguarded", {**counted, "needed": FEWEST_UNGUARDED}))
+        return GuardedInterval(
+            reason=Notice("too_few_unguarded", {**counted, "needed": FEWEST_UNGUARDED})
+        )
     if not (np.isfinite(rows.worst).all() and np.isfinite(rows.best).all()):
         lost = int(np.count_nonzero(~np.isfinite(rows.worst)))
-        return Sound(reason=Notice("no_interval", {"lost": lost, "replicates": replicates}))
+        return GuardedInterval(
+            reason=Notice("no_interval", {"lost": lost, "replicates": replicates})
+        )
     low, high = guarded_interval(value, rows.worst, rows.best, interval.level)
     if not high - low > ROUNDING * max(1.0, abs(value)):
-        return Sound(reason=Notice("no_variation"))
+        return GuardedInterval(reason=Notice("no_variation"))
     reason = None
     if rows.guard == "rate" and rows.units < FEWEST_FOR_GOOD_RATE:
         reason = Notice("approximate_rate", counted)
     elif rows.guard in ("trials", "cases") and rows.units < FEW_UNITS:
         reason = Notice("few_patients", counted)
-    return Sound(low, high, guarded_method(rows.guard, interval, replicates), reason)
+    return GuardedInterval(low, high, guarded_method(rows.guard, interval, replicates), reason)
 
 
 def guarded_method(guard: Guard, interval: IntervalChoice, replicates: int) -> Notice:

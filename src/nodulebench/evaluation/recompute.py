@@ -16,7 +16,7 @@ import polars as pl
 from nodulebench.core.cohort import LabelledCohort, labelled_cohort
 from nodulebench.core.documents.evaluation import Document, evaluation_document, read_evaluation
 from nodulebench.core.documents.records import AlgorithmSummary
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.labels import LABEL_NAMES, NO_NODULE, Labels
 from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.results import Evaluation
@@ -167,7 +167,7 @@ def evaluated_from(contents: Mapping[str, bytes], where: Path) -> Evaluated:
 
 
 def _evaluated(document: Document, files: "_Files") -> Evaluated:
-    from nodulebench.io.marks.boxes import refuse_unlisted
+    from nodulebench.io.marks.boxes import require_listed
 
     reference = Reference(
         name=document.reference.name,
@@ -177,7 +177,7 @@ def _evaluated(document: Document, files: "_Files") -> Evaluated:
         rule=document.reference.rule,
         notices=document.notices,
     )
-    refuse_unlisted(reference.nodules["case_id"], reference.cases, str(files.folder / INPUTS))
+    require_listed(reference.nodules["case_id"], reference.cases, str(files.folder / INPUTS))
     return Evaluated(
         folder=files.folder,
         document=document,
@@ -194,7 +194,7 @@ def load_unchanged(folder: Path) -> Evaluated:
         InputError: if files are missing, damaged or changed.
     """
     evaluated = load_evaluated(folder)
-    refuse_any(evaluated.problems)
+    raise_problems(evaluated.problems)
     return evaluated
 
 
@@ -329,7 +329,7 @@ def cohorts_of_readers(
         InputError: if the folder was changed, or something named was not judged under the rule.
     """
     evaluated = load_evaluated(folder)
-    refuse_any(evaluated.problems)
+    raise_problems(evaluated.problems)
     chosen = rule or evaluated.protocol.rules[0].name
     judged = evaluated.cohorts.get(chosen, {})
     if readers is None:
@@ -338,7 +338,7 @@ def cohorts_of_readers(
         return evaluated.protocol, {(name, "1"): cohort for name, cohort in judged.items()}
     table = read_table(readers, READERS)
     named = {(one["treatment"], one["reader_id"]): one["algorithm"] for one in table.to_dicts()}
-    refuse_any(
+    raise_problems(
         Problem(
             str(readers),
             f"names '{name}', which is not judged under rule '{chosen}' in {folder}.",

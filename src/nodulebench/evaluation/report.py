@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
-from nodulebench.core.errors import InputError, Problem, UnknownNameError, refuse_any
+from nodulebench.core.errors import InputError, Problem, UnknownNameError, raise_problems
 from nodulebench.evaluation.recompute import load_evaluated
 from nodulebench.evaluation.result_folder import (
     CURVE_FILE,
@@ -16,10 +16,10 @@ from nodulebench.evaluation.result_folder import (
     FALSE_FILE,
     FLIP_FILE,
     MISS_FILE,
-    read_beside,
+    read_attachments,
     read_document,
 )
-from nodulebench.i18n.translator import Language, LanguageName
+from nodulebench.i18n.translator import LanguageName, Translator
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.csv_files import (
     csv_source,
@@ -31,7 +31,7 @@ from nodulebench.io.csv_files import (
 from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import MANIFEST, file_digest, files_in, read_manifest, record_files
 from nodulebench.io.table_files import read_parquet
-from nodulebench.report.content import Audience, Beside
+from nodulebench.report.content import Audience, ReportAttachments
 from nodulebench.report.developer_copy import developers_document, only_algorithm
 from nodulebench.report.excerpts import Excerpt, excerpt
 from nodulebench.report.html import render_html
@@ -109,7 +109,7 @@ def write_report(
     """
     document = read_document(folder)
     _require_unchanged(folder)
-    curves, tables = read_parquet(folder / CURVE_FILE), read_beside(folder)
+    curves, tables = read_parquet(folder / CURVE_FILE), read_attachments(folder)
     if choice.algorithm is not None:
         document = _only(document, choice.algorithm)
         curves = curves.filter(pl.col("algorithm") == choice.algorithm)
@@ -139,7 +139,7 @@ def write_report(
 
 
 def read_excerpt(
-    folder: Path, audience: Audience, say: Language, *, name: str, rule: str
+    folder: Path, audience: Audience, say: Translator, *, name: str, rule: str
 ) -> Excerpt:
     """Curve and errors of the only algorithm of a folder that ``evaluate`` wrote.
 
@@ -155,11 +155,13 @@ def read_excerpt(
     """
     document = read_document(folder)
     _require_unchanged(folder)
-    curves, beside = read_parquet(folder / CURVE_FILE), read_beside(folder)
+    curves, beside = read_parquet(folder / CURVE_FILE), read_attachments(folder)
     return excerpt(document, curves, beside, audience=audience, say=say, name=name, rule=rule)
 
 
-def _write_tables(folder: Path, document: Document, beside: Beside, choice: ReportChoice) -> None:
+def _write_tables(
+    folder: Path, document: Document, beside: ReportAttachments, choice: ReportChoice
+) -> None:
     """The tables as CSV, the same in every language."""
     from nodulebench.report.csv_tables import csv_tables
 
@@ -200,7 +202,9 @@ def _only(document: Document, algorithm: str) -> Document:
     return only_algorithm(document, algorithm)
 
 
-def _beside(folder: Path, document: Document, choice: ReportChoice, tables: Beside) -> Beside:
+def _beside(
+    folder: Path, document: Document, choice: ReportChoice, tables: ReportAttachments
+) -> ReportAttachments:
     causes = None if choice.causes is None else read_causes(choice.causes)
     if causes is not None and choice.causes is not None:
         tables = replace(
@@ -251,7 +255,7 @@ def with_causes(
         return falses
     tied = causes.drop_nulls(["case_id", "mark_id"]).unique(maintain_order=True)
     twice = tied.filter(pl.struct(_MARK).is_duplicated()).unique(_MARK, maintain_order=True)
-    refuse_any(
+    raise_problems(
         Problem(
             str(source),
             f"gives mark '{row['mark_id']}' of '{row['algorithm']}' in case '{row['case_id']}' "

@@ -38,7 +38,7 @@ from nodulebench.io.csv_files import csv_content
 from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import SIGNATURE, listed_files, record_files, write_manifest
 from nodulebench.io.table_files import read_parquet, read_table, write_parquet
-from nodulebench.report.content import Beside
+from nodulebench.report.content import ReportAttachments
 from nodulebench.report.html import render_html
 
 if TYPE_CHECKING:
@@ -57,18 +57,18 @@ PLAN = "plan.json"
 REPORT = "report.html"
 FEEDBACK = "feedback.json"
 """What is told of a look at a sealed test set."""
-KEPT = (EVALUATION, COMPARISON, FEEDBACK, SIGNATURE)
+RETAINED = (EVALUATION, COMPARISON, FEEDBACK, SIGNATURE)
 """What is never replaced unasked."""
 
 
-def refuse_other_result(out: Path) -> None:
+def require_same_result(out: Path) -> None:
     """Refuse a folder that holds what an evaluation would replace.
 
     Raises:
         InputError: if it holds a result, a comparison, feedback or a signature.
     """
     complete_move(out)
-    held = [name for name in KEPT if (out / name).exists()]
+    held = [name for name in RETAINED if (out / name).exists()]
     if held:
         raise InputError.at(
             str(out),
@@ -88,7 +88,7 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
 
     def write_more(stage: Path) -> None:
         _write_inputs(evaluation, stage)
-        page = render_html(document, tables[CURVE_FILE], beside=_beside(tables))
+        page = render_html(document, tables[CURVE_FILE], beside=_attachments(tables))
         (stage / REPORT).write_text(page, encoding="utf-8")
         if evaluation.plan is not None:
             from nodulebench.evaluation.plans.freeze import write_plan
@@ -131,7 +131,7 @@ def write_result(
 def add_comparison(folder: Path, document: Document, found: "ComparisonDocument") -> list[Path]:
     """Write a comparison beside its evaluation, whose document and report then have it too."""
     document = document.with_comparison(found)
-    page = render_html(document, read_parquet(folder / CURVE_FILE), beside=read_beside(folder))
+    page = render_html(document, read_parquet(folder / CURVE_FILE), beside=read_attachments(folder))
     with staged_folder(folder, last=EVALUATION) as stage:
         write_document(found, stage / COMPARISON)
         write_document(document, stage / EVALUATION)
@@ -144,13 +144,13 @@ def result_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
     """The tables that an evaluation found, by their files: labels, curves, errors, flips if any."""
     cohorts = cohorts_of(evaluation)
     return {
-        **judged_tables(evaluation),
+        **scored_tables(evaluation),
         MISS_FILE: miss_table(cohorts, evaluation.protocol),
         FALSE_FILE: false_positive_table(cohorts),
     }
 
 
-def judged_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
+def scored_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
     """The tables that are found for each algorithm alone: labels, curves, flips if any."""
     labels = [algorithm.labels for algorithm in evaluation.algorithms if algorithm.labels.width]
     flips = [algorithm.flips for algorithm in evaluation.algorithms if algorithm.flips is not None]
@@ -253,18 +253,18 @@ def _without_empty(table: pl.DataFrame, schema: TableSchema) -> pl.DataFrame:
     )
 
 
-def read_beside(folder: Path) -> Beside:
+def read_attachments(folder: Path) -> ReportAttachments:
     """The tables beside a document that its report shows, as far as its version wrote them."""
     flips = folder / FLIP_FILE
     tables = {FLIP_FILE: read_parquet(flips)} if flips.is_file() else {}
     for name, schema in ERROR_TABLES.items():
         if (folder / name).is_file():
             tables[name] = read_table(folder / name, schema)
-    return _beside(tables)
+    return _attachments(tables)
 
 
-def _beside(tables: Mapping[str, pl.DataFrame]) -> Beside:
-    return Beside(
+def _attachments(tables: Mapping[str, pl.DataFrame]) -> ReportAttachments:
+    return ReportAttachments(
         flips=tables.get(FLIP_FILE),
         misses=tables.get(MISS_FILE),
         false_positives=tables.get(FALSE_FILE),

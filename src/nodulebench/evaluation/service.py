@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nodulebench.core.errors import InputError, Problem
-from nodulebench.core.executor import HERE, Engine, Progress, untold
+from nodulebench.core.executor import IN_PROCESS, Executor, Progress, no_progress
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.results import Evaluation
 from nodulebench.core.tables import Reference, Submission, without_images
 from nodulebench.evaluation.evaluate import evaluate
-from nodulebench.evaluation.result_folder import refuse_other_result, write_evaluation
+from nodulebench.evaluation.result_folder import require_same_result, write_evaluation
 from nodulebench.io.cases import algorithm_name
 from nodulebench.io.formats import read_case_list, read_reference, read_submission
 from nodulebench.io.marks.luna16 import parse_columns
@@ -40,8 +40,8 @@ def evaluate_files(
     out: Path | None = None,
     names: Sequence[str] = (),
     force: bool = False,
-    engine: Engine = HERE,
-    progress: Progress = untold,
+    engine: Executor = IN_PROCESS,
+    progress: Progress = no_progress,
 ) -> tuple[Evaluation, list[Path]]:
     """Read, evaluate and, with ``out``, write; nothing is written if anything is wrong.
 
@@ -53,7 +53,7 @@ def evaluate_files(
         The evaluation and the files written.
     """
     if out is not None and not force:
-        refuse_other_result(out)
+        require_same_result(out)
     chosen, frozen = choose_protocol(protocol, plan, bootstraps=bootstraps, seed=seed, at_fp=at_fp)
     truth = read_reference(reference, cases=cases, nodules=nodules)
     if series is not None:

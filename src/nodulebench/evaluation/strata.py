@@ -17,18 +17,18 @@ from nodulebench.core.tables import CASE_FACTS, NODULES
 from nodulebench.evaluation.estimates import (
     bind_settings,
     bootstrap_blocks,
-    estimate_figures,
+    estimate_metrics,
     exactly,
     guarded_bootstrap_of,
     is_proportion,
     leave_one_out_of,
-    replicate_figures,
+    replicate_metrics,
     replicate_ratios,
     units_of,
-    with_sound,
+    with_guarded_interval,
 )
 from nodulebench.evaluation.guarded_rows import GuardedCohort, GuardedRows, guarded_rows, sums_of
-from nodulebench.metrics import FIGURES, guard_of
+from nodulebench.metrics import METRICS, guard_of
 from nodulebench.metrics.classes import density_pairs, type_pairs
 from nodulebench.metrics.guidelines import (
     FLEISCHNER_SIZES,
@@ -184,7 +184,7 @@ def estimate_strata(
             misses = rates[name, stratum, "miss_rate"].of_case
             nodules = int(misses.denominator.sum())
             figures = _case_cpm(cohort, protocol, division, number)
-            figures |= _nodule_figures(cohort, protocol, division, number)
+            figures |= _nodule_metrics(cohort, protocol, division, number)
             if division.of_case is not None:
                 figures |= {
                     figure: estimates[name, stratum, figure]
@@ -201,14 +201,14 @@ def estimate_strata(
     return results
 
 
-def _nodule_figures(
+def _nodule_metrics(
     cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
 ) -> dict[str, Estimate]:
     """The protocol's figures for the nodules of one stratum; at a point: ``figure@point``."""
     is_in = division.of_nodule == number
     if division.of_case is not None or not protocol.stratum_figures or not is_in.any():
         return {}
-    found = estimate_figures(cohort.of_nodules(is_in), protocol, protocol.stratum_figures)
+    found = estimate_metrics(cohort.of_nodules(is_in), protocol, protocol.stratum_figures)
     return {
         name if point is None else f"{name}@{point}": one
         for name, read in found.items()
@@ -229,7 +229,7 @@ def _rates(
     if division.of_case is not None:
         is_case_in = division.of_case == number
         for name in _ratios_of_cases(protocol):
-            of_case = sums_of(bind_settings(FIGURES[name], protocol), cohort)
+            of_case = sums_of(bind_settings(METRICS[name], protocol), cohort)
             if of_case is not None:
                 within = CaseSums(of_case.numerator * is_case_in, of_case.denominator * is_case_in)
                 rates[name] = _Rate(within, is_case_in)
@@ -253,7 +253,7 @@ def _estimate_rates(
     replicates = np.concatenate(drawn, axis=1) if drawn else [None] * len(sums)
     jackknife = np.concatenate(left_out, axis=1) if left_out else [None] * len(sums)
     counted = {place: rate for place, rate in rates.items() if rate.of_case.denominator.any()}
-    sound = _sound_rows(cohort, protocol, counted)
+    sound = _guarded_rows(cohort, protocol, counted)
     units = units_of(cohort, interval)
     estimates = {}
     for (place, rate), row, without in zip(rates.items(), replicates, jackknife, strict=True):
@@ -262,12 +262,12 @@ def _estimate_rates(
             continue
         of_case = rate.of_case
         others, trial_units = {}, 0
-        if is_proportion(bind_settings(FIGURES[place[-1]], protocol)):
+        if is_proportion(bind_settings(METRICS[place[-1]], protocol)):
             others = proportion_intervals(of_case.numerator, of_case.denominator, units, interval)
             trial_units = count_trial_units(of_case.denominator, units)
         value = float(of_case.numerator.sum() / of_case.denominator.sum())
         one = make_estimate(value, row, without, interval, others, trial_units)
-        estimates[place] = with_sound(one, sound.get(place), interval)
+        estimates[place] = with_guarded_interval(one, sound.get(place), interval)
     return estimates
 
 
@@ -289,10 +289,10 @@ def stratum_rows(
         for name, rate in _rates(cohort, protocol, found, number).items()
         if name == figure and rate.of_case.denominator.any()
     }
-    return next(iter(_sound_rows(cohort, protocol, rates).values()), None)
+    return next(iter(_guarded_rows(cohort, protocol, rates).values()), None)
 
 
-def _sound_rows(
+def _guarded_rows(
     cohort: LabelledCohort, protocol: TestProtocol, rates: dict[Place, _Rate]
 ) -> dict[Place, GuardedRows]:
     """All rates on every replicate of the guarded bootstrap, each beside its own unseen patient."""
@@ -301,7 +301,7 @@ def _sound_rows(
         return {}
     ratios: dict[Place, GuardedRatio] = {}
     for place, rate in rates.items():
-        figure = bind_settings(FIGURES[place[-1]], protocol)
+        figure = bind_settings(METRICS[place[-1]], protocol)
         guarded = GuardedCohort(cohort, bootstrap, rate.is_in)
         ratios[place] = guarded.ratio(figure, rate.of_case, guard_of(place[-1]))
     blocks = [ratio_rows(list(ratios.values()), block) for block in bootstrap.blocks()]
@@ -324,14 +324,14 @@ def _case_cpm(
     if division.of_case is None or "cpm" not in protocol.figures:
         return {}
     is_in = division.of_case == number
-    figure = bind_settings(FIGURES["cpm"], protocol)
+    figure = bind_settings(METRICS["cpm"], protocol)
     try:
         value = float(figure(cohort, is_in[np.newaxis, :].astype(np.int32))[0])
     except UndefinedError as error:
         return {"cpm": Estimate(None, reason=reason_of(error))}
 
     def within(blocks: Iterable[WeightArray]) -> FloatArray | None:
-        return replicate_figures(cohort, {"cpm": figure}, (block * is_in for block in blocks)).get(
+        return replicate_metrics(cohort, {"cpm": figure}, (block * is_in for block in blocks)).get(
             "cpm"
         )
 
@@ -343,7 +343,7 @@ def _case_cpm(
         interval,
     )
     rows = None if one.value is None else _cpm_rows(cohort, protocol, division, number)
-    return {"cpm": with_sound(one, rows, interval)}
+    return {"cpm": with_guarded_interval(one, rows, interval)}
 
 
 def _cpm_rows(
@@ -353,5 +353,5 @@ def _cpm_rows(
     bootstrap = guarded_bootstrap_of(cohort, protocol)
     if bootstrap is None or division.of_case is None:
         return None
-    exact = {"cpm": bind_settings(FIGURES["cpm"], exactly(protocol))}
+    exact = {"cpm": bind_settings(METRICS["cpm"], exactly(protocol))}
     return guarded_rows(GuardedCohort(cohort, bootstrap, division.of_case == number), exact)["cpm"]

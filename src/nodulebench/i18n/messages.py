@@ -19,7 +19,7 @@ from nodulebench.core.text import in_a_line
 
 MOST_NAMED = 3
 """How many names of a list are given."""
-UNTOLD = "–"
+UNDISCLOSED = "–"
 JOINTS = {
     "names": "list.comma",
     "list": "list.comma",
@@ -32,7 +32,7 @@ JOINTS = {
 _OPTIONAL = re.compile(r"\[([^|\]]*)\|?([^\]]*)\]")
 
 
-class Speaker(Protocol):
+class TextSource(Protocol):
     """What a language gives to the words of a notice."""
 
     def __call__(self, key: str, **values: object) -> str:
@@ -45,10 +45,10 @@ class Speaker(Protocol):
         """Another notice in words."""
 
 
-class NoticeWords(Formatter):
+class NoticeFormatter(Formatter):
     """Fills the templates of notices in one language."""
 
-    def __init__(self, say: Speaker) -> None:
+    def __init__(self, say: TextSource) -> None:
         self.say = say
 
     def words(self, template: str, values: Mapping[str, Any]) -> str:
@@ -63,7 +63,7 @@ class NoticeWords(Formatter):
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A value; a dash where it is not told."""
         del args
-        return kwargs.get(str(key), UNTOLD)
+        return kwargs.get(str(key), UNDISCLOSED)
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """One value as its template wants it."""
@@ -105,7 +105,7 @@ def fields(template: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(template) if name}
 
 
-def unworded(notice: Notice) -> str:
+def untranslated(notice: Notice) -> str:
     """A notice whose code has no words here, as of another program: the code and its values."""
     told = ", ".join(f"{name} {value}" for name, value in notice.values.items())
     return f"{notice.code} ({told})" if told else notice.code

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, Literal, get_args
 
 from nodulebench.core.notices import read_notice
-from nodulebench.i18n.messages import NoticeWords, unworded
+from nodulebench.i18n.messages import NoticeFormatter, untranslated
 from nodulebench.i18n.numbers import rate
 
 LanguageName = Literal["en", "zh"]
@@ -79,7 +79,7 @@ TERMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class FigureWords:
+class MetricText:
     """How a figure of merit is called and what it says."""
 
     title: str
@@ -88,7 +88,7 @@ class FigureWords:
     """The term of IEEE 2802-2022, where it has one."""
 
 
-class Language:
+class Translator:
     """The words of one language. Call it with a key and the values of its template."""
 
     def __init__(self, name: LanguageName, parts: tuple[str, ...] = PARTS) -> None:
@@ -124,22 +124,22 @@ class Language:
         words = self.word(name)
         return words[:1].upper() + words[1:]
 
-    def figure(self, name: str) -> FigureWords:
+    def figure(self, name: str) -> MetricText:
         """The words for a figure, or for one reading of it as in ``sensitivity_at_fp_rate/1``.
 
         A figure that is not listed is called by its name.
         """
         if name in self._names.FIGURES:
             title, meaning = self._names.FIGURES[name]
-            return FigureWords(title, meaning, self._term(name))
+            return MetricText(title, meaning, self._term(name))
         if name.startswith("f") and name[1:].replace(".", "", 1).isdigit():
             meaning = self("figure.f1" if name == "f1" else "figure.f_beta")
-            return FigureWords(f"F{name[1:]}", meaning, self._term(name))
+            return MetricText(f"F{name[1:]}", meaning, self._term(name))
         figure, _, point = name.partition("/")
         if point:
             found = self.figure(figure)
-            return FigureWords(self.reading(figure, point), found.meaning, found.term)
-        return FigureWords(self.heading(name), "")
+            return MetricText(self.reading(figure, point), found.meaning, found.term)
+        return MetricText(self.heading(name), "")
 
     def _term(self, figure: str) -> str:
         term = TERMS.get(figure, "")
@@ -197,8 +197,8 @@ class Language:
         notice = read_notice(told)
         template = self._template(notice.code)
         if template is None:
-            return unworded(notice)
-        return NoticeWords(self).words(template, notice.values)
+            return untranslated(notice)
+        return NoticeFormatter(self).words(template, notice.values)
 
     def messages(self, told: Any) -> str:
         """Several notices as one statement; a single one is one by itself."""
@@ -217,17 +217,17 @@ class Language:
 
 
 @cache
-def language(name: LanguageName = "en") -> Language:
+def translator(name: LanguageName = "en") -> Translator:
     """The language of that name."""
-    return Language(name)
+    return Translator(name)
 
 
 @cache
-def portal_language(name: LanguageName = "en") -> Language:
+def portal_translator(name: LanguageName = "en") -> Translator:
     """The language of that name with the words of the portal."""
-    return Language(name, (*PARTS, *PORTAL_PARTS))
+    return Translator(name, (*PARTS, *PORTAL_PARTS))
 
 
-def english(told: Any) -> str:
+def in_english(told: Any) -> str:
     """A notice in English, as the command line and tables of plain text say it."""
-    return language("en").message(told)
+    return translator("en").message(told)

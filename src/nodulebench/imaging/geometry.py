@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.core.errors import InputError, Problem, Problems, adding_to, refuse_any
+from nodulebench.core.errors import InputError, Problem, Problems, collect_problems, raise_problems
 
 SIZE = ("size_x", "size_y", "size_z")
 SPACING_MM = ("spacing_x_mm", "spacing_y_mm", "spacing_z_mm")
@@ -233,7 +233,7 @@ def checked_geometry(
             f"direction '{_shown(direction.reshape(-1))}' is not nine orthonormal cosines.",
             "Give them row by row, separated by spaces; leave it empty for an axial image.",
         )
-    refuse_any(problems)
+    raise_problems(problems)
     return Geometry(spacing_mm, origin_mm, direction, size)
 
 
@@ -252,10 +252,10 @@ def geometries(cases: pl.DataFrame | None, source: str = "cases") -> dict[str, G
         values = np.array([row[name] for name in GEOMETRY_COLUMNS], dtype=np.float64)
         sizes = [row.get(name) for name in SIZE]
         size = None if None in sizes else np.array(sizes, dtype=np.int64)
-        with adding_to(problems):
+        with collect_problems(problems):
             direction = _direction(row.get("direction"), where)
             found[row["case_id"]] = checked_geometry(values[:3], values[3:], direction, size, where)
-    refuse_any(problems)
+    raise_problems(problems)
     return found
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, unroll
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 
 LONGEST_SHOWN = 60
 
@@ -76,7 +76,7 @@ def read_outlines(text: pl.Series, *, allows_none: bool = True) -> Outlines:
     wrong = points.filter(~is_number)["outline"].unique(maintain_order=True)
     if not allows_none:
         wrong = pl.concat([wrong, texts.filter(pl.col("text") == "")["outline"]]).sort()
-    refuse_any(
+    raise_problems(
         Problem(
             f"outline '{(text[row] or '')[:LONGEST_SHOWN]}'",
             "is not a list of points.",

@@ -31,7 +31,7 @@ CLOSING_MM = 12.0
 """Of the ball that cannot enter the dent of a nodule at the wall."""
 THIN = 0.65
 """What is thinner than this share of the radius is opened away."""
-GIVEN_BACK = 1.5
+DILATION_MM = 1.5
 """How much farther than it was opened the rest may grow back."""
 FARTHEST, FARTHEST_MM = 1.7, 1.5
 """From the middle, in radii and besides; half a slice more, for the radius counts whole slices."""
@@ -225,5 +225,5 @@ def _opened(
         return thing.copy()
     rest = _hanging_together(core, middle)
     away = ndimage.distance_transform_edt(~rest, sampling=spacing)
-    opened: BoolArray = thing & (away <= GIVEN_BACK * thin_mm)
+    opened: BoolArray = thing & (away <= DILATION_MM * thin_mm)
     return opened

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.errors import InputError, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problems, raise_problems
 from nodulebench.imaging.geometry import ORTHONORMAL_TOLERANCE, Geometry, is_orthonormal
 
 VoxelArray: TypeAlias = npt.NDArray[Any]
@@ -65,7 +65,9 @@ def make_volume(
     cosines = np.eye(3) if direction is None else np.asarray(direction, dtype=np.float64)
     spacing = np.asarray(spacing_mm, dtype=np.float64)
     origin = np.asarray(origin_mm, dtype=np.float64)
-    refuse_any([*_voxel_problems(hu, where), *_geometry_problems(spacing, origin, cosines, where)])
+    raise_problems(
+        [*_voxel_problems(hu, where), *_geometry_problems(spacing, origin, cosines, where)]
+    )
     geometry = Geometry(
         spacing_mm=spacing,
         origin_mm=origin,

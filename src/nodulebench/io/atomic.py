@@ -161,7 +161,7 @@ def staged_folder(folder: Path, *, last: str = "", is_new: bool = False) -> Iter
             "is not empty; its files would be taken for part of what is written.",
             "Choose a new folder.",
         )
-    with _stage_beside(folder, folder if folder.is_dir() else None) as stage:
+    with _sibling_stage(folder, folder if folder.is_dir() else None) as stage:
         stage.mkdir()
         yield stage
         is_final = not _is_within_unfinished(folder)
@@ -254,7 +254,7 @@ def staged_file(path: Path, *, within: Path | None = None) -> Iterator[Path]:
     Raises:
         InputError: if the place cannot be written to; nothing is left behind.
     """
-    with _stage_beside(path, within) as stage:
+    with _sibling_stage(path, within) as stage:
         yield stage
         is_final = within is None and not _is_within_unfinished(path)
         if is_final:
@@ -277,9 +277,9 @@ def run_folder(folder: Path) -> Iterator[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in {path.name.removesuffix(".lock") for path in folder.glob(f".*{_RUN}*")}:
-            with suppress(InputError), _own_run(folder / name):
+            with suppress(InputError), _is_own_run(folder / name):
                 pass  # nobody had the claim: it was killed
-        with _own_run(folder / f".{token_hex(8)}{_RUN}") as own:
+        with _is_own_run(folder / f".{token_hex(8)}{_RUN}") as own:
             own.mkdir()
             yield own
             settle_all(folder)
@@ -288,7 +288,7 @@ def run_folder(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _own_run(folder: Path) -> Iterator[Path]:
+def _is_own_run(folder: Path) -> Iterator[Path]:
     with locked(folder.with_name(f"{folder.name}.lock"), folder):
         try:
             yield folder
@@ -297,7 +297,7 @@ def _own_run(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _stage_beside(target: Path, within: Path | None = None) -> Iterator[Path]:
+def _sibling_stage(target: Path, within: Path | None = None) -> Iterator[Path]:
     beside = target.resolve().parent if within is None else within
     # the suffix stays, because writers look at it
     stage = beside / f".{token_hex(8)}-{target.name or 'folder'}"

@@ -7,14 +7,14 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problems, raise_problems
 from nodulebench.core.tables import CASES, NODULE_SLICES, NODULES, Reference
 from nodulebench.io.atomic import complete_move, leave_out, staged_folder
 from nodulebench.io.cases import joined_cases
-from nodulebench.io.format import Format, Glimpse
+from nodulebench.io.format import FileProbe, Format
 from nodulebench.io.json_files import parse_json, write_json
 from nodulebench.io.manifests import DECLARATION, PAYLOAD, bytes_digest, file_digest, is_bag
-from nodulebench.io.marks.boxes import refuse_unlisted
+from nodulebench.io.marks.boxes import require_listed
 from nodulebench.io.table_files import read_parquet, write_parquet
 
 SCHEMA = "nodulebench/bundle@1"
@@ -59,7 +59,7 @@ def reference_from(files: Mapping[str, bytes], folder: Path) -> Reference:
         if name in files
     }
     cases, nodules = tables[_CASES], tables[_NODULES]
-    refuse_unlisted(nodules["case_id"], cases, folder.name)
+    require_listed(nodules["case_id"], cases, folder.name)
     rule = _stated_rule(manifest)
     return Reference(manifest["name"], cases, nodules, tables.get(_SLICES), rule=rule)
 
@@ -123,10 +123,10 @@ def _verify(files: Mapping[str, bytes], digests: dict[str, Any], folder: Path) -
                 "is not as the manifest says: it was changed after the bundle was written.",
                 "Get the bundle anew from whoever keeps it.",
             )
-    refuse_any(problems)
+    raise_problems(problems)
 
 
-def _refuse(glimpse: Glimpse) -> str:
+def _refuse(glimpse: FileProbe) -> str:
     if glimpse.kind == "folder" and DECLARATION in glimpse.names:
         has_tables = all((glimpse.path / PAYLOAD / name).is_file() for name in (_CASES, _NODULES))
         sealed = f"no tables in {PAYLOAD}/; a sealed set needs --key and --developer"

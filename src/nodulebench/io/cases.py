@@ -93,7 +93,7 @@ def filled_from(
         InputError: for each value of which the two say different things.
     """
     shared = [name for name in own.columns if name in beside.columns and name not in keys]
-    _refuse_conflicts(own, beside, shared, keys, what, source)
+    _require_no_conflicts(own, beside, shared, keys, what, source)
     further = [name for name in beside.columns if name not in own.columns]
     return own.with_columns(
         *(own[name].fill_null(beside[name].cast(own[name].dtype, strict=False)) for name in shared),
@@ -101,7 +101,7 @@ def filled_from(
     )
 
 
-def _refuse_conflicts(
+def _require_no_conflicts(
     own: pl.DataFrame,
     beside: pl.DataFrame,
     shared: list[str],
@@ -171,7 +171,7 @@ def file_of_case(case_id: str, suffix: str) -> str:
     return case_id + suffix
 
 
-def place_notices(places: pl.DataFrame, cases: pl.DataFrame | None) -> tuple[Notice, ...]:
+def position_notices(places: pl.DataFrame, cases: pl.DataFrame | None) -> tuple[Notice, ...]:
     """Say how many places lie outside their image, and whether RAS or LPS explains it.
 
     A mark in the wrong coordinate system is a miss without any other sign, so it is said.

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, cast
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problem, Problems, raise_problems
 from nodulebench.io.atomic import staged_file
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
@@ -345,7 +345,7 @@ def _read_header(path: Path) -> list[str]:
             "End lines with a line feed.",
         ) from error
     repeated = [name for name, count in Counter(header).items() if count > 1]
-    refuse_any(
+    raise_problems(
         Problem(str(path), f"column '{name}' stands twice in the header.") for name in repeated
     )
     return header
@@ -415,7 +415,7 @@ def read_columns(
     """
     header = read_header(path, (*text, *numbers, *optional_text, *optional_numbers), given)
     require_columns(path, header, (*text, *numbers))
-    refuse_flood(path)
+    require_few_problems(path)
     source = csv_source(path, header)
     strings = [name for name in (*text, *optional_text) if name in header]
     floats = [name for name in (*numbers, *optional_numbers) if name in header]
@@ -425,14 +425,16 @@ def read_columns(
         table = without_marks(table).with_row_index("line", offset=2)
     except (pl.exceptions.PolarsError, OSError):
         table = None
-    if table is None or _is_doubtful(table, (text[0], *numbers), floats, known_cases):
+    if table is None or _is_ambiguous(table, (text[0], *numbers), floats, known_cases):
         with open_bytes(path) if isinstance(source, Path) else BytesIO(source) as file:
-            refuse_any(row_problems(file, path.name, header, text[0], numbers, floats, known_cases))
+            raise_problems(
+                row_problems(file, path.name, header, text[0], numbers, floats, known_cases)
+            )
         table = _read_tolerantly(path, header, strings, floats)
     return table
 
 
-def refuse_flood(path: Path) -> None:
+def require_few_problems(path: Path) -> None:
     """Refuse a gzip file that unpacks to more than memory can be expected to hold."""
     if path.stat().st_size * _HIGHEST_GZIP_RATIO <= _MOST_UNPACKED_BYTES:
         return
@@ -450,7 +452,7 @@ def refuse_flood(path: Path) -> None:
                 )
 
 
-def _is_doubtful(
+def _is_ambiguous(
     table: pl.DataFrame, required: tuple[str, ...], floats: list[str], known_cases: pl.Series | None
 ) -> bool:
     """Whether any row that counts lacks a value or holds one that is not finite."""

@@ -40,7 +40,7 @@ def distance_of(reason: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Glimpse:
+class FileProbe:
     """What a file or folder looks like from outside."""
 
     path: Path
@@ -67,34 +67,34 @@ class Glimpse:
         return "" if self.kind in kinds else Refusal(f"not {wanted}", FAR)
 
 
-def glimpse(path: Path) -> Glimpse:
+def probe_file(path: Path) -> FileProbe:
     """Look at a path.
 
     Raises:
         InputError: if it is not there.
     """
     if path.is_dir():
-        return Glimpse(path, "folder", frozenset(item.name for item in path.iterdir()))
+        return FileProbe(path, "folder", frozenset(item.name for item in path.iterdir()))
     with open_bytes(path) as file:
         whole = file.read(1024)
     if whole[128:132] == b"DICM":
-        return Glimpse(path, "dicom", frozenset())
+        return FileProbe(path, "dicom", frozenset())
     start = whole.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b"PAR1"):
-        return Glimpse(path, "parquet", frozenset())
+        return FileProbe(path, "parquet", frozenset())
     if start.startswith(b"\x80"):
-        return Glimpse(path, "pickle", frozenset())
+        return FileProbe(path, "pickle", frozenset())
     try:
         if start.startswith((b"{", b"[")):
             document = read_json(path)
-            return Glimpse(path, "json", _keys(document), document)
+            return FileProbe(path, "json", _keys(document), document)
         header = read_header(path)
     except InputError as error:
-        return Glimpse(path, "other", frozenset(), error=error)
+        return FileProbe(path, "other", frozenset(), error=error)
     if path.name.lower().endswith((".json", ".json.gz")):
         told = Problem(str(path), "is not JSON: it starts with neither '{' nor '['.")
-        return Glimpse(path, "other", frozenset(), error=InputError(told))
-    return Glimpse(path, "csv", frozenset(header))
+        return FileProbe(path, "other", frozenset(), error=InputError(told))
+    return FileProbe(path, "csv", frozenset(header))
 
 
 def _keys(document: Any) -> frozenset[str]:
@@ -104,7 +104,7 @@ def _keys(document: Any) -> frozenset[str]:
     return frozenset(document) if isinstance(document, dict) else frozenset()
 
 
-Refuse = Callable[[Glimpse], str]
+Refuse = Callable[[FileProbe], str]
 """Why a file is not of a format, from a glimpse at it; empty: it may well be."""
 ReadMarks = Callable[[Path, pl.DataFrame | None], Submission]
 ReadReference = Callable[[Path, pl.DataFrame | None], Reference]

@@ -11,11 +11,11 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.registry import Registry
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.core.text import in_a_line, shown
-from nodulebench.io.cases import place_notices
+from nodulebench.io.cases import position_notices
 from nodulebench.io.csv_files import read_dialect, read_head, read_header, spelt
-from nodulebench.io.format import Format, Glimpse, distance_of, glimpse
+from nodulebench.io.format import FileProbe, Format, distance_of, probe_file
 from nodulebench.io.manifests import PAYLOAD
-from nodulebench.io.marks.luna16 import guessed_columns, read_own_columns, read_series
+from nodulebench.io.marks.luna16 import guessed_columns, read_named_columns, read_series
 from nodulebench.io.nodules import joined_nodules
 from nodulebench.io.table_files import read_cases as read_cases_from_table_files
 from nodulebench.io.table_files import read_cases as read_cases_table
@@ -130,13 +130,17 @@ def read_submission(
     if shown(str(path)) != str(path):
         raise InputError.at(shown(str(path)), "has a name that is not UTF-8.", "Rename it.")
     if columns is not None:
-        submission, form = read_own_columns(path, cases, columns), None
+        submission, form = read_named_columns(path, cases, columns), None
     else:
         form = FORMATS[format_name] if format_name else fitting(path, "marks")
         if form.read_marks is None:
             raise _unable(form, "marks")
         submission = form.read_marks(path, cases)
-    notices = (*how_read(path, form), *_unread(path, form), *place_notices(submission.marks, cases))
+    notices = (
+        *how_read(path, form),
+        *_unread(path, form),
+        *position_notices(submission.marks, cases),
+    )
     name = in_a_line(submission.name)  # it stands in lines and headings
     return replace(submission, name=name, notices=(*submission.notices, *notices))
 
@@ -164,7 +168,7 @@ def read_reference(
     if form.read_reference is None:
         raise _unable(form, "reference")
     reference = form.read_reference(path, known)
-    notices = (*how_read(path, form), *place_notices(reference.nodules, reference.cases))
+    notices = (*how_read(path, form), *position_notices(reference.nodules, reference.cases))
     whole = replace(reference, notices=(*reference.notices, *notices))
     return whole if nodules is None else joined_nodules(whole, nodules)
 
@@ -203,7 +207,7 @@ def fitting(path: Path, what: str) -> Format:
         InputError: if none fits, with the reason that each gave.
         UnknownNameError: if a format of another package cannot be loaded.
     """
-    seen = glimpse(path)
+    seen = probe_file(path)
     refusals = []
     for form in FORMATS.values():
         refuse = form.refuse_marks if what == "marks" else form.refuse_reference
@@ -216,7 +220,7 @@ def fitting(path: Path, what: str) -> Format:
     raise seen.error or _no_format(seen, what, refusals)
 
 
-def _no_format(seen: Glimpse, what: str, refusals: list[tuple[str, str]]) -> InputError:
+def _no_format(seen: FileProbe, what: str, refusals: list[tuple[str, str]]) -> InputError:
     """That nothing fits: the nearest format with its reason first, then the others."""
     (name, reason), *others = sorted(refusals, key=lambda refusal: distance_of(refusal[1]))
     remedy = "See: nodulebench formats."

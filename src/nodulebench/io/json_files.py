@@ -41,7 +41,7 @@ def parse_json(content: bytes, path: Path) -> Any:
     if not content.strip():
         raise InputError.at(path, "is empty.")
     try:
-        value = json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        value = json.loads(content.decode("utf-8-sig"), parse_constant=_reject_constant)
         if _SURROGATE.search(content):
             json.dumps(value, ensure_ascii=False).encode()
         return value
@@ -128,5 +128,5 @@ def kind_of(value: Any) -> str:
     return kinds.get(type(value), "a number")
 
 
-def _refuse_constant(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise _ConstantError(f"{name} is not a JSON number")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray, IntArray
-from nodulebench.core.errors import Problems, refuse_any
+from nodulebench.core.errors import Problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.schema import TableSchema, optional
 from nodulebench.core.tables import IN_CASE, NODULES, PLACE, POSITION, Reference
@@ -58,7 +58,7 @@ def joined_nodules(reference: Reference, path: Path) -> Reference:
     given = read_table(path, GIVEN)
     rows = given.with_row_index("row", offset=1).filter(reference.rows_of(given["case_id"]) >= 0)
     about, problems = _nodule_rows(reference, rows, path.name)
-    refuse_any(problems)
+    raise_problems(problems)
     facts = rows.drop("row", *KEYS, *PLACE).with_columns(about=pl.Series(about, dtype=pl.Int64))
     numbers = pl.DataFrame({"about": np.arange(reference.nodules.height)})
     beside = numbers.join(facts, on="about", how="left", maintain_order="left").drop("about")

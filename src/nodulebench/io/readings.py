@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problems, made_of_each, refuse_any
+from nodulebench.core.errors import InputError, Problems, made_of_each, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.core.tables import CASES
@@ -51,7 +51,7 @@ def read_findings(folder: Path, cases: pl.DataFrame | None = None) -> Readings:
     *own, sessions, findings, slices = made_of_each(needed, partial(_read, folder))
     listed = own[0] if cases is None else cases
     readings = Readings(folder.resolve().name, listed, sessions, findings, slices)
-    _refuse_strays(readings, folder)
+    _require_known_rows(readings, folder)
     return readings
 
 
@@ -70,7 +70,7 @@ def _read(folder: Path, name: str) -> pl.DataFrame:
     raise InputError.at(folder, f"holds no {name} table.", f"Write {name}.parquet or {name}.csv.")
 
 
-def _refuse_strays(readings: Readings, folder: Path) -> None:
+def _require_known_rows(readings: Readings, folder: Path) -> None:
     """Refuse rows that belong to nothing."""
     links = (
         ("a session", readings.sessions, readings.cases, ("case_id",)),
@@ -87,7 +87,7 @@ def _refuse_strays(readings: Readings, folder: Path) -> None:
                 f"{what} names {named}, which is not listed.",
                 f"List it, or remove the {what.split()[1]}.",
             )
-    refuse_any(problems)
+    raise_problems(problems)
 
 
 SCAN_TABLE = "scans.csv"

@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import CASES
 from nodulebench.io.atomic import staged_file
 from nodulebench.io.csv_files import (
     read_header,
     read_strings,
-    refuse_flood,
     require_columns,
+    require_few_problems,
     write_csv,
 )
 
@@ -37,7 +37,7 @@ def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
         return schema.conform(read_parquet(path), path.name)
     header = read_header(path, [column.name for column in (*schema.columns, *schema.further)])
     require_columns(path, header, [column.name for column in schema.columns if column.is_required])
-    refuse_flood(path)
+    require_few_problems(path)
     raw = read_strings(path, header)
     rows = raw.with_row_index("_line", offset=2).filter(
         ~pl.all_horizontal(pl.col(raw.columns).is_null())
@@ -142,7 +142,7 @@ def require_no_parquet(path: Path) -> None:
         InputError: with every such file, by its name within the folder.
     """
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    refuse_any(
+    raise_problems(
         Problem(
             file.name if file == path else file.relative_to(path).as_posix(),
             "is a Parquet file, which is not accepted here.",

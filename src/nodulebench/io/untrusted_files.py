@@ -16,7 +16,7 @@ LONGEST_NAME = 200
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-class OutputRefusedError(Exception):
+class OutputRejectedError(Exception):
     """What was written is not taken, and why."""
 
     def __init__(self, why: Notice) -> None:
@@ -56,21 +56,21 @@ class _Collector:
             for entry in entries:
                 names.append(entry.name)
                 if len(names) + self.files > MOST_FILES:
-                    raise OutputRefusedError(Notice("output_many_files", {"most": MOST_FILES}))
+                    raise OutputRejectedError(Notice("output_many_files", {"most": MOST_FILES}))
         for name in sorted(names):
             if len(os.fsencode(name)) > LONGEST_NAME or not name.isprintable():
-                raise OutputRefusedError(Notice("output_odd_name"))
+                raise OutputRejectedError(Notice("output_odd_name"))
             try:
                 mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
                 self._take_one(folder, name, mode, taken, depth)
             except OSError as error:
                 why = {"problem": error.strerror or type(error).__name__}
-                raise OutputRefusedError(Notice("output_unread", why)) from error
+                raise OutputRejectedError(Notice("output_unread", why)) from error
 
     def _take_one(self, folder: int, name: str, mode: int, taken: Path, depth: int) -> None:
         if stat.S_ISDIR(mode):
             if depth == DEEPEST:
-                raise OutputRefusedError(Notice("output_deep", {"most": DEEPEST}))
+                raise OutputRejectedError(Notice("output_deep", {"most": DEEPEST}))
             below = os.open(name, _FLAGS | os.O_DIRECTORY, dir_fd=folder)
             try:
                 (taken / name).mkdir()
@@ -80,11 +80,11 @@ class _Collector:
             return
         kind = next((words for is_kind, words in _KINDS if is_kind(mode)), None)
         if kind is not None:
-            raise OutputRefusedError(Notice("output_no_file", {"kind": kind}))
+            raise OutputRejectedError(Notice("output_no_file", {"kind": kind}))
         file = os.open(name, _FLAGS, dir_fd=folder)
         try:
             if not stat.S_ISREG(os.fstat(file).st_mode):  # it was one a moment ago
-                raise OutputRefusedError(Notice("output_no_file", {"kind": "device"}))
+                raise OutputRejectedError(Notice("output_no_file", {"kind": "device"}))
             self._copy(file, taken / name)
         finally:
             os.close(file)
@@ -92,12 +92,12 @@ class _Collector:
 
     def _copy(self, file: int, target: Path) -> None:
         if os.fstat(file).st_size > self.room:
-            raise OutputRefusedError(Notice("output_large"))
+            raise OutputRejectedError(Notice("output_large"))
         with target.open("wb") as copy:
             while part := os.read(file, 1 << 20):
                 self.room -= len(part)
                 if self.room < 0:
-                    raise OutputRefusedError(Notice("output_large"))
+                    raise OutputRejectedError(Notice("output_large"))
                 copy.write(part)
 
 

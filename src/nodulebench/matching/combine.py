@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.tables import MARKS, Submission
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.linking import merged_within
@@ -29,9 +29,9 @@ BETWEEN_CASES_MM = 1e8
 Linkage = Literal["single", "greedy", "nearest"]
 LINKAGE: Linkage = "nearest"
 """Wherever nothing else is chosen."""
-Place = Literal["best", "mean"]
+MergedPosition = Literal["best", "mean"]
 Score = Literal["own", "agreed"]
-_PLACE = ["x_mm", "y_mm", "z_mm"]
+_POSITION = ["x_mm", "y_mm", "z_mm"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ def merge_candidates(
     *,
     distance_mm: float = MERGE_MM,
     linkage: Linkage = LINKAGE,
-    place: Place = "best",
+    place: MergedPosition = "best",
     score: Score = "own",
 ) -> Combined:
     """Concatenate candidate lists and merge candidates of a case that are close.
@@ -92,7 +92,7 @@ def merge_candidates(
 
 def _best(grouped: pl.DataFrame) -> pl.DataFrame:
     """Of each group the row with the highest score; of equals the one nearest to their mean."""
-    squares = ((pl.col(axis) - pl.col(axis).mean().over("group")) ** 2 for axis in _PLACE)
+    squares = ((pl.col(axis) - pl.col(axis).mean().over("group")) ** 2 for axis in _POSITION)
     # rounding must not decide between parts that are as good, or as near
     order = (pl.col("score").round_sig_figs(9), pl.sum_horizontal(squares).round(6).alias("away"))
     ranked = grouped.sort(*order, descending=[True, False], nulls_last=True, maintain_order=True)
@@ -105,7 +105,7 @@ def _mean(grouped: pl.DataFrame) -> pl.DataFrame:
     """Of each group the means."""
     return grouped.group_by("group", maintain_order=True).agg(
         pl.col("case_id").first(),
-        pl.col(_PLACE).mean(),
+        pl.col(_POSITION).mean(),
         *(
             pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name)
             for name in ("score", "diameter_mm")
@@ -143,8 +143,8 @@ def average_scores(submissions: Sequence[Submission], candidates: pl.DataFrame) 
             total[match_candidates(submission.marks, candidates)] += submission.marks[
                 "score"
             ].to_numpy()
-    refuse_any(problems)
-    marks = candidates.select("case_id", *_PLACE).with_columns(
+    raise_problems(problems)
+    marks = candidates.select("case_id", *_POSITION).with_columns(
         mark_id=pl.int_range(1, pl.len() + 1).cast(pl.String),
         score=pl.Series(total / len(submissions)),
     )
@@ -187,7 +187,7 @@ def _linked(parts: pl.DataFrame, distance_mm: float) -> IntArray:
     """Pairs of rows (first < second) of one case that are closer than a distance."""
     from scipy.spatial import cKDTree
 
-    place = parts.select(_PLACE).to_numpy()
+    place = parts.select(_POSITION).to_numpy()
     tree = cKDTree(_apart_by_case(parts))
     pairs = tree.query_pairs(distance_mm, output_type="ndarray").astype(np.int64)
     apart = place[pairs[:, 0]] - place[pairs[:, 1]]
@@ -198,7 +198,7 @@ def _linked(parts: pl.DataFrame, distance_mm: float) -> IntArray:
 def _apart_by_case(parts: pl.DataFrame) -> FloatArray:
     """Places with a fourth coordinate that keeps cases apart."""
     case = parts["case_id"].rank("dense").to_numpy() * BETWEEN_CASES_MM
-    return np.column_stack([parts.select(_PLACE).to_numpy(), case])
+    return np.column_stack([parts.select(_POSITION).to_numpy(), case])
 
 
 def _groups(parts: pl.DataFrame, distance_mm: float, linkage: Linkage) -> pl.Series:
@@ -252,4 +252,4 @@ def require_combinable(submissions: Sequence[Submission]) -> None:
         problems.append(
             Problem("combination", f"of {len(names)} submission(s).", "Give two or more.")
         )
-    refuse_any(problems)
+    raise_problems(problems)

@@ -90,7 +90,7 @@ def _flipped_nodules(
     base_mark, mark = (_hit_marks(one, reference) for one in (base, other))
     row = np.flatnonzero((base_mark >= 0) != (mark >= 0))
     hit_mark = np.maximum(base_mark, mark)[row]
-    near = _nearness(reference, submission, _is_judged(base, other, submission))
+    near = _nearness(reference, submission, _is_scored(base, other, submission))
     return (
         reference.nodules[row]
         .select(pl.lit("nodule").alias("kind"), "case_id", "nodule_id", "diameter_mm", "type")
@@ -143,7 +143,7 @@ def _mark_labels(base: Labels, other: Labels) -> tuple[IntArray, IntArray]:
     return both[0], both[1]
 
 
-def _is_judged(base: Labels, other: Labels, submission: Submission) -> BoolArray:
+def _is_scored(base: Labels, other: Labels, submission: Submission) -> BoolArray:
     is_judged = np.zeros(submission.marks.height, dtype=np.bool_)
     for one in (base, other):
         is_judged[one.mark[~np.isin(one.label, (OVER_CAP, UNCOUNTED))]] = True

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.core.cache import kept
+from nodulebench.core.cache import cached_on_owner
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import Reference, Submission
@@ -106,7 +106,7 @@ def scene(
     )
 
 
-@kept
+@cached_on_owner
 def _nodule_boxes(reference: Reference) -> Boxes | None:
     """The same for every submission and rule, so they are made once."""
     return _boxes(reference.slices, reference.nodules, "nodule_id", reference.nodule_case)

@@ -1,4 +1,4 @@
-"""Labelled cohort -> Curve or figure of merit. ``FIGURES`` lists every figure by its name."""
+"""Labelled cohort -> Curve or figure of merit. ``METRICS`` lists every figure by its name."""
 
 from collections.abc import Callable
 
@@ -8,29 +8,29 @@ from nodulebench.core.arrays import FloatArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.registry import Registry, Thing
 from nodulebench.core.results import Curve
-from nodulebench.metrics.metric import FACTS, FigureFacts, Guard, Ratio, first_line
+from nodulebench.metrics.metric import METRIC_INFO, Guard, MetricInfo, Ratio, first_line
 from nodulebench.metrics.ratings import Ratings
 
 __all__ = [
     "CURVES",
-    "FACTS",
-    "FIGURES",
+    "METRICS",
+    "METRIC_INFO",
     "RATINGS",
     "TABLES",
-    "Figure",
-    "FigureFacts",
+    "Metric",
+    "MetricInfo",
     "belongs_to",
-    "facts_of",
     "guard_of",
+    "info_of",
     "meaning_of",
     "name_of",
 ]
 
 
-Figure = Callable[..., FloatArray]
+Metric = Callable[..., FloatArray]
 """``figure(cohort, case_weight, **settings)``: one value, or row of values, per replicate."""
 
-FIGURES: Registry[Figure] = Registry(
+METRICS: Registry[Metric] = Registry(
     "figure of merit",
     "figures",
     {
@@ -127,29 +127,29 @@ TABLES: Registry[Callable[[LabelledCohort], pl.DataFrame]] = Registry(
 """The table that belongs to a figure, by the figure's name."""
 
 
-def name_of(figure: Figure) -> str:
+def name_of(figure: Metric) -> str:
     """The name under which a figure is registered."""
     return figure.name if isinstance(figure, Ratio) else figure.__name__
 
 
-def meaning_of(figure: Figure) -> str:
+def meaning_of(figure: Metric) -> str:
     """What a figure means, in one line."""
     return figure.meaning if isinstance(figure, Ratio) else first_line(figure)
 
 
-def facts_of(name: str) -> FigureFacts:
+def info_of(name: str) -> MetricInfo:
     """What is known of a figure; one of another package has it as its attribute ``facts``."""
-    if name in FACTS:
-        return FACTS[name]
-    found: FigureFacts | None = getattr(FIGURES[name], "facts", None)
-    return found or FigureFacts(is_higher_better=True)
+    if name in METRIC_INFO:
+        return METRIC_INFO[name]
+    found: MetricInfo | None = getattr(METRICS[name], "facts", None)
+    return found or MetricInfo(is_higher_better=True)
 
 
 def guard_of(name: str) -> Guard:
     """How a figure's interval is guarded where hardly anything goes wrong."""
-    figure = FIGURES[name]
+    figure = METRICS[name]
     is_proportion = isinstance(figure, Ratio) and figure.is_proportion
-    return facts_of(name).guard or ("trials" if is_proportion else "none")
+    return info_of(name).guard or ("trials" if is_proportion else "none")
 
 
 def belongs_to(figure: str, registry: Registry[Thing]) -> Thing | None:
@@ -157,10 +157,10 @@ def belongs_to(figure: str, registry: Registry[Thing]) -> Thing | None:
 
     Other packages are asked only for figures of other packages.
     """
-    is_asked = registry.is_built_in(figure) or not FIGURES.is_built_in(figure)
+    is_asked = registry.is_built_in(figure) or not METRICS.is_built_in(figure)
     return registry[figure] if is_asked and figure in registry else None
 
 
 def is_lower_better(figure: str) -> bool:
     """Whether lower values of a figure, as results name it, are better."""
-    return figure in FIGURES and facts_of(figure).is_higher_better is False
+    return figure in METRICS and info_of(figure).is_higher_better is False

@@ -25,7 +25,7 @@ import polars as pl
 
 from nodulebench.core.arrays import FloatArray, IntArray
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.tables import DENSITIES
 from nodulebench.metrics.classes import SILENT, ClassPairs, density_pairs
 
@@ -118,7 +118,7 @@ def _measured(long_mm: FloatArray, short_mm: FloatArray, diameter_mm: FloatArray
 
 def _check_categories(stated: pl.Series, table: str) -> None:
     unknown = stated.filter(stated.is_not_null() & ~stated.is_in(LUNG_RADS))
-    refuse_any(
+    raise_problems(
         Problem(
             table,
             f"category '{name}' is not one of Lung-RADS.",

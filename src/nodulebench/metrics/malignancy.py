@@ -32,7 +32,7 @@ from nodulebench.metrics.ratings import (
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedNodules:
+class RatedNodules:
     """Nodules of known malignancy that were found with a probability."""
 
     case: IntArray
@@ -40,7 +40,7 @@ class JudgedNodules:
     said: FloatArray
 
 
-def judged_nodules(cohort: LabelledCohort) -> JudgedNodules:
+def rated_nodules(cohort: LabelledCohort) -> RatedNodules:
     """The nodules that take part in malignancy figures.
 
     Raises:
@@ -56,7 +56,7 @@ def judged_nodules(cohort: LabelledCohort) -> JudgedNodules:
         if marks.null_count() == len(marks):
             raise UndefinedError("no_malignancy_said")
         raise UndefinedError("no_malignancy_judged")
-    return JudgedNodules(cohort.nodule_case[is_judged], truth[is_judged] == 1, said[is_judged])
+    return RatedNodules(cohort.nodule_case[is_judged], truth[is_judged] == 1, said[is_judged])
 
 
 def malignancy_counts(cohort: LabelledCohort) -> dict[str, int]:
@@ -109,7 +109,7 @@ def malignancy_roc_curve(cohort: LabelledCohort) -> Curve:
 
 def benign_and_malignant(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
     """Found nodules of known malignancy by the probability said."""
-    judged = judged_nodules(cohort)
+    judged = rated_nodules(cohort)
     is_malignant = judged.is_malignant
     if is_malignant.all() or not is_malignant.any():
         present = "malignant" if is_malignant.all() else "benign"
@@ -171,7 +171,7 @@ def malignancy_f_beta(
 
 def _calls(cohort: LabelledCohort, threshold: float) -> tuple[IntArray, BoolArray, BoolArray]:
     """Of the nodules judged: their cases, whether they are malignant and whether called so."""
-    judged = judged_nodules(cohort)
+    judged = rated_nodules(cohort)
     return judged.case, judged.is_malignant, judged.said >= threshold
 
 
@@ -183,7 +183,7 @@ def _share(cohort: LabelledCohort, case: IntArray, is_right: BoolArray) -> CaseS
 @ratio("no_nodule_judged")
 def brier_score(cohort: LabelledCohort) -> CaseSums:
     """Mean squared difference between the probability of malignancy said and the truth."""
-    judged = judged_nodules(cohort)
+    judged = rated_nodules(cohort)
     error = (judged.said - judged.is_malignant) ** 2
     return CaseSums(sum_by_case(cohort, judged.case, error), sum_by_case(cohort, judged.case))
 
@@ -195,7 +195,7 @@ def expected_calibration_error(
 
     Each bin counts by its nodules.
     """
-    judged = judged_nodules(cohort)
+    judged = rated_nodules(cohort)
     number = _bin_of(judged.said, calibration_bins)
     excess = np.zeros((cohort.case_count, calibration_bins))
     np.add.at(excess, (judged.case, number), judged.said - judged.is_malignant)
@@ -211,7 +211,7 @@ def reliability_table(cohort: LabelledCohort, calibration_bins: int = 10) -> pl.
         Rows ``low, high, nodules, mean_said, share_malignant``; the last two are null in a bin
         without nodules. A bin holds its lower edge, the last one both.
     """
-    judged = judged_nodules(cohort)
+    judged = rated_nodules(cohort)
     number = _bin_of(judged.said, calibration_bins)
     nodules = np.bincount(number, minlength=calibration_bins)
     said, malignant = (

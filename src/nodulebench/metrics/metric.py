@@ -27,7 +27,7 @@ worst case can be stated. Empty: trials for a proportion, otherwise nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class FigureFacts:
+class MetricInfo:
     """Facts about a figure that its numbers do not tell."""
 
     is_higher_better: bool | None
@@ -44,87 +44,89 @@ class FigureFacts:
 
 _BETTER, _WORSE, _NEITHER = True, False, None
 
-FACTS_OF_MODULE: dict[str, dict[str, FigureFacts]] = {
+INFO_OF_MODULE: dict[str, dict[str, MetricInfo]] = {
     "operating_point": {
-        "recall": FigureFacts(_BETTER, "lesion localisation rate"),
-        "miss_rate": FigureFacts(_WORSE, "miss rate"),
-        "precision": FigureFacts(_BETTER, "precision", guard="cases"),
-        "f_beta": FigureFacts(_BETTER, "F1", guard="cases"),
-        "fp_per_case": FigureFacts(_WORSE, "non-lesion localisation rate", guard="rate"),
-        "fp_per_normal_case": FigureFacts(_WORSE, guard="rate"),
-        "marks_per_case": FigureFacts(_NEITHER),
-        "case_sensitivity": FigureFacts(_BETTER, "sensitivity"),
-        "case_specificity": FigureFacts(_BETTER, "specificity"),
+        "recall": MetricInfo(_BETTER, "lesion localisation rate"),
+        "miss_rate": MetricInfo(_WORSE, "miss rate"),
+        "precision": MetricInfo(_BETTER, "precision", guard="cases"),
+        "f_beta": MetricInfo(_BETTER, "F1", guard="cases"),
+        "fp_per_case": MetricInfo(_WORSE, "non-lesion localisation rate", guard="rate"),
+        "fp_per_normal_case": MetricInfo(_WORSE, guard="rate"),
+        "marks_per_case": MetricInfo(_NEITHER),
+        "case_sensitivity": MetricInfo(_BETTER, "sensitivity"),
+        "case_specificity": MetricInfo(_BETTER, "specificity"),
     },
     "froc": {
-        "sensitivity_at_fp_rate": FigureFacts(
+        "sensitivity_at_fp_rate": MetricInfo(
             _BETTER, "lesion localisation rate", columns="operating_points", guard="cases"
         ),
-        "cpm": FigureFacts(_BETTER, guard="cases"),
-        "cpm_exact": FigureFacts(_BETTER, guard="cases"),
+        "cpm": MetricInfo(_BETTER, guard="cases"),
+        "cpm_exact": MetricInfo(_BETTER, guard="cases"),
     },
-    "precision_recall": {"average_precision": FigureFacts(_BETTER, "AP", guard="cases")},
+    "precision_recall": {"average_precision": MetricInfo(_BETTER, "AP", guard="cases")},
     "afroc": {
-        "afroc_area": FigureFacts(_BETTER, guard="cases"),
-        "wafroc_area": FigureFacts(_BETTER, guard="cases"),
-        "afroc1_area": FigureFacts(_BETTER, guard="cases"),
-        "wafroc1_area": FigureFacts(_BETTER, guard="cases"),
-        "efroc_area": FigureFacts(_BETTER, guard="cases"),
-        "case_roc_area": FigureFacts(_BETTER, guard="cases"),
-        "case_sensitivity_at_fpf": FigureFacts(
+        "afroc_area": MetricInfo(_BETTER, guard="cases"),
+        "wafroc_area": MetricInfo(_BETTER, guard="cases"),
+        "afroc1_area": MetricInfo(_BETTER, guard="cases"),
+        "wafroc1_area": MetricInfo(_BETTER, guard="cases"),
+        "efroc_area": MetricInfo(_BETTER, guard="cases"),
+        "case_roc_area": MetricInfo(_BETTER, guard="cases"),
+        "case_sensitivity_at_fpf": MetricInfo(
             _BETTER, "sensitivity", columns="fpf_points", guard="cases"
         ),
-        "case_roc_area_until_fpf": FigureFacts(_BETTER, columns="fpf_points", guard="cases"),
+        "case_roc_area_until_fpf": MetricInfo(_BETTER, columns="fpf_points", guard="cases"),
     },
     "lroc": {
-        "lroc_area": FigureFacts(_BETTER, guard="cases"),
-        "pcl_at_fpf": FigureFacts(_BETTER, columns="fpf_points", guard="cases"),
+        "lroc_area": MetricInfo(_BETTER, guard="cases"),
+        "pcl_at_fpf": MetricInfo(_BETTER, columns="fpf_points", guard="cases"),
     },
     "roc": {
-        "malignancy_auc": FigureFacts(_BETTER),
-        "malignancy_sensitivity_at_fpf": FigureFacts(_BETTER, "sensitivity", columns="fpf_points"),
-        "malignancy_auc_until_fpf": FigureFacts(_BETTER, columns="fpf_points"),
-        "malignancy_accuracy": FigureFacts(_BETTER, "accuracy"),
-        "malignancy_sensitivity": FigureFacts(_BETTER, "sensitivity"),
-        "malignancy_specificity": FigureFacts(_BETTER, "specificity"),
-        "malignancy_precision": FigureFacts(_BETTER, "positive predictive value"),
-        "malignancy_f_beta": FigureFacts(_BETTER, "F1"),
+        "malignancy_auc": MetricInfo(_BETTER),
+        "malignancy_sensitivity_at_fpf": MetricInfo(_BETTER, "sensitivity", columns="fpf_points"),
+        "malignancy_auc_until_fpf": MetricInfo(_BETTER, columns="fpf_points"),
+        "malignancy_accuracy": MetricInfo(_BETTER, "accuracy"),
+        "malignancy_sensitivity": MetricInfo(_BETTER, "sensitivity"),
+        "malignancy_specificity": MetricInfo(_BETTER, "specificity"),
+        "malignancy_precision": MetricInfo(_BETTER, "positive predictive value"),
+        "malignancy_f_beta": MetricInfo(_BETTER, "F1"),
     },
     "calibration": {
-        "brier_score": FigureFacts(_WORSE),
-        "expected_calibration_error": FigureFacts(_WORSE),
+        "brier_score": MetricInfo(_WORSE),
+        "expected_calibration_error": MetricInfo(_WORSE),
     },
     "characterisation": {
-        "size_error_rate": FigureFacts(_WORSE),
-        "diameter_error_mm": FigureFacts(_NEITHER, unit="mm"),
-        "absolute_diameter_error_mm": FigureFacts(_WORSE, unit="mm"),
-        "density_accuracy": FigureFacts(_BETTER),
-        "density_accuracy_of_found": FigureFacts(_BETTER, "accuracy"),
+        "size_error_rate": MetricInfo(_WORSE),
+        "diameter_error_mm": MetricInfo(_NEITHER, unit="mm"),
+        "absolute_diameter_error_mm": MetricInfo(_WORSE, unit="mm"),
+        "density_accuracy": MetricInfo(_BETTER),
+        "density_accuracy_of_found": MetricInfo(_BETTER, "accuracy"),
     },
     "agreement": {
-        "density_kappa": FigureFacts(_BETTER, "kappa"),
-        "type_kappa": FigureFacts(_BETTER, "kappa"),
-        "category_agreement": FigureFacts(_BETTER, "accuracy"),
-        "category_kappa": FigureFacts(_BETTER, "kappa"),
-        "category_kappa_linear": FigureFacts(_BETTER, "kappa"),
-        "category_kappa_quadratic": FigureFacts(_BETTER, "kappa"),
+        "density_kappa": MetricInfo(_BETTER, "kappa"),
+        "type_kappa": MetricInfo(_BETTER, "kappa"),
+        "category_agreement": MetricInfo(_BETTER, "accuracy"),
+        "category_kappa": MetricInfo(_BETTER, "kappa"),
+        "category_kappa_linear": MetricInfo(_BETTER, "kappa"),
+        "category_kappa_quadratic": MetricInfo(_BETTER, "kappa"),
     },
     "segmentation": {
-        "mean_dice": FigureFacts(_BETTER, "Dice"),
-        "mean_iou": FigureFacts(_BETTER, "IoU"),
-        "pooled_dice": FigureFacts(_BETTER, "Dice"),
-        "pooled_iou": FigureFacts(_BETTER, "IoU"),
+        "mean_dice": MetricInfo(_BETTER, "Dice"),
+        "mean_iou": MetricInfo(_BETTER, "IoU"),
+        "pooled_dice": MetricInfo(_BETTER, "Dice"),
+        "pooled_iou": MetricInfo(_BETTER, "IoU"),
     },
     "time_per_case": {
-        "median_seconds_per_case": FigureFacts(_WORSE, unit="s"),
-        "mean_seconds_per_case": FigureFacts(_WORSE, unit="s"),
-        "max_seconds_per_case": FigureFacts(_WORSE, unit="s"),
-        "failed_run_rate": FigureFacts(_WORSE),
+        "median_seconds_per_case": MetricInfo(_WORSE, unit="s"),
+        "mean_seconds_per_case": MetricInfo(_WORSE, unit="s"),
+        "max_seconds_per_case": MetricInfo(_WORSE, unit="s"),
+        "failed_run_rate": MetricInfo(_WORSE),
     },
 }
 """Every figure by the file that holds it, with what is known of it: one line here adds a figure."""
 
-FACTS = {name: facts for figures in FACTS_OF_MODULE.values() for name, facts in figures.items()}
+METRIC_INFO = {
+    name: facts for figures in INFO_OF_MODULE.values() for name, facts in figures.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ class Ratio:
     """Why it is undefined where the denominator is 0: a code, or the words of another package."""
     is_proportion: bool = False
     """Whether it counts successes among trials, so that binomial intervals apply."""
-    facts: FigureFacts | None = None
+    facts: MetricInfo | None = None
     """What its numbers do not tell, for a figure of another package."""
 
     def __call__(

@@ -29,7 +29,7 @@ _NAMES = ("unseen patient with nodules", "unseen patient without nodules")
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
+class PseudoPatient:
     """How large the unseen patient is."""
 
     size: float
@@ -61,14 +61,16 @@ def paired_icc(units: int) -> float:
     return min(PAIRED_ICC + max(0, units - PAIRED_UNITS) / PAIRED_RISE, 1.0)
 
 
-def unseen_patient(
+def pseudo_patient(
     nodules_of_unit: FloatArray, falses_of_unit: FloatArray, icc: float = SINGLE_ICC
-) -> Unseen:
+) -> PseudoPatient:
     """The unseen patient of a cohort, by the nodules and false positives of its units."""
-    return Unseen(pseudo_size(nodules_of_unit, icc), max(1, int(falses_of_unit.max(initial=0))))
+    return PseudoPatient(
+        pseudo_size(nodules_of_unit, icc), max(1, int(falses_of_unit.max(initial=0)))
+    )
 
 
-def with_pseudo_cases(cohort: LabelledCohort, kind: Kind, unseen: Unseen) -> LabelledCohort:
+def with_pseudo_cases(cohort: LabelledCohort, kind: Kind, unseen: PseudoPatient) -> LabelledCohort:
     """The cohort and, behind its own cases, the two cases of the unseen patient.
 
     At worst the nodules are missed and the false positives lie one above every mark, the others as

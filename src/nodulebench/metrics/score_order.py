@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.core.arrays import FloatArray, IntArray, WeightArray
-from nodulebench.core.cache import kept
+from nodulebench.core.cache import cached_on_owner
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.protocol import TestProtocol
@@ -28,7 +28,7 @@ class ScoreOrder:
     threshold: FloatArray
 
 
-@kept
+@cached_on_owner
 def score_order(cohort: LabelledCohort) -> ScoreOrder:
     """Sort a cohort's hits and false positives by score, once for all weights and figures.
 

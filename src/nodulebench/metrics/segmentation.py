@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray, IntArray
-from nodulebench.core.cache import kept
+from nodulebench.core.cache import cached_on_owner
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
 from nodulebench.imaging.outlines import areas_and_overlap_mm2, box_outline, read_outline
@@ -21,7 +21,7 @@ _NOTHING = np.empty((0, 2))
 _WHOLE = pl.col("truth_mm2") + pl.col("said_mm2")
 
 
-@kept  # four figures read the same table; tracing outlines takes seconds
+@cached_on_owner  # four figures read the same table; tracing outlines takes seconds
 def overlap_table(cohort: LabelledCohort) -> pl.DataFrame:
     """For each found nodule with slices on both sides its areas and its Dice and IoU.
 

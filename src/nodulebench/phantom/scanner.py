@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.io.dicom.header import SeriesHeader, uid_from
 from nodulebench.phantom.canvas import Canvas, Field
 
@@ -85,7 +85,7 @@ class Scanner:
             problems.append(
                 Problem("scanner kernel", f"'{self.kernel}' is not one of {', '.join(KERNELS)}.")
             )
-        refuse_any(problems)
+        raise_problems(problems)
 
     @property
     def parts_per_slice(self) -> int:

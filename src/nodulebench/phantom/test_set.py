@@ -13,10 +13,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
-from nodulebench.core.executor import HERE, Engine, Lost, Progress, Terms, in_order, untold
+from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.executor import (
+    IN_PROCESS,
+    Executor,
+    FailedTask,
+    Progress,
+    TaskLimits,
+    in_order,
+    no_progress,
+)
 from nodulebench.core.tables import CASES, Reference
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
 from nodulebench.io import bundle
@@ -170,7 +178,7 @@ def write_test_set(
     *,
     image_formats: Sequence[str] = ("metaimage",),
     has_masks: bool = True,
-    progress: Progress = untold,
+    progress: Progress = no_progress,
 ) -> Reference:
     """Write scans as they are made, then their truth; the folder gets all of it at once.
 
@@ -223,7 +231,7 @@ def write_truth(
     folder: Path,
     form: Form,
     write: Callable[[Path], Iterable[WrittenScan]],
-    progress: Progress = untold,
+    progress: Progress = no_progress,
 ) -> Reference:
     """Let scans be written, then write their truth; the folder gets all of it at once.
 
@@ -236,7 +244,7 @@ def write_truth(
     Raises:
         InputError: if a format is unknown or the folder cannot be written to.
     """
-    refuse_any(
+    raise_problems(
         Problem("image format", f"'{name}' is not one of {', '.join(IMAGE_FORMATS)}.")
         for name in form.image_formats
         if name not in IMAGE_FORMATS
@@ -319,7 +327,7 @@ def _told(case: PhantomCase) -> str:
     )
 
 
-TERMS = Terms(seconds=3600.0, memory_bytes=None, preload=("nodulebench.phantom.test_set",))
+TERMS = TaskLimits(seconds=3600.0, memory_bytes=None, preload=("nodulebench.phantom.test_set",))
 
 
 def make_phantoms(
@@ -335,8 +343,8 @@ def make_phantoms(
     has_follow_up: bool,
     image_formats: Sequence[str],
     has_masks: bool,
-    engine: Engine = HERE,
-    progress: Progress = untold,
+    engine: Executor = IN_PROCESS,
+    progress: Progress = no_progress,
 ) -> Reference:
     """Write the scans of synthetic patients and what is known of them; return that.
 
@@ -351,8 +359,8 @@ def make_phantoms(
     def write(stage: Path) -> Iterator[WrittenScan]:
         task = partial(write_patient, recipe=recipe, form=form, stage=stage.resolve())
         for number, found in in_order(engine.map(task, range(1, cases + 1), TERMS)):
-            if isinstance(found, Lost):
-                what = f"was not made: {english(found.why)}."
+            if isinstance(found, FailedTask):
+                what = f"was not made: {in_english(found.why)}."
                 raise InputError.at(f"patient {number + 1}", what, "Make them again.")
             yield from found
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.core.errors import Problem, UnknownNameError, refuse_any
+from nodulebench.core.errors import Problem, UnknownNameError, raise_problems
 from nodulebench.core.readings import Readings
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.reference import sizes as measure
@@ -145,7 +145,7 @@ def measured_as(panel: Panel, size: str) -> Panel:
     sized = replace(
         panel, size_definition=size, diameter_mm=np.where(np.isnan(given), drawn, given)
     )
-    _refuse_unmeasured(sized)
+    _require_measured(sized)
     return sized
 
 
@@ -157,7 +157,7 @@ def _rows(findings: pl.DataFrame, cases: pl.DataFrame) -> IntArray:
         maintain_order="left",
     )
     unlisted = findings.filter(rows["row"].is_null())["case_id"].unique(maintain_order=True)
-    refuse_any(
+    raise_problems(
         Problem("findings", f"case '{case_id}' is not among the cases that were read.")
         for case_id in unlisted
     )
@@ -210,14 +210,14 @@ def _polygon_sizes(outlines: FindingOutlines, spacing_mm: FloatArray) -> pl.Data
     )
 
 
-def _refuse_unmeasured(panel: Panel) -> None:
+def _require_measured(panel: Panel) -> None:
     """Refuse findings without a place, and nodules without a diameter."""
     named = panel.readings.findings.select("case_id", "finding_id")
     nowhere = np.isnan(panel.xyz_mm.sum(axis=1))
     sizeless = panel.is_nodule & np.isnan(panel.diameter_mm) & ~nowhere
     missing = "has neither a point nor an outline.", "has no outline or diameter."
     what = np.where(nowhere, *missing).tolist()
-    refuse_any(
+    raise_problems(
         Problem("case '{}' finding '{}'".format(*named.row(row)), what[row])
         for row in np.flatnonzero(nowhere | sizeless).tolist()
     )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from nodulebench.core.errors import Problems, refuse_any
+from nodulebench.core.errors import Problems, raise_problems
 from nodulebench.core.schema import Column, TableSchema, optional
 from nodulebench.core.tables import DENSITIES, DENSITY_OF_TYPE, IN_CASE, NODULES, Reference
 from nodulebench.io.bundle import write_reference
@@ -74,7 +74,7 @@ def changes(reference: Reference, priors: pl.DataFrame) -> pl.DataFrame:
     keys = ("case_id", "nodule_id")
     rows_of = reference.nodules.select(*keys, *_SIZES).iter_rows()
     sizes: dict[tuple[Any, ...], float | None] = {row[:2]: mean_mm(*row[2:]) for row in rows_of}
-    _refuse_wrong(priors, sizes)
+    _require_valid(priors, sizes)
     rows = []
     for key, part in priors.sort("prior_date").group_by(keys, maintain_order=True):
         then = [
@@ -136,7 +136,7 @@ def _prior_mm(
     return sizes[row["prior_case_id"], row["prior_nodule_id"]]
 
 
-def _refuse_wrong(priors: pl.DataFrame, sizes: Sizes) -> None:
+def _require_valid(priors: pl.DataFrame, sizes: Sizes) -> None:
     problems = Problems()
     for row in priors.iter_rows(named=True):
         where = f"PRIORS case '{row['case_id']}' nodule '{row['nodule_id']}'"
@@ -152,13 +152,13 @@ def _refuse_wrong(priors: pl.DataFrame, sizes: Sizes) -> None:
                 f"the size of '{row['prior_nodule_id']}' in '{row['prior_case_id']}' is not known.",
                 "Give prior_diameter_mm, or both axes.",
             )
-    refuse_any(problems)
+    raise_problems(problems)
 
 
 _ADDED = ("change", "growth_mm", "prior_days")
 
 
-def judge_priors(source: Path, priors: Path, out: Path, cases: Path | None = None) -> Reference:
+def classify_changes(source: Path, priors: Path, out: Path, cases: Path | None = None) -> Reference:
     """Read both, judge and write a bundle.
 
     Raises:

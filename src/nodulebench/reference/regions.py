@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.readings import Readings
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.outlines import Outlines, read_outlines
@@ -72,7 +72,7 @@ def outlines_of(readings: Readings, places: list[Geometry | None]) -> FindingOut
     """
     rows = _joined(readings)
     case = rows["case"].cast(pl.Int64).to_numpy()
-    _refuse_unplaced(readings, np.unique(case), places)
+    _require_positions(readings, np.unique(case), places)
     points = read_outlines(rows["contour"], allows_none=False)
     point_case = case[points.owner]
     slice_index = rows["slice_index"].to_numpy()
@@ -112,7 +112,7 @@ def _joined(readings: Readings) -> pl.DataFrame:
         maintain_order="left",
     )
     stray = rows.filter(pl.col("finding").is_null() | pl.col("case").is_null())
-    refuse_any(
+    raise_problems(
         Problem(
             f"readings '{readings.name}'",
             f"outlines are given for finding '{row[1]}' of case '{row[0]}', which is not "
@@ -123,7 +123,7 @@ def _joined(readings: Readings) -> pl.DataFrame:
     return rows.sort("case", maintain_order=True)
 
 
-def _refuse_unplaced(readings: Readings, cases: IntArray, places: list[Geometry | None]) -> None:
+def _require_positions(readings: Readings, cases: IntArray, places: list[Geometry | None]) -> None:
     unplaced = [number for number in cases.tolist() if places[number] is None]
     if unplaced:
         names = readings.cases["case_id"]
@@ -177,7 +177,7 @@ def finding_regions(
         before += len(finding)
         owners.append(finding)
         voxels.append(voxel)
-    _refuse_empty(readings, outlines, count)
+    _require_points(readings, outlines, count)
     return FindingRegions(np.concatenate(owners), np.concatenate(voxels), first, count, center_mm)
 
 
@@ -231,9 +231,9 @@ def _positions(place: Geometry, voxel: IntArray, z_mm: FloatArray) -> FloatArray
     return xyz_mm
 
 
-def _refuse_empty(readings: Readings, outlines: FindingOutlines, counts: IntArray) -> None:
+def _require_points(readings: Readings, outlines: FindingOutlines, counts: IntArray) -> None:
     named = readings.findings.select("case_id", "finding_id")
-    refuse_any(
+    raise_problems(
         Problem(
             "case '{}' finding '{}'".format(*named.row(row)),
             "its outlines enclose no pixel.",

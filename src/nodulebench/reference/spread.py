@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray, IntArray
-from nodulebench.core.executor import Progress, untold
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.labels import LABEL_NAMES
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol
@@ -19,7 +19,7 @@ from nodulebench.core.results import Estimate
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.service import with_options
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.io.formats import read_case_list, read_reference, read_submission
 from nodulebench.io.readings import read_readings
 from nodulebench.io.table_files import write_table
@@ -91,7 +91,7 @@ def score_under(
     submission: Submission,
     protocol: TestProtocol,
     figure: str = "cpm",
-    progress: Progress = untold,
+    progress: Progress = no_progress,
 ) -> pl.DataFrame:
     """One figure of a submission under each reference, by the protocol's first rule.
 
@@ -114,7 +114,7 @@ def score_under(
                 "reference": name,
                 **counts,
                 "value": estimate.value,
-                "reason": english(why) if (why := result.undefined or estimate.reason) else "",
+                "reason": in_english(why) if (why := result.undefined or estimate.reason) else "",
             }
         )
     return pl.DataFrame(rows, schema=_SPREAD)
@@ -130,7 +130,7 @@ def spread_files(
     cases: Path | None = None,
     skips_bad_files: bool = False,
     out: Path | None = None,
-    progress: Progress = untold,
+    progress: Progress = no_progress,
 ) -> pl.DataFrame:
     """Score the marks of a file under all variants of the reference that readings make.
 

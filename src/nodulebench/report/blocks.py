@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from nodulebench.core.results import Estimate
 from nodulebench.i18n.numbers import UNDEFINED, decimals, interval, significant, whole
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.charts.svg import rate_bar
 from nodulebench.report.pages.cells import NOTHING, Cell
 from nodulebench.report.pages.templates import Block
@@ -69,7 +69,7 @@ LONGEST_NAME, NAME_SHOWN = 20, 10
 class Notes:
     """The notes of one table: equal reasons share a letter."""
 
-    def __init__(self, say: Language) -> None:
+    def __init__(self, say: Translator) -> None:
         self.say = say
         self._letters: dict[str, str] = {}
 
@@ -144,7 +144,7 @@ def estimate(value: Estimate | None, notes: Notes, *, bar_scale: float = 0.0) ->
     )
 
 
-def any_cell(value: Any, say: Language) -> Cell:
+def any_cell(value: Any, say: Translator) -> Cell:
     """A cell for a value of any JSON kind."""
     match value:
         case None:
@@ -193,7 +193,7 @@ class Table(Block):
         return any(head.text for head in self.heads)
 
 
-def tables_of(name: str, value: Any, say: Language) -> list[Table]:
+def tables_of(name: str, value: Any, say: Translator) -> list[Table]:
     """Any list of rows or dictionary that belongs to a result, as tables.
 
     Rows ``truth, said, <count>`` become a square; numbers are shown by their kind.
@@ -219,7 +219,7 @@ def tables_of(name: str, value: Any, say: Language) -> list[Table]:
     return [Table(say.heading(name), [], [[any_cell(value, say)]])]
 
 
-def _rows(name: str, rows: list[dict[str, Any]], say: Language) -> Table:
+def _rows(name: str, rows: list[dict[str, Any]], say: Translator) -> Table:
     columns = list(dict.fromkeys(key for row in rows for key in row))
     places = {key: _places([row.get(key) for row in rows]) for key in columns}
     cells = [[_in_column(row.get(key), places[key], say) for key in columns] for row in rows]
@@ -236,7 +236,7 @@ def _places(values: list[Any]) -> int:
     return max((len(text.partition(".")[2]) for text in shown), default=0)
 
 
-def _in_column(value: Any, places: int, say: Language) -> Cell:
+def _in_column(value: Any, places: int, say: Translator) -> Cell:
     return Cell(decimals(value, places)) if isinstance(value, float) else any_cell(value, say)
 
 
@@ -244,7 +244,7 @@ def _is_square(rows: list[dict[str, Any]]) -> bool:
     return all(len(row) == 3 and {"truth", "said"} < set(row) for row in rows)
 
 
-def _square(name: str, rows: list[dict[str, Any]], say: Language) -> Table:
+def _square(name: str, rows: list[dict[str, Any]], say: Translator) -> Table:
     """Pairs of classes as a square: the reference down, what was said across."""
     counted = next(key for key in rows[0] if key not in ("truth", "said"))
     truths = list(dict.fromkeys(row["truth"] for row in rows))

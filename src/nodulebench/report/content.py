@@ -7,14 +7,14 @@ from typing import Any, Literal
 import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
-from nodulebench.i18n.translator import Language, LanguageName, language
+from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Fold, Section, Side, closed_if_long, tables_of
 from nodulebench.report.charts.interactive import switched
 from nodulebench.report.key_tables import (
     counts_table,
-    figures_table,
     key_table,
     leading_rules,
+    metrics_table,
     readings_table,
 )
 from nodulebench.report.sections.curves import (
@@ -54,7 +54,7 @@ from nodulebench.report.sections.verdict import (
     NOT_ISSUED,
     Issued,
     VerdictBlock,
-    has_doubts,
+    has_warnings,
     issued_by,
     issued_facts,
     notices,
@@ -65,7 +65,7 @@ from nodulebench.report.sections.verdict import (
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ReportAttachments:
     """What may lie beside an evaluation; what is absent is not reported."""
 
     flips: pl.DataFrame | None = None
@@ -87,7 +87,7 @@ class Beside:
     spreads: Sequence[pl.DataFrame] = ()
     """A figure under other references, as ``nodulebench reference spread`` writes it."""
 
-    def only(self, algorithm: str) -> "Beside":
+    def only(self, algorithm: str) -> "ReportAttachments":
         """The same without the single nodules and marks of other algorithms, and their names."""
         is_own = pl.col("algorithm") == algorithm
         misses = self.misses
@@ -107,7 +107,7 @@ class Beside:
     """Who issues the report, when and under which number."""
 
 
-NOTHING = Beside()
+NOTHING = ReportAttachments()
 
 
 Audience = Literal["lab", "developer"]
@@ -125,7 +125,7 @@ MEASURED_STRATA = ("type", "size", "density")
 class Content:
     """Everything that a report says, from the top."""
 
-    say: Language
+    say: Translator
     audience: Audience
     title: str
     answer: str
@@ -155,13 +155,13 @@ class Content:
 def report_content(
     document: Document,
     curves: pl.DataFrame,
-    beside: Beside = NOTHING,
+    beside: ReportAttachments = NOTHING,
     *,
     audience: Audience = "lab",
     language_name: LanguageName = "en",
 ) -> Content:
     """What a report says to its readers, in their language."""
-    say = language(language_name)
+    say = translator(language_name)
     document, is_lab = document.soundly, audience == "lab"
     if not is_lab:
         document, curves, beside = for_developers(document, curves, beside)
@@ -195,7 +195,7 @@ def report_content(
         verdict=verdict(document, say),
         date=issued.date,
         notices=notices(document, say),
-        has_doubts=has_doubts(document),
+        has_doubts=has_warnings(document),
         headline=headline(document, say),
         key_table=key_table(leading_rules(document), say),
         paragraphs=paragraphs(document, say),
@@ -206,7 +206,7 @@ def report_content(
     )
 
 
-def _shown(found: dict[str, list[Any]], say: Language, *, is_open: bool) -> list[Section]:
+def _shown(found: dict[str, list[Any]], say: Translator, *, is_open: bool) -> list[Section]:
     """The sections that have something to show."""
     having = {
         name: [block for block in blocks if block is not None] for name, blocks in found.items()
@@ -223,12 +223,12 @@ def _is_group(document: Document) -> bool:
 
 
 def for_developers(
-    document: Document, curves: pl.DataFrame, beside: Beside
-) -> tuple[Document, pl.DataFrame, Beside]:
+    document: Document, curves: pl.DataFrame, beside: ReportAttachments
+) -> tuple[Document, pl.DataFrame, ReportAttachments]:
     """What a developer may see of all that a report is made of."""
     from nodulebench.report.developer_copy import developers_curves, developers_document
 
-    shown = Beside(combinations=beside.combinations, issued=beside.issued)
+    shown = ReportAttachments(combinations=beside.combinations, issued=beside.issued)
     aggregates = developers_document(document)
     return aggregates, developers_curves(curves, aggregates), shown
 
@@ -239,7 +239,7 @@ def _readings(document: Document) -> list[str]:
     return list(dict.fromkeys((*READINGS, *found)))
 
 
-def _curves(document: Document, curves: Curves, say: Language) -> list[Any]:
+def _curves(document: Document, curves: Curves, say: Translator) -> list[Any]:
     return [
         switched(froc_charts(document, curves, say)),
         *(closed_if_long(readings_table(document, name, say)) for name in _readings(document)),
@@ -247,7 +247,7 @@ def _curves(document: Document, curves: Curves, say: Language) -> list[Any]:
     ]
 
 
-def _rules(document: Document, beside: Beside, say: Language) -> list[Any]:
+def _rules(document: Document, beside: ReportAttachments, say: Translator) -> list[Any]:
     charts: list[Any] = []
     if _is_group(document):
         from nodulebench.report.sections.groups import difference_chart, mean_chart
@@ -266,7 +266,7 @@ def _rules(document: Document, beside: Beside, say: Language) -> list[Any]:
     ]
 
 
-def _rule_effects(document: Document, say: Language) -> list[Any]:
+def _rule_effects(document: Document, say: Translator) -> list[Any]:
     """Box plots and tests of the rules over a group of algorithms."""
     if not _is_group(document) or len(document.protocol.rules) < 2:
         return []
@@ -275,7 +275,7 @@ def _rule_effects(document: Document, say: Language) -> list[Any]:
     return rule_effect_blocks(document, say)
 
 
-def _compared(document: Document, beside: Beside, say: Language) -> list[Any]:
+def _compared(document: Document, beside: ReportAttachments, say: Translator) -> list[Any]:
     blocks: list[Any] = []
     if document.comparisons:
         from nodulebench.report.sections.comparison import comparison_blocks
@@ -288,7 +288,7 @@ def _compared(document: Document, beside: Beside, say: Language) -> list[Any]:
     return blocks
 
 
-def _strata(document: Document, say: Language) -> list[Any]:
+def _strata(document: Document, say: Translator) -> list[Any]:
     charts: list[Any] = []
     if _is_group(document):
         from nodulebench.report.sections.groups import (
@@ -307,7 +307,7 @@ def _strata(document: Document, say: Language) -> list[Any]:
     return [*charts, *_folded([(name, [Side(one)]) for name, one in tables if one])]
 
 
-def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
+def _errors(document: Document, beside: ReportAttachments, say: Translator) -> list[Any]:
     from nodulebench.report.sections.errors import algorithm_errors, cause_blocks
 
     parts = [
@@ -321,7 +321,7 @@ def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
     return blocks
 
 
-def _test_set(document: Document, beside: Beside, say: Language) -> list[Any]:
+def _test_set(document: Document, beside: ReportAttachments, say: Translator) -> list[Any]:
     charts: list[Any] = []
     if document.reference.diameters:
         from nodulebench.report.sections.curves import diameter_chart
@@ -335,7 +335,7 @@ def _test_set(document: Document, beside: Beside, say: Language) -> list[Any]:
     return [Side(shown)] if shown else []
 
 
-def _extras(document: Document, curves: Curves, say: Language) -> list[Any]:
+def _extras(document: Document, curves: Curves, say: Translator) -> list[Any]:
     """Further tables of each result, with charts for the sweep over the size tolerance."""
     shown: dict[str, list[tuple[str, list[Any]]]] = {}
     for algorithm, rule, result in document.results:
@@ -354,7 +354,7 @@ def _extras(document: Document, curves: Curves, say: Language) -> list[Any]:
     return _folded([(name, _folded(parts)) for name, parts in shown.items()])
 
 
-def _literature(document: Document, say: Language) -> list[Any]:
+def _literature(document: Document, say: Translator) -> list[Any]:
     if document.protocol.name != "luna16":
         return []
     from nodulebench.report.sections.literature import literature_table
@@ -362,12 +362,12 @@ def _literature(document: Document, say: Language) -> list[Any]:
     return [literature_table(document, say)]
 
 
-def _all_figures(document: Document, say: Language) -> list[Any]:
-    tables = [(algorithm.name, figures_table(algorithm, say)) for algorithm in document.algorithms]
+def _all_figures(document: Document, say: Translator) -> list[Any]:
+    tables = [(algorithm.name, metrics_table(algorithm, say)) for algorithm in document.algorithms]
     return _folded([(name, [table]) for name, table in tables if table is not None])
 
 
-def _methods(document: Document, say: Language) -> list[Any]:
+def _methods(document: Document, say: Translator) -> list[Any]:
     from nodulebench.report.sections.methods import course_chart, matching_chart, rule_sketches
 
     sketches, chart = rule_sketches(document, say), matching_chart(document, say)
@@ -384,7 +384,7 @@ def _methods(document: Document, say: Language) -> list[Any]:
     ]
 
 
-def _uncertainty(document: Document, beside: Beside, say: Language) -> list[Any]:
+def _uncertainty(document: Document, beside: ReportAttachments, say: Translator) -> list[Any]:
     from nodulebench.report.sections.methods import spread_tables
 
     return [
@@ -395,7 +395,7 @@ def _uncertainty(document: Document, beside: Beside, say: Language) -> list[Any]
     ]
 
 
-def _checklist(document: Document, say: Language) -> list[Any]:
+def _checklist(document: Document, say: Translator) -> list[Any]:
     from nodulebench.report.sections.checklist import checklist_table
 
     return [checklist_table(document, say)]

@@ -9,7 +9,7 @@ from nodulebench.core.documents.comparison import ComparisonDocument, Permutatio
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import as_json
 from nodulebench.core.results import Estimate
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 Row = dict[str, Any]
 WORDS = ("point", "method", "reason", "figure")
@@ -33,7 +33,7 @@ def csv_tables(document: Document, flips: pl.DataFrame | None = None) -> dict[st
     return {name: _table(rows) for name, rows in tables.items() if rows}
 
 
-def figures_table(document: Document) -> pl.DataFrame:
+def metrics_table(document: Document) -> pl.DataFrame:
     """Every figure of every algorithm under every rule, one row each."""
     return _table(list(_figures(document)))
 
@@ -65,7 +65,7 @@ def _estimate(figure: Estimate) -> Row:
 def _worded(row: Row) -> Row:
     """A row that says its reason and its method, where it has one, in words."""
     told = {name: row[name] for name in ("method", "reason") if name in row}
-    return {**row, **{name: english(one) if one else None for name, one in told.items()}}
+    return {**row, **{name: in_english(one) if one else None for name, one in told.items()}}
 
 
 def _figures(document: Document) -> Iterator[Row]:

@@ -37,7 +37,7 @@ from nodulebench.report.disclosure import (
 from nodulebench.report.sections.groups import CROSSED
 
 SECRET_EXTRAS = ("worst_cases",)
-SECRET_FIGURES = ("threshold_at_fp_rate",)
+SECRET_METRICS = ("threshold_at_fp_rate",)
 SHOWN_DIGESTS = ("protocol", "plan")
 GRID = {
     "froc": 2.0 ** np.linspace(-6, 6, 97),
@@ -69,7 +69,9 @@ def developers_document(
     """
     fewest = max(minimum, document.protocol.minimum_stratum)
     untold = {
-        (algorithm.name, rule): _untold(result, fewest).union((hidden or {}).get(rule, ()))
+        (algorithm.name, rule): _without_undisclosed(result, fewest).union(
+            (hidden or {}).get(rule, ())
+        )
         for algorithm, rule, result in document.results
     }
     shown = replace(
@@ -249,7 +251,7 @@ def _named(stratum: str) -> StratumName:
     return division, name
 
 
-def _untold(result: RuleSummary, minimum: int) -> set[StratumName]:
+def _without_undisclosed(result: RuleSummary, minimum: int) -> set[StratumName]:
     """The strata of a result that are not told."""
     few = {
         (division, name)
@@ -274,7 +276,7 @@ def _result(result: RuleSummary, untold: set[StratumName]) -> RuleSummary:
     return replace(
         result,
         figures={
-            name: figure for name, figure in result.figures.items() if name not in SECRET_FIGURES
+            name: figure for name, figure in result.figures.items() if name not in SECRET_METRICS
         },
         strata={
             division: {

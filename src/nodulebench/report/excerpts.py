@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
-from nodulebench.i18n.translator import Language, LanguageName, language
+from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Paragraphs, Section, Table, head, words
 from nodulebench.report.charts.interactive import switched
-from nodulebench.report.content import Audience, Beside, for_developers
+from nodulebench.report.content import Audience, ReportAttachments, for_developers
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.templates import framed
 from nodulebench.report.sections.curves import by_curve, froc_charts
@@ -31,10 +31,10 @@ class Excerpt:
 def excerpt(
     document: Document,
     curves: pl.DataFrame,
-    beside: Beside,
+    beside: ReportAttachments,
     *,
     audience: Audience,
-    say: Language,
+    say: Translator,
     name: str,
     rule: str,
 ) -> Excerpt:
@@ -74,7 +74,7 @@ def feedback_page(
         name: the language.
         issued: who issues it, when and under which number.
     """
-    say = language(name)
+    say = translator(name)
     figures = told.get("figures", {})
     looks = told["looks"]
     facts = [
@@ -108,14 +108,14 @@ def feedback_page(
     )
 
 
-def _lead(told: Mapping[str, Any], say: Language) -> str:
+def _lead(told: Mapping[str, Any], say: Translator) -> str:
     if "verdict" not in told:
         return say("feedback.lead_figures")
     reason = say.message(told["verdict_reason"]) if "verdict_reason" in told else ""
     return say(f"feedback.{told['verdict']}", plan=told["plan"], reason=reason)
 
 
-def _figures(figures: Mapping[str, Any], say: Language) -> Table:
+def _figures(figures: Mapping[str, Any], say: Translator) -> Table:
     heads = [
         words(say("feedback.figure")),
         words(say("feedback.rule")),

@@ -6,7 +6,7 @@ import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.translator import LanguageName
-from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
+from nodulebench.report.content import NOTHING, Audience, Content, ReportAttachments, report_content
 from nodulebench.report.pages.templates import framed
 
 __all__ = ["Audience", "render_html"]
@@ -19,7 +19,7 @@ def render_html(
     *,
     audience: Audience = "lab",
     language: LanguageName = "en",
-    beside: Beside = NOTHING,
+    beside: ReportAttachments = NOTHING,
 ) -> str:
     """The report as one page.
 

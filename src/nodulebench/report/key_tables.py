@@ -6,12 +6,12 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import AlgorithmSummary
 from nodulebench.core.results import Estimate
 from nodulebench.i18n.numbers import decimals, rate, significant, whole
-from nodulebench.i18n.translator import FP_RATE, Language
+from nodulebench.i18n.translator import FP_RATE, Translator
 from nodulebench.report.blocks import Notes, Table, count, estimate, head, short, undefined, words
 from nodulebench.report.pages.cells import Cell
 
-SCORED_FIGURES = ("cpm", "sensitivity_at_fp_rate/1", "recall", "precision", "fp_per_case")
-PLAIN_FIGURES = ("recall", "precision", "f1", "fp_per_case")
+SCORED_METRICS = ("cpm", "sensitivity_at_fp_rate/1", "recall", "precision", "fp_per_case")
+PLAIN_METRICS = ("recall", "precision", "f1", "fp_per_case")
 """The figures that lead a report, with and without a FROC."""
 MOST_LEADING = 12
 """With more results those under the baseline rule lead the report."""
@@ -23,11 +23,11 @@ def key_names(document: Document) -> list[str]:
     results = [result for _, _, result in document.results]
     has_curve = any(result.value("cpm") is not None for result in results)
     beta = f"f{document.protocol.beta:g}"
-    usual = SCORED_FIGURES if has_curve else PLAIN_FIGURES
+    usual = SCORED_METRICS if has_curve else PLAIN_METRICS
     wanted = [beta if name == "f1" else name for name in usual]
     chosen = [name for name in wanted if any(result.figure(name) for result in results)]
     single = [name for result in results for name in result.single_figures]
-    return chosen or list(dict.fromkeys(single))[: len(PLAIN_FIGURES)]
+    return chosen or list(dict.fromkeys(single))[: len(PLAIN_METRICS)]
 
 
 def leading_rules(document: Document) -> Document:
@@ -47,7 +47,7 @@ def leading_rules(document: Document) -> Document:
     )
 
 
-def key_table(document: Document, say: Language) -> Table:
+def key_table(document: Document, say: Translator) -> Table:
     """The leading figures of every algorithm under every rule."""
     names, notes = key_names(document), Notes(say)
     rows = []
@@ -78,7 +78,7 @@ def key_table(document: Document, say: Language) -> Table:
     return Table(caption, heads, rows, notes.all(), remark)
 
 
-def readings_table(document: Document, figure: str, say: Language) -> Table | None:
+def readings_table(document: Document, figure: str, say: Translator) -> Table | None:
     """A figure read at several points, one column each; None where no result has it."""
     notes = Notes(say)
     rows, keys = [], []
@@ -116,14 +116,19 @@ def _threshold(value: Estimate, notes: Notes) -> Cell:
     return Cell(significant(value.value, keeps_zeros=True))
 
 
-def lead_heads(document: Document, say: Language) -> list[Cell]:
+def lead_heads(document: Document, say: Translator) -> list[Cell]:
     """The heads above algorithm and rule; one algorithm is named by the page's title."""
     heads = [words(say("head.algorithm")), words(say("head.rule"))]
     return heads[len(document.algorithms) == 1 :]
 
 
 def lead_cells(
-    document: Document, algorithm: AlgorithmSummary, rule: str, say: Language, *, spans: bool = True
+    document: Document,
+    algorithm: AlgorithmSummary,
+    rule: str,
+    say: Translator,
+    *,
+    spans: bool = True,
 ) -> list[Cell]:
     """The cells that name algorithm and rule; with ``spans`` an algorithm's name stands once."""
     if len(document.algorithms) == 1:
@@ -133,7 +138,7 @@ def lead_cells(
     return [named, short(say.word(rule))] if is_first or not spans else [short(say.word(rule))]
 
 
-def counts_table(document: Document, say: Language) -> Table:
+def counts_table(document: Document, say: Translator) -> Table:
     """What became of nodules and marks."""
     notes = Notes(say)
     results = [result for _, _, result in document.results if not result.undefined]
@@ -157,7 +162,7 @@ def counts_table(document: Document, say: Language) -> Table:
     return Table(say("counts.caption"), heads, rows, notes.all())
 
 
-def figures_table(algorithm: AlgorithmSummary, say: Language) -> Table | None:
+def metrics_table(algorithm: AlgorithmSummary, say: Translator) -> Table | None:
     """Every single figure of an algorithm, rules side by side, with all its intervals."""
     notes = Notes(say)
     results = {rule: one for rule, one in algorithm.rules.items() if not one.undefined}
@@ -184,7 +189,7 @@ def figures_table(algorithm: AlgorithmSummary, say: Language) -> Table | None:
     return Table("", heads, rows, notes.all(), groups=groups)
 
 
-def _other_intervals(figure: Estimate | None, say: Language) -> str:
+def _other_intervals(figure: Estimate | None, say: Translator) -> str:
     """Bounds by other methods, and the mean of the replicates."""
     if figure is None or figure.value is None:
         return ""

@@ -19,14 +19,14 @@ import polars as pl
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.errors import InputError
 from nodulebench.core.optional_packages import needs
-from nodulebench.i18n.translator import Language, LanguageName
+from nodulebench.i18n.translator import LanguageName, Translator
 from nodulebench.report.blocks import Fold, Paragraphs, Side, Switch, Table
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.svg import FINE, text_width
-from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
+from nodulebench.report.content import NOTHING, Audience, Content, ReportAttachments, report_content
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.colours import palette
-from nodulebench.report.pages.svg import stand_alone
+from nodulebench.report.pages.svg import standalone
 from nodulebench.report.pages.templates import FOLDER, printable
 from nodulebench.report.sections.errors import Gallery
 
@@ -55,7 +55,7 @@ def render_pdf(
     *,
     audience: Audience = "lab",
     language: LanguageName = "en",
-    beside: Beside = NOTHING,
+    beside: ReportAttachments = NOTHING,
     font: Path | None = None,
 ) -> None:
     """Write the report as PDF; the same report gives the same bytes.
@@ -134,7 +134,7 @@ class Printed:
     """Turns content into what the template of the print reads; images become files."""
 
     folder: Path
-    say: Language
+    say: Translator
     fonts: Sequence[str] = FONTS
 
     def said(self, content: Content) -> dict[str, Any]:
@@ -270,7 +270,7 @@ class Printed:
             inside,
         )
         whole = f"{before}{opened}{dashed}{closed}{after}"
-        return stand_alone(whole, medium="print", style=style)
+        return standalone(whole, medium="print", style=style)
 
     def _table(self, table: Table) -> dict[str, Any]:
         heads = []

@@ -17,7 +17,7 @@ from nodulebench.runner.contract.algorithm import (
     command_algorithm,
     read_algorithm,
     read_archive,
-    refuse_unreadable,
+    require_readable,
 )
 from nodulebench.runner.isolation.sandbox import Mount
 
@@ -137,7 +137,7 @@ def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algori
         for number, path in enumerate(weights)
     ]
     for mount in mounts:
-        refuse_unreadable(mount.source)
+        require_readable(mount.source)
     words = (str(python), "-m", PROGRAM, names, *(mount.target for mount in mounts))
     environment = {
         "PYTHONPATH": str(Path(nodulebench.__file__).parent.parent),

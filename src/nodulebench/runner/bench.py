@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import Progress, untold
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.results import AlgorithmResult
 from nodulebench.core.tables import RUNS
 from nodulebench.core.text import in_a_line
 from nodulebench.evaluation.service import evaluate_files
-from nodulebench.i18n.translator import english, language
+from nodulebench.i18n.translator import in_english, translator
 from nodulebench.io.atomic import replace_whole
 from nodulebench.io.bundle import is_sealed
 from nodulebench.io.csv_files import write_csv
@@ -23,7 +23,7 @@ from nodulebench.report.charts.lines import (
     LESS_IS_BETTER,
     WORTH,
     TradeOff,
-    trade_off_picture,
+    trade_off_chart,
 )
 from nodulebench.runner.contract.algorithm import Algorithm
 from nodulebench.runner.run import RunChoice, run_algorithm
@@ -61,7 +61,7 @@ def bench(
     *,
     protocol: str | None = None,
     bootstraps: int | None = None,
-    progress: Progress = untold,
+    progress: Progress = no_progress,
 ) -> tuple[list[BenchRow], list[Path]]:
     """Run algorithms one after another, score them together, and write table and pictures.
 
@@ -128,7 +128,7 @@ def _rows(result: AlgorithmResult, runs: pl.DataFrame, cases: int) -> list[Bench
                 None if memory is None else float(str(memory)),
                 hit / (hit + missed) if hit + missed else None,
                 told.counts["false_positive"] / cases if is_judged else None,
-                undefined="" if told.undefined is None else english(told.undefined),
+                undefined="" if told.undefined is None else in_english(told.undefined),
             )
         )
     return found
@@ -160,7 +160,7 @@ def on_front(rows: Sequence[BenchRow]) -> list[BenchRow]:
 
 def _written(rows: Sequence[BenchRow], out: Path) -> list[Path]:
     """The table, and for each rule the pictures of cost against worth."""
-    say = language()
+    say = translator()
     table = pl.DataFrame([{name: getattr(row, name) for name in row.__slots__} for row in rows])
     write_csv(table, out / TABLE)
     written = [out / TABLE]
@@ -176,7 +176,7 @@ def _written(rows: Sequence[BenchRow], out: Path) -> list[Path]:
                 ]
                 if not points:
                     continue
-                drawn = trade_off_picture(points, cost, worth, say)
+                drawn = trade_off_chart(points, cost, worth, say)
                 path = out / f"{rule}-{cost}-{worth}.svg"
                 replace_whole(path, drawn.encode())
                 written.append(path)

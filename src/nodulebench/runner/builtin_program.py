@@ -15,7 +15,7 @@ from nodulebench.detection.detect import (
     warnings_of,
     write_detections,
 )
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 
 def main(names: str, *places: str) -> None:
@@ -32,7 +32,7 @@ def main(names: str, *places: str) -> None:
     detection = detect_case(task)
     write_detections(system, [detection], Path(out))
     for name, warning in warnings_of([detection]):
-        print(f"warning: {name}: {english(warning)}", file=sys.stderr)  # noqa: T201
+        print(f"warning: {name}: {in_english(warning)}", file=sys.stderr)  # noqa: T201
 
 
 if __name__ == "__main__":

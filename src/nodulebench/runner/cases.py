@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nodulebench.core.errors import InputError, NoduleBenchError, first_line
-from nodulebench.core.executor import Engine, Lost, Terms
+from nodulebench.core.executor import Executor, FailedTask, TaskLimits
 from nodulebench.core.executors.dask_worker import graphics_cards
 from nodulebench.core.notices import Notice
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.images.case_images import read_case
 from nodulebench.runner.contract.algorithm import Algorithm, unpacked
@@ -231,7 +231,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Desk:
+class SlotWorker:
     """A slot, and the thread whose mounts it lies in."""
 
     slot: Slot
@@ -243,7 +243,9 @@ class Desk:
 
 
 @contextmanager
-def open_desk(algorithm: Algorithm, isolation: str, gpus: tuple[int, ...] = ()) -> Iterator[Desk]:
+def open_slot_worker(
+    algorithm: Algorithm, isolation: str, gpus: tuple[int, ...] = ()
+) -> Iterator[SlotWorker]:
     """A place where an algorithm reads one case after another, for as long as it is needed.
 
     Args:
@@ -261,7 +263,7 @@ def open_desk(algorithm: Algorithm, isolation: str, gpus: tuple[int, ...] = ()) 
         slot = thread.submit(opened.__enter__).result()
         slot.look = partial(end_if, stopped)
         try:
-            yield Desk(slot, thread)
+            yield SlotWorker(slot, thread)
         finally:
             stopped.set()  # what runs is ended, where somebody lost patience
             thread.submit(opened.__exit__, None, None, None).result()
@@ -271,7 +273,7 @@ PREPARING_S = 600.0
 """To unpack an image, to test the walls and to read the image."""
 
 _OPEN = ExitStack()
-_DESKS: dict[tuple[str, str], Desk] = {}
+_SLOT_WORKERS: dict[tuple[str, str], SlotWorker] = {}
 """Of this process, by the algorithm and the walls around it."""
 
 
@@ -311,7 +313,7 @@ class _Tasks(Sequence[CaseTask]):
 
 
 def run_cases_by(
-    engine: Engine,
+    engine: Executor,
     algorithm: Algorithm,
     isolation: str,
     cases: Sequence[OpaqueCase],
@@ -337,7 +339,7 @@ def run_cases_by(
     """
     resources = algorithm.run.resources
     each = (resources.timeout_s + resources.startup_timeout_s) * repeats * MOST_ATTEMPTS
-    terms = Terms(PREPARING_S + each, memory_bytes=None, gpus=resources.gpus)
+    terms = TaskLimits(PREPARING_S + each, memory_bytes=None, gpus=resources.gpus)
     tasks = _Tasks(algorithm, isolation, cases, take, repeats)
 
     def found() -> Iterator[tuple[OpaqueCase, CaseRun]]:
@@ -345,8 +347,8 @@ def run_cases_by(
             give_back(cases[number].case_id)
             if isinstance(run, NoduleBenchError):
                 raise run
-            if isinstance(run, Lost):
-                why = Notice("run_infrastructure", {"problem": english(run.why)})
+            if isinstance(run, FailedTask):
+                why = Notice("run_infrastructure", {"problem": in_english(run.why)})
                 run = CaseRun("infrastructure", why, {"attempts": MOST_ATTEMPTS})
             yield cases[number], run
 
@@ -357,21 +359,21 @@ def run_task(task: CaseTask) -> CaseRun | NoduleBenchError:
     """What came of a case, in a process of an engine; or why none can be run there."""
     key = (task.algorithm.digest, task.isolation)
     try:
-        if key not in _DESKS:
+        if key not in _SLOT_WORKERS:
             # a process that is ended while it is idle takes its desk away; of one that is killed
             # the next run does
-            multiprocessing.util.Finalize(None, clear_desks, exitpriority=1)
+            multiprocessing.util.Finalize(None, clear_slot_workers, exitpriority=1)
             cards = graphics_cards() if task.algorithm.run.resources.gpus else ()
-            desk = open_desk(task.algorithm, task.isolation, cards)
-            _DESKS[key] = _OPEN.enter_context(desk)
-        return _DESKS[key].do(partial(_read, task))
+            desk = open_slot_worker(task.algorithm, task.isolation, cards)
+            _SLOT_WORKERS[key] = _OPEN.enter_context(desk)
+        return _SLOT_WORKERS[key].do(partial(_read, task))
     except NoduleBenchError as error:
         return error
 
 
-def clear_desks() -> None:
+def clear_slot_workers() -> None:
     """Take away what this process has prepared."""
-    _DESKS.clear()
+    _SLOT_WORKERS.clear()
     _OPEN.close()
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import Progress, untold
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.notices import Notice
 from nodulebench.phantom.test_set import ScanPlan, make_cases
-from nodulebench.runner.cases import open_desk
+from nodulebench.runner.cases import open_slot_worker
 from nodulebench.runner.contract.algorithm import Algorithm
 from nodulebench.runner.isolation.choose import choose_isolation
 from nodulebench.runner.isolation.scratch import scratch_folder
@@ -53,7 +53,7 @@ class AlgorithmCheck:
 
 
 def check_algorithm(
-    algorithm: Algorithm, isolation: str, cases: int, progress: Progress = untold
+    algorithm: Algorithm, isolation: str, cases: int, progress: Progress = no_progress
 ) -> AlgorithmCheck:
     """Let an algorithm read phantoms, the first of them twice.
 
@@ -66,7 +66,7 @@ def check_algorithm(
     Raises:
         InputError: if the isolation cannot be used.
     """
-    with open_desk(algorithm, isolation) as desk:
+    with open_slot_worker(algorithm, isolation) as desk:
         found, is_same = [], None
         made = make_cases(cases, SEED, matrix=MATRIX, scan_plan=ScanPlan(THICKNESS_MM, None, None))
         for number, case in enumerate(made):
@@ -92,7 +92,7 @@ def _near(algorithm: Algorithm, run: CaseRun) -> Iterator[tuple[str, float]]:
             yield name, value / most
 
 
-def told(run: CaseRun) -> list[Notice]:
+def report_lines(run: CaseRun) -> list[Notice]:
     """What is to be said of a run beside its state."""
     return [*([] if run.why is None else [run.why]), *run.notices]
 

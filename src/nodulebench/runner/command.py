@@ -20,11 +20,11 @@ import polars as pl
 from nodulebench.core.algorithm import InputFormat
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.formats import read_submission
-from nodulebench.runner.cases import Desk, open_desk
+from nodulebench.runner.cases import SlotWorker, open_slot_worker
 from nodulebench.runner.contract.algorithm import read_algorithm
 from nodulebench.runner.contract.input import write_image
 from nodulebench.runner.robustness.relations import Marks
@@ -127,8 +127,8 @@ def open_algorithm(
         )
     if Path(name_or_command).is_dir():
         chosen = read_algorithm(Path(name_or_command))
-        with open_desk(chosen, "auto") as desk:
-            yield partial(_at_desk, desk)
+        with open_slot_worker(chosen, "auto") as desk:
+            yield partial(_at_slot, desk)
     elif "{" in name_or_command:
         check_command(name_or_command)
         yield partial(_by_command, name_or_command, image_format)
@@ -149,10 +149,10 @@ def _detector(name: str, weights: Sequence[Path]) -> Algorithm:
     return run
 
 
-def _at_desk(desk: Desk, volume: Volume) -> Marks:
+def _at_slot(desk: SlotWorker, volume: Volume) -> Marks:
     found = desk.do(partial(Slot.read, volume=volume, name=CASE_ID))
     if found.state != "ok":
-        why = "" if found.why is None else f": {english(found.why)}"
+        why = "" if found.why is None else f": {in_english(found.why)}"
         raise InputError.at(desk.slot.algorithm.name, f"{found.state}{why}.")
     return _places(found.marks)
 

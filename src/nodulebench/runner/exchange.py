@@ -15,10 +15,10 @@ from typing import Any
 import polars as pl
 
 from nodulebench.core.algorithm import InputFormat, RunContract
-from nodulebench.core.errors import InputError, Problem, refuse_any
-from nodulebench.core.executor import Progress, untold
+from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.tables import CASES, MARKS
-from nodulebench.custody.sealed_set import refuse_inside
+from nodulebench.custody.sealed_set import require_outside
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.atomic import staged_folder
@@ -74,7 +74,7 @@ def pack(
     image_format: InputFormat = "metaimage",
     secret: Secret | None = None,
     person: str = "",
-    progress: Progress = untold,
+    progress: Progress = no_progress,
 ) -> Packed:
     """Write the images of a test set for one recipient, and what brings marks back to its cases.
 
@@ -97,7 +97,7 @@ def pack(
         raise InputError.at(record, "would go out with the cases.", "Keep it somewhere else.")
     if is_sealed(test_set):
         for path in (out, record):
-            refuse_inside(path, test_set)
+            require_outside(path, test_set)
     identity = secrets.token_hex(16)
     with open_run_set(test_set, secret, person) as cases, staged_folder(out, is_new=True) as stage:
         shuffled = opaque_cases(cases.case_ids, secrets.token_bytes(32))
@@ -157,7 +157,7 @@ def unpack(marks: Path, record: Path, out: Path) -> Unpacked:
     submission = read_submission(marks, cases)
     tables = [submission.marks, submission.slices, submission.runs]
     given = {name for table in tables if table is not None for name in table["case_id"]}
-    refuse_any(
+    raise_problems(
         Problem(str(marks), f"has marks of '{name}', which is no case of this exchange.")
         for name in sorted(given - set(own))[:_MOST_NAMED]
     )

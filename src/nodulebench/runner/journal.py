@@ -55,7 +55,7 @@ def open_journal(folder: Path, identity: Mapping[str, Any]) -> Iterator[RunJourn
     with locked(folder / ".run.lock", folder):
         head, known, whole = _read(path)
         if head is not None:
-            _refuse_other(head["identity"], identity, folder)
+            _require_same_run(head["identity"], identity, folder)
         with path.open("a", encoding="utf-8") as file:
             file.truncate(whole)
             if head is None:
@@ -65,7 +65,7 @@ def open_journal(folder: Path, identity: Mapping[str, Any]) -> Iterator[RunJourn
             yield RunJournal(bytes.fromhex(head["secret"]), known, file)
 
 
-def _refuse_other(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
+def _require_same_run(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
     other = [name for name in now if before.get(name) != json.loads(json.dumps(now[name]))]
     if other:
         raise InputError.at(

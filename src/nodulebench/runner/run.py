@@ -13,10 +13,10 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import Engine, Progress, untold
+from nodulebench.core.executor import Executor, Progress, no_progress
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUN_STATES, RUNS, Submission
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.io.bundle import require_local_workers
 from nodulebench.io.json_files import write_json
 from nodulebench.io.marks.submission_folder import RUN_RECORD as RECORD
@@ -104,7 +104,7 @@ def _lines(path: str) -> list[str]:
 
 
 LOGS = "logs"
-_UNTOLD = ("problem", "file")
+_UNSTATED = ("problem", "file")
 """Values of notices that hold words of the algorithm's own."""
 
 
@@ -149,8 +149,8 @@ def run_algorithm(
     *,
     secret: Secret | None = None,
     person: str = "",
-    engine: Engine | None = None,
-    progress: Progress = untold,
+    engine: Executor | None = None,
+    progress: Progress = no_progress,
 ) -> RunSummary:
     """Run an algorithm on every case of a test set that has no result yet.
 
@@ -214,7 +214,7 @@ def run_algorithm(
             )
             begin = monotonic()
             for number, (case, run) in enumerate(found, 1):
-                kept = _kept(case, run, is_sealed=cases.is_sealed)
+                kept = _stored(case, run, is_sealed=cases.is_sealed)
                 if not cases.is_sealed:
                     _write_log(out / LOGS, case.case_id, run)
                 journal.add(case.case_id, kept)
@@ -248,7 +248,7 @@ def _wanted(cases: RunSet, journal: RunJournal, choice: RunChoice) -> list[Opaqu
     return [one for one in shuffled if not is_done(one.case_id)]
 
 
-def _kept(case: OpaqueCase, run: CaseRun, *, is_sealed: bool) -> CaseRun:
+def _stored(case: OpaqueCase, run: CaseRun, *, is_sealed: bool) -> CaseRun:
     """A run under the case's own name; of a sealed set without any word of the algorithm."""
     run = replace(run, marks=_of(case, run.marks), slices=_of(case, run.slices))
     if not is_sealed:
@@ -263,7 +263,7 @@ def _of(case: OpaqueCase, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _wordless(notice: Notice) -> Notice:
-    values = {name: value for name, value in notice.values.items() if name not in _UNTOLD}
+    values = {name: value for name, value in notice.values.items() if name not in _UNSTATED}
     return replace(notice, values=values)
 
 
@@ -322,7 +322,7 @@ def _problems(runs: dict[str, CaseRun]) -> Iterator[tuple[str, str, str]]:
     for name, run in runs.items():
         told = [*([] if run.why is None else [run.why]), *run.notices]
         for one in told:
-            yield name, run.state, english(one)
+            yield name, run.state, in_english(one)
 
 
 def _cards(algorithm: Algorithm, slots: int) -> Sequence[tuple[int, ...]]:

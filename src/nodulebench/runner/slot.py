@@ -14,11 +14,11 @@ import polars as pl
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARK_SLICES, MARKS
 from nodulebench.imaging.volume import Volume
-from nodulebench.io.untrusted_files import OutputRefusedError, collect
+from nodulebench.io.untrusted_files import OutputRejectedError, collect
 from nodulebench.runner.contract.algorithm import Algorithm
 from nodulebench.runner.contract.image_archive import mount_target
 from nodulebench.runner.contract.input import PROFILES, write_case
-from nodulebench.runner.contract.output import DOUBTFUL, read_output
+from nodulebench.runner.contract.output import WARNING_CODES, read_output
 from nodulebench.runner.isolation.sandbox import MIB, Isolation, Job, Mount, Usage, limits_of
 from nodulebench.runner.isolation.scratch import Scratch, make_scratch, remove_scratch
 from nodulebench.runner.isolation.watch import (
@@ -27,7 +27,7 @@ from nodulebench.runner.isolation.watch import (
     Answer,
     Calls,
     Ended,
-    Said,
+    ProgramOutput,
     calls_of,
     watch,
 )
@@ -178,11 +178,11 @@ class Slot:
         return self.scratch.reachable([Mount(self.algorithm.root, "/")])[0].source
 
     def _execute(self) -> CaseRun:
-        said, seconds = Said(), self.algorithm.run.resources.timeout_s
+        said, seconds = ProgramOutput(), self.algorithm.run.resources.timeout_s
         with self.isolation.start(self.job()) as running:
             ended = watch(running, seconds, said, self._is_over)
         self._refuse_fault(ended.exit_code, said.text)
-        state, why = judge(ended)
+        state, why = classify_end(ended)
         return CaseRun(state, why, measured(ended), said=said.text)
 
     def _is_over(self) -> bool:
@@ -238,7 +238,7 @@ class Slot:
             is_late=answer.is_late,
             is_over_output=answer.is_over_output,
         )
-        state, why = judge(ended)
+        state, why = classify_end(ended)
         if state == "ok" and not is_well:
             state, why = "failed", problem
         facts = measured(ended) | {"startup_seconds": startup}
@@ -261,12 +261,12 @@ class Slot:
             is_dicom = self.algorithm.run.input == "dicom"
             images = self.scratch.input / "ct" if is_dicom else None
             found = read_output(taken, volume, name, images, self.algorithm.run)
-        except OutputRefusedError as error:
+        except OutputRejectedError as error:
             return replace(run, state="output_invalid", why=error.why)
         finally:
             self.scratch.discard(taken)
         if found.is_doubtful:
-            run = replace(run, state=DOUBTFUL, why=Notice("run_lungs_implausible"))
+            run = replace(run, state=WARNING_CODES, why=Notice("run_lungs_implausible"))
         return replace(run, marks=found.marks, slices=found.slices, notices=found.notices)
 
 
@@ -284,7 +284,7 @@ def open_slot(
         remove_scratch(scratch)
 
 
-def judge(ended: Ended) -> tuple[str, Notice | None]:
+def classify_end(ended: Ended) -> tuple[str, Notice | None]:
     """The state of a run by how its program ended; limits come first, whatever it said itself."""
     if ended.usage.memory_kills:
         return "out_of_memory", Notice("run_out_of_memory")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.optional_packages import needs
 from nodulebench.io.atomic import create_once, replace_whole
 
@@ -31,7 +31,7 @@ def key_content(path: Path, remedy: str = "") -> bytes:
         raise InputError.at(path, f"cannot be read: {error.strerror or error}.", remedy) from error
 
 
-def refuse_read_by_others(path: Path) -> None:
+def require_private_file(path: Path) -> None:
     """Refuse a file with a secret that others than its owner can read.
 
     Raises:
@@ -177,7 +177,7 @@ def read_private_key(path: Path, passphrase: str = "") -> PrivateKey:
         )
     if not content.startswith(_OPENSSH):
         raise InputError.at(path, "is no private key of OpenSSH.", _NEW_KEY)
-    refuse_read_by_others(path)
+    require_private_file(path)
     key = loaded_key(
         path,
         lambda secret: serialization.load_ssh_private_key(content, secret),
@@ -243,7 +243,7 @@ def new_person_key(path: Path, passphrase: str = "", comment: str = "") -> Publi
         with suppress(InputError):
             known = read_private_key(path, passphrase).public
             return _write_public(known, public_file, comment)
-    refuse_any(
+    raise_problems(
         Problem(str(file), "is already there; a key is never overwritten.", "Choose a new name.")
         for file in (path, public_file)
         if file.exists()

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.optional_packages import needs
 from nodulebench.io.atomic import create_once, replace_whole, staged_folder
 from nodulebench.io.manifests import (
@@ -35,7 +35,7 @@ from nodulebench.security.keys import (
     loaded_key,
     read_private_key,
     read_public_key,
-    refuse_read_by_others,
+    require_private_file,
     wire,
 )
 
@@ -79,7 +79,7 @@ def new_key(path: Path, passphrase: str = "") -> tuple[Path, str]:
         with suppress(InputError):
             return _write_public(_private_key(path, passphrase).public_key(), public)
     in_the_way = [file for file in (path, public) if file.exists()]
-    refuse_any(
+    raise_problems(
         Problem(str(file), "is already there; a key is never overwritten.", "Choose a new name.")
         for file in in_the_way
     )
@@ -130,7 +130,7 @@ def sign_folder(
     Raises:
         InputError: if the files are not as the manifest says, or the key cannot be used.
     """
-    refuse_any(manifest_problems(folder))
+    raise_problems(manifest_problems(folder))
     return sign_manifest(folder, read_manifest(folder), key, passphrase=passphrase, by=by, at=at)
 
 
@@ -246,7 +246,7 @@ def _private_key(path: Path, passphrase: str) -> "Ed25519PrivateKey":
     if b"PUBLIC KEY" in pem:
         raise InputError.at(path, "is a public key; signing needs the private one.")
     if b"PRIVATE KEY" in pem:
-        refuse_read_by_others(path)
+        require_private_file(path)
     return loaded_key(
         path,
         lambda secret: serialization.load_pem_private_key(pem, secret),

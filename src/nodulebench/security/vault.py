@@ -26,7 +26,7 @@ from nodulebench.security.keys import (
     PublicKey,
     key_content,
     parse_public_key,
-    refuse_read_by_others,
+    require_private_file,
 )
 
 SCHEMA = "nodulebench/vault@1"
@@ -169,7 +169,7 @@ def read_key_file(path: Path) -> Secret:
         raise InputError.at(path, f"cannot be read as a key file: {error}.") from error
     if len(words) != 2 or words[0] != _KEY_FILE_WORD or len(words[1]) != 64:
         raise InputError.at(path, "is no key file of a vault.", _NEW_KEY)
-    refuse_read_by_others(path)
+    require_private_file(path)
     return Secret("key file", bytes.fromhex(words[1]))
 
 
@@ -289,7 +289,7 @@ def decrypted_by(sealed: bytes, key: PrivateKey, where: str) -> bytes:
         ) from error
 
 
-ROOMS_SCHEMA = "nodulebench/vault@2"
+COMPARTMENTS_SCHEMA = "nodulebench/vault@2"
 OPENS_WITH = "keys of people"
 
 
@@ -303,7 +303,7 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class RoomVault(Vault):
+class CompartmentVault(Vault):
     """A vault of rooms, open as far as somebody's key opens it; a name tells its room.
 
     It seals and opens as any vault does.
@@ -335,14 +335,14 @@ class RoomVault(Vault):
         return Vault(self.keys[name])
 
 
-def new_rooms(names: Iterable[str], room_of: Callable[[str], str]) -> RoomVault:
+def new_compartments(names: Iterable[str], room_of: Callable[[str], str]) -> CompartmentVault:
     """A new vault, every room open, with new random keys."""
     keys = {name: secrets.token_bytes(32) for name in names}
-    return RoomVault(b"", secrets.token_hex(16), keys, room_of)
+    return CompartmentVault(b"", secrets.token_hex(16), keys, room_of)
 
 
-def wrapped_rooms(
-    vault: RoomVault, holders: Iterable[Holder], kept: Mapping[str, Any] | None = None
+def wrapped_compartments(
+    vault: CompartmentVault, holders: Iterable[Holder], kept: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """The header of a vault: for each holder, their rooms' keys, encrypted for them alone.
 
@@ -366,7 +366,7 @@ def wrapped_rooms(
     older = [] if kept is None else kept["people"]
     people = {one["person"]: one for one in older} | wrapped
     return {
-        "schema": ROOMS_SCHEMA,
+        "schema": COMPARTMENTS_SCHEMA,
         "opens_with": OPENS_WITH,
         "vault": vault.identity,
         "people": list(people.values()),
@@ -378,9 +378,9 @@ def without_holder(header: Mapping[str, Any], person: str) -> dict[str, Any]:
     return {**header, "people": [one for one in header["people"] if one["person"] != person]}
 
 
-def is_roomed(header: Any) -> bool:
+def has_compartments(header: Any) -> bool:
     """Whether a header is that of a vault of rooms."""
-    return isinstance(header, dict) and header.get("schema") == ROOMS_SCHEMA
+    return isinstance(header, dict) and header.get("schema") == COMPARTMENTS_SCHEMA
 
 
 def holders_of(header: Any, where: str) -> list[Holder]:
@@ -390,7 +390,7 @@ def holders_of(header: Any, where: str) -> list[Holder]:
         InputError: if it is no header of a vault of rooms.
     """
     try:
-        if header["schema"] != ROOMS_SCHEMA or not isinstance(header["vault"], str):
+        if header["schema"] != COMPARTMENTS_SCHEMA or not isinstance(header["vault"], str):
             raise ValueError("another schema")
         return [
             Holder(
@@ -404,9 +404,9 @@ def holders_of(header: Any, where: str) -> list[Holder]:
         raise InputError.at(where, "is no vault that opens with keys of people.") from error
 
 
-def open_rooms(
+def open_compartments(
     header: Any, key: PrivateKey, where: str, room_of: Callable[[str], str]
-) -> RoomVault:
+) -> CompartmentVault:
     """Open a vault as far as a key opens it.
 
     Raises:
@@ -431,14 +431,14 @@ def open_rooms(
         raise InputError.at(where, "was changed: what it wraps cannot be read.") from error
     if not is_ours or set(keys) != set(holders[place].rooms) or _is_short(keys):
         raise InputError.at(where, "was changed: what it wraps was wrapped for something else.")
-    return RoomVault(b"", str(header["vault"]), keys, room_of)
+    return CompartmentVault(b"", str(header["vault"]), keys, room_of)
 
 
 def _is_short(keys: Mapping[str, bytes]) -> bool:
     return any(len(key) != 32 for key in keys.values())
 
 
-def _wrapped(vault: RoomVault, holder: Holder) -> str:
+def _wrapped(vault: CompartmentVault, holder: Holder) -> str:
     payload = {
         "vault": vault.identity,
         "key": holder.key.line,

@@ -176,7 +176,7 @@ def _require_variation(error: float, values: FloatArray) -> None:
         raise UndefinedError("differences_constant")
 
 
-Given = ParamSpec("Given")
+GroupValues = ParamSpec("GroupValues")
 Answer = TypeVar("Answer")
 
 
@@ -271,9 +271,9 @@ def _pairs(
 def _attempt(
     reasons: list[Notice],
     about: Notice,
-    test: Callable[Given, Answer],
-    *values: Given.args,
-    **settings: Given.kwargs,
+    test: Callable[GroupValues, Answer],
+    *values: GroupValues.args,
+    **settings: GroupValues.kwargs,
 ) -> Answer | None:
     try:
         return test(*values, **settings)

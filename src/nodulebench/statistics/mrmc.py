@@ -19,7 +19,7 @@ from nodulebench.statistics.delong import Placements, auc_covariance, placements
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderFigures:
+class ReaderMetrics:
     """The figure of every reader under every treatment, and how these values covary over cases."""
 
     value: FloatArray
@@ -30,7 +30,7 @@ class ReaderFigures:
     """How the covariance was estimated."""
 
 
-def figures_from_left_out(value: FloatArray, left_out: FloatArray) -> ReaderFigures:
+def metrics_from_jackknife(value: FloatArray, left_out: FloatArray) -> ReaderMetrics:
     """Jackknife covariance of any figure.
 
     Args:
@@ -40,14 +40,14 @@ def figures_from_left_out(value: FloatArray, left_out: FloatArray) -> ReaderFigu
     cases = left_out.shape[-1]
     centred = left_out - left_out.mean(axis=-1, keepdims=True)
     covariance = (cases - 1) / cases * np.einsum("ijk,lmk->ijlm", centred, centred)
-    return ReaderFigures(value, covariance, "jackknife")
+    return ReaderMetrics(value, covariance, "jackknife")
 
 
-def figures_from_ratings(
+def metrics_from_ratings(
     rating: FloatArray,
     is_abnormal: BoolArray,
     covariance: Literal["jackknife", "delong"] = "jackknife",
-) -> ReaderFigures:
+) -> ReaderMetrics:
     """Areas under the ROC curve, treatments x readers, with jackknife or DeLong covariance.
 
     Args:
@@ -61,8 +61,10 @@ def figures_from_ratings(
     value = placed.auc.reshape(treatments, readers)
     if covariance == "delong":
         matrix = auc_covariance(placed).reshape(treatments, readers, treatments, readers)
-        return ReaderFigures(value, matrix, "DeLong")
-    return figures_from_left_out(value, _left_out_areas(placed).reshape(treatments, readers, cases))
+        return ReaderMetrics(value, matrix, "DeLong")
+    return metrics_from_jackknife(
+        value, _left_out_areas(placed).reshape(treatments, readers, cases)
+    )
 
 
 def _left_out_areas(placed: Placements) -> FloatArray:
@@ -121,7 +123,7 @@ class ObserverStudy:
     """Speaks of these cases only, for all readers."""
 
 
-def obuchowski_rockette(figures: ReaderFigures, *, level: float = 0.95) -> ObserverStudy:
+def obuchowski_rockette(figures: ReaderMetrics, *, level: float = 0.95) -> ObserverStudy:
     """Compare treatments read by the same readers on the same cases.
 
     Raises:
@@ -172,7 +174,7 @@ def obuchowski_rockette(figures: ReaderFigures, *, level: float = 0.95) -> Obser
     )
 
 
-def components(figures: ReaderFigures) -> Components:
+def components(figures: ReaderMetrics) -> Components:
     """Average the covariances over readers and treatments, and form the mean squares."""
     treatments, readers = figures.value.shape
     value = figures.value
@@ -207,7 +209,7 @@ class ReadersAgainstAlgorithm:
 
 
 def readers_against_algorithm(
-    readers_and_algorithm: ReaderFigures, *, level: float = 0.95
+    readers_and_algorithm: ReaderMetrics, *, level: float = 0.95
 ) -> ReadersAgainstAlgorithm:
     """Compare an algorithm read alone with a group of readers (1T-RRRC).
 
@@ -272,7 +274,7 @@ def _mean_of_readers(value: FloatArray, covariance: FloatArray) -> tuple[float, 
     return float(value.mean()), float(np.sqrt(total / readers)), behind
 
 
-def treatment_means(figures: ReaderFigures, level: float) -> tuple[Estimate, ...]:
+def treatment_means(figures: ReaderMetrics, level: float) -> tuple[Estimate, ...]:
     """The mean over readers of each treatment, for random readers and random cases."""
     estimates = []
     for number, value in enumerate(figures.value):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.registry import Registry
 
 Adjustment = Callable[[Sequence[float] | FloatArray], FloatArray]
@@ -79,5 +79,5 @@ def _checked(p_values: Sequence[float] | FloatArray) -> FloatArray:
         for number, value in enumerate(p.ravel().tolist(), start=1)
         if not 0 <= value <= 1
     ]
-    refuse_any(wrong)
+    raise_problems(wrong)
     return p

@@ -23,7 +23,7 @@ from nodulebench.statistics.bootstrap import Bootstrap, guarded_interval, p_valu
 from nodulebench.statistics.intervals import percentile_interval
 from nodulebench.statistics.multiplicity import ADJUSTMENTS
 
-FigureOfMerit = Callable[[LabelledCohort, WeightArray], FloatArray]
+Metric = Callable[[LabelledCohort, WeightArray], FloatArray]
 """One value per row of case weights."""
 
 Better = Literal["higher", "lower"]
@@ -77,8 +77,8 @@ class Replicates:
         return self.names.index(name)
 
 
-def replicate_figure(
-    figure: FigureOfMerit, cohorts: Mapping[str, LabelledCohort], bootstrap: Bootstrap
+def replicate_metric(
+    figure: Metric, cohorts: Mapping[str, LabelledCohort], bootstrap: Bootstrap
 ) -> Replicates:
     """Evaluate a figure for every algorithm on the same rows of case weights."""
     whole = np.ones((1, len(bootstrap.unit_of_case)), dtype=np.int32)

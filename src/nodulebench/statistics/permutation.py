@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, WeightArray
-from nodulebench.core.cache import kept
+from nodulebench.core.cache import cached_on_owner
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.documents.comparison import Permutation
 from nodulebench.core.errors import InputError, UndefinedError
@@ -81,7 +81,7 @@ def permutation_test(
     )
 
 
-@kept  # the next figure of the same two algorithms
+@cached_on_owner  # the next figure of the same two algorithms
 def side_by_side(
     first: LabelledCohort, second: LabelledCohort, *, is_on_common_scale: bool
 ) -> LabelledCohort:

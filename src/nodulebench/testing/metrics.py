@@ -11,7 +11,7 @@ from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.parameters import parameters_of
 from nodulebench.core.protocol import TestProtocol
-from nodulebench.metrics import FIGURES, facts_of, meaning_of, name_of
+from nodulebench.metrics import METRICS, info_of, meaning_of, name_of
 from nodulebench.metrics.metric import Ratio
 from nodulebench.statistics.permutation import side_by_side
 from nodulebench.testing.scenes import (
@@ -37,7 +37,7 @@ def _cohort(seed: int) -> LabelledCohort:
 def value(name: str, of: LabelledCohort) -> FloatArray:
     """The figure on all cases, NaN where it is undefined."""
     try:
-        answer: FloatArray = FIGURES[name](of, np.ones((1, of.case_count), dtype=np.int32))[0]
+        answer: FloatArray = METRICS[name](of, np.ones((1, of.case_count), dtype=np.int32))[0]
     except UndefinedError:
         return np.array(np.nan)
     return answer
@@ -49,7 +49,7 @@ def _same(name: str, found: FloatArray, wanted: FloatArray, what: str) -> None:
 
 def it_says_what_it_is(name: str) -> None:
     """It has its registered name, one line of meaning, and settings that a protocol has."""
-    figure = FIGURES[name]
+    figure = METRICS[name]
     expect(name_of(figure) == name, f"it is called {name_of(figure)}, not {name}")
     meaning = meaning_of(figure)
     expect(10 < len(meaning) <= 100, f"{name} says in {len(meaning)} letters what it means")
@@ -83,7 +83,7 @@ def a_weight_is_as_good_as_repeated_cases(name: str) -> None:
     for seed in SEEDS:
         times = np.random.default_rng(seed).integers(0, 4, _cohort(seed).case_count)
         weights = np.stack([np.ones_like(times), times]).astype(np.int32)
-        weighted = FIGURES[name](_cohort(seed), weights)
+        weighted = METRICS[name](_cohort(seed), weights)
         _same(name, weighted[0], value(name, _cohort(seed)), "equal weights")
         copies = cohort_of(repeated(_some(seed), times.tolist()))
         _same(name, weighted[1], value(name, copies), "weights against repeated cases")
@@ -92,7 +92,7 @@ def a_weight_is_as_good_as_repeated_cases(name: str) -> None:
 def halving_all_weights_changes_nothing(name: str) -> None:
     """Weights are shares."""
     whole = np.random.default_rng(5).integers(0, 4, (3, _cohort(1).case_count))
-    figure = FIGURES[name]
+    figure = METRICS[name]
     _same(name, figure(_cohort(1), whole / 2), figure(_cohort(1), whole), "halved weights")
 
 
@@ -107,7 +107,7 @@ def a_replicate_without_cases_is_undefined(name: str) -> None:
     """All weights 0: NaN in that replicate, and in no other."""
     weights = np.zeros((2, _cohort(1).case_count), dtype=np.int32)
     weights[1] = 1
-    answer = FIGURES[name](_cohort(1), weights)
+    answer = METRICS[name](_cohort(1), weights)
     expect(bool(np.isnan(answer[0]).all()), f"{name} of no cases is {answer[0]}, not NaN")
     expect(bool(np.isfinite(answer[1]).all()), f"{name} beside an empty replicate is undefined")
 
@@ -115,7 +115,7 @@ def a_replicate_without_cases_is_undefined(name: str) -> None:
 def many_replicates_give_the_same_as_one_by_one(name: str) -> None:
     """Replicates do not see each other."""
     weights = np.random.default_rng(3).integers(0, 3, (6, _cohort(2).case_count))
-    figure = FIGURES[name]
+    figure = METRICS[name]
     alone = np.concatenate([figure(_cohort(2), row[np.newaxis]) for row in weights])
     _same(name, figure(_cohort(2), weights), alone, "replicates together")
 
@@ -129,14 +129,14 @@ def weights_pick_one_cohort_out_of_two(name: str) -> None:
         weights[0, : first.case_count] = 1
         weights[1, first.case_count :] = 1
         wanted = np.stack([value(name, first), value(name, second)])
-        _same(name, FIGURES[name](joined, weights), wanted, "two cohorts side by side")
+        _same(name, METRICS[name](joined, weights), wanted, "two cohorts side by side")
 
 
 def the_points_at_which_it_is_read_are_named(name: str) -> None:
     """One value per replicate, or a row of values whose points its facts name."""
     weight = np.ones((2, _cohort(1).case_count))
-    columns = facts_of(name).columns
-    answer = FIGURES[name](_cohort(1), weight)
+    columns = info_of(name).columns
+    answer = METRICS[name](_cohort(1), weight)
     expect(
         answer.ndim == (2 if columns else 1),
         f"{name} gives values of the shape {answer.shape[1:]}, but its facts name "
@@ -144,7 +144,7 @@ def the_points_at_which_it_is_read_are_named(name: str) -> None:
     )
     points = (0.25, 0.5, 1.0)
     if isinstance(columns, str) and columns:
-        answer = FIGURES[name](_cohort(1), weight, **{columns: points})
+        answer = METRICS[name](_cohort(1), weight, **{columns: points})
     count = len(points) if isinstance(columns, str) else len(columns)
     expect(not columns or answer.shape == (2, count), f"{name} is not read at {count} points")
 

@@ -31,13 +31,13 @@ ENDED = ("done", "failed", "cancelled")
 TIMEOUT_S = 600.0
 
 
-class Told(BaseModel):
+class ServerModel(BaseModel):
     """What the interface says; what a later version adds is passed over."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class LaidTold(Told):
+class RuleFileInfo(ServerModel):
     """A file that a benchmark asks for: its version, digest, and how much is in it."""
 
     version: int
@@ -45,7 +45,7 @@ class LaidTold(Told):
     count: int
 
 
-class BenchmarkTold(Told):
+class BenchmarkInfo(ServerModel):
     """A benchmark."""
 
     id: str
@@ -63,11 +63,11 @@ class BenchmarkTold(Told):
     tracks: tuple[str, ...] = ("detection",)
     cross_validates: bool = False
     """Whether who trained on the test set has to cross-validate."""
-    laid: dict[str, LaidTold] = {}
+    laid: dict[str, RuleFileInfo] = {}
     """``candidates``, ``folds`` and ``plan``, where there are any."""
 
 
-class FileTold(Told):
+class FileInfo(ServerModel):
     """A file that is released for a benchmark."""
 
     path: str
@@ -80,7 +80,7 @@ class FileTold(Told):
     """SHA-256, and the tag of the answer; nothing: it is being made, ask later."""
 
 
-class ReadingTold(Told):
+class ReadingInfo(ServerModel):
     """A figure under a rule, at a point where it is read at several, with its interval."""
 
     rule: str
@@ -93,7 +93,7 @@ class ReadingTold(Told):
     high: float | None
 
 
-class LineTold(Told):
+class LineInfo(ServerModel):
     """An entry on a leaderboard."""
 
     rank: int | None
@@ -116,10 +116,10 @@ class LineTold(Told):
     """passed, failed or undecided by the acceptance criteria; None: there are none."""
     verdict_reason: str = ""
     """Why the verdict is undecided, in English; nothing: it is decided."""
-    readings: tuple[ReadingTold, ...]
+    readings: tuple[ReadingInfo, ...]
 
 
-class BoardTold(Told):
+class BoardInfo(ServerModel):
     """A leaderboard under one rule, ordered by one figure."""
 
     benchmark: str
@@ -131,10 +131,10 @@ class BoardTold(Told):
     strata: tuple[str, ...] = ()
     stratum: str = ""
     figure: str
-    lines: tuple[LineTold, ...]
+    lines: tuple[LineInfo, ...]
 
 
-class ProblemTold(Told):
+class ProblemInfo(ServerModel):
     """One thing wrong with a file: where, what was found, and what to do."""
 
     where: str
@@ -142,20 +142,20 @@ class ProblemTold(Told):
     remedy: str
 
 
-class CheckTold(Told):
+class CheckInfo(ServerModel):
     """What was found in a file without scoring it."""
 
     format: str
     marks: int
     cases: int
-    problems: tuple[ProblemTold, ...]
+    problems: tuple[ProblemInfo, ...]
     notices: tuple[str, ...]
     """What may be wrong, in English."""
     candidates: str = ""
     """Digest of the list that had to be scored; nothing: the track has none."""
 
 
-class EntryTold(Told):
+class EntryInfo(ServerModel):
     """An entry, and how far its scoring is."""
 
     id: str
@@ -165,7 +165,7 @@ class EntryTold(Told):
     digest: str
     state: Literal["waiting", "running", "done", "failed", "cancelled", "withdrawn"]
     problems: tuple[str, ...]
-    readings: tuple[ReadingTold, ...]
+    readings: tuple[ReadingInfo, ...]
     track: str = "detection"
     """With the version of its candidate list, where it has one."""
     terms: dict[str, Any] = {}
@@ -196,20 +196,20 @@ class Client:
         self.address = address.rstrip("/")
         self._token = token
 
-    def benchmarks(self) -> tuple[BenchmarkTold, ...]:
+    def benchmarks(self) -> tuple[BenchmarkInfo, ...]:
         """Every benchmark that can be seen."""
-        return self._asked(tuple[BenchmarkTold, ...], "/benchmarks")
+        return self._asked(tuple[BenchmarkInfo, ...], "/benchmarks")
 
-    def leaderboard(self, benchmark: str, *, rule: str = "", figure: str = "") -> BoardTold:
+    def leaderboard(self, benchmark: str, *, rule: str = "", figure: str = "") -> BoardInfo:
         """The leaderboard of a benchmark, under a rule and ordered by a figure."""
         query = {"rule": rule, "figure": figure}
-        return self._asked(BoardTold, f"/benchmarks/{benchmark}/leaderboard", query)
+        return self._asked(BoardInfo, f"/benchmarks/{benchmark}/leaderboard", query)
 
-    def files(self, benchmark: str) -> tuple[FileTold, ...]:
+    def files(self, benchmark: str) -> tuple[FileInfo, ...]:
         """What is released for a benchmark."""
-        return self._asked(tuple[FileTold, ...], f"/benchmarks/{benchmark}/files")
+        return self._asked(tuple[FileInfo, ...], f"/benchmarks/{benchmark}/files")
 
-    def download(self, file: FileTold, folder: Path) -> Path:
+    def download(self, file: FileInfo, folder: Path) -> Path:
         """Download a released file under its name; one that broke off goes on where it was.
 
         Raises:
@@ -235,12 +235,12 @@ class Client:
         part.replace(path)
         return path
 
-    def check(self, benchmark: str, marks: Path) -> CheckTold:
+    def check(self, benchmark: str, marks: Path) -> CheckInfo:
         """What is wrong with a file of marks; nothing is scored or kept."""
         path = f"/benchmarks/{benchmark}/check"
-        return self._asked(CheckTold, path, {"file": marks.name}, marks)
+        return self._asked(CheckInfo, path, {"file": marks.name}, marks)
 
-    def submit(self, benchmark: str, marks: Path, *, name: str, **declared: str) -> EntryTold:
+    def submit(self, benchmark: str, marks: Path, *, name: str, **declared: str) -> EntryInfo:
         """Send marks in.
 
         Args:
@@ -250,13 +250,13 @@ class Client:
             declared: ``about``, ``training`` and ``link``: what there is to say of it.
         """
         query = {"file": marks.name, "name": name, **declared}
-        return self._asked(EntryTold, f"/benchmarks/{benchmark}/entries", query, marks)
+        return self._asked(EntryInfo, f"/benchmarks/{benchmark}/entries", query, marks)
 
-    def entry(self, entry: str) -> EntryTold:
+    def entry(self, entry: str) -> EntryInfo:
         """How an entry stands."""
-        return self._asked(EntryTold, f"/entries/{entry}")
+        return self._asked(EntryInfo, f"/entries/{entry}")
 
-    def wait(self, entry: str, *, timeout_s: float = 3600.0, every_s: float = 1.0) -> EntryTold:
+    def wait(self, entry: str, *, timeout_s: float = 3600.0, every_s: float = 1.0) -> EntryInfo:
         """An entry when its scoring has ended.
 
         Raises:

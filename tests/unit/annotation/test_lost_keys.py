@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from builders.annotation_project import SHARED, Panel
-from nodulebench.annotation.project import audit_project, change_key, hand_in, open_project
+from nodulebench.annotation.project import audit_project, change_key, open_project, submit_case
 from nodulebench.annotation.workflow.actions import KEYS, ChangeKey, OpenBatch, event_of
 from nodulebench.core.errors import InputError
 from nodulebench.security.event_log import index as indexed
@@ -35,7 +35,7 @@ def changed(panel: Panel, by: str, person: str, new: str | None = "new", key: st
 
 def hands_in(panel: Panel, key: str, person: str = "r1") -> None:
     desk = open_project(panel.project, panel.folder / key)
-    hand_in(desk, "b1", person, panel.file(person, {"a": [SHARED]}))
+    submit_case(desk, "b1", person, panel.file(person, {"a": [SHARED]}))
 
 
 def problems(panel: Panel) -> list[str]:

@@ -214,13 +214,13 @@ def test_dates_that_go_backwards_are_told_and_the_log_is_read(tmp_path: Path) ->
 def test_nobody_signs_for_another(tmp_path: Path) -> None:
     panel = Panel(tmp_path, has_keys=True).start("a")
     panel.opens("a")
-    from nodulebench.annotation.project import hand_in
+    from nodulebench.annotation.project import submit_case
 
     path = panel.file("r1", {"a": [SHARED, LONE]})
     with pytest.raises(InputError, match="person 'r1': has to sign, and no key was given"):
-        hand_in(panel.desk(), "b1", "r1", path)
+        submit_case(panel.desk(), "b1", "r1", path)
     with pytest.raises(InputError, match=r"person 'r1': has the key SHA256:.*; that given is SHA"):
-        hand_in(panel.desk("r2"), "b1", "r1", path)
+        submit_case(panel.desk("r2"), "b1", "r1", path)
     assert [event.step for event in panel.desk().log.read()] == ["open"]
     plain = Panel(tmp_path / "plain").start("a")
     from nodulebench.annotation.project import open_project

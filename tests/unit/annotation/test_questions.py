@@ -8,8 +8,8 @@ import pytest
 
 from builders.annotation import small_cases
 from builders.tables import Slice, case, mark, submission
-from nodulebench.annotation.project import Desk, finish_cases, hand_in, start_project
-from nodulebench.annotation.reader_view import answer, ask, ask_into, unread_cases
+from nodulebench.annotation.project import ProjectHandle, finish_cases, start_project, submit_case
+from nodulebench.annotation.reader_view import answer, export_tasks, request_answers, unread_cases
 from nodulebench.annotation.reviewers import open_batch
 from nodulebench.core.errors import InputError
 from nodulebench.io.marks.nifdc import write_marks
@@ -32,7 +32,7 @@ teams = [
 SHARED, LONE = Slice(3, 50, 50, 8, 8), Slice(9, 20, 20, 6, 6)
 
 
-def read_batch(folder: Path) -> Desk:
+def read_batch(folder: Path) -> ProjectHandle:
     """A batch of the case 'a' that three have read; all saw one thing, ann saw another too."""
     (folder / "people.toml").write_text(PEOPLE)
     small_cases("a", "b").write_csv(folder / "cases.csv")
@@ -50,7 +50,7 @@ def read_batch(folder: Path) -> Desk:
         boxes = [SHARED, LONE] if name == "ann" else [SHARED]
         drawn = case("a", *(mark(None, (box.x, box.y, box.index), box) for box in boxes))
         write_marks(submission(drawn), folder / f"{name}.csv")
-        hand_in(desk, "b1", name, folder / f"{name}.csv")
+        submit_case(desk, "b1", name, folder / f"{name}.csv")
     return desk
 
 
@@ -61,22 +61,22 @@ def fill(path: Path, asked: pl.DataFrame, **answers: list[Any]) -> Path:
 
 def test_a_batch_is_asked_and_answered_to_its_release(tmp_path: Path) -> None:
     desk, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
-    asked = ask(desk, "b1", "ann")
+    asked = request_answers(desk, "b1", "ann")
     assert asked.select("case_id", "slices", "x_mm", "length_mm", "type").rows() == [
         ("a", "3", 50.0, 8.0, ""),
         ("a", "9", 20.0, 6.0, ""),
     ]
-    assert ask(desk, "b1", "bo").height == 1  # nobody is asked of what another drew
+    assert request_answers(desk, "b1", "bo").height == 1  # nobody is asked of what another drew
     event = answer(desk, "b1", "ann", fill(sheet, asked, type=["solid", "solid"]))
     assert desk.log.read()[-1].number == event.number
     assert desk.batch("b1").state == "review"
-    assert ask(desk, "b1", "bo").height == 0
+    assert request_answers(desk, "b1", "bo").height == 0
 
-    asked = ask(desk, "b1", "dee")
+    asked = request_answers(desk, "b1", "dee")
     assert asked["why"].to_list() == ["", "the readers are not consistent"]
     answer(desk, "b1", "dee", fill(sheet, asked, agrees=["yes", "no"], comment=["", "a vessel"]))
     finish_cases(desk, "b1", "dee", desk.batch("b1").unfinished)
-    asked = ask(desk, "b1", "eve")
+    asked = request_answers(desk, "b1", "eve")
     assert asked["candidate_id"].to_list() == ["candidate-2"]
     answer(desk, "b1", "eve", fill(sheet, asked, is_nodule=["No"]))
     assert desk.batch("b1").open_disputes == []
@@ -85,7 +85,7 @@ def test_a_batch_is_asked_and_answered_to_its_release(tmp_path: Path) -> None:
 
 def test_rows_left_open_stay_open_and_wrong_ones_change_nothing(tmp_path: Path) -> None:
     desk, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
-    asked = ask(desk, "b1", "ann")
+    asked = request_answers(desk, "b1", "ann")
     before = len(desk.log.read())
     with pytest.raises(InputError, match=r"answers nothing\. Fill in the column 'type'"):
         answer(desk, "b1", "ann", fill(sheet, asked, type=["", ""]))
@@ -100,8 +100,8 @@ def test_rows_left_open_stay_open_and_wrong_ones_change_nothing(tmp_path: Path) 
 
 def test_answers_are_not_overwritten_by_questions(tmp_path: Path) -> None:
     desk, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
-    assert ask_into(desk, "b1", "ann", sheet) == 2
+    assert export_tasks(desk, "b1", "ann", sheet) == 2
     with pytest.raises(InputError, match=r"sheet\.csv: is there already\. Hand it in"):
-        ask_into(desk, "b1", "ann", sheet)
-    assert ask_into(desk, "b1", "eve", tmp_path / "none.csv") == 0
+        export_tasks(desk, "b1", "ann", sheet)
+    assert export_tasks(desk, "b1", "eve", tmp_path / "none.csv") == 0
     assert not (tmp_path / "none.csv").exists()

@@ -8,9 +8,9 @@ from nodulebench.annotation.project import (
     CASES,
     PROJECT,
     Project,
-    hand_in,
-    hand_in_readings,
     open_project,
+    submit_case,
+    submit_readings,
 )
 from nodulebench.annotation.reader_agreement import reader_quality
 from nodulebench.annotation.reviewers import open_batch
@@ -36,7 +36,7 @@ def desk(tmp_path: Path):
             case("case-x" if name == "x" else name, mark(None, (50, 50, 3), BOX)) for name in names
         ]
         write_marks(submission(*cases), tmp_path / f"{reader}.csv")
-        hand_in(desk, "b1", reader, tmp_path / f"{reader}.csv")
+        submit_case(desk, "b1", reader, tmp_path / f"{reader}.csv")
     return desk
 
 
@@ -80,7 +80,7 @@ def test_a_reader_agrees_with_the_own_repeats_on_types_and_sizes(tmp_path: Path)
             else reading(reader, one)
             for one in every
         ]
-        hand_in_readings(desk, "b1", reader, drawn_cases)
+        submit_readings(desk, "b1", reader, drawn_cases)
     ann, *others = reader_quality(desk)["repeats"]
     assert (ann["agreement"], ann["cases"], ann["least_between"]) == (1.0, 4, 3)
     figures = {row["name"]: row["value"] for row in ann["figures"]}

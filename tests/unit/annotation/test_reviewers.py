@@ -31,7 +31,7 @@ from nodulebench.annotation.project import (
 )
 from nodulebench.annotation.readings.reading import readings_of
 from nodulebench.annotation.reviewers import (
-    draw_anew,
+    draw_again,
     draw_reviewer,
     open_batch,
     promise_file,
@@ -233,14 +233,14 @@ def test_an_office_that_keeps_its_promise_back_or_opens_again_is_told(panel: Pan
 def test_a_lost_promise_is_no_end_and_the_audit_tells_who_drew(panel: Panel) -> None:
     panel.opens("a")
     with pytest.raises(InputError, match="is not read by all"):
-        draw_anew(panel.desk("judge1"), "judge1", "b1", "lost")
+        draw_again(panel.desk("judge1"), "judge1", "b1", "lost")
     read_by(panel, "r1", "r2", "r3")
     for name in ("office", "r1", "lead2"):
         with pytest.raises(InputError, match=f"'{name}' is not an arbitrator"):
-            draw_anew(panel.desk(name), name, "b1", "lost")
+            draw_again(panel.desk(name), name, "b1", "lost")
     with pytest.raises(InputError, match="without a reason"):
-        draw_anew(panel.desk("judge1"), "judge1", "b1", " ")
-    draw_anew(panel.desk("judge1"), "judge1", "b1", "the disk broke")
+        draw_again(panel.desk("judge1"), "judge1", "b1", " ")
+    draw_again(panel.desk("judge1"), "judge1", "b1", "the disk broke")
     assert drawn(panel) in ("lead2", FRIEND)
     values = {"batch": "b1", "reader": "judge1", "reason": "the disk broke"}
     assert told(panel) == {"draw_made_anew": values}

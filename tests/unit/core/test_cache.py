@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.tables import Slice, case, cohort, mark, nodule, reference, submission
-from nodulebench.core.cache import kept
+from nodulebench.core.cache import cached_on_owner
 from nodulebench.metrics.score_order import score_order
 from nodulebench.metrics.segmentation import overlap_table
 from nodulebench.statistics.permutation import side_by_side
@@ -20,7 +20,7 @@ class Set:
 def test_a_result_is_made_once_for_the_same_arguments() -> None:
     made: list[int] = []
 
-    @kept
+    @cached_on_owner
     def product(one: Set, other: Set, *, is_halved: bool = False) -> int:
         made.append(one.number)
         return one.number * other.number // (2 if is_halved else 1)
@@ -36,7 +36,7 @@ def test_a_result_is_made_once_for_the_same_arguments() -> None:
 
 
 def test_an_error_is_not_kept() -> None:
-    @kept
+    @cached_on_owner
     def refuse(one: Set) -> int:
         raise ValueError(one.number)
 

@@ -3,15 +3,15 @@ from dataclasses import dataclass
 import pytest
 from pydantic import Field
 
-from nodulebench.core.config_model import Written, checked, parse_written
+from nodulebench.core.config_model import ConfigModel, checked, parse_config
 from nodulebench.core.errors import InputError
 
 
-class Wheel(Written):
+class Wheel(ConfigModel):
     inches: int = Field(ge=1)
 
 
-class Car(Written):
+class Car(ConfigModel):
     name: str = "car"
     wheels: tuple[Wheel, ...] = ()
     spare: Wheel | None = None
@@ -20,12 +20,12 @@ class Car(Written):
 
 def told(text):
     with pytest.raises(InputError) as caught:
-        parse_written(Car, text, "car.toml")
+        parse_config(Car, text, "car.toml")
     return [str(problem) for problem in caught.value.problems]
 
 
 def test_a_text_becomes_a_record():
-    car = parse_written(Car, 'name = "A"\n[[wheels]]\ninches = 15\n', "car.toml")
+    car = parse_config(Car, 'name = "A"\n[[wheels]]\ninches = 15\n', "car.toml")
     assert car == Car(name="A", wheels=(Wheel(inches=15),))
     assert checked(Car, {"name": "A"}, "car") == Car(name="A")
 

@@ -8,10 +8,10 @@ import pytest
 from nodulebench.core.errors import (
     InputError,
     Problem,
-    adding_to,
+    collect_problems,
     first_line,
     made_of_each,
-    refuse_any,
+    raise_problems,
 )
 
 ONE, TWO = Problem("a.csv line 2", "is odd.", "Mend it."), Problem("a.csv line 3", "is empty.")
@@ -25,7 +25,7 @@ def test_an_error_at_one_place_holds_that_problem() -> None:
 
 def test_every_problem_found_is_told() -> None:
     with pytest.raises(InputError) as told:
-        refuse_any(one for one in (ONE, TWO))
+        raise_problems(one for one in (ONE, TWO))
     assert told.value.problems == (ONE, TWO)
 
 
@@ -36,19 +36,19 @@ def test_an_error_of_another_process_comes_with_every_problem() -> None:
 
 
 def test_where_no_problem_was_found_nothing_is_refused() -> None:
-    refuse_any([])
+    raise_problems([])
 
 
 def test_what_is_refused_within_is_added_to_the_problems() -> None:
     problems = [ONE]
-    with adding_to(problems):
+    with collect_problems(problems):
         raise InputError(TWO)
     assert problems == [ONE, TWO]
 
 
 def test_an_error_of_another_kind_is_not_taken_for_a_problem() -> None:
     problems: list[Problem] = []
-    with pytest.raises(KeyError), adding_to(problems):
+    with pytest.raises(KeyError), collect_problems(problems):
         raise KeyError("a")
     assert problems == []
 

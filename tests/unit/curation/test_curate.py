@@ -23,7 +23,7 @@ from nodulebench.curation.duplicates import Fingerprint, KnownSet
 from nodulebench.curation.page import curation_page
 from nodulebench.curation.service import exclusions_table, write_curation
 from nodulebench.i18n.en.curated import TEXTS
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.io.dicom.header import SeriesHeader
 from nodulebench.io.dicom.series import group_series
@@ -328,8 +328,8 @@ def test_the_page_speaks_chinese(curation, tmp_path):
     )
     assert shown & set(TEXTS.values()) == set()
     codes = {reason.code for one in result.series for reason in one.reasons}
-    assert shown & ({language("en").word(code) for code in codes} - codes) == set()
-    assert {language("zh").word(code) for code in codes} <= shown
+    assert shown & ({translator("en").word(code) for code in codes} - codes) == set()
+    assert {translator("zh").word(code) for code in codes} <= shown
     assert f"找到 {len(result.series)} 个序列" in (tmp_path / "flow.svg").read_text()
 
 

@@ -11,7 +11,7 @@ from nodulebench.curation.duplicates import (
     write_known_set,
 )
 from nodulebench.curation.perceptual_hash import BITS, PerceptualHash
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 
 def hashed(seed, flipped=0.0):
@@ -22,7 +22,7 @@ def hashed(seed, flipped=0.0):
 
 def told(scans, known=()):
     return [
-        [(reason.code, english(reason.notice)) for reason in reasons]
+        [(reason.code, in_english(reason.notice)) for reason in reasons]
         for reasons in find_duplicates(scans, known, least_similarity=0.84)
     ]
 

@@ -12,7 +12,7 @@ from scipy import stats
 from builders.words import undefined
 from nodulebench.custody.adaptive_reuse import (
     Answers,
-    bound_after_looks,
+    bound_after_evaluations,
     deviations,
     expected_best,
     log_hypotheses,
@@ -79,15 +79,15 @@ def test_feedback_without_limit_has_no_bound() -> None:
 
 
 def test_a_single_look_has_the_bound_of_the_interval() -> None:
-    assert bound_after_looks(0.8, 0.158, 1, Answers(None)) == 0.158
-    assert bound_after_looks(0.2, 0.61, 1, Answers(None)) == 0.61
-    assert bound_after_looks(1.0, 1.0, 3, Answers(2)) == 1.0
+    assert bound_after_evaluations(0.8, 0.158, 1, Answers(None)) == 0.158
+    assert bound_after_evaluations(0.2, 0.61, 1, Answers(None)) == 0.61
+    assert bound_after_evaluations(1.0, 1.0, 3, Answers(2)) == 1.0
 
 
 def test_a_later_bound_of_a_large_test_is_the_normal_one() -> None:
     error = 0.002
     answers = Answers(2, stops_when_passed=True)
-    found = bound_after_looks(0.8, 0.8 - 1.959964 * error, 5, answers)
+    found = bound_after_evaluations(0.8, 0.8 - 1.959964 * error, 5, answers)
     assert found == pytest.approx(0.8 - stats.norm.isf(0.025 / 5) * error, abs=5e-5)
 
 
@@ -95,9 +95,11 @@ def test_a_later_bound_of_a_large_test_is_the_normal_one() -> None:
 def test_a_later_bound_where_nothing_was_missed_is_no_less_than_exact(looks: int) -> None:
     answers = Answers(2, stops_when_passed=True)
     exact = (0.025 / looks) ** (1 / 30)
-    found = bound_after_looks(1.0, 0.025 ** (1 / 30), looks, answers)
+    found = bound_after_evaluations(1.0, 0.025 ** (1 / 30), looks, answers)
     assert 0.9 * exact < found <= exact
-    assert 1 - bound_after_looks(0.0, 1 - 0.025 ** (1 / 30), looks, answers) == pytest.approx(found)
+    assert 1 - bound_after_evaluations(0.0, 1 - 0.025 ** (1 / 30), looks, answers) == pytest.approx(
+        found
+    )
 
 
 @given(st.floats(0, 1), st.floats(0.001, 0.999), st.integers(1, 30), st.integers(2, 10_000))
@@ -105,7 +107,7 @@ def test_bounds_of_shares_stay_shares_and_only_move_away(
     value: float, end: float, looks: int, answers: int
 ) -> None:
     nearer, further = (
-        bound_after_looks(value, end, count, Answers(answers)) for count in (looks, looks + 1)
+        bound_after_evaluations(value, end, count, Answers(answers)) for count in (looks, looks + 1)
     )
     assert 0 <= further <= 1
     assert abs(further - value) >= abs(nearer - value) - 1e-12
@@ -113,7 +115,7 @@ def test_bounds_of_shares_stay_shares_and_only_move_away(
 
 def test_what_is_no_share_is_stretched_as_it_is() -> None:
     # two verdicts: z(1 - 0.0125) / z(1 - 0.025) = 2.2414 / 1.9600
-    found = bound_after_looks(3.0, 4.0, 2, Answers(2, stops_when_passed=True))
+    found = bound_after_evaluations(3.0, 4.0, 2, Answers(2, stops_when_passed=True))
     assert found == pytest.approx(3 + 2.2414 / 1.95996, abs=1e-4)
 
 
@@ -164,10 +166,11 @@ def test_an_adaptive_developer_breaks_the_plain_bound_but_not_the_corrected_one(
     found = [_climb(random, looks, step) for _ in range(400)]
     answers = Answers(int(1 / step) + 1)
     plain = [
-        bound_after_looks(value, value - 1.96 * error, 1, answers) > 0.5 for value, error in found
+        bound_after_evaluations(value, value - 1.96 * error, 1, answers) > 0.5
+        for value, error in found
     ]
     corrected = [
-        bound_after_looks(value, value - 1.96 * error, looks, answers) > 0.5
+        bound_after_evaluations(value, value - 1.96 * error, looks, answers) > 0.5
         for value, error in found
     ]
     assert np.mean(plain) > 0.2  # promised: 0.025
@@ -250,7 +253,7 @@ STRETCH = 2.241402727604947 / 1.959963984540054
     ],
 )
 def test_beyond_shares_a_bound_is_stretched_in_a_straight_line(value: float, end: float) -> None:
-    found = bound_after_looks(value, end, 2, Answers(2, stops_when_passed=True))
+    found = bound_after_evaluations(value, end, 2, Answers(2, stops_when_passed=True))
     assert found == pytest.approx(value + (end - value) * STRETCH)
 
 
@@ -258,7 +261,7 @@ def test_beyond_shares_a_bound_is_stretched_in_a_straight_line(value: float, end
 def test_a_bound_of_a_share_lies_where_its_divergence_is_stretched(
     value: float, end: float
 ) -> None:
-    found = bound_after_looks(value, end, 2, Answers(2, stops_when_passed=True))
+    found = bound_after_evaluations(value, end, 2, Answers(2, stops_when_passed=True))
 
     def divergence(other: float) -> float:
         pairs = ((value, other), (1 - value, 1 - other))

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from nodulebench.custody.adaptive_reuse import Answers
 from nodulebench.custody.audit import Event, Step
 from nodulebench.custody.budget import (
-    Look,
+    ChargedEvaluation,
     SpentError,
     admit,
     answers_of,
     before,
+    evaluations_of,
     failures_of,
+    had_verdict,
     has_passed,
-    looks_of,
     same_developer,
     uses,
-    was_judged,
 )
 from nodulebench.custody.policy import Reuse
 
@@ -45,14 +45,14 @@ def test_looks_are_counted_by_developer_whatever_the_algorithm_is_called() -> No
         ("example ltd", 2, 0)
     ]
     with pytest.raises(SpentError, match="has had 2 of 2 looks at this test set"):
-        admit(Look("example ltd", "c", "p"), log, TWO)
+        admit(ChargedEvaluation("example ltd", "c", "p"), log, TWO)
 
 
 def test_the_same_submission_again_is_no_further_look() -> None:
     log = [event(1, "look", "x", "a"), event(2, "look", "x", "b"), event(3, "look", "x", "a")]
-    assert len(looks_of(log)) == 2
-    assert admit(Look("x", "a", "p"), log, TWO) == 1
-    assert admit(Look("x", "b", "p"), log, TWO) == 2
+    assert len(evaluations_of(log)) == 2
+    assert admit(ChargedEvaluation("x", "a", "p"), log, TWO) == 1
+    assert admit(ChargedEvaluation("x", "b", "p"), log, TWO) == 2
 
 
 def test_a_look_that_was_answered_counts_whatever_is_written_later() -> None:
@@ -63,21 +63,21 @@ def test_a_look_that_was_answered_counts_whatever_is_written_later() -> None:
         *(event(4 + at, "failed", "x", "a", look=at, counts=False) for at in (1, 2)),
         event(7, "failed", "x", "b"),
     ]
-    assert len(looks_of(log)) == 1
+    assert len(evaluations_of(log)) == 1
 
 
 def test_the_same_submission_under_another_protocol_is_a_further_look() -> None:
     log = [event(1, "look", "x", "a")]
-    assert admit(Look("x", "a", "other"), log, TWO) == 2
+    assert admit(ChargedEvaluation("x", "a", "other"), log, TWO) == 2
 
 
 def test_a_look_counts_though_it_was_interrupted() -> None:
-    assert len(looks_of([event(1, "look", "x", "a")])) == 1
+    assert len(evaluations_of([event(1, "look", "x", "a")])) == 1
 
 
 def test_a_look_that_failed_does_not_count() -> None:
     log = [event(1, "look", "x", "a"), event(2, "failed", "x", "a", look=1)]
-    assert looks_of(log) == ()
+    assert evaluations_of(log) == ()
 
 
 def test_a_failure_does_not_undo_the_earlier_look_of_the_same_submission() -> None:
@@ -87,13 +87,13 @@ def test_a_failure_does_not_undo_the_earlier_look_of_the_same_submission() -> No
         event(3, "look", "x", "a"),
         event(4, "failed", "x", "a", look=3),
     ]
-    assert len(looks_of(log)) == 1
+    assert len(evaluations_of(log)) == 1
 
 
 def test_the_set_itself_has_a_budget() -> None:
     log = [event(1, "look", "x", "a"), event(2, "look", "y", "b")]
     with pytest.raises(SpentError, match="has been looked at 2 times, which is all"):
-        admit(Look("z", "c", "p"), log, Reuse(looks_per_developer=9, looks_in_all=2))
+        admit(ChargedEvaluation("z", "c", "p"), log, Reuse(looks_per_developer=9, looks_in_all=2))
 
 
 def test_a_developer_who_passed_and_comes_again_no_longer_stops_when_passed() -> None:
@@ -121,7 +121,7 @@ def test_a_failure_over_the_set_is_an_answer_and_one_that_counts_one_of_each_loo
     assert answers_of(Reuse(feedback="figures"), "x", log) == Answers(None, has_failed=True)
     more = [*log, event(5, "look", "x", "b"), event(6, "failed", "x", "b", look=5, counts=True)]
     assert failures_of("x", more) == (1, 1)
-    assert [look.submission for look in looks_of(more)] == ["b"]
+    assert [look.submission for look in evaluations_of(more)] == ["b"]
     assert answers_of(Reuse(feedback="verdict"), "x", more) == Answers(4, has_failed=True)
     unreadable = [event(1, "look", "x", "a"), event(2, "failed", "x", "a", look=1)]
     assert failures_of("x", unreadable) == (0, 0)
@@ -172,17 +172,17 @@ def test_what_a_developer_could_know_is_what_stood_before_the_look() -> None:
         event(4, "look", "x", "b"),
         event(5, "look", "x", "b"),
     ]
-    assert [one.number for one in before(Look("X", "b", "p"), log)] == [1, 2, 3]
-    assert before(Look("x", "a", "p"), log) == []
-    assert before(Look("x", "c", "p"), log) == log
-    assert before(Look("y", "a", "p"), log) == log
+    assert [one.number for one in before(ChargedEvaluation("X", "b", "p"), log)] == [1, 2, 3]
+    assert before(ChargedEvaluation("x", "a", "p"), log) == []
+    assert before(ChargedEvaluation("x", "c", "p"), log) == log
+    assert before(ChargedEvaluation("y", "a", "p"), log) == log
 
 
 def test_a_verdict_in_addition_to_rounded_figures_gives_three_times_the_answers() -> None:
     rounded = Reuse(feedback="rounded", figures=("luna16.recall",), step=0.5)
     log = [event(1, "look", "x", "a", plan="sha256:1")]
-    assert was_judged("x", log)
-    assert not was_judged("y", log)
+    assert had_verdict("x", log)
+    assert not had_verdict("y", log)
     assert answers_of(rounded, "x", log).count == 75
     assert answers_of(rounded, "y", log).count == 25
     failed = [*log, event(2, "look", "x", "b"), event(3, "failed", "x", "b", look=2, counts=True)]
@@ -192,5 +192,5 @@ def test_a_verdict_in_addition_to_rounded_figures_gives_three_times_the_answers(
 def test_the_last_look_of_a_developer_and_of_a_set_is_admitted() -> None:
     log = [event(1, "look", "x", "a")]
     both = Reuse(looks_per_developer=2, looks_in_all=2)
-    assert admit(Look("x", "b", "p"), log, both) == 2
-    assert admit(Look("y", "b", "p"), log, both) == 1
+    assert admit(ChargedEvaluation("x", "b", "p"), log, both) == 2
+    assert admit(ChargedEvaluation("y", "b", "p"), log, both) == 1

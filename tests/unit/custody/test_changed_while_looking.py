@@ -16,7 +16,7 @@ from nodulebench.custody.evaluate_roster import evaluate_roster
 from nodulebench.custody.keys import rekey
 from nodulebench.custody.lifecycle import retire
 from nodulebench.custody.sealed_set import open_sealed
-from nodulebench.custody.stored_results import open_kept
+from nodulebench.custody.stored_results import open_stored_result
 from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.custody.withdrawal import withdraw
 
@@ -78,14 +78,14 @@ def test_a_look_that_is_overtaken_gives_no_result_and_is_free_again(
 ) -> None:
     from nodulebench.custody import evaluate as module
 
-    order, keep = desk.look("one.csv", "scan0"), module.kept_result
+    order, keep = desk.look("one.csv", "scan0"), module.stored_result
 
     def overtaken(*given: object) -> AbstractContextManager[str]:
         change(desk)
         return keep(*given)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "kept_result", overtaken)
+        patch.setattr(module, "stored_result", overtaken)
         with pytest.raises(InputError, match="was changed by somebody else meanwhile"):
             evaluate_sealed(order)
     assert is_good(desk)
@@ -113,7 +113,7 @@ def test_results_of_looks_that_come_while_all_is_sealed_anew_are_not_lost(
     _rekey(desk)
     opened = open_sealed(desk.sealed, desk.secret("Cem"), "", "inspect")
     (look,) = [event for event in opened.events if event.step == "evaluated"]
-    assert open_kept(opened, look).about["developer"] == "example"
+    assert open_stored_result(opened, look).about["developer"] == "example"
     assert is_good(desk)
 
 

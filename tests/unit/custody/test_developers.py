@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.core.errors import InputError
-from nodulebench.custody.budget import Names, refuse_mixed, same_developer
-from nodulebench.custody.permitted_tests import UnaskedError, refuse_unknown
+from nodulebench.custody.budget import Names, require_one_developer, same_developer
+from nodulebench.custody.permitted_tests import NotPermittedError, require_known
 from nodulebench.custody.policy import Reuse
 
 
@@ -80,7 +80,7 @@ def test_whole_words_of_another_script_look_like_latin_ones() -> None:
 )
 def test_names_that_mix_scripts_are_refused(name: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
-        refuse_mixed(name)
+        require_one_developer(name)
 
 
 @pytest.mark.parametrize(
@@ -96,16 +96,16 @@ def test_names_that_mix_scripts_are_refused(name: str, told: str) -> None:
     ],
 )
 def test_names_of_one_script_are_not(name: str) -> None:
-    refuse_mixed(name)
+    require_one_developer(name)
 
 
 def test_a_policy_can_list_who_may_come() -> None:
     reuse = Reuse(developers=("Example Ltd", "Other"))
-    refuse_unknown("EXAMPLE  ltd", reuse)
-    with pytest.raises(UnaskedError, match="developer 'example': is not among those whom"):
-        refuse_unknown("Example", reuse)
+    require_known("EXAMPLE  ltd", reuse)
+    with pytest.raises(NotPermittedError, match="developer 'example': is not among those whom"):
+        require_known("Example", reuse)
     with pytest.raises(InputError, match="developer: has no name"):
-        refuse_unknown("\u3164", reuse)
+        require_known("\u3164", reuse)
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_a_name_is_one_developer_with_what_is_written_down_of_it(name: str) -> N
 
 
 def test_scripts_that_are_written_together_may_all_stand_in_one_name() -> None:
-    refuse_mixed("\u3105北한あ〆カーa")
+    require_one_developer("\u3105北한あ〆カーa")
 
 
 def test_names_that_were_met_before_are_known() -> None:

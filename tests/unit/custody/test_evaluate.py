@@ -10,10 +10,10 @@ from builders.sealed import POLICY, SECRET, Desk, make_desk
 from builders.words import sentences
 from nodulebench.core.errors import InputError
 from nodulebench.custody import evaluate as module
-from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.lifecycle import export_reference, open_result
 from nodulebench.custody.verify import read_audit, verify_sealed, write_anchor
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 pytest.importorskip("cryptography")
 CRITERIA = 'name = "accept"\n[[criteria]]\nfigure = "recall"\nrule = "luna16"\n'
@@ -27,7 +27,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def look(desk: Desk, name: str, *hits: str, developer: str = "Example", **more: object) -> dict:
-    order = LookOrder(
+    order = SealedEvaluateOptions(
         desk.marks(name, *hits),
         desk.sealed,
         SECRET,
@@ -73,7 +73,7 @@ def test_a_second_look_warns_and_a_third_is_refused(desk: Desk) -> None:
     told = look(desk, "two.csv", "scan0", "scan1")
     assert told["looks"]["look"] == 2
     assert told["looks"]["optimism_standard_errors"] == 0.5642
-    assert "This is look 2 at the same cases." in english(told["looks"]["warning"])
+    assert "This is look 2 at the same cases." in in_english(told["looks"]["warning"])
     with pytest.raises(InputError, match="developer 'example': has had 2 of 2 looks"):
         look(desk, "three.csv", "scan3", developer="EXAMPLE")
     assert steps(desk)[-1] == "refused"
@@ -211,7 +211,9 @@ def test_writers_at_the_same_time_lose_nothing(desk: Desk) -> None:
 
 
 def test_only_an_operator_may_evaluate_and_refusals_are_logged(desk: Desk) -> None:
-    order = LookOrder(desk.marks("a.csv", "scan0"), desk.sealed, SECRET, "Cem", "Example")
+    order = SealedEvaluateOptions(
+        desk.marks("a.csv", "scan0"), desk.sealed, SECRET, "Cem", "Example"
+    )
     with pytest.raises(InputError, match="'Cem' is auditor, and may not evaluate"):
         evaluate_sealed(order)
     assert steps(desk) == ["sealed", "refused"]
@@ -258,7 +260,9 @@ def test_a_verdict_comes_without_a_number(tmp_path: Path) -> None:
 
 
 def look_with(desk: Desk, plan: Path, name: str, *hits: str) -> dict:
-    order = LookOrder(desk.marks(name, *hits), desk.sealed, SECRET, "Bo", "Example", plan=plan)
+    order = SealedEvaluateOptions(
+        desk.marks(name, *hits), desk.sealed, SECRET, "Bo", "Example", plan=plan
+    )
     return evaluate_sealed(order)[0]
 
 
@@ -284,7 +288,9 @@ def test_case_level_results_go_out_only_where_the_policy_says_so(
     assert any(path.name == "misses.csv" for path in written) == tells_cases
     assert any(b"hidden-nodule" in path.read_bytes() for path in written) == tells_cases
     second = look(desk, "two.csv", "scan0", "scan1")
-    assert "no bound holds for a developer who adapts to it" in english(second["looks"]["warning"])
+    assert "no bound holds for a developer who adapts to it" in in_english(
+        second["looks"]["warning"]
+    )
 
 
 def test_an_auditor_opens_a_kept_result_with_its_corrected_bounds(desk: Desk) -> None:
@@ -320,7 +326,9 @@ def test_looks_dated_before_one_that_they_follow_are_told_and_the_set_stays_open
     for name, hits, year in (("one.csv", ("scan0",), 2030), ("two.csv", ("scan1",), 2029)):
         at = datetime(year, 1, 1, tzinfo=UTC)
         marks = desk.marks(name, *hits)
-        evaluate_sealed(LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, at=at))
+        evaluate_sealed(
+            SealedEvaluateOptions(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, at=at)
+        )
     found = read_audit(desk.sealed, SECRET)
     assert found.problems == ()
     told = [str(date).partition(": is dated 2029")[0] for date in found.dates]

@@ -8,9 +8,9 @@ import pytest
 from builders.killing import Killed, killed_at
 from builders.sealed import SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
-from nodulebench.custody.budget import looks_of
-from nodulebench.custody.evaluate import LookOrder
-from nodulebench.custody.evaluate_roster import RosterLook, evaluate_roster
+from nodulebench.custody.budget import evaluations_of
+from nodulebench.custody.evaluate import SealedEvaluateOptions
+from nodulebench.custody.evaluate_roster import RosterEvaluation, evaluate_roster
 from nodulebench.custody.roster import read_roster
 from nodulebench.custody.verify import read_audit, verify_sealed
 
@@ -41,8 +41,8 @@ def roster(desk: Desk, *, without: str = "") -> Path:
     return path
 
 
-def run(desk: Desk, path: Path, *files: Path, **more: object) -> list[RosterLook]:
-    order = LookOrder(
+def run(desk: Desk, path: Path, *files: Path, **more: object) -> list[RosterEvaluation]:
+    order = SealedEvaluateOptions(
         Path(),
         desk.sealed,
         SECRET,
@@ -127,7 +127,7 @@ def test_results_of_something_else_are_not_replaced_and_nothing_is_charged(desk:
     (other / "feedback.json").write_text("{}")
     with pytest.raises(InputError, match="holds another result"):
         run(desk, path)
-    assert not looks_of(read_audit(desk.sealed, SECRET).events)
+    assert not evaluations_of(read_audit(desk.sealed, SECRET).events)
 
 
 def test_an_alias_stays_with_its_developer(desk: Desk) -> None:
@@ -151,7 +151,7 @@ def test_an_alias_that_another_run_gave_away_meanwhile_is_refused(desk: Desk) ->
     path = roster(desk)
     other = desk.folder / "other.csv"
     other.write_text("file,developer,alias\none.csv,Delta Ltd,A2\n")
-    order = LookOrder(Path(), desk.sealed, SECRET, "Bo", "", bootstraps=20)
+    order = SealedEvaluateOptions(Path(), desk.sealed, SECRET, "Bo", "", bootstraps=20)
     waiting = evaluate_roster(other, order)
     run(desk, path)
     (found,) = waiting

@@ -7,14 +7,14 @@ import pytest
 
 from builders.sealed import SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
-from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import read_audit
 
 pytest.importorskip("cryptography")
 
 
 def ask(desk: Desk, marks: str, out: str = "told", *anchors: Path) -> int:
-    order = LookOrder(
+    order = SealedEvaluateOptions(
         desk.marks(marks, "scan0", marks),
         desk.sealed,
         SECRET,

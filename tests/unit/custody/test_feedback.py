@@ -9,18 +9,18 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import AlgorithmSummary, ReferenceSummary, RuleSummary
 from nodulebench.core.errors import InputError
 from nodulebench.core.protocols import load_protocol
-from nodulebench.core.results import Estimate, Sound
+from nodulebench.core.results import Estimate, GuardedInterval
 from nodulebench.custody.adaptive_reuse import Answers
 from nodulebench.custody.feedback import (
-    Standing,
+    BudgetStatus,
+    budget_statement,
     corrected,
-    corrected_figures,
+    corrected_metrics,
     feedback,
-    figure_named,
-    looks_statement,
+    metric_named,
 )
 from nodulebench.custody.policy import Reuse
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 VERDICT = Answers(2, stops_when_passed=True)
 
@@ -49,7 +49,7 @@ def untold(code: str) -> dict[str, Any]:
 
 def told(step: float, look: int, figure: Estimate) -> dict[str, Any]:
     reuse = Reuse(feedback="rounded", figures=("luna16.recall",), step=step, looks_per_developer=3)
-    standing = Standing(look, 3, VERDICT)
+    standing = BudgetStatus(look, 3, VERDICT)
     found: dict[str, Any] = feedback(document(recall=figure), reuse, standing)
     shown: dict[str, Any] = found["figures"]["luna16.recall"]
     return shown
@@ -72,7 +72,7 @@ def test_the_bound_of_a_first_look_is_that_of_the_interval() -> None:
 
 
 def test_the_sound_interval_gives_the_bound_not_the_official_one() -> None:
-    official = Estimate(1.0, 1.0, 1.0, 0.95, sound=Sound(0.25, 1.0))
+    official = Estimate(1.0, 1.0, 1.0, 0.95, sound=GuardedInterval(0.25, 1.0))
     assert told(0.05, 1, official) == {"value": 1.0, "bound": 0.25}
 
 
@@ -80,16 +80,16 @@ def test_a_figure_that_is_better_when_lower_has_an_upper_bound() -> None:
     """A miss rate of 0 to 0.842 had the bound -0.42."""
     reuse = Reuse(feedback="rounded", figures=("luna16.miss_rate",), step=0.05)
     whole = document(miss_rate=Estimate(0.0, 0.0, 0.842, 0.95))
-    standing = Standing(1, 1, VERDICT)
+    standing = BudgetStatus(1, 1, VERDICT)
     found = feedback(whole, reuse, standing, lambda figure: figure == "miss_rate")
     assert found["figures"]["luna16.miss_rate"] == {"value": 0.0, "bound": 0.85, "side": "upper"}
-    kept = corrected_figures(whole, standing, lambda figure: figure == "miss_rate")
+    kept = corrected_metrics(whole, standing, lambda figure: figure == "miss_rate")
     assert (kept["luna16.miss_rate"]["bound"], kept["luna16.miss_rate"]["side"]) == (0.842, "upper")
 
 
 def test_no_bound_of_a_share_is_negative() -> None:
     whole = document(recall=Estimate(0.3, 0.05, 0.6, 0.95))
-    found = corrected_figures(whole, Standing(5, 5, Answers(20)))
+    found = corrected_metrics(whole, BudgetStatus(5, 5, Answers(20)))
     assert 0 <= found["luna16.recall"]["bound"] < 0.001
 
 
@@ -110,7 +110,7 @@ def test_no_other_answers_can_be_given(figure: Estimate, expected: dict[str, Any
 def test_nothing_but_the_named_figures_is_told() -> None:
     reuse = Reuse(feedback="rounded", figures=("luna16.recall",))
     whole = document(recall=Estimate(0.5), cpm=Estimate(0.123456))
-    found = feedback(whole, reuse, Standing(1, 1, VERDICT))
+    found = feedback(whole, reuse, BudgetStatus(1, 1, VERDICT))
     assert set(found["figures"]) == {"luna16.recall"}
     assert "0.123456" not in str(found)
     assert "sha256:2" not in str(found)
@@ -118,18 +118,18 @@ def test_nothing_but_the_named_figures_is_told() -> None:
 
 def test_a_figure_at_a_point_is_named_with_it() -> None:
     whole = document(sensitivity_at_fp_rate={"0.125": Estimate(0.4), "1": Estimate(0.7)})
-    assert figure_named(whole, "luna16.sensitivity_at_fp_rate@1") == Estimate(0.7)
+    assert metric_named(whole, "luna16.sensitivity_at_fp_rate@1") == Estimate(0.7)
     with pytest.raises(InputError, match=r"policy figure 'luna16.f1': is not in the evaluation\."):
-        figure_named(whole, "luna16.f1")
+        metric_named(whole, "luna16.f1")
 
 
 def test_a_first_look_carries_no_warning() -> None:
-    assert looks_statement(Standing(1, 3, VERDICT)) == {"look": 1, "allowed": 3}
+    assert budget_statement(BudgetStatus(1, 3, VERDICT)) == {"look": 1, "allowed": 3}
 
 
 def test_a_third_look_says_what_it_does_to_a_claim() -> None:
-    found = looks_statement(Standing(3, 3, VERDICT))
-    assert english(found["warning"]) == (
+    found = budget_statement(BudgetStatus(3, 3, VERDICT))
+    assert in_english(found["warning"]) == (
         "This is look 3 at the same cases. The best of 3 equally good submissions flatters by up "
         "to 0.85 standard errors on average; a lower bound needs 2.39 instead of 1.96 standard "
         "errors."
@@ -138,43 +138,43 @@ def test_a_third_look_says_what_it_does_to_a_claim() -> None:
 
 def test_the_lab_sees_every_corrected_figure() -> None:
     whole = document(recall=interval(0.8, 0.03), cpm=Estimate(0.5), f1=Estimate(None))
-    found = corrected_figures(whole, Standing(2, 3, Answers(None)))
+    found = corrected_metrics(whole, BudgetStatus(2, 3, Answers(None)))
     assert set(found) == {"luna16.recall"}
     recall = found["luna16.recall"]
     assert recall["standard_error"] == pytest.approx(0.03, rel=1e-6)
     assert recall["optimism"] == pytest.approx(0.03 * 0.56419, rel=1e-4)
     assert recall["bound"] is None
-    assert "no bound holds" in english(recall["reason"])
+    assert "no bound holds" in in_english(recall["reason"])
 
 
 def test_a_first_look_after_a_failure_says_what_that_does_to_a_claim() -> None:
     answers = Answers(2, stops_when_passed=True, has_failed=True)
-    found = looks_statement(Standing(1, 2, answers))
+    found = budget_statement(BudgetStatus(1, 2, answers))
     # two hypotheses at one-sided 97.5 %: 0.0125 in the tail
     assert found["bound_standard_errors"] == 2.2414
-    assert "which is an answer too" in english(found["warning"])
-    assert looks_statement(Standing(1, 2, VERDICT)) == {"look": 1, "allowed": 2}
+    assert "which is an answer too" in in_english(found["warning"])
+    assert budget_statement(BudgetStatus(1, 2, VERDICT)) == {"look": 1, "allowed": 2}
 
 
 def test_bounds_at_0_count_as_they_are() -> None:
-    low = corrected(Estimate(0.3, 0.0, 0.6, 0.95), Standing(1, 1, VERDICT))
+    low = corrected(Estimate(0.3, 0.0, 0.6, 0.95), BudgetStatus(1, 1, VERDICT))
     assert low["standard_error"] == pytest.approx(0.6 / (2 * 1.959964), rel=1e-6)
     assert low["bound"] == 0.0
-    high = corrected(Estimate(-0.3, -0.6, 0.0, 0.95), Standing(1, 1, VERDICT), is_upper=True)
+    high = corrected(Estimate(-0.3, -0.6, 0.0, 0.95), BudgetStatus(1, 1, VERDICT), is_upper=True)
     assert high["standard_error"] == pytest.approx(0.6 / (2 * 1.959964), rel=1e-6)
     assert (high["value"], high["bound"], high["side"]) == (-0.3, 0.0, "upper")
-    none = corrected(Estimate(0.0, -0.1, 0.1, 0.95), Standing(1, 1, VERDICT))
+    none = corrected(Estimate(0.0, -0.1, 0.1, 0.95), BudgetStatus(1, 1, VERDICT))
     assert (none["value"], none["bound"]) == (0.0, -0.1)
 
 
 def test_the_standard_error_is_that_of_the_interval_s_own_level() -> None:
-    found = corrected(Estimate(0.5, 0.4, 0.6, 0.9), Standing(1, 1, VERDICT))
+    found = corrected(Estimate(0.5, 0.4, 0.6, 0.9), BudgetStatus(1, 1, VERDICT))
     assert found["standard_error"] == pytest.approx(0.1 / 1.644854, rel=1e-6)
 
 
 def test_a_later_bound_of_a_figure_that_is_never_negative_is_none_either() -> None:
-    assert corrected(Estimate(0.3, 0.0, 0.6, 0.95), Standing(3, 3, VERDICT))["bound"] == 0.0
-    signed = corrected(Estimate(0.3, -0.2, 0.8, 0.95), Standing(3, 3, VERDICT))
+    assert corrected(Estimate(0.3, 0.0, 0.6, 0.95), BudgetStatus(3, 3, VERDICT))["bound"] == 0.0
+    signed = corrected(Estimate(0.3, -0.2, 0.8, 0.95), BudgetStatus(3, 3, VERDICT))
     # z(1 - 0.025 / 3) / z(1 - 0.025) = 2.3940 / 1.9600
     assert signed["bound"] == pytest.approx(0.3 - 0.5 * 2.393980 / 1.959964, abs=1e-5)
 
@@ -192,18 +192,18 @@ def test_an_upper_bound_is_rounded_up_and_never_above_1() -> None:
     for step, high, bound in ((0.3, 0.95, 1.0), (0.3, 0.55, 0.6), (0.25, 0.75, 0.75)):
         reuse = Reuse(feedback="rounded", figures=("luna16.miss_rate",), step=step)
         whole = document(miss_rate=Estimate(0.3, 0.1, high, 0.95))
-        found = feedback(whole, reuse, Standing(1, 1, VERDICT), lambda _: True)
+        found = feedback(whole, reuse, BudgetStatus(1, 1, VERDICT), lambda _: True)
         assert found["figures"]["luna16.miss_rate"]["bound"] == bound
 
 
 def test_a_warning_compares_with_the_usual_bound() -> None:
     answers = Answers(2, stops_when_passed=True, has_failed=True)
-    for standing in (Standing(1, 2, answers), Standing(3, 3, VERDICT)):
-        values = looks_statement(standing)["warning"]["values"]
+    for standing in (BudgetStatus(1, 2, answers), BudgetStatus(3, 3, VERDICT)):
+        values = budget_statement(standing)["warning"]["values"]
         assert values["usual"] == pytest.approx(1.959964, abs=1e-6)
 
 
 def test_what_a_later_look_needs_is_told_to_four_digits() -> None:
-    found = looks_statement(Standing(3, 3, VERDICT))
+    found = budget_statement(BudgetStatus(3, 3, VERDICT))
     assert found["bound_standard_errors"] == 2.394  # z(1 - 0.025 / 3) = 2.39398
     assert found["optimism_standard_errors"] == 0.8463  # 3 / (2 sqrt pi) = 0.84628

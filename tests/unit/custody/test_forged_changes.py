@@ -14,11 +14,11 @@ from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import Step
 from nodulebench.custody.changes import Change, put, staged, staging
 from nodulebench.custody.evaluate import evaluate_sealed
-from nodulebench.custody.policy import rooms_of
+from nodulebench.custody.policy import compartments_of
 from nodulebench.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.custody.verify import verify_sealed
 from nodulebench.io.manifests import bytes_digest
-from nodulebench.security.vault import Holder, RoomVault, wrapped_rooms
+from nodulebench.security.vault import CompartmentVault, Holder, wrapped_compartments
 
 pytest.importorskip("pyrage")
 
@@ -92,10 +92,13 @@ def test_replacing_ones_own_key_replaces_nothing_else(
 def test_nobody_stands_twice_in_the_vault(desk: KeyedDesk) -> None:
     new_person(desk, "Eve")
     opened = open_sealed(desk.sealed, desk.secret("Bo"), "", None)
-    assert isinstance(opened.vault, RoomVault)
+    assert isinstance(opened.vault, CompartmentVault)
     header = json.loads((desk.sealed / "vault.json").read_text())
-    stranger = Holder("Bo", desk.key("Eve").public, rooms_of(("operator",)))
-    header["people"] = [*wrapped_rooms(opened.vault, [stranger])["people"], *header["people"]]
+    stranger = Holder("Bo", desk.key("Eve").public, compartments_of(("operator",)))
+    header["people"] = [
+        *wrapped_compartments(opened.vault, [stranger])["people"],
+        *header["people"],
+    ]
     files = {"vault.json": json.dumps(header).encode()}
     facts = own_key(desk, "Bo")
     forge(desk, "Bo", "rotated", files, facts=lambda _: facts, is_applied=True)

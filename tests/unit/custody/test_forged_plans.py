@@ -10,7 +10,7 @@ from builders.sealed import POLICY, SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
 from nodulebench.core.plans import Criterion, TestPlan
 from nodulebench.core.protocols import load_protocol
-from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.evaluation.plans.freeze import freeze_files, read_plan, write_plan
 
@@ -53,7 +53,7 @@ def forged(honest: Path, stratum: str, **protocol: Any) -> Path:
 
 def ask(desk: Desk, plan: Path | None, **more: Any) -> dict[str, Any]:
     marks = desk.marks("mine.csv", *HIT)
-    order = LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", plan=plan, **more)
+    order = SealedEvaluateOptions(marks, desk.sealed, SECRET, "Bo", "Example", plan=plan, **more)
     return evaluate_sealed(order)[0]
 
 

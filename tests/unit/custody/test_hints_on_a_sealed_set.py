@@ -15,7 +15,7 @@ import pytest
 from builders.sealed import HEADER, POLICY, SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES
-from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.lifecycle import open_result
 from nodulebench.io.bundle import read_reference, write_reference
 from nodulebench.report.disclosure import FOR_DEVELOPERS
@@ -57,7 +57,7 @@ def sealed(
 def ask(desk: Desk, marks: str, **more: Any) -> dict[str, Any]:
     path = desk.folder / "mine.csv"
     path.write_text(HEADER + marks)
-    order = LookOrder(path, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, **more)
+    order = SealedEvaluateOptions(path, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, **more)
     return evaluate_sealed(order)[0]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from builders.sealed import SECRET
 from builders.sealed_study import StudyDesk, evaluated_study
-from nodulebench.custody.study_reports import compare_kept, report_kept, verify_made
+from nodulebench.custody.study_reports import compare_stored, report_stored, verify_made
 from nodulebench.custody.withdrawal import withdraw
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.report import ReportChoice
@@ -29,9 +29,9 @@ shows_others = true
 def desk(tmp_path_factory: pytest.TempPathFactory) -> StudyDesk:
     desk = evaluated_study(tmp_path_factory.mktemp("study"), REUSE, algorithms=2)
     choice = ComparisonChoice("A1", ("recall",), None, 20, 0)
-    compare_kept(desk.study_order(), choice, desk.folder / "lab")
+    compare_stored(desk.study_order(), choice, desk.folder / "lab")
     own = ReportChoice(audience="developer", algorithm="A2")
-    report_kept(desk.study_order(), own, desk.folder / "copy")
+    report_stored(desk.study_order(), own, desk.folder / "copy")
     return desk
 
 
@@ -106,7 +106,7 @@ def test_a_reporter_does_not_check_the_own_work(desk: StudyDesk) -> None:
 @pytest.mark.slow
 def test_a_report_with_a_patient_who_was_withdrawn_is_not_computed_again(tmp_path: Path) -> None:
     desk = evaluated_study(tmp_path, REUSE, algorithms=2)
-    report_kept(desk.study_order(), ReportChoice(), desk.folder / "lab")
+    report_stored(desk.study_order(), ReportChoice(), desk.folder / "lab")
     assert again(desk, "lab").is_good
     withdraw(desk.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
     found = again(desk, "lab")

@@ -17,7 +17,7 @@ from builders.signatures import armored
 from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import STEP_NEEDS, STEPS, Event, PolicySeal, log_of, next_event
 from nodulebench.custody.evaluate import evaluate_sealed
-from nodulebench.custody.layout import room_of
+from nodulebench.custody.layout import compartment_of
 from nodulebench.custody.lifecycle import export_reference, open_result
 from nodulebench.custody.policy import parse_policy
 from nodulebench.custody.seal import seal_bundle
@@ -25,7 +25,12 @@ from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.verify import read_audit, verify_sealed, write_anchor
 from nodulebench.io.manifests import Manifest, file_digest, read_manifest
 from nodulebench.security.signatures import sign_manifest, signature_code
-from nodulebench.security.vault import Holder, new_rooms, open_rooms, wrapped_rooms
+from nodulebench.security.vault import (
+    Holder,
+    new_compartments,
+    open_compartments,
+    wrapped_compartments,
+)
 
 pytest.importorskip("pyrage")
 
@@ -112,7 +117,7 @@ def test_a_key_opens_what_its_role_needs_and_no_more(desk: KeyedDesk) -> None:
     header = json.loads((desk.sealed / "vault.json").read_text())
     opens = {}
     for person in ("Ada", "Bo", "Cem", "Ria", "Safe"):
-        vault = open_rooms(header, desk.key(person), "vault.json", room_of)
+        vault = open_compartments(header, desk.key(person), "vault.json", compartment_of)
         opened = []
         for room, file in files.items():
             try:
@@ -164,8 +169,10 @@ def test_swapped_recipients_are_named_even_if_the_manifest_is_signed_anew(
 def test_more_wrapped_than_the_role_allows_is_named(desk: KeyedDesk) -> None:
     path = desk.sealed / "vault.json"
     header = json.loads(path.read_text())
-    vault = open_rooms(header, desk.key("Safe"), "v", room_of)
-    more = wrapped_rooms(vault, [Holder("Cem", desk.key("Cem").public, ("reference",))], header)
+    vault = open_compartments(header, desk.key("Safe"), "v", compartment_of)
+    more = wrapped_compartments(
+        vault, [Holder("Cem", desk.key("Cem").public, ("reference",))], header
+    )
     path.write_text(json.dumps(more, indent=1) + "\n")
     resign(desk, "Ada")
     assert "does not wrap for 'Cem' what policy and log say" in problems(desk)
@@ -173,7 +180,9 @@ def test_more_wrapped_than_the_role_allows_is_named(desk: KeyedDesk) -> None:
 
 def test_a_vault_of_another_set_is_refused(desk: KeyedDesk) -> None:
     holders = [Holder("Bo", desk.key("Bo").public, ("reference", "images", "results"))]
-    other = wrapped_rooms(new_rooms(("reference", "images", "results"), room_of), holders)
+    other = wrapped_compartments(
+        new_compartments(("reference", "images", "results"), compartment_of), holders
+    )
     (desk.sealed / "vault.json").write_text(json.dumps(other, indent=1) + "\n")
     with pytest.raises(InputError, match=r"vault\.json: was changed after the set was sealed"):
         evaluate_sealed(desk.look("more.csv", "scan0"))

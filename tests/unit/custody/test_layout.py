@@ -6,27 +6,31 @@ from nodulebench.custody.layout import (
     IMAGE_LIST,
     IMAGES,
     RESULTS,
-    Place,
+    SealedPath,
     change_file,
     change_stage,
+    compartment_of,
     event_file,
     grows,
-    place_of,
     result_file,
-    room_of,
     sealed_file,
+    sealed_path_of,
 )
 
 
 def test_images_stay_plain_unless_they_are_encrypted_and_their_list_always_does() -> None:
     image = f"{IMAGES}/a.mha"
-    assert place_of(image) == Place(image, f"data/{image}", is_secret=False)
-    assert place_of(image, encrypts_images=True) == Place(image, sealed_file(image), is_secret=True)
+    assert sealed_path_of(image) == SealedPath(image, f"data/{image}", is_secret=False)
+    assert sealed_path_of(image, encrypts_images=True) == SealedPath(
+        image, sealed_file(image), is_secret=True
+    )
     for encrypts in (False, True):
-        listed = place_of(IMAGE_LIST, encrypts_images=encrypts)
-        assert listed == Place(IMAGE_LIST, f"data/{IMAGE_LIST}", is_secret=False)
-        table = place_of("nodules.parquet", encrypts_images=encrypts)
-        assert table == Place("nodules.parquet", sealed_file("nodules.parquet"), is_secret=True)
+        listed = sealed_path_of(IMAGE_LIST, encrypts_images=encrypts)
+        assert listed == SealedPath(IMAGE_LIST, f"data/{IMAGE_LIST}", is_secret=False)
+        table = sealed_path_of("nodules.parquet", encrypts_images=encrypts)
+        assert table == SealedPath(
+            "nodules.parquet", sealed_file("nodules.parquet"), is_secret=True
+        )
 
 
 @pytest.mark.parametrize(
@@ -43,7 +47,7 @@ def test_images_stay_plain_unless_they_are_encrypted_and_their_list_always_does(
     ],
 )
 def test_every_file_has_a_room(name: str, room: str) -> None:
-    assert room_of(name) == room
+    assert compartment_of(name) == room
 
 
 def test_names_have_the_number_of_their_event_in_eight_digits() -> None:
@@ -63,4 +67,4 @@ def test_log_results_and_changes_grow_and_nothing_else() -> None:
 
 def test_only_what_lies_in_the_folder_of_images_is_one() -> None:
     for name in (f"readings/{IMAGE_LIST}", f"readings/{IMAGES}"):
-        assert place_of(name).is_secret
+        assert sealed_path_of(name).is_secret

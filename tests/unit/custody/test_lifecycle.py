@@ -7,7 +7,7 @@ import pytest
 
 from builders.sealed import SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
-from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.lifecycle import export_reference, restore_check, retire
 from nodulebench.custody.verify import read_audit, verify_sealed, write_anchor
 
@@ -23,7 +23,9 @@ def desk(tmp_path: Path) -> Desk:
 
 def look(desk: Desk, name: str, *hits: str) -> None:
     marks = desk.marks(name, *hits)
-    evaluate_sealed(LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=0))
+    evaluate_sealed(
+        SealedEvaluateOptions(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=0)
+    )
 
 
 def test_a_retired_set_gives_no_looks_and_says_why(desk: Desk) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from builders.sealed import POLICY, SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
-from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import read_audit
 
 pytest.importorskip("cryptography")
@@ -14,7 +14,7 @@ pytest.importorskip("cryptography")
 
 def ask(desk: Desk, marks: str, developer: str) -> int:
     path = desk.marks(marks, "scan0", marks)
-    order = LookOrder(path, desk.sealed, SECRET, "Bo", developer, bootstraps=0)
+    order = SealedEvaluateOptions(path, desk.sealed, SECRET, "Bo", developer, bootstraps=0)
     return int(evaluate_sealed(order)[0]["looks"]["look"])
 
 

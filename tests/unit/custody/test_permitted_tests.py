@@ -13,8 +13,8 @@ from nodulebench.custody.permitted_tests import (
     FewError,
     OutdatedPlanError,
     differing_protocols,
-    refuse_few,
-    refuse_unasked,
+    require_enough,
+    require_permitted,
     require_same_cases,
 )
 from nodulebench.custody.policy import Reuse
@@ -80,7 +80,7 @@ def told_of(
 
 def is_told(document: Any, nodules: int, undeclared: int, **policy: Any) -> bool:
     try:
-        refuse_few(document, nodules, undeclared, Reuse(**{"minimum_stratum": 10} | policy))
+        require_enough(document, nodules, undeclared, Reuse(**{"minimum_stratum": 10} | policy))
     except FewError:
         return False
     return True
@@ -141,7 +141,7 @@ def plan(digest: str = DIGEST, frozen_with: TestProtocol = PROTOCOL) -> Any:
 def asked(protocol: TestProtocol, with_plan: Any = None, **policy: Any) -> str:
     """Why it may not be asked; nothing: it may."""
     try:
-        refuse_unasked(protocol, with_plan, Reuse(**{"feedback": "figures"} | policy))
+        require_permitted(protocol, with_plan, Reuse(**{"feedback": "figures"} | policy))
     except InputError as error:
         return str(error)
     return ""

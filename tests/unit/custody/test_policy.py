@@ -7,14 +7,14 @@ from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import PolicySeal
 from nodulebench.custody.policy import (
     ACTIONS,
+    COMPARTMENTS,
     MAY,
     ROLES,
-    ROOMS,
     Reuse,
     RosterPolicy,
+    compartments_of,
     parse_policy,
     roles_that_may,
-    rooms_of,
 )
 from nodulebench.security.keys import PublicKey
 
@@ -135,11 +135,11 @@ def test_keys_that_cannot_be_used_are_refused(text: str, message: str) -> None:
 
 
 def test_a_role_gets_the_keys_of_what_it_needs() -> None:
-    assert rooms_of(["auditor"]) == ("results",)
-    assert rooms_of(["operator"]) == ("reference", "images", "results")
-    assert rooms_of(["curator"]) == ("reference", "archive", "images")
-    assert rooms_of(["keeper"]) == tuple(ROOMS)
-    assert rooms_of(["reader", "collector"]) == ()
+    assert compartments_of(["auditor"]) == ("results",)
+    assert compartments_of(["operator"]) == ("reference", "images", "results")
+    assert compartments_of(["curator"]) == ("reference", "archive", "images")
+    assert compartments_of(["keeper"]) == tuple(COMPARTMENTS)
+    assert compartments_of(["reader", "collector"]) == ()
 
 
 def test_what_a_policy_does_not_say_is_strict() -> None:

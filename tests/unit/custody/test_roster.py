@@ -8,7 +8,7 @@ import pytest
 from builders.sealed import POLICY
 from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import Event, Step
-from nodulebench.custody.budget import look_alikes
+from nodulebench.custody.budget import similar_names
 from nodulebench.custody.policy import RosterPolicy, parse_policy
 from nodulebench.custody.roster import (
     Entry,
@@ -55,9 +55,9 @@ def test_one_developer_may_stand_in_several_lines(tmp_path: Path) -> None:
 
 def test_usual_aliases_do_not_look_alike() -> None:
     letters = [chr(ord("A") + place) for place in range(26) if place not in (8, 11)]  # I and L
-    assert look_alikes(f"{letter}{number}" for letter in letters for number in range(1, 31)) == []
-    assert look_alikes(["one", "two", "ONE"]) == []
-    assert look_alikes(["I1", "x", "L1", "l1"]) == [("I1", "L1"), ("I1", "l1")]
+    assert similar_names(f"{letter}{number}" for letter in letters for number in range(1, 31)) == []
+    assert similar_names(["one", "two", "ONE"]) == []
+    assert similar_names(["I1", "x", "L1", "l1"]) == [("I1", "L1"), ("I1", "l1")]
 
 
 def test_an_alias_that_looks_like_its_developer_gives_it_away(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from builders.keyed import KeyedDesk, make_keyed_desk
 from builders.sealed import SECRET, make_desk
 from nodulebench.core.errors import InputError
-from nodulebench.core.executors.local import LocalEngine
+from nodulebench.core.executors.local import LocalExecutor
 from nodulebench.custody.lifecycle import export_reference
 from nodulebench.custody.seal import seal_bundle
 from nodulebench.custody.sealed_images import has_encrypted_images, sealed_images
@@ -103,7 +103,7 @@ def test_detectors_are_given_them_and_nothing_is_left(desk: KeyedDesk) -> None:
             most = max(most, len(plain_files(desk)))
 
         found = detect_set(
-            System(("isicad",)), desk.sealed, engine=LocalEngine(1), source=images, progress=told
+            System(("isicad",)), desk.sealed, engine=LocalExecutor(1), source=images, progress=told
         )
         assert plain_files(desk) == []
     assert [(one.case_id, one.state) for one in found] == [

@@ -14,9 +14,9 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.protocols import load_protocol
 from nodulebench.custody import layout
 from nodulebench.custody import stored_results as results_module
-from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.sealed_set import SealedSet, open_sealed
-from nodulebench.custody.stored_results import KeptResult, open_kept
+from nodulebench.custody.stored_results import StoredResult, open_stored_result
 from nodulebench.custody.verify import verify_sealed
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.result_folder import CURVE_FILE, LABEL_FILE, result_tables
@@ -36,13 +36,17 @@ def desk(tmp_path: Path) -> Desk:
 
 def take(desk: Desk) -> Path:
     marks = desk.marks("mine.csv", "scan0", "scan1", "scan2")
-    evaluate_sealed(LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=20))
+    evaluate_sealed(
+        SealedEvaluateOptions(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=20)
+    )
     return marks
 
 
-def kept(desk: Desk) -> KeptResult:
+def kept(desk: Desk) -> StoredResult:
     opened = open_sealed(desk.sealed, SECRET, "Cem", "inspect")
-    return open_kept(opened, next(event for event in opened.events if event.step == "evaluated"))
+    return open_stored_result(
+        opened, next(event for event in opened.events if event.step == "evaluated")
+    )
 
 
 def test_what_is_kept_is_what_a_plain_evaluation_finds(desk: Desk) -> None:

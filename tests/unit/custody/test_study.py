@@ -6,7 +6,7 @@ import pytest
 
 from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import Event, Step
-from nodulebench.custody.study import chosen_looks
+from nodulebench.custody.study import chosen_evaluations
 
 
 def event(number: int, step: Step, **facts: object) -> Event:
@@ -46,12 +46,12 @@ LOG = [
 )
 def test_a_word_that_means_results_of_several_developers_is_refused(word: str, listed: str) -> None:
     with pytest.raises(InputError, match=f"'{word}': stands for several .* by look: {listed}"):
-        chosen_looks(LOG, [word])
+        chosen_evaluations(LOG, [word])
 
 
 def test_a_number_means_its_look_and_an_alias_the_last_of_its_developer() -> None:
-    assert [look.facts["look"] for look in chosen_looks(LOG[:4], ["2"])] == [2]
-    assert [look.facts["look"] for look in chosen_looks(LOG[6:], ["8"])] == [8]
-    assert [look.facts["look"] for look in chosen_looks(LOG[8:], ["A1"])] == [10]
+    assert [look.facts["look"] for look in chosen_evaluations(LOG[:4], ["2"])] == [2]
+    assert [look.facts["look"] for look in chosen_evaluations(LOG[6:], ["8"])] == [8]
+    assert [look.facts["look"] for look in chosen_evaluations(LOG[8:], ["A1"])] == [10]
     with pytest.raises(InputError, match="look 'marks': is not kept"):
-        chosen_looks(LOG[4:], ["marks"])
+        chosen_evaluations(LOG[4:], ["marks"])

@@ -18,13 +18,13 @@ from nodulebench.custody import layout
 from nodulebench.custody.evaluate import evaluate_sealed
 from nodulebench.custody.evaluate_roster import evaluate_roster
 from nodulebench.custody.sealed_set import open_sealed
-from nodulebench.custody.stored_results import open_kept
-from nodulebench.custody.study import chosen_looks
+from nodulebench.custody.stored_results import open_stored_result
+from nodulebench.custody.study import chosen_evaluations
 from nodulebench.custody.study_reports import (
     StudyOrder,
-    compare_kept,
+    compare_stored,
     developers_result,
-    report_kept,
+    report_stored,
     verify_made,
 )
 from nodulebench.custody.verify import read_audit, verify_sealed
@@ -73,7 +73,7 @@ def plain(desk: StudyDesk) -> Path:
 @pytest.fixture(scope="module")
 def study(desk: StudyDesk) -> Path:
     out = desk.folder / "from-kept"
-    compare_kept(desk.study_order(), CHOICE, out)
+    compare_stored(desk.study_order(), CHOICE, out)
     return out
 
 
@@ -119,14 +119,14 @@ def test_every_making_stands_in_the_log(desk: StudyDesk, study: Path) -> None:
 
 def test_only_a_reporter_makes_reports(desk: StudyDesk) -> None:
     with pytest.raises(InputError, match="'Bo' is operator, and may not report"):
-        compare_kept(desk.study_order(person="Bo"), CHOICE)
+        compare_stored(desk.study_order(person="Bo"), CHOICE)
 
 
 def test_looks_are_chosen_by_alias_or_number(desk: StudyDesk) -> None:
-    found, _ = compare_kept(desk.study_order("a3", "2"), CHOICE)
+    found, _ = compare_stored(desk.study_order("a3", "2"), CHOICE)
     assert {difference.algorithm for difference in found.differences} == {"A3"}
     with pytest.raises(InputError, match=r"look 'A9': is not kept\. Kept: A1 \(look 2\)"):
-        compare_kept(desk.study_order("A9"), CHOICE)
+        compare_stored(desk.study_order("A9"), CHOICE)
 
 
 def copy_for(desk: StudyDesk, alias: str, *baselines: str) -> Path:
@@ -134,7 +134,7 @@ def copy_for(desk: StudyDesk, alias: str, *baselines: str) -> Path:
     if out.exists():
         return out
     choice = ReportChoice(audience="developer", algorithm=alias)
-    report_kept(desk.study_order(), choice, out, baselines)
+    report_stored(desk.study_order(), choice, out, baselines)
     return out
 
 
@@ -195,7 +195,7 @@ def test_a_copys_comparison_counts_no_few_nodules(
     desk: StudyDesk, fewest: int, is_told: bool
 ) -> None:
     opened = open_sealed(desk.sealed, SECRET, "Dee", "report")
-    kept = [open_kept(opened, look) for look in chosen_looks(opened.events)]
+    kept = [open_stored_result(opened, look) for look in chosen_evaluations(opened.events)]
     reuse = opened.policy.reuse.model_copy(update={"minimum_stratum": fewest})
     (found,) = developers_result(kept, reuse, is_compared=True)[0].comparisons
     assert bool(found.detection) == is_told
@@ -216,12 +216,12 @@ def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path
     assert not (folder / "evaluation.json").exists()
     printed = ReportChoice(audience="developer", algorithm="A1", is_pdf=True)
     with pytest.raises(InputError, match="as little as 'rounded': a page, and no PDF"):
-        report_kept(desk.study_order(), printed, desk.folder / "pdf")
+        report_stored(desk.study_order(), printed, desk.folder / "pdf")
     assert not (desk.folder / "pdf").exists()
     chinese = ReportChoice(
         audience="developer", algorithm="A1", language="zh", laboratory="Lab", number="17"
     )
-    report_kept(desk.study_order(), chinese, desk.folder / "zh")
+    report_stored(desk.study_order(), chinese, desk.folder / "zh")
     page = (desk.folder / "zh" / "report-developer-zh.html").read_text(encoding="utf-8")
     for word in ("代号", "Lab", "17"):
         assert word in page
@@ -230,26 +230,26 @@ def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path
 def test_what_needs_the_reference_on_the_disk_is_refused(desk: StudyDesk) -> None:
     for choice in (ReportChoice(images=desk.folder), ReportChoice(sweeps=("x.y=1",))):
         with pytest.raises(InputError, match="neither images nor sweeps"):
-            report_kept(desk.study_order(), choice, desk.folder / "x")
+            report_stored(desk.study_order(), choice, desk.folder / "x")
 
 
 def test_whose_copy_it_is_has_to_be_said(desk: StudyDesk) -> None:
     with pytest.raises(InputError, match="for which developer"):
-        report_kept(desk.study_order(), ReportChoice(audience="developer"), desk.folder / "x")
+        report_stored(desk.study_order(), ReportChoice(audience="developer"), desk.folder / "x")
 
 
 @pytest.mark.slow
 def test_another_result_is_not_replaced_but_the_own_is(desk: StudyDesk, plain: Path) -> None:
     with pytest.raises(InputError, match="holds another result"):
-        report_kept(desk.study_order(), ReportChoice(), plain)
+        report_stored(desk.study_order(), ReportChoice(), plain)
     out = desk.folder / "again"
-    report_kept(desk.study_order("A1", "A2"), ReportChoice(), out, ["A2"])
+    report_stored(desk.study_order("A1", "A2"), ReportChoice(), out, ["A2"])
     assert [comparison["baseline"] for comparison in content(out)["comparisons"]] == ["A2"]
-    report_kept(desk.study_order("A1"), ReportChoice(), out)
+    report_stored(desk.study_order("A1"), ReportChoice(), out)
     assert content(out)["comparisons"] == []
     assert not (out / "comparison.json").exists()
     with pytest.raises(InputError, match="lies in the sealed set itself"):
-        report_kept(desk.study_order(), ReportChoice(), desk.sealed / "x")
+        report_stored(desk.study_order(), ReportChoice(), desk.sealed / "x")
 
 
 def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path)
     desk.seal()
     evaluate_sealed(desk.look("mine.csv", "scan0", "scan1"))
     order = StudyOrder(desk.sealed, desk.secret("Dee"), "")
-    report_kept(order, ReportChoice(), tmp_path / "lab")
+    report_stored(order, ReportChoice(), tmp_path / "lab")
     assert content(tmp_path / "lab")["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
     opened = open_sealed(desk.sealed, desk.secret("Dee"), "", "report")
     with pytest.raises(InputError):
@@ -273,13 +273,13 @@ def test_no_report_is_made_of_a_withdrawn_patient(tmp_path: Path) -> None:
     desk = evaluated_study(tmp_path, FIGURES, algorithms=2)
     withdraw(desk.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
     with pytest.raises(InputError, match="look 2: was made with cases that were withdrawn since"):
-        report_kept(desk.study_order(), ReportChoice(), tmp_path / "lab")
+        report_stored(desk.study_order(), ReportChoice(), tmp_path / "lab")
     assert not (desk.sealed / layout.RESULTS).exists()
     # the protocol refuses marks on cases that are not in the set, but not on those that were
     for one in evaluate_roster(desk.roster, desk.look_order(force=True)):
         assert one.told is not None, one.problem
         assert (one.was_done, one.told["looks"]["look"]) == (False, 1)
-    report_kept(desk.study_order(), ReportChoice(), tmp_path / "lab")
+    report_stored(desk.study_order(), ReportChoice(), tmp_path / "lab")
     assert "case0003" not in (tmp_path / "lab" / "report.html").read_text()
 
 
@@ -291,8 +291,8 @@ def test_killed_anywhere_a_report_is_whole_or_made_by_the_next_run(
     with monkeypatch.context() as patch:
         killed_at(fatal, patch)
         with pytest.raises(Killed):
-            report_kept(desk.study_order("A1"), ReportChoice(), out)
-    report_kept(desk.study_order("A1"), ReportChoice(), out)
+            report_stored(desk.study_order("A1"), ReportChoice(), out)
+    report_stored(desk.study_order("A1"), ReportChoice(), out)
     made = verify_made(out, sealed=desk.sealed, secret=SECRET, person="Cem")
     assert made.is_good, (made.problems, made.differences)
     checked = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
@@ -314,7 +314,7 @@ def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
     files = sorted(tmp_path.glob("file-*"), key=lambda path: path.name[-1])
     names = ["A1", "A2", "A3"]
     evaluate_files(tuple(files), desk.bundle, plan=plan, out=tmp_path / "plain", names=names)
-    report_kept(desk.study_order(), ReportChoice(), tmp_path / "lab")
+    report_stored(desk.study_order(), ReportChoice(), tmp_path / "lab")
     found, wanted = content(tmp_path / "lab"), content(tmp_path / "plain")
     assert found == wanted
     assert found["plan"]["verdicts"] == {"A1": "failed", "A2": "passed", "A3": "passed"}

@@ -19,7 +19,7 @@ from builders.sealed import HEADER, SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES, MARK_SLICES, RUNS
 from nodulebench.custody import evaluate as module
-from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.submissions import (
     held_copy,
     read_alone,
@@ -47,7 +47,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def ask(desk: Desk, marks: Path, **more: Any) -> dict[str, Any]:
-    order = LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, **more)
+    order = SealedEvaluateOptions(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, **more)
     return evaluate_sealed(order)[0]
 
 

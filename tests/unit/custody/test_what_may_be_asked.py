@@ -11,7 +11,7 @@ import pytest
 from builders.sealed import HEADER, POLICY, SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import NODULES
-from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.evaluation.plans.freeze import freeze_files
 from nodulebench.io.bundle import read_reference, write_reference
@@ -42,7 +42,9 @@ def made(folder: Path, reuse: str, smallest: int = 0) -> Desk:
 def ask(desk: Desk, marks: Path | None = None, **more: Any) -> dict[str, Any]:
     marks = marks or desk.marks("mine.csv", *(f"scan{number}" for number in range(0, CASES, 2)))
     more = {"bootstraps": 0, **more}
-    return evaluate_sealed(LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", **more))[0]
+    return evaluate_sealed(
+        SealedEvaluateOptions(marks, desk.sealed, SECRET, "Bo", "Example", **more)
+    )[0]
 
 
 def own(folder: Path, more: str, name: str = "own") -> str:
@@ -180,7 +182,9 @@ def test_which_cases_are_in_the_set_is_not_told_for_nothing(tmp_path: Path) -> N
 def test_no_figure_has_so_many_digits_that_it_tells_which_nodules_were_hit(tmp_path: Path) -> None:
     """Ends of intervals are weighted sums of hits, and the seed of the weights is known."""
     desk = made(tmp_path, FIGURES)
-    order = LookOrder(desk.marks("mine.csv", "scan1"), desk.sealed, SECRET, "Bo", "X", bootstraps=9)
+    order = SealedEvaluateOptions(
+        desk.marks("mine.csv", "scan1"), desk.sealed, SECRET, "Bo", "X", bootstraps=9
+    )
     (algorithm,) = evaluate_sealed(order)[0]["evaluation"]["algorithms"]
     numbers = list(floats([rule[part] for rule in algorithm["rules"].values() for part in PARTS]))
     assert len(numbers) > 20

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from nodulebench.core.executor import Lost, Terms
-from nodulebench.core.executors.local import LocalEngine
+from nodulebench.core.executor import FailedTask, TaskLimits
+from nodulebench.core.executors.local import LocalExecutor
 from nodulebench.detection import detect
-from nodulebench.detection.detect import LUNA16, Learnt
+from nodulebench.detection.detect import LUNA16, TrainingProvenance
 from nodulebench.detection.systems import System
 
 
@@ -19,18 +19,18 @@ def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_faile
     images = tmp_path / "images"
     for name in ("dead", "gone", "good", "slow"):
         (images / name).mkdir(parents=True)
-    asked: list[Terms] = []
+    asked: list[TaskLimits] = []
 
     def work(
-        _: object, __: Callable[..., Any], tasks: Sequence[Any], terms: Terms
-    ) -> Iterator[tuple[int, detect.Detection | Lost]]:
+        _: object, __: Callable[..., Any], tasks: Sequence[Any], terms: TaskLimits
+    ) -> Iterator[tuple[int, detect.Detection | FailedTask]]:
         asked.append(terms)
-        yield 3, Lost("timed_out")
-        yield 1, Lost("gone")
-        yield 0, Lost("died", -9)
+        yield 3, FailedTask("timed_out")
+        yield 1, FailedTask("gone")
+        yield 0, FailedTask("died", -9)
         yield 2, detect.Detection(tasks[2].case_id)
 
-    monkeypatch.setattr(LocalEngine, "map", work)
+    monkeypatch.setattr(LocalExecutor, "map", work)
     found = detect.detect_set(System(("isicad",)), tmp_path)
     assert [(one.case_id, one.state) for one in found] == [
         ("dead", "failed"),
@@ -45,13 +45,13 @@ def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_faile
 
 
 def test_the_submission_tells_which_folds_its_weights_never_saw() -> None:
-    mine = Learnt("m5lcad (our scans)", (1,))
+    mine = TrainingProvenance("m5lcad (our scans)", (1,))
     found = [
-        detect.Detection("a", learnt=(Learnt(LUNA16, ()),)),
-        detect.Detection("b", learnt=(mine, Learnt(LUNA16, (3,)))),
-        detect.Detection("c", learnt=(mine, Learnt(LUNA16, (3,)))),
-        detect.Detection("d", learnt=(Learnt(LUNA16, (0,)),)),
-        detect.Detection("known", learnt=(Learnt(LUNA16, (2,), knew_it=True),)),
+        detect.Detection("a", learnt=(TrainingProvenance(LUNA16, ()),)),
+        detect.Detection("b", learnt=(mine, TrainingProvenance(LUNA16, (3,)))),
+        detect.Detection("c", learnt=(mine, TrainingProvenance(LUNA16, (3,)))),
+        detect.Detection("d", learnt=(TrainingProvenance(LUNA16, (0,)),)),
+        detect.Detection("known", learnt=(TrainingProvenance(LUNA16, (2,), knew_it=True),)),
         detect.Detection("e", problem="cannot be read", state="failed"),
     ]
     told = detect.submission_of(System(("isicad",)), found).facts["training_data"]

@@ -15,7 +15,7 @@ from builders.made_up_chest import made_up_chest
 from nodulebench.core.errors import InputError
 from nodulebench.detection import detectors
 from nodulebench.detection.candidates import DETECTORS, LONGEST_FIRST, NAMES
-from nodulebench.detection.classifiers.false_positive_reduction import looked_at
+from nodulebench.detection.classifiers.false_positive_reduction import candidates_to_score
 from nodulebench.detection.detect import DetectionTask, detect_case
 from nodulebench.detection.detectors import (
     candidates_of,
@@ -68,7 +68,7 @@ def test_a_name_stands_for_what_the_second_look_says_of_what_is_found_near_the_l
 ) -> None:
     chest = see_chest(made_up_chest())
     proposed = near_lungs(DETECTORS[name](chest), chest)
-    expected = looked_at({name: proposed}, chest)[name]
+    expected = candidates_to_score({name: proposed}, chest)[name]
     assert len(expected) <= len(proposed)
     for found in (candidates_of(name, chest), detect_nodules((name,), chest)):
         assert np.array_equal(found.center_mm, expected.center_mm)

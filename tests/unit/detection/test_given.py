@@ -9,7 +9,7 @@ from builders.commands import run
 from nodulebench.core.errors import InputError
 from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import classifier_of, write_weights
-from nodulebench.detection.detect import refuse_fold
+from nodulebench.detection.detect import require_known_fold
 from nodulebench.detection.systems import read_system
 from nodulebench.detection.weights import given_weights, own_classifiers
 
@@ -67,10 +67,10 @@ def test_of_several_folds_the_one_judges_that_left_the_scans_out(tmp_path: Path)
     system = read_system("m5l", paths)
     chosen = [own_classifiers(system.classifiers, fold)["m5l"].path.stem for fold in (3, 5, None)]
     assert chosen == ["3", "10", "10"]
-    refuse_fold(system, 3)
-    refuse_fold(system, None)
+    require_known_fold(system, 3)
+    require_known_fold(system, None)
     with pytest.raises(InputError, match=r"m5l learnt from fold 5\. Train it with --without-fold"):
-        refuse_fold(system, 5)
+        require_known_fold(system, 5)
 
 
 @pytest.mark.slow

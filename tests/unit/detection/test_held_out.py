@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from nodulebench.detection.held_out import (
-    UNTOLD,
+    UNKNOWN,
     Choice,
-    choose_unseen,
+    choose_held_out,
     choose_without,
     digests_by_fold,
     left_out,
@@ -52,33 +52,33 @@ def test_digests_lie_by_fold_in_order_and_once() -> None:
     ],
 )
 def test_a_scan_is_judged_by_weights_that_never_saw_it(series: str, choice: Choice) -> None:
-    assert choose_unseen(series, CARDS) == choice
+    assert choose_held_out(series, CARDS) == choice
 
 
 def test_weights_of_other_data_have_not_seen_a_scan_that_ours_saw() -> None:
     other = Card((0,), {0: (series_digest("7.7"),)})
 
-    assert choose_unseen("1.2.0", [CARDS[0], other]) == Choice(1, 0, is_unseen=True)
+    assert choose_held_out("1.2.0", [CARDS[0], other]) == Choice(1, 0, is_unseen=True)
 
 
 def test_what_decided_when_training_stopped_was_seen() -> None:
     stopped = replace(CARDS[1], folds=(2,), held_back=(1,))
 
-    assert not choose_unseen("1.2.1", [stopped]).is_unseen
-    assert choose_unseen("1.2.1", [stopped, CARDS[2]]) == Choice(1, 1, is_unseen=True)
+    assert not choose_held_out("1.2.1", [stopped]).is_unseen
+    assert choose_held_out("1.2.1", [stopped, CARDS[2]]) == Choice(1, 1, is_unseen=True)
 
 
 def test_what_the_weights_before_had_seen_was_seen() -> None:
     tuned = replace(CARDS[1], begun_from="x", seen_before=(series_digest("1.2.0"), "b"))
 
-    assert choose_unseen("1.2.0", [tuned]) == Choice(0, 0, is_unseen=False)
+    assert choose_held_out("1.2.0", [tuned]) == Choice(0, 0, is_unseen=False)
 
 
 def test_weights_that_saw_a_scan_under_any_of_its_names_saw_it() -> None:
     tuned = replace(CARDS[1], begun_from="x", seen_before=(series_digest("case 7"),))
 
-    assert not choose_unseen("7.7", [tuned], ["case 7"]).is_unseen
-    assert choose_unseen("case 7", CARDS, ["1.2.1"]) == Choice(2, 1, is_unseen=True)
+    assert not choose_held_out("7.7", [tuned], ["case 7"]).is_unseen
+    assert choose_held_out("case 7", CARDS, ["1.2.1"]) == Choice(2, 1, is_unseen=True)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_weights_that_saw_a_scan_under_any_of_its_names_saw_it() -> None:
         (Card((0,), SERIES, (3,)), False),
         (Card((0,), SERIES, begun_from="x"), False),
         (Card((0,), SERIES, begun_from="x", seen_before=("ab",)), True),
-        (Card((0,), SERIES, begun_from="x", seen_before=("ab", UNTOLD)), False),
+        (Card((0,), SERIES, begun_from="x", seen_before=("ab", UNKNOWN)), False),
     ],
 )
 def test_a_card_tells_all_that_was_seen_or_says_that_it_does_not(card: Card, is_told: bool) -> None:
-    assert (UNTOLD not in seen_series(card)) == is_told
+    assert (UNKNOWN not in seen_series(card)) == is_told
 
 
 def test_a_fold_that_is_named_chooses_whatever_the_scan_is_called() -> None:

@@ -12,7 +12,7 @@ from nodulebench.detection.catalogue import parts_of
 from nodulebench.detection.held_out import digests_by_fold, series_digest
 from nodulebench.detection.network_scores import Jury, averaged, read_jury
 from nodulebench.detection.networks import NETWORKS
-from nodulebench.detection.networks.cards import Card
+from nodulebench.detection.networks.cards import ModelCard
 from nodulebench.detection.networks.weights import read_weights, write_weights
 from nodulebench.detection.systems import system_names
 from nodulebench.imaging.volume import make_volume
@@ -37,7 +37,7 @@ def weights(tmp_path_factory):
     folder = tmp_path_factory.mktemp("weights")
     for seed, folds in enumerate([(1, 2), (0, 2), (0, 1, 2)]):
         torch.manual_seed(seed)
-        card = Card("m5lcad", seed, 1, "noise", "", folds, series=SERIES)
+        card = ModelCard("m5lcad", seed, 1, "noise", "", folds, series=SERIES)
         write_weights(folder / f"w{seed}.safetensors", NETWORKS["m5lcad"].build(), card)
     return folder
 
@@ -99,7 +99,7 @@ def test_images_of_every_kind_give_the_same_probabilities(volume, weights, tmp_p
 def test_several_networks_are_averaged(volume, weights, tmp_path):
     torch.manual_seed(7)
     module = NETWORKS["cadimi"].build()
-    write_weights(tmp_path / "c.safetensors", module, Card("cadimi", 0, 1, "", "", ()))
+    write_weights(tmp_path / "c.safetensors", module, ModelCard("cadimi", 0, 1, "", "", ()))
     both = read_jury("m5lcad+cadimi", [weights, tmp_path / "c.safetensors"])
     each = [
         read_jury("m5lcad", [weights]),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.detection.scan import Once, places_around, resample, see_chest
+from nodulebench.detection.scan import Once, positions_around, resample, see_chest
 from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import make_volume
 from nodulebench.runner.robustness.variants import cropped
@@ -93,12 +93,12 @@ def test_linear_ramps_stay_linear_between_the_borders():
     ramp = np.arange(30, dtype=np.float32)[:, None, None] * np.ones((1, 4, 4), dtype=np.float32)
     even = [np.array([1.0])] * 2
     # voxels of 1 mm around 5 in voxels of 2 mm: ten below, 48 above
-    places = places_around(5.0, 30, 2.0, 1.0)
+    places = positions_around(5.0, 30, 2.0, 1.0)
     assert np.allclose(places, 0.25 + 0.5 * np.arange(58))
     finer = resample(ramp, np.array([2.0, 1.0, 1.0]), 1.0, [places, *even])
     assert np.allclose(finer[:, 0, 0], places)
     # voxels of 1 mm around 14 in voxels of 0.5 mm: six below, eight above, the last on the border
-    places = places_around(14.0, 30, 0.5, 1.0)
+    places = positions_around(14.0, 30, 0.5, 1.0)
     assert np.allclose(places, np.arange(3, 30, 2))
     coarser = resample(ramp, np.array([0.5, 1.0, 1.0]), 1.0, [places, *even])
     assert np.allclose(coarser[1:-1, 0, 0], places[1:-1])
@@ -111,7 +111,7 @@ STEPS = st.floats(0.5, 2.5)
 @given(middle=st.floats(0, 40), count=st.integers(2, 41), spacing=SPACINGS, step=STEPS)
 def test_places_lie_inside_in_pairs_around_the_middle(middle, count, spacing, step):
     middle = min(middle, count - 1.0)
-    places = places_around(middle, count, spacing, step)
+    places = positions_around(middle, count, spacing, step)
     assert places.min() >= 0
     assert places.max() <= count - 1
     if len(places) > 1:
@@ -121,14 +121,14 @@ def test_places_lie_inside_in_pairs_around_the_middle(middle, count, spacing, st
         assert (away < 0).sum() % 2 == (away > 0).sum() % 2 == 0
         # another pair would not fit
         assert min(places[0] * spacing, (count - 1 - places[-1]) * spacing) < 2 * step + 1e-5
-    mirrored = places_around(count - 1 - middle, count, spacing, step)
+    mirrored = positions_around(count - 1 - middle, count, spacing, step)
     assert np.allclose(count - 1 - mirrored[::-1], places, atol=1e-5)
 
 
 @given(cut=st.integers(0, 9), middle=st.floats(20, 25), spacing=SPACINGS, step=STEPS)
 def test_cutting_the_image_leaves_the_places_that_remain(cut, middle, spacing, step):
-    whole = places_around(middle, 50, spacing, step)
-    part = places_around(middle - cut, 50 - cut, spacing, step) + cut
+    whole = positions_around(middle, 50, spacing, step)
+    part = positions_around(middle - cut, 50 - cut, spacing, step) + cut
     assert len(part) <= len(whole)
     assert np.allclose(part, whole[len(whole) - len(part) :], atol=1e-5)
     assert (len(whole) - len(part)) % 2 == 0
@@ -153,7 +153,7 @@ def test_a_mirror_image_is_resampled_to_the_mirror_image(spacing, step, seed):
 
 def _places(image, spacing, step):
     return [
-        places_around((length - 1) / 2, length, size, step)
+        positions_around((length - 1) / 2, length, size, step)
         for length, size in zip(image.shape, spacing, strict=True)
     ]
 

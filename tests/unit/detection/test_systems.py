@@ -17,13 +17,13 @@ from nodulebench.detection.classifiers.weights import (
 )
 from nodulebench.detection.detect import (
     LUNA16,
-    Learnt,
-    learnt_by,
-    refuse_fold,
+    TrainingProvenance,
+    require_known_fold,
+    training_provenance,
 )
 from nodulebench.detection.held_out import Fold, series_digest
-from nodulebench.detection.networks import FINDERS, NETWORKS
-from nodulebench.detection.networks.cards import Card
+from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
+from nodulebench.detection.networks.cards import ModelCard
 from nodulebench.detection.networks.weights import write_weights
 from nodulebench.detection.scan import Candidates, Chest, see_chest
 from nodulebench.detection.systems import (
@@ -34,7 +34,7 @@ from nodulebench.detection.systems import (
     found_by_each,
     read_system,
     system_names,
-    with_places_of,
+    with_positions_of,
 )
 from nodulebench.imaging.lungs.segmentation import Lungs
 from nodulebench.imaging.volume import Volume, make_volume
@@ -59,11 +59,13 @@ class Bright(torch.nn.Module):
 @pytest.fixture
 def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Of a heat map and of a network that judges, which learnt from the scan ``known``."""
-    monkeypatch.setitem(FINDERS._loaded, "heatmap", replace(FINDERS["heatmap"], build=Bright))
+    monkeypatch.setitem(
+        DETECTION_NETWORKS._loaded, "heatmap", replace(DETECTION_NETWORKS["heatmap"], build=Bright)
+    )
     series = {0: (series_digest("known"),)}
     torch.manual_seed(0)
     for name, module in (("heatmap", Bright()), ("m5lcad", NETWORKS["m5lcad"].build())):
-        card = Card(name, 0, 1, "", "", (0,), series=series)
+        card = ModelCard(name, 0, 1, "", "", (0,), series=series)
         write_weights(tmp_path / f"{name}-all.safetensors", module, card)
     return tmp_path
 
@@ -151,7 +153,7 @@ def test_a_finding_network_beside_detectors_adds_places_and_judges_theirs(
         np.array([BALL_MM + 1.0, [40.0, 40.0, 20.0]]), np.array([0.5, 0.5]), np.full(2, 5.0)
     )
     monkeypatch.setattr(system_module, "proposed", lambda *_, **__: {"isicad": own})
-    monkeypatch.setattr(system_module, "looked_at", lambda found, *_: found)
+    monkeypatch.setattr(system_module, "candidates_to_score", lambda found, *_: found)
     system = read_system("isicad", [weights / "heatmap-all.safetensors"])
 
     found, _ = candidates_in(system, *scan, series=("x",))
@@ -172,12 +174,14 @@ def test_a_finding_network_beside_detectors_adds_places_and_judges_theirs(
 @pytest.fixture
 def folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A heat map and a judge, each without fold 3 and of all folds; they learnt from ``known``."""
-    monkeypatch.setitem(FINDERS._loaded, "heatmap", replace(FINDERS["heatmap"], build=Bright))
+    monkeypatch.setitem(
+        DETECTION_NETWORKS._loaded, "heatmap", replace(DETECTION_NETWORKS["heatmap"], build=Bright)
+    )
     series = {0: ("x",), 3: (series_digest("known"),)}
     for number, folds in enumerate([(0,), (0, 3)]):
         torch.manual_seed(number)
         for name, module in (("heatmap", Bright()), ("m5lcad", NETWORKS["m5lcad"].build())):
-            card = Card(name, 0, 1, f"{name} data", "", folds, series=series)
+            card = ModelCard(name, 0, 1, f"{name} data", "", folds, series=series)
             write_weights(tmp_path / f"{name}-{number}.safetensors", module, card)
     return tmp_path
 
@@ -212,31 +216,37 @@ def test_a_fold_that_is_named_reaches_the_networks(
 
 def test_what_was_learnt_from_is_told_by_the_cards(folded: Path) -> None:
     own = read_system("isicad+twoscale", [folded])
-    assert learnt_by(own, "auto", ("known",)) == (
-        Learnt(LUNA16, ()),
-        Learnt("heatmap (heatmap data)", (3,)),
-        Learnt("m5lcad (m5lcad data)", (3,)),
+    assert training_provenance(own, "auto", ("known",)) == (
+        TrainingProvenance(LUNA16, ()),
+        TrainingProvenance("heatmap (heatmap data)", (3,)),
+        TrainingProvenance("m5lcad (m5lcad data)", (3,)),
     )
-    assert learnt_by(own, None, ("known",))[1] == Learnt("heatmap (heatmap data)", (), True)
-    assert learnt_by(own, 3, ("renamed",))[0] == Learnt(LUNA16, (3,))
-    assert learnt_by(read_system("nodulebench"), "auto", ("any",)) == (Learnt(LUNA16, ()),)
+    assert training_provenance(own, None, ("known",))[1] == TrainingProvenance(
+        "heatmap (heatmap data)", (), True
+    )
+    assert training_provenance(own, 3, ("renamed",))[0] == TrainingProvenance(LUNA16, (3,))
+    assert training_provenance(read_system("nodulebench"), "auto", ("any",)) == (
+        TrainingProvenance(LUNA16, ()),
+    )
     # the packaged U-Net left fold 0 or 1 out, whoever reads
-    assert learnt_by(read_system("znet_unet"), "auto", ("any",)) == (Learnt(LUNA16, (0,)),)
+    assert training_provenance(read_system("znet_unet"), "auto", ("any",)) == (
+        TrainingProvenance(LUNA16, (0,)),
+    )
 
 
 def test_a_fold_that_no_weights_left_out_is_refused_before_a_scan_is_read(folded: Path) -> None:
     system = read_system("heatmap+m5lcad", [folded])
     for fold in ("auto", None, 3):
-        refuse_fold(system, fold)
+        require_known_fold(system, fold)
     with pytest.raises(
         InputError, match=r"network 'heatmap': none of its weights left fold 5 out.*without: 3"
     ):
-        refuse_fold(system, 5)
+        require_known_fold(system, 5)
     some = read_system("heatmap", [folded / "heatmap-0.safetensors"])
     with pytest.raises(InputError, match="'heatmap': none of its weights learnt from all folds"):
-        refuse_fold(some, None)
-    refuse_fold(read_system("nodulebench"), 9)
-    refuse_fold(read_system("nodulebench"), None)
+        require_known_fold(some, None)
+    require_known_fold(read_system("nodulebench"), 9)
+    require_known_fold(read_system("nodulebench"), None)
 
 
 def test_given_classifiers_decide_in_place_of_the_packages(
@@ -272,7 +282,7 @@ def test_likely_places_stand_where_the_network_has_them_and_keep_what_was_said_t
     detectors = along_x((0.0, 0.7), (3.0, 0.9), (20.0, 0.4), (40.0, 0.2))
     network = along_x((1.5, 0.8), (16.0, 0.049), (60.0, 0.05))
 
-    found = with_places_of(detectors, network)
+    found = with_positions_of(detectors, network)
 
     # 0 and 3 mm lie within 5 mm of 1.5; what is less likely than 0.05 moves nobody
     assert found.center_mm[:, 0].tolist() == [1.5, 60.0, 20.0, 40.0]
@@ -282,9 +292,9 @@ def test_likely_places_stand_where_the_network_has_them_and_keep_what_was_said_t
 def test_without_places_or_without_detectors_nothing_is_lost() -> None:
     some = along_x((0.0, 0.7), (9.0, 0.9))
 
-    assert with_places_of(some, along_x()).center_mm.tolist() == some.center_mm.tolist()
-    assert with_places_of(along_x(), some).score.tolist() == [NOT_PROPOSED, NOT_PROPOSED]
-    assert len(with_places_of(along_x(), along_x())) == 0
+    assert with_positions_of(some, along_x()).center_mm.tolist() == some.center_mm.tolist()
+    assert with_positions_of(along_x(), some).score.tolist() == [NOT_PROPOSED, NOT_PROPOSED]
+    assert len(with_positions_of(along_x(), along_x())) == 0
 
 
 def test_judges_agree_on_the_mean_of_their_log_odds() -> None:

@@ -10,11 +10,11 @@ from nodulebench.detection.classifiers.models import Examples
 from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import read_weights
 from nodulebench.detection.train_classifier import (
-    block_lessons,
+    block_examples,
     collect_examples,
     hits,
     nodules_hit,
-    scan_lessons,
+    scan_examples,
     train_classifier,
     train_on,
 )
@@ -31,7 +31,7 @@ def data(tmp_path_factory):
 
 def test_candidates_of_nodules_and_others_are_told_apart(data):
     blocks, truth = data
-    lessons = block_lessons(blocks, read_reference(truth), range(4))
+    lessons = block_examples(blocks, read_reference(truth), range(4))
     examples = collect_examples("etrocad", lessons)
     assert set(examples.case) == set(examples.fold) == {0, 1, 2, 3}
     assert sorted(examples.nodule[examples.is_nodule]) == [0, 1, 2, 3], "numbered through"
@@ -90,7 +90,7 @@ def test_the_command_trains_writes_weights_and_repeats_them(data, tmp_path, caps
     told = capsys.readouterr().out.splitlines()[-1]
     assert "9 of them nodules, of 9 blocks and scans; wrote " in told
     classifier = read_weights(tmp_path / "first.npz", TRAINED["etrocad"].names)
-    unseen = collect_examples("etrocad", block_lessons(blocks, read_reference(truth), [9]))
+    unseen = collect_examples("etrocad", block_examples(blocks, read_reference(truth), [9]))
     score = classifier.score(unseen.features)
     assert score[unseen.is_nodule].min() > score[~unseen.is_nodule].max()
 
@@ -112,5 +112,5 @@ def test_images_of_two_files_as_luna16_has_them_are_one_scan_each(data, tmp_path
     metaimage.write_volume(make_volume(hu, spacing_mm=(1, 1, 1)), tmp_path / "s0.mhd")
     assert len(list(tmp_path.iterdir())) == 2
     monkeypatch.setattr(train_module, "see_chest", lambda volume, _: volume)
-    found = list(scan_lessons(tmp_path, read_reference(truth), {"s0": 3}))
+    found = list(scan_examples(tmp_path, read_reference(truth), {"s0": 3}))
     assert [(one.name, one.fold, one.is_whole) for one in found] == [("s0", 3, True)]

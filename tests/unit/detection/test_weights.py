@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from builders.commands import run
 from nodulebench.core.errors import InputError
 from nodulebench.detection.networks import NETWORKS
-from nodulebench.detection.networks.cards import Card, recipe_facts
+from nodulebench.detection.networks.cards import ModelCard, recipe_facts
 from nodulebench.detection.networks.weights import read_card, write_weights
 from nodulebench.detection.weights import given_weights
 
@@ -24,7 +24,7 @@ SERIES = {0: ("aa", "bb"), 1: ("cc",), 2: ("dd",), -1: ("ee",)}
 def folder(tmp_path: Path) -> Path:
     torch.manual_seed(0)
     module = NETWORKS["m5lcad"].build()
-    card = Card("m5lcad", 0, 500, "dots", "sha256:1", (0, 2), {"area": 0.875}, SERIES)
+    card = ModelCard("m5lcad", 0, 500, "dots", "sha256:1", (0, 2), {"area": 0.875}, SERIES)
     write_weights(tmp_path / "m5lcad-1.safetensors", module, card)
     return tmp_path
 
@@ -54,7 +54,7 @@ def test_a_card_shows_in_what_its_recipe_differs(
 ) -> None:
     own = NETWORKS["m5lcad"].recipe
     for name, recipe in (("a", replace(own, steps=9)), ("b", replace(own, rate=0.5, patience=7))):
-        card = Card(
+        card = ModelCard(
             "m5lcad",
             5,
             9,
@@ -97,7 +97,7 @@ def test_weights_that_saw_the_fold_they_leave_out_before_are_told(
 ) -> None:
     first = read_card(folder / "m5lcad-1.safetensors").parameters
     module = NETWORKS["m5lcad"].build()
-    card = Card("m5lcad", 0, 5, "", "", (1, 2), series=SERIES, begun_from=first)
+    card = ModelCard("m5lcad", 0, 5, "", "", (1, 2), series=SERIES, begun_from=first)
     write_weights(folder / "m5lcad-0.safetensors", module, card)
     assert run("weights", "verify", folder) == 1
     told = capsys.readouterr().err
@@ -110,12 +110,12 @@ def test_weights_are_asked_for_series_and_not_for_the_numbers_of_folds(
     first = read_card(folder / "m5lcad-1.safetensors").parameters
     module = NETWORKS["m5lcad"].build()
     moved = {0: ("ff",), 1: ("aa", "bb"), 2: ("dd",)}  # fold 0 of the first is fold 1 here
-    card = Card("m5lcad", 0, 5, "", "", (1, 2), series=moved, begun_from=first)
+    card = ModelCard("m5lcad", 0, 5, "", "", (1, 2), series=moved, begun_from=first)
     write_weights(folder / "m5lcad-0.safetensors", module, card)
     assert run("weights", "verify", folder) == 0
     # the third generation leaves out what only the first one saw
     second = read_card(folder / "m5lcad-0.safetensors").parameters
-    card = Card("m5lcad", 0, 5, "", "", (1,), series=SERIES, begun_from=second)
+    card = ModelCard("m5lcad", 0, 5, "", "", (1,), series=SERIES, begun_from=second)
     write_weights(folder / "m5lcad-02.safetensors", NETWORKS["m5lcad"].build(), card)
     assert run("weights", "verify", folder) == 1
     told = capsys.readouterr().err
@@ -127,7 +127,9 @@ def test_weights_tell_what_was_seen_before_by_themselves(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = NETWORKS["m5lcad"].build()
-    card = Card("m5lcad", 0, 5, "", "", (1, 2), series=SERIES, begun_from="x", seen_before=("bb",))
+    card = ModelCard(
+        "m5lcad", 0, 5, "", "", (1, 2), series=SERIES, begun_from="x", seen_before=("bb",)
+    )
     write_weights(tmp_path / "m5lcad-0.safetensors", module, card)
     assert run("weights", "verify", tmp_path) == 1
     assert "had seen 1 series of fold 0, left out here" in capsys.readouterr().err
@@ -137,9 +139,9 @@ def test_an_origin_that_tells_no_series_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = NETWORKS["m5lcad"].build()
-    write_weights(tmp_path / "a.safetensors", module, Card("m5lcad", 0, 5, "", "", (1, 2)))
+    write_weights(tmp_path / "a.safetensors", module, ModelCard("m5lcad", 0, 5, "", "", (1, 2)))
     first = read_card(tmp_path / "a.safetensors").parameters
-    card = Card("m5lcad", 0, 5, "", "", (1, 2), series=SERIES, begun_from=first)
+    card = ModelCard("m5lcad", 0, 5, "", "", (1, 2), series=SERIES, begun_from=first)
     write_weights(tmp_path / "b.safetensors", module, card)
     assert run("weights", "verify", tmp_path) == 1
     told = capsys.readouterr()

@@ -14,7 +14,7 @@ from nodulebench.core.results import Estimate, OperatingPoint
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.result_folder import read_document, write_evaluation
 from nodulebench.evaluation.verify.verify import verify_folder
-from nodulebench.i18n.translator import LANGUAGES, language
+from nodulebench.i18n.translator import LANGUAGES, translator
 from nodulebench.report.html import render_html
 
 FIGURES = ("recall", "precision", "f_beta", "fp_per_case", "miss_rate", "cpm")
@@ -103,7 +103,7 @@ def test_the_report_says_where_it_was_read(tmp_path: Path, name: Any) -> None:
     write_evaluation(evaluated(0.4), tmp_path / "out")
     curves = pl.read_parquet(tmp_path / "out" / "curves.parquet")
     page = render_html(read_document(tmp_path / "out"), curves, language=name)
-    say = language(name)
+    say = translator(name)
     for key in ("told.at_declared", "answer.threshold_declared", "headline.at_declared"):
         assert say(key) in page
     assert say("key.remark") not in page

@@ -20,7 +20,7 @@ from nodulebench.core.results import Estimate
 from nodulebench.evaluation.check.cases import keep_listed
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.strata import divide, estimate_strata
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 CASES = (
     case("a", nodule(5, type="solid"), mark(0.9), false_mark(0.8), vendor="X"),
@@ -71,7 +71,7 @@ def test_no_marks_means_everything_missed_and_no_precision() -> None:
     precision = result.figures["precision"]
     assert isinstance(precision, Estimate)
     assert precision.value is None
-    assert english(precision.reason) == "no mark counts as hit or false positive"
+    assert in_english(precision.reason) == "no mark counts as hit or false positive"
 
 
 def test_no_nodules_leaves_recall_undefined_with_its_reason() -> None:
@@ -111,7 +111,7 @@ def test_a_rule_without_its_inputs_says_so_and_the_others_go_on() -> None:
     chosen = protocol("center_hit")
     chosen = chosen.model_copy(update={"rules": (*chosen.rules, *protocol("luna16").rules)})
     found = evaluate(reference(*CASES), [submission(*CASES)], chosen).algorithms[0].rules
-    assert "center_hit needs boxes per slice" in english(found["center_hit"].undefined)
+    assert "center_hit needs boxes per slice" in in_english(found["center_hit"].undefined)
     assert found["luna16"].counts["hit"] == 1
 
 
@@ -137,7 +137,7 @@ def test_every_defined_figure_has_an_interval_around_it(method: str) -> None:
         found = result.figures[name]
         assert isinstance(found, Estimate)
         assert found.low <= found.value <= found.high, name
-        assert method in english(found.method).lower()
+        assert method in in_english(found.method).lower()
 
 
 def test_cases_of_one_patient_widen_the_interval() -> None:
@@ -165,7 +165,8 @@ def test_strata_of_nodules_by_hand() -> None:
     assert found["type"]["pleural"].miss_rate.value == 1.0
     assert found["type"]["pleural"].is_too_few
     assert (
-        english(found["type"]["calcified"].miss_rate.reason) == "nothing to count in this stratum"
+        in_english(found["type"]["calcified"].miss_rate.reason)
+        == "nothing to count in this stratum"
     )
     assert [stratum.nodules for stratum in found["size"].values()] == [0, 1, 0, 1]
 
@@ -186,8 +187,8 @@ def test_with_nothing_missed_the_interval_is_exact_over_patients() -> None:
     assert isinstance(missed, Estimate)
     assert (recall.low, recall.high) == (pytest.approx(0.292402, abs=1e-6), 1.0)
     assert (missed.low, missed.high) == (0.0, pytest.approx(0.707598, abs=1e-6))
-    assert english(recall.method) == "Clopper-Pearson over patients"
-    assert english(recall.reason) == "all replicates are equal: exact interval over 3 patients"
+    assert in_english(recall.method) == "Clopper-Pearson over patients"
+    assert in_english(recall.reason) == "all replicates are equal: exact interval over 3 patients"
 
 
 def test_size_bins_are_half_open() -> None:

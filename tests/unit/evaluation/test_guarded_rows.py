@@ -9,11 +9,11 @@ from builders.tables import case, cohort, false_mark, mark, nodule, protocol, ru
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.core.results import Estimate
-from nodulebench.evaluation.estimates import estimate_all, estimate_figures
-from nodulebench.evaluation.guarded_rows import GuardedRows, sound_interval
+from nodulebench.evaluation.estimates import estimate_all, estimate_metrics
+from nodulebench.evaluation.guarded_rows import GuardedRows, guarded_metric_interval
 from nodulebench.evaluation.strata import estimate_strata
-from nodulebench.i18n.translator import english
-from nodulebench.metrics import FIGURES
+from nodulebench.i18n.translator import in_english
+from nodulebench.metrics import METRICS
 
 FIGURES_READ = (
     "recall",
@@ -114,7 +114,7 @@ def test_on_eight_cases_a_rate_has_no_interval() -> None:
     found = estimate_all(c3(), chosen()).figures["fp_per_case"]
     assert isinstance(found, Estimate)
     assert (found.value, found.low, found.high) == (0.5, None, None)
-    assert english(found.reason) == (
+    assert in_english(found.reason) == (
         "no interval: 8 patients are too few for a rate without upper limit (10 needed)"
     )
 
@@ -128,19 +128,19 @@ def test_from_ten_to_nineteen_cases_it_is_called_approximate() -> None:
 
 def test_below_twenty_cases_it_is_called_approximate() -> None:
     rows = GuardedRows(np.linspace(0, 1, 99), np.linspace(0, 2, 99), units=19, guard="rate")
-    found = sound_interval(0.5, rows, IntervalChoice())
+    found = guarded_metric_interval(0.5, rows, IntervalChoice())
     assert found.reason is not None
     assert found.reason.code == "approximate_rate"
-    assert sound_interval(0.5, replace(rows, units=20), IntervalChoice()).reason is None
+    assert guarded_metric_interval(0.5, replace(rows, units=20), IntervalChoice()).reason is None
 
 
 def test_few_patients_are_told() -> None:
     found = estimate_all(c3(), chosen()).figures["recall"]
     assert isinstance(found, Estimate)
-    assert english(found.reason) == (
+    assert in_english(found.reason) == (
         "few patients (5): the interval rests mainly on the one unseen patient assumed"
     )
-    assert english(found.method) == (
+    assert in_english(found.method) == (
         "guarded Bayesian bootstrap over patients, 10000 replicates (one unseen patient with all "
         "nodules missed / found, prior ICC 0.5)"
     )
@@ -209,7 +209,7 @@ def replace_strata(asked):
 def test_scans_of_one_patient_are_one_unit() -> None:
     scans = [case(f"c{n}", nodule(), mark(0.5), patient_id=f"p{n // 2}") for n in range(40)]
     asked = protocol(figures=("recall",), interval=IntervalChoice(bootstraps=4000))
-    found = estimate_figures(cohort(*scans), asked, ["recall"])["recall"]
+    found = estimate_metrics(cohort(*scans), asked, ["recall"])["recall"]
     assert isinstance(found, Estimate)
     # two nodules of 20 patients: size 1.5, so 1 / (1 + (0.025 ** (-1 / 20) - 1) * 1.5 / 2)
     wanted = 1 / (1 + (0.025 ** (-1 / 20) - 1) * 0.75)
@@ -220,28 +220,28 @@ def test_figures_without_a_worst_case_need_twenty_patients_that_differ() -> None
     def found(count: int, seconds) -> Estimate:
         cases = [case(f"c{n}", nodule(), mark(0.5), run(seconds(n))) for n in range(count)]
         asked = protocol(interval=IntervalChoice(bootstraps=200))
-        one = estimate_figures(cohort(*cases), asked, ["mean_seconds_per_case"])
+        one = estimate_metrics(cohort(*cases), asked, ["mean_seconds_per_case"])
         shown = one["mean_seconds_per_case"]
         assert isinstance(shown, Estimate)
         return shown
 
     few, alike, enough = found(19, float), found(30, lambda _: 7.0), found(20, float)
-    assert (few.low, english(few.reason)) == (
+    assert (few.low, in_english(few.reason)) == (
         None,
         "no interval: 19 patients bear on it, 20 are needed",
     )
-    assert (alike.low, english(alike.reason)) == (None, "no interval: no variation was seen")
+    assert (alike.low, in_english(alike.reason)) == (None, "no interval: no variation was seen")
     assert enough.low is not None
     assert enough.low < 9.5 < enough.high  # type: ignore[operator]
     assert enough.reason is None
-    assert english(enough.method) == "Bayesian bootstrap over patients, 200 replicates"
+    assert in_english(enough.method) == "Bayesian bootstrap over patients, 200 replicates"
 
 
 def test_the_longest_time_has_no_interval() -> None:
     """Weights above 0 always hold the longest run: no replicate differs."""
     cases = [case(f"c{n}", nodule(), mark(0.5), run(float(n))) for n in range(25)]
     asked = protocol(interval=IntervalChoice(bootstraps=100))
-    found = estimate_figures(cohort(*cases), asked, ["max_seconds_per_case"])
+    found = estimate_metrics(cohort(*cases), asked, ["max_seconds_per_case"])
     shown = found["max_seconds_per_case"]
     assert isinstance(shown, Estimate)
     assert shown.low is None
@@ -251,13 +251,13 @@ def test_every_figure_takes_weights_that_are_no_whole_numbers() -> None:
     """A figure that cuts weights to whole numbers would read another curve."""
     weight = np.random.default_rng(0).standard_exponential((3, 15))
     for name in FIGURES_READ:
-        figure = FIGURES[name]
+        figure = METRICS[name]
         assert figure(c2(), weight) == pytest.approx(figure(c2(), weight * 1000)), name
 
 
 def test_marks_without_scores_are_guarded_too() -> None:
     plain = replace(c2(), has_scores=False)
-    found = estimate_figures(plain, chosen(), ["recall", "precision"])
+    found = estimate_metrics(plain, chosen(), ["recall", "precision"])
     assert (found["precision"].low, found["precision"].high) == pytest.approx(
         WORKED_OUT[c2]["precision"][1:], abs=1e-6
     )
@@ -265,5 +265,5 @@ def test_marks_without_scores_are_guarded_too() -> None:
 
 def test_a_figure_that_no_patient_changes_shows_no_variation() -> None:
     same = GuardedRows(np.ones(50), np.ones(50), units=0, guard="none")
-    found = sound_interval(1.0, same, IntervalChoice())
-    assert english(found.reason) == "no interval: no variation was seen"
+    found = guarded_metric_interval(1.0, same, IntervalChoice())
+    assert in_english(found.reason) == "no interval: no variation was seen"

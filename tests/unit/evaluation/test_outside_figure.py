@@ -22,7 +22,7 @@ from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.report import write_report
 from nodulebench.evaluation.result_folder import read_document, write_evaluation
 from nodulebench.evaluation.verify.verify import verify_folder
-from nodulebench.metrics import CURVES, FIGURES, TABLES, FigureFacts
+from nodulebench.metrics import CURVES, METRICS, TABLES, MetricInfo
 
 
 def share_within(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
@@ -34,7 +34,7 @@ def share_within(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray
     return np.asarray((case_weight @ few) / whole)
 
 
-share_within.facts = FigureFacts(True, columns=("1", "3", "5"))  # type: ignore[attr-defined]
+share_within.facts = MetricInfo(True, columns=("1", "3", "5"))  # type: ignore[attr-defined]
 
 
 def without_points(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
@@ -51,7 +51,7 @@ def mark_table(cohort: LabelledCohort) -> pl.DataFrame:
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
     """The figures, as if another package had registered them."""
     for registry, names in (
-        (FIGURES, {"share_within": "share_within", "without_points": "without_points"}),
+        (METRICS, {"share_within": "share_within", "without_points": "without_points"}),
         (TABLES, {"share_within": "mark_table"}),
         (CURVES, {}),
         (ESTIMATORS, {}),

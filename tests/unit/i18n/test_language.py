@@ -19,10 +19,10 @@ from nodulebench.core.protocol import IntervalChoice, TestProtocol
 from nodulebench.core.tables import NODULE_TYPES
 from nodulebench.curation.composition.counts import DIFFICULTIES, SHARES
 from nodulebench.curation.page import STEPS as CURATION_STEPS
-from nodulebench.i18n.translator import LANGUAGES, PARTS, TERMS, language
+from nodulebench.i18n.translator import LANGUAGES, PARTS, TERMS, translator
 from nodulebench.matching.rules import RULES as REGISTERED_RULES
-from nodulebench.metrics import FACTS
-from nodulebench.metrics import FIGURES as REGISTERED_FIGURES
+from nodulebench.metrics import METRIC_INFO
+from nodulebench.metrics import METRICS as REGISTERED_FIGURES
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.checklist import ITEMS
 from nodulebench.report.sections.comparison import COLUMNS as COMBINED
@@ -212,7 +212,7 @@ def test_languages_name_the_same_things(table: str) -> None:
 
 
 def test_rules_for_uses_are_the_same() -> None:
-    english, *others = ([rule for rule, _ in language(name).uses] for name in LANGUAGES)
+    english, *others = ([rule for rule, _ in translator(name).uses] for name in LANGUAGES)
     assert others == [english]
 
 
@@ -232,7 +232,7 @@ def test_every_text_is_used_somewhere() -> None:
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_every_figure_rule_label_and_type_has_words(name: str) -> None:
-    say = language(name)
+    say = translator(name)
     figures = [figure for figure in REGISTERED_FIGURES if figure != "f_beta"]
     assert [figure for figure in figures if not say.figure(figure).meaning] == []
     assert [rule for rule in REGISTERED_RULES if not say.rule(rule)] == []
@@ -246,25 +246,25 @@ def test_what_english_has_a_name_for_has_one_in_chinese() -> None:
 
 
 def test_terms_in_chinese_stand_before_the_english_ones() -> None:
-    assert language("zh").figure("recall").term == "病灶定位率 (lesion localisation rate)"
-    assert language("zh").figure("density_kappa").term == "kappa"
-    assert language("en").figure("recall").term == "lesion localisation rate"
+    assert translator("zh").figure("recall").term == "病灶定位率 (lesion localisation rate)"
+    assert translator("zh").figure("density_kappa").term == "kappa"
+    assert translator("en").figure("recall").term == "lesion localisation rate"
     assert set(names("zh").TERMS) <= set(TERMS.values())
 
 
 def test_terms_are_those_of_the_figures_own_facts() -> None:
     stated = {
         "f1" if name == "f_beta" else name: facts.ieee_2802
-        for name, facts in FACTS.items()
+        for name, facts in METRIC_INFO.items()
         if facts.ieee_2802
     }
     assert stated == TERMS
 
 
 def test_list_in_a_sentence() -> None:
-    assert language("en").joined(["a", "b", "c"]) == "a, b and c"
-    assert language("en").joined(["a"]) == "a"
-    assert language("zh").joined(["甲", "乙", "丙"]) == "甲、乙和丙"
+    assert translator("en").joined(["a", "b", "c"]) == "a, b and c"
+    assert translator("en").joined(["a"]) == "a"
+    assert translator("zh").joined(["甲", "乙", "丙"]) == "甲、乙和丙"
 
 
 def chinese_page() -> str:

@@ -13,9 +13,9 @@ import pytest
 
 import nodulebench
 from builders.failures import failures
-from nodulebench.core.notices import AS_TOLD, Notice, read_notice
+from nodulebench.core.notices import AS_STATED, Notice, read_notice
 from nodulebench.i18n.messages import fields
-from nodulebench.i18n.translator import LANGUAGES, NOTICE_PARTS, english, language
+from nodulebench.i18n.translator import LANGUAGES, NOTICE_PARTS, in_english, translator
 from nodulebench.report.disclosure import FOR_DEVELOPERS, for_developers
 
 PACKAGE = Path(nodulebench.__file__).parent
@@ -85,7 +85,7 @@ def test_every_code_that_is_told_has_words_in_every_language() -> None:
 
 @pytest.mark.slow
 def test_every_worded_code_is_told() -> None:
-    told = {code for code, _, _ in codes()} | {AS_TOLD}
+    told = {code for code, _, _ in codes()} | {AS_STATED}
     for words in WORDS.values():
         assert sorted(set(words) - told) == []
 
@@ -121,7 +121,7 @@ def check_values(code: str, place: str, call: ast.Call) -> None:
 
 
 def test_chinese_is_chinese_and_is_punctuated_so() -> None:
-    words = {code: text for code, text in WORDS["zh"].items() if code != AS_TOLD}
+    words = {code: text for code, text in WORDS["zh"].items() if code != AS_STATED}
     spoken = {
         code: re.sub(r"\{[^}]*\}", "", re.sub(r"=([^|}]*)", r"}\1{", text))
         for code, text in words.items()
@@ -136,52 +136,56 @@ def test_chinese_is_chinese_and_is_punctuated_so() -> None:
 
 def test_long_lists_of_names_are_quoted_and_shortened() -> None:
     dropped = Notice("marks_dropped", {"marks": 9, "cases": 5, "names": ["a", "b", "c", "d"]})
-    assert english(dropped).endswith("were dropped: 'a', 'b', 'c', ....")
-    assert language("zh").message(dropped).endswith("已舍去\uff1a“a”、“b”、“c”等。")
+    assert in_english(dropped).endswith("were dropped: 'a', 'b', 'c', ....")
+    assert translator("zh").message(dropped).endswith("已舍去\uff1a“a”、“b”、“c”等。")
 
 
 def test_lists_hold_counts_shares_and_notices() -> None:
     counts = Notice("each_found", {"found": {"part_solid": 1200, "not stated": 3}})
-    assert english(counts) == "part-solid 1,200, not stated 3"
-    assert language("zh").message(counts) == "其中 部分实性 1,200、未注明 3"
-    assert english(Notice("each_found", {"found": {"GE": 0.25}})) == "GE 25.0%"
+    assert in_english(counts) == "part-solid 1,200, not stated 3"
+    assert translator("zh").message(counts) == "其中 部分实性 1,200、未注明 3"
+    assert in_english(Notice("each_found", {"found": {"GE": 0.25}})) == "GE 25.0%"
     where = [
         Notice("where_values", {"column": "vendor", "values": ["GE", "Canon"]}),
         Notice("where_range", {"column": "age", "at_least": 0, "below": None, "at_most": 75}),
     ]
     asked = Notice("asks_rows", {"count": 2, "table": "cases", "where": where})
-    assert english(asked) == "at least 2 cases with vendor GE or Canon and age from 0 to 75"
+    assert in_english(asked) == "at least 2 cases with vendor GE or Canon and age from 0 to 75"
 
 
 def test_several_notices_are_one_statement() -> None:
     told = (Notice("rows_found", {"count": 2}), "a sentence of others")
-    assert language("en").messages(told) == "2; a sentence of others"
-    assert language("zh").messages(told) == "共 2；a sentence of others"
-    assert language("en").messages("a sentence") == "a sentence"
-    assert language("en").messages(Notice("rows_found", {"count": 2})) == "2"
+    assert translator("en").messages(told) == "2; a sentence of others"
+    assert translator("zh").messages(told) == "共 2；a sentence of others"
+    assert translator("en").messages("a sentence") == "a sentence"
+    assert translator("en").messages(Notice("rows_found", {"count": 2})) == "2"
 
 
 def test_what_is_not_told_leaves_no_trace() -> None:
     values = {"boxes": 8, "marks": 3}
-    assert english(Notice("boxes_linked_by_place", {"file": "a.csv", **values})).startswith("a.csv")
-    assert english(Notice("boxes_linked_by_place", values)).startswith("The file has no nodule_id")
-    assert english(Notice("marks_dropped", {"marks": 1, "cases": 1})).endswith("were dropped.")
+    assert in_english(Notice("boxes_linked_by_place", {"file": "a.csv", **values})).startswith(
+        "a.csv"
+    )
+    assert in_english(Notice("boxes_linked_by_place", values)).startswith(
+        "The file has no nodule_id"
+    )
+    assert in_english(Notice("marks_dropped", {"marks": 1, "cases": 1})).endswith("were dropped.")
 
 
 def test_a_reason_within_a_reason_is_spoken_in_the_same_language() -> None:
     inner = Notice("no_boxes_in_submission", {"rule": "center_hit"})
     outer = Notice("rule_not_applicable", {"rule": "center_hit", "reason": inner})
-    assert english(outer) == (
+    assert in_english(outer) == (
         "the rule center_hit could not be applied: center_hit needs boxes per slice; the "
         "submission is a list of points"
     )
-    assert "中心命中需要逐层边界框" in language("zh").message(outer)
+    assert "中心命中需要逐层边界框" in translator("zh").message(outer)
     assert read_notice(outer.to_json()) == outer
 
 
 def test_a_code_without_words_is_shown_as_it_is() -> None:
-    assert english(Notice("of_another_program", {"count": 2})) == "of_another_program (count 2)"
-    assert english("a sentence of others {x}") == "a sentence of others {x}"
+    assert in_english(Notice("of_another_program", {"count": 2})) == "of_another_program (count 2)"
+    assert in_english("a sentence of others {x}") == "a sentence of others {x}"
 
 
 @pytest.mark.parametrize("value", [7, "a sentence"])
@@ -251,7 +255,7 @@ def test_what_is_no_notice_is_refused(value: object) -> None:
     ],
 )
 def test_methods_are_named_by_their_usual_words(method: Notice, words: str) -> None:
-    assert english(method) == words
+    assert in_english(method) == words
 
 
 @pytest.mark.parametrize(
@@ -277,7 +281,7 @@ def test_methods_are_named_by_their_usual_words(method: Notice, words: str) -> N
     ],
 )
 def test_values_of_methods_stand_in_words(method: Notice, words: str) -> None:
-    assert english(method) == words
+    assert in_english(method) == words
 
 
 def test_every_method_is_for_developers_with_all_its_values() -> None:
@@ -308,11 +312,11 @@ def test_words_do_without_what_developers_may_not_see() -> None:
 
 def test_no_name_or_file_is_on_the_allow_list() -> None:
     assert {code: shown for code, shown in FOR_DEVELOPERS.items() if UNMEANT & set(shown)} == {}
-    assert AS_TOLD not in FOR_DEVELOPERS
+    assert AS_STATED not in FOR_DEVELOPERS
 
 
 def test_a_withheld_reason_within_a_reason_is_withheld() -> None:
-    secret = Notice(AS_TOLD, {"text": "case O'Brien's"})
+    secret = Notice(AS_STATED, {"text": "case O'Brien's"})
     shown = for_developers(Notice("rule_not_applicable", {"rule": "r", "reason": secret}))
     assert shown == Notice("rule_not_applicable", {"rule": "r", "reason": Notice("withheld")})
 

@@ -4,11 +4,11 @@ import pytest
 
 from nodulebench.core.labels import LABEL_NAMES
 from nodulebench.core.tables import NODULE_TYPES
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.matching.rules import RULES as REGISTERED_RULES
-from nodulebench.metrics import FIGURES as REGISTERED_FIGURES
+from nodulebench.metrics import METRICS as REGISTERED_FIGURES
 
-SAY = language()
+SAY = translator()
 
 
 @pytest.mark.parametrize("name", [name for name in REGISTERED_FIGURES if name != "f_beta"])

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.io.untrusted_files import DEEPEST, MOST_FILES, OutputRefusedError, collect
+from nodulebench.io.untrusted_files import DEEPEST, MOST_FILES, OutputRejectedError, collect
 
 
 def refused(output: Path, taken: Path, most: int = 1000) -> str:
-    with pytest.raises(OutputRefusedError) as error:
+    with pytest.raises(OutputRejectedError) as error:
         collect(output, taken, most)
     return error.value.why.code
 

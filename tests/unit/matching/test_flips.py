@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from builders.tables import Slice, case, mark, nodule, protocol, reference, submission
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.matching import label_marks
 from nodulebench.matching.flips import flip_list, rule_difference
 
@@ -132,7 +132,7 @@ def test_relative_difference_to_no_hit_is_undefined():
     assert rule_difference(base, other)["relative_difference"] == 1.0
     undefined = rule_difference(far, far)
     assert undefined["relative_difference"] is None
-    assert english(undefined["reason"]) == (
+    assert in_english(undefined["reason"]) == (
         "no nodule is hit under the rule that the comparison starts from"
     )
 

@@ -17,7 +17,7 @@ from nodulebench.core.cohort import labelled_cohort
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.labels import DUPLICATE, FALSE_POSITIVE, HIT, UNCOUNTED
 from nodulebench.core.notices import reason_of
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.matching import label_marks, targets
 from nodulebench.matching.sweep import sweep_size_tolerance
 
@@ -179,7 +179,7 @@ def test_mark_without_a_diameter_leaves_the_limit_undefined():
     one = case("a", nodule(5), mark(0.5, diameter_mm=5.0), mark(0.4))
     with pytest.raises(UndefinedError) as caught:
         labels_of(one, size_limit=limit())
-    assert english(reason_of(caught.value)) == (
+    assert in_english(reason_of(caught.value)) == (
         "a size limit needs the diameter of every mark; 1 of 2 have none, first mark 'm1' of case "
         "'a'"
     )
@@ -190,7 +190,7 @@ def test_nodule_that_was_not_measured_leaves_the_limit_undefined():
     chosen = protocol(size_limit=limit())
     with pytest.raises(UndefinedError) as caught:
         targets(reference(one), submission(one), chosen)
-    assert english(reason_of(caught.value)) == (
+    assert in_english(reason_of(caught.value)) == (
         "a size limit needs the diameter of every nodule; 1 were not measured"
     )
     with undefined(match="1 were not measured"):

@@ -4,13 +4,13 @@ import pytest
 from builders.tables import case, cohort, mark, nodule
 from builders.words import undefined
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import METRICS
 from nodulebench.metrics.characterisation import kappa
 from nodulebench.metrics.classes import counts_by_case, density_pairs
 
 
 def value(name: str, of: LabelledCohort) -> float:
-    return float(FIGURES[name](of, np.ones((1, of.case_count)))[0])
+    return float(METRICS[name](of, np.ones((1, of.case_count)))[0])
 
 
 def classed(column: str, *pairs: tuple[str | None, str | None]) -> LabelledCohort:

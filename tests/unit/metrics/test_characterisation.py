@@ -4,13 +4,13 @@ import pytest
 from builders.tables import case, cohort, mark, nodule
 from builders.words import undefined
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import METRICS
 from nodulebench.metrics.characterisation import confusion_table
 from nodulebench.metrics.classes import density_pairs
 
 
 def value(name: str, of: LabelledCohort) -> float:
-    return float(FIGURES[name](of, np.ones((1, of.case_count)))[0])
+    return float(METRICS[name](of, np.ones((1, of.case_count)))[0])
 
 
 def sized() -> LabelledCohort:

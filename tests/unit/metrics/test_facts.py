@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from nodulebench import metrics
-from nodulebench.metrics import FIGURES, belongs_to, facts_of
-from nodulebench.metrics.metric import FACTS, FigureFacts
+from nodulebench.metrics import METRICS, belongs_to, info_of
+from nodulebench.metrics.metric import METRIC_INFO, MetricInfo
 
 WORSE = {
     "miss_rate",
@@ -22,21 +22,21 @@ WORSE = {
 
 @pytest.mark.parametrize("name", sorted(WORSE))
 def test_less_of_an_error_is_better(name: str) -> None:
-    assert FACTS[name].is_higher_better is False
+    assert METRIC_INFO[name].is_higher_better is False
 
 
 @pytest.mark.parametrize("name", ["recall", "precision", "cpm", "wafroc_area", "malignancy_auc"])
 def test_more_of_a_merit_is_better(name: str) -> None:
-    assert FACTS[name].is_higher_better is True
+    assert METRIC_INFO[name].is_higher_better is True
 
 
 def test_a_signed_error_and_a_count_have_no_good_direction() -> None:
     for name in ("diameter_error_mm", "marks_per_case"):
-        assert FACTS[name].is_higher_better is None
+        assert METRIC_INFO[name].is_higher_better is None
 
 
 def test_shares_of_counted_things_are_proportions() -> None:
-    shares = {name for name in FIGURES if getattr(FIGURES[name], "is_proportion", False)}
+    shares = {name for name in METRICS if getattr(METRICS[name], "is_proportion", False)}
     assert shares == {
         "case_sensitivity",
         "case_specificity",
@@ -73,10 +73,10 @@ def test_other_packages_are_asked_only_for_their_own_figures() -> None:
 
 
 def test_what_is_worse_when_higher_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [facts_of(name).is_higher_better for name in ("recall", "fp_per_case")] == [True, False]
-    assert facts_of("marks_per_case").is_higher_better is None
+    assert [info_of(name).is_higher_better for name in ("recall", "fp_per_case")] == [True, False]
+    assert info_of("marks_per_case").is_higher_better is None
     plain, lower = (lambda: None), (lambda: None)
-    lower.facts = FigureFacts(is_higher_better=False)  # type: ignore[attr-defined]
-    monkeypatch.setattr(metrics, "FIGURES", {"plain": plain, "lower": lower})
-    assert facts_of("plain").is_higher_better is True
-    assert facts_of("lower").is_higher_better is False
+    lower.facts = MetricInfo(is_higher_better=False)  # type: ignore[attr-defined]
+    monkeypatch.setattr(metrics, "METRICS", {"plain": plain, "lower": lower})
+    assert info_of("plain").is_higher_better is True
+    assert info_of("lower").is_higher_better is False

@@ -4,7 +4,7 @@ import pytest
 from builders.tables import case, cohort, mark, nodule
 from builders.words import undefined
 from nodulebench.core.protocol import RuleChoice, TestProtocol
-from nodulebench.evaluation.evaluate import figure_tables
+from nodulebench.evaluation.evaluate import metric_tables
 from nodulebench.metrics.classes import ClassPairs
 from nodulebench.metrics.malignancy import category_cuts, grade_cuts, malignancy_cuts
 
@@ -56,7 +56,7 @@ def test_categories_have_a_row_for_each_cut_in_the_results_of_a_weighted_kappa()
     assert table.filter(cut="3").row(0)[1:5] == (1, 0, 1, 0)
     for figure in ("category_kappa_linear", "category_kappa_quadratic"):
         asked = TestProtocol(name="own", rules=(RuleChoice(name="luna16"),), figures=(figure,))
-        assert figure_tables(found, asked)["category_cuts"] == table.to_dicts()
+        assert metric_tables(found, asked)["category_cuts"] == table.to_dicts()
 
 
 def test_two_grades_are_a_scale() -> None:

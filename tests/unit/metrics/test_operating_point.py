@@ -6,11 +6,11 @@ import pytest
 
 from builders.tables import case, cohort, false_mark, ignored, mark, nodule
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import METRICS
 
 
 def value(name: str, of: LabelledCohort, **settings: float) -> float:
-    return float(FIGURES[name](of, np.ones((1, of.case_count)), **settings)[0])
+    return float(METRICS[name](of, np.ones((1, of.case_count)), **settings)[0])
 
 
 def six_cases() -> LabelledCohort:

@@ -6,15 +6,15 @@ import pytest
 from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.metrics.afroc import wafroc_area
 from nodulebench.metrics.pseudo_patient import (
-    Unseen,
+    PseudoPatient,
     paired_icc,
     perfect_cohort,
-    unseen_patient,
+    pseudo_patient,
     with_pseudo_cases,
     without_cases,
 )
 
-TWO = Unseen(size=1.5, falses=3)
+TWO = PseudoPatient(size=1.5, falses=3)
 
 
 def seen():
@@ -79,10 +79,10 @@ def test_without_cases_nothing_is_left_but_the_unseen() -> None:
 
 
 def test_the_unseen_patient_has_as_many_false_positives_as_any() -> None:
-    found = unseen_patient(np.array([1.0, 3, 0]), np.array([0.0, 7, 2]))
+    found = pseudo_patient(np.array([1.0, 3, 0]), np.array([0.0, 7, 2]))
     assert (found.size, found.nodules, found.falses) == (1.75, 2, 7)
     assert found.share == 0.875
-    assert unseen_patient(np.array([0.0]), np.array([0.0])) == Unseen(1.0, 1)
+    assert pseudo_patient(np.array([0.0]), np.array([0.0])) == PseudoPatient(1.0, 1)
 
 
 def test_at_an_operating_point_curves_and_counts_both_have_the_unseen_patient() -> None:
@@ -140,4 +140,4 @@ def test_a_perfect_algorithm_finds_everything_by_marks_that_say_nothing_more() -
 
 def test_a_patient_is_never_smaller_than_one_nodule() -> None:
     for size, nodules in ((0.0, 1), (0.5, 1), (1.0, 1), (1.0 + 1e-12, 1), (1.01, 2)):
-        assert Unseen(size, 1).nodules == nodules
+        assert PseudoPatient(size, 1).nodules == nodules

@@ -5,8 +5,8 @@ from builders.tables import Case, case, cohort, mark, nodule
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.notices import reason_of
-from nodulebench.i18n.translator import english
-from nodulebench.metrics import FIGURES
+from nodulebench.i18n.translator import in_english
+from nodulebench.metrics import METRICS
 from nodulebench.metrics.malignancy import malignancy_auc, malignancy_counts, malignancy_roc_curve
 
 
@@ -21,7 +21,7 @@ def judged(*pairs: tuple[float | None, float | None]) -> LabelledCohort:
 
 
 def value(name: str, of: LabelledCohort, **settings: float) -> float:
-    return float(FIGURES[name](of, np.ones((1, of.case_count)), **settings)[0])
+    return float(METRICS[name](of, np.ones((1, of.case_count)), **settings)[0])
 
 
 FIVE = ((0.0, 0.1), (0.0, 0.4), (0.0, 0.4), (1.0, 0.4), (1.0, 0.8))
@@ -48,11 +48,11 @@ def test_the_area_is_the_trapezoids_under_the_curve() -> None:
 def test_sensitivity_at_a_specificity_and_the_mean_until_there_are_read_on_the_curve() -> None:
     # the line from (0, 1/2) to (2/3, 1): 1/2 + 3/4 x
     everyone = np.ones((1, 5))
-    read = FIGURES["malignancy_sensitivity_at_fpf"](judged(*FIVE), everyone)
+    read = METRICS["malignancy_sensitivity_at_fpf"](judged(*FIVE), everyone)
     np.testing.assert_allclose(read, [[0.5375, 0.65]], rtol=1e-12)
-    mean = FIGURES["malignancy_auc_until_fpf"](judged(*FIVE), everyone)
+    mean = METRICS["malignancy_auc_until_fpf"](judged(*FIVE), everyone)
     np.testing.assert_allclose(mean, [[0.51875, 0.575]], rtol=1e-12)
-    beyond = FIGURES["malignancy_auc_until_fpf"](judged(*FIVE), everyone, fpf_points=(2 / 3, 0.8))
+    beyond = METRICS["malignancy_auc_until_fpf"](judged(*FIVE), everyone, fpf_points=(2 / 3, 0.8))
     np.testing.assert_allclose(beyond, [[0.75, (0.5 + 0.8 - 2 / 3) / 0.8]], rtol=1e-12)
 
 
@@ -115,7 +115,7 @@ def test_nodules_without_truth_or_probability_are_left_out_and_counted() -> None
 def test_the_reason_says_what_is_missing(cases: LabelledCohort, reason: str) -> None:
     with pytest.raises(UndefinedError) as refusal:
         malignancy_auc(cases, np.ones((1, cases.case_count)))
-    assert english(reason_of(refusal.value)) == reason
+    assert in_english(reason_of(refusal.value)) == reason
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_the_reason_says_what_is_missing(cases: LabelledCohort, reason: str) -> 
 def test_a_share_of_nothing_is_undefined(name: str, pair: tuple[float, float], reason: str) -> None:
     with pytest.raises(UndefinedError) as refusal:
         value(name, judged(pair))
-    assert english(reason_of(refusal.value)) == reason
+    assert in_english(reason_of(refusal.value)) == reason
 
 
 def test_f_beta_at_the_usual_threshold_by_hand() -> None:

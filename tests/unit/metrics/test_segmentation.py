@@ -5,15 +5,15 @@ from builders.tables import Slice, case, cohort, mark, nodule
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import InputError, UndefinedError
 from nodulebench.core.notices import reason_of
-from nodulebench.i18n.translator import english
-from nodulebench.metrics import FIGURES
+from nodulebench.i18n.translator import in_english
+from nodulebench.metrics import METRICS
 from nodulebench.metrics.segmentation import overlap_table
 
 TRIANGLE = "0 0;4 0;0 4"
 
 
 def value(name: str, of: LabelledCohort) -> float:
-    return float(FIGURES[name](of, np.ones((1, of.case_count)))[0])
+    return float(METRICS[name](of, np.ones((1, of.case_count)))[0])
 
 
 def box(index: int, x: float = 0, size: float = 10, contour: str | None = None) -> Slice:
@@ -130,7 +130,7 @@ def test_found_nodules_without_slices_are_left_out() -> None:
 def test_the_reason_says_which_slices_are_missing(of: LabelledCohort, reason: str) -> None:
     with pytest.raises(UndefinedError) as refusal:
         value("mean_dice", of)
-    assert english(reason_of(refusal.value)) == reason
+    assert in_english(reason_of(refusal.value)) == reason
 
 
 def test_an_unreadable_contour_is_refused() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from builders.tables import Run, case, cohort, nodule, run
 from builders.words import undefined
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import METRICS
 
 
 def timed(*runs: Run) -> LabelledCohort:
@@ -17,7 +17,7 @@ def timed(*runs: Run) -> LabelledCohort:
 
 
 def value(name: str, of: LabelledCohort) -> float:
-    return float(FIGURES[name](of, np.ones((1, of.case_count)))[0])
+    return float(METRICS[name](of, np.ones((1, of.case_count)))[0])
 
 
 FIVE = timed(run(4.0), run(1.0), run(2.0), run(60.0, "timed_out"), run(9.0))
@@ -54,9 +54,9 @@ WELL = timed(*(run(float(seconds)) for seconds in SECONDS))
 def test_weighted_times_are_those_of_repeated_cases(weights: list[int]) -> None:
     repeated = np.repeat(SECONDS, weights)
     row = np.array([weights])
-    assert FIGURES["median_seconds_per_case"](WELL, row)[0] == np.median(repeated)
-    assert FIGURES["max_seconds_per_case"](WELL, row)[0] == np.max(repeated)
-    assert FIGURES["mean_seconds_per_case"](WELL, row)[0] == pytest.approx(np.mean(repeated))
+    assert METRICS["median_seconds_per_case"](WELL, row)[0] == np.median(repeated)
+    assert METRICS["max_seconds_per_case"](WELL, row)[0] == np.max(repeated)
+    assert METRICS["mean_seconds_per_case"](WELL, row)[0] == pytest.approx(np.mean(repeated))
 
 
 @pytest.mark.parametrize("name", ["median_seconds_per_case", "mean_seconds_per_case"])
@@ -77,4 +77,4 @@ def test_runs_of_other_cases_do_not_count_and_rows_without_a_run_have_no_time() 
     assert value("failed_run_rate", partly) == 0.5
     undrawn = np.array([[0, 1, 1], [1, 0, 0]])
     for name in ("median_seconds_per_case", "max_seconds_per_case"):
-        assert FIGURES[name](partly, undrawn) == pytest.approx([np.nan, 4.0], nan_ok=True)
+        assert METRICS[name](partly, undrawn) == pytest.approx([np.nan, 4.0], nan_ok=True)

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 from builders.machines import older_processor, with_threads
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import Here, Lost
+from nodulebench.core.executor import FailedTask, InProcessExecutor
 from nodulebench.io.images import metaimage
 from nodulebench.phantom import test_set as phantom
 from nodulebench.phantom.test_set import WrittenScan
@@ -24,18 +24,18 @@ CHOICE: dict[str, Any] = {
 }
 
 
-class Backwards(Here):
+class Backwards(InProcessExecutor):
     """The last task first."""
 
     def map(self, function: Any, tasks: Any, *_: object) -> Iterator[Any]:
         yield from reversed([(number, function(task)) for number, task in enumerate(tasks)])
 
 
-class Losing(Here):
+class Losing(InProcessExecutor):
     """The second task is lost."""
 
     def map(self, function: Any, tasks: Any, *_: object) -> Iterator[Any]:
-        yield 1, Lost("died", -9)
+        yield 1, FailedTask("died", -9)
         yield 0, function(tasks[0])
 
 

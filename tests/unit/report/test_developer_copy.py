@@ -12,7 +12,7 @@ from builders.report import comparison, group_content, group_document, plan, typ
 from builders.sentences import sentence_json
 from nodulebench.core.notices import Notice
 from nodulebench.core.results import Estimate
-from nodulebench.report.content import Beside
+from nodulebench.report.content import ReportAttachments
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.developer_copy import (
     developers_curves,
@@ -45,7 +45,7 @@ def lab_and_developer() -> tuple[str, str]:
     content["algorithms"][0]["notices"] = [dropped.to_json()]
     document = typed(content)
     patch = Patch("One", "missed", "case-013", "secret-nodule", (b"1", b"2", b"3"))
-    beside = Beside(flips=flips_of(ONE), patches=[patch])
+    beside = ReportAttachments(flips=flips_of(ONE), patches=[patch])
     lab, developer = (
         render_html(document, curves_of(ONE), audience=one, beside=beside)
         for one in ("lab", "developer")

@@ -19,22 +19,22 @@ from builders.sentences import sentence
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.core.notices import Notice
 from nodulebench.core.results import AlgorithmResult, Estimate, RuleResult
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.report.blocks import Fold, Notes, Side, Table, any_cell, estimate, tables_of
 from nodulebench.report.content import report_content
 from nodulebench.report.key_tables import (
     MOST_LEADING,
     counts_table,
-    figures_table,
     key_names,
     key_table,
     leading_rules,
+    metrics_table,
     readings_table,
 )
 from nodulebench.report.sections.rules import difference_table, flip_table
 from nodulebench.report.sections.strata import strata_tables
 
-SAY = language()
+SAY = translator()
 
 
 def texts(table: Table) -> list[list[str]]:
@@ -280,7 +280,7 @@ def test_figures_of_cases_are_not_shown_for_too_few_nodules() -> None:
 
 
 def test_all_figures_show_further_intervals_and_the_mean_of_replicates() -> None:
-    table = figures_table(document().algorithms[0], SAY)
+    table = metrics_table(document().algorithms[0], SAY)
     assert table is not None
     rows = {row[0]: row for row in texts(table)}
     assert rows["Recall"][2:4] == [
@@ -294,7 +294,7 @@ def test_all_figures_show_further_intervals_and_the_mean_of_replicates() -> None
 def test_algorithm_without_any_result_has_no_figures_table() -> None:
     rules = {"center_hit": RuleResult("center_hit", {}, {}, {}, undefined=Notice("no_area"))}
     result = AlgorithmResult("Alpha", "", rules, pl.DataFrame())
-    assert figures_table(document(result).algorithms[0], SAY) is None
+    assert metrics_table(document(result).algorithms[0], SAY) is None
     assert len(key_table(document(result), SAY).rows) == 1
 
 

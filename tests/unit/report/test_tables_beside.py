@@ -8,15 +8,15 @@ import pytest
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips
 from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.core.documents.evaluation import evaluation_document
-from nodulebench.i18n.translator import language
-from nodulebench.report.content import Beside
+from nodulebench.i18n.translator import translator
+from nodulebench.report.content import ReportAttachments
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.comparison import combination_tables
 from nodulebench.report.sections.literature import PUBLISHED, literature_table
 from nodulebench.report.sections.strata import agreement_chart
 
-SAY = language()
+SAY = translator()
 CANDIDATES = pl.DataFrame(
     {
         "members": ["I", "E", "I+E"],
@@ -121,7 +121,9 @@ def test_negative_agreement_widens_the_axis() -> None:
 
 
 def test_what_lies_beside_has_its_place_in_the_report() -> None:
-    beside = Beside(combinations=[CANDIDATES], agreement=[{"name": "1 and 2", "value": 0.7}])
+    beside = ReportAttachments(
+        combinations=[CANDIDATES], agreement=[{"name": "1 and 2", "value": 0.7}]
+    )
     html = render_html(group_document(), curves_of(evaluation()), beside=beside)
     assert "Merged candidate lists" in html[html.index('id="compared"') :]
     assert "Agreement of the readers" in html[html.index('id="test-set"') :]

@@ -12,7 +12,7 @@ from builders.images import archive, docker, layers, needs_busybox
 from nodulebench.core.errors import InputError
 from nodulebench.detection.detect import system_named
 from nodulebench.detection.networks import NETWORKS
-from nodulebench.detection.networks.cards import Card
+from nodulebench.detection.networks.cards import ModelCard
 from nodulebench.detection.networks.weights import write_weights
 from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import file_digest
@@ -44,7 +44,7 @@ def network_weights(folder: Path, *seeds: int, name: str = "m5lcad") -> Path:
     folder.mkdir()
     for seed in seeds:
         torch.manual_seed(seed)
-        card = Card(name, seed, 1, "noise", "", (0,))
+        card = ModelCard(name, seed, 1, "noise", "", (0,))
         write_weights(folder / f"{name}-{seed}.safetensors", NETWORKS[name].build(), card)
     return folder
 

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from builders.algorithms import algorithm_folder, small_volume
-from nodulebench.runner.cases import open_desk
+from nodulebench.runner.cases import open_slot_worker
 from nodulebench.runner.contract.algorithm import read_algorithm
 from nodulebench.runner.slot import Slot
 
@@ -14,7 +14,7 @@ READ = partial(Slot.read, volume=small_volume(), name="case")
 
 def test_scans_are_read_in_one_slot(tmp_path: Path) -> None:
     algorithm = read_algorithm(algorithm_folder(tmp_path / "mine"))
-    with open_desk(algorithm, "none") as desk:
+    with open_slot_worker(algorithm, "none") as desk:
         assert [desk.do(READ).state for _ in range(2)] == ["ok", "ok"]
         folder = desk.slot.scratch.folder
         assert folder.is_dir()
@@ -24,7 +24,7 @@ def test_scans_are_read_in_one_slot(tmp_path: Path) -> None:
 def test_whoever_loses_patience_does_not_wait_for_the_program(tmp_path: Path) -> None:
     hangs = read_algorithm(algorithm_folder(tmp_path / "mine", "sleep 500", timeout_s=400))
     start = time.monotonic()
-    with open_desk(hangs, "none") as desk:
+    with open_slot_worker(hangs, "none") as desk:
         running = desk.thread.submit(READ, desk.slot)
         while not running.running():
             time.sleep(0.01)

@@ -8,10 +8,17 @@ import pytest
 
 from builders.algorithms import CALLS, MARKS, algorithm_folder, images_set
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import HERE, USUAL, Engine, Here, Lost, Terms
+from nodulebench.core.executor import (
+    DEFAULT_LIMITS,
+    IN_PROCESS,
+    Executor,
+    FailedTask,
+    InProcessExecutor,
+    TaskLimits,
+)
 from nodulebench.runner import cases as desk
 from nodulebench.runner import cases as elsewhere
-from nodulebench.runner.cases import OpaqueCase, clear_desks, run_cases_by
+from nodulebench.runner.cases import OpaqueCase, clear_slot_workers, run_cases_by
 from nodulebench.runner.contract.algorithm import read_algorithm
 from nodulebench.runner.slot import CaseRun
 
@@ -21,7 +28,7 @@ CASES = [OpaqueCase(f"scan-{number}", f"case-{number}") for number in range(3)]
 @pytest.fixture(autouse=True)
 def _own_desks() -> Iterator[None]:
     yield
-    clear_desks()
+    clear_slot_workers()
 
 
 class Places:
@@ -40,7 +47,7 @@ class Places:
 
 def ran(
     folder: Path,
-    engine: Engine = HERE,
+    engine: Executor = IN_PROCESS,
     program: str = MARKS,
     isolation: str = "none",
     places: type[Places] = Places,
@@ -90,18 +97,20 @@ def test_an_image_that_cannot_be_had_costs_its_own_case_alone(tmp_path: Path) ->
 
 def test_what_was_prepared_goes_with_the_process(tmp_path: Path) -> None:
     ran(tmp_path, program=CALLS % MARKS, run='mode = "invoke"')
-    (opened,) = elsewhere._DESKS.values()
+    (opened,) = elsewhere._SLOT_WORKERS.values()
     place = opened.slot.scratch.folder.parent
     assert place.is_dir()
-    clear_desks()
+    clear_slot_workers()
     assert not place.exists()
 
 
-@pytest.mark.parametrize("lost", [Lost("died", -9), Lost("timed_out"), Lost("gone")])
+@pytest.mark.parametrize(
+    "lost", [FailedTask("died", -9), FailedTask("timed_out"), FailedTask("gone")]
+)
 def test_a_worker_that_is_lost_is_never_the_fault_of_the_algorithm(
-    tmp_path: Path, lost: Lost
+    tmp_path: Path, lost: FailedTask
 ) -> None:
-    class Losing(Here):
+    class Losing(InProcessExecutor):
         def map(self, function: Any, tasks: Any, *_: object) -> Iterator[Any]:
             for number, task in enumerate(tasks):
                 yield number, lost if number == 1 else function(task)
@@ -128,10 +137,10 @@ def test_walls_that_do_not_hold_where_a_worker_is_end_the_run(
 def test_a_task_has_the_time_of_all_its_readings_and_the_cards_of_its_algorithm(
     tmp_path: Path,
 ) -> None:
-    asked: list[Terms] = []
+    asked: list[TaskLimits] = []
 
-    class Asking(Here):
-        def map(self, _: Any, __: Any, terms: Terms = USUAL) -> Iterator[Any]:
+    class Asking(InProcessExecutor):
+        def map(self, _: Any, __: Any, terms: TaskLimits = DEFAULT_LIMITS) -> Iterator[Any]:
             asked.append(terms)
             yield from ()
 
@@ -139,4 +148,4 @@ def test_a_task_has_the_time_of_all_its_readings_and_the_cards_of_its_algorithm(
     algorithm = read_algorithm(tmp_path / "mine")
     limits = algorithm.run.resources
     both = limits.timeout_s + limits.startup_timeout_s
-    assert asked == [Terms(600.0 + both * 2, memory_bytes=None, gpus=0)]
+    assert asked == [TaskLimits(600.0 + both * 2, memory_bytes=None, gpus=0)]

@@ -13,18 +13,18 @@ from builders.algorithms import MARKS, algorithm_folder, needs_bubblewrap, small
 from builders.keyed import KeyedDesk, make_keyed_desk
 from nodulebench.cli import main
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import Engine
-from nodulebench.custody.budget import looks_of
+from nodulebench.core.executor import Executor
+from nodulebench.custody.budget import evaluations_of
 from nodulebench.custody.evaluate import evaluate_sealed
 from nodulebench.custody.sealed_images import has_encrypted_images
 from nodulebench.custody.sealed_set import open_sealed
 from nodulebench.custody.submissions import submission_digest
 from nodulebench.custody.verify import read_audit
 from nodulebench.io.images import metaimage
-from nodulebench.runner.cases import clear_desks
+from nodulebench.runner.cases import clear_slot_workers
 from nodulebench.runner.contract.algorithm import Algorithm, read_algorithm
 from nodulebench.runner.run import RunChoice, run_algorithm
-from nodulebench.security.vault import RoomVault
+from nodulebench.security.vault import CompartmentVault
 
 pytest.importorskip("pyrage")
 pytestmark = needs_bubblewrap
@@ -61,7 +61,7 @@ def run(
     chosen: Algorithm,
     person: str = "Bo",
     isolation: str = "auto",
-    engine: Engine | None = None,
+    engine: Executor | None = None,
 ):
     out = desk.folder.parent / "out"
     choice, secret = RunChoice(isolation), desk.secret(person)
@@ -116,11 +116,11 @@ def test_workers_are_sent_paths_never_keys_and_see_one_case_at_a_time(
     try:
         assert run(desk, chosen, engine=workers).states == {"ok": 4}
     finally:
-        clear_desks()
+        clear_slot_workers()
     secret = desk.secret("Bo")
     assert secret.key is not None
     vault = open_sealed(desk.sealed, secret, "", "run").vault
-    assert isinstance(vault, RoomVault)
+    assert isinstance(vault, CompartmentVault)
     assert vault.keys
     for key in (*vault.keys.values(), secret.key.ed25519.private_bytes_raw()):
         assert len(key) == 32
@@ -174,7 +174,7 @@ def test_the_same_algorithm_with_other_timings_is_the_same_look(
         digests.append(submission_digest(folder))
         evaluate_sealed(replace(desk.look("unused.csv"), marks=folder))
     assert digests[0] == digests[1]
-    assert len(looks_of(read_audit(desk.sealed).events)) == 1
+    assert len(evaluations_of(read_audit(desk.sealed).events)) == 1
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from nodulebench.runner.isolation import scratch
 from nodulebench.runner.isolation.bubblewrap import Bubblewrap
 from nodulebench.runner.isolation.sandbox import Bare, Isolation
 from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.runner.isolation.watch import MOST_SAID_BYTES
+from nodulebench.runner.isolation.watch import MOST_OUTPUT_BYTES
 from nodulebench.runner.slot import CaseRun, Slot, open_slot
 
 pytestmark = needs_bubblewrap
@@ -95,7 +95,7 @@ def test_a_hostile_program_is_contained_and_named(
     assert run.state == hostile.state, run.said
     assert not hostile.says_exit or run.measured["exit_code"] == hostile.exit_code, run.said
     assert not hostile.code or (run.why is not None and run.why.code == hostile.code)
-    assert len(run.said.encode()) <= MOST_SAID_BYTES
+    assert len(run.said.encode()) <= MOST_OUTPUT_BYTES
     assert left_processes() == []
 
 

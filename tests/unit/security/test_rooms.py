@@ -16,14 +16,14 @@ from builders.hidden_packages import hide_package
 from nodulebench.core.errors import InputError
 from nodulebench.security.keys import PrivateKey, new_person_key, read_private_key
 from nodulebench.security.vault import (
+    CompartmentVault,
     Holder,
-    RoomVault,
+    has_compartments,
     holders_of,
-    is_roomed,
-    new_rooms,
-    open_rooms,
+    new_compartments,
+    open_compartments,
     without_holder,
-    wrapped_rooms,
+    wrapped_compartments,
 )
 
 pytest.importorskip("pyrage")
@@ -34,8 +34,8 @@ def room_of(name: str) -> str:
     return name.partition("/")[0]
 
 
-def opened(header: Any, key: PrivateKey) -> RoomVault:
-    return open_rooms(header, key, "vault.json", room_of)
+def opened(header: Any, key: PrivateKey) -> CompartmentVault:
+    return open_compartments(header, key, "vault.json", room_of)
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,8 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PrivateKey]:
 
 @pytest.fixture
 def header(keys: dict[str, PrivateKey]) -> dict[str, Any]:
-    return wrapped_rooms(
-        new_rooms(ROOMS, room_of),
+    return wrapped_compartments(
+        new_compartments(ROOMS, room_of),
         [
             Holder("Ada", keys["ada"].public, ("reference", "archive")),
             Holder("Cem", keys["cem"].public, ("results",)),
@@ -61,8 +61,8 @@ def header(keys: dict[str, PrivateKey]) -> dict[str, Any]:
 def test_a_key_opens_what_it_was_given_and_nothing_else(
     keys: dict[str, PrivateKey], given: list[str], plain: bytes
 ) -> None:
-    vault = new_rooms(ROOMS, room_of)
-    header = wrapped_rooms(vault, [Holder("Bo", keys["bo"].public, tuple(given))])
+    vault = new_compartments(ROOMS, room_of)
+    header = wrapped_compartments(vault, [Holder("Bo", keys["bo"].public, tuple(given))])
     mine = opened(json.loads(json.dumps(header)), keys["bo"])
     for room in ROOMS:
         sealed = vault.seal(plain, f"{room}/a")
@@ -77,8 +77,8 @@ def test_a_key_opens_what_it_was_given_and_nothing_else(
 
 
 def test_what_is_sealed_in_one_room_does_not_open_in_another() -> None:
-    vault = new_rooms(ROOMS, lambda name: "reference" if name == "a" else "archive")
-    other = RoomVault(b"", vault.identity, vault.keys, lambda _: "archive")
+    vault = new_compartments(ROOMS, lambda name: "reference" if name == "a" else "archive")
+    other = CompartmentVault(b"", vault.identity, vault.keys, lambda _: "archive")
     with pytest.raises(InputError, match="was changed"):
         other.open(vault.seal(b"x", "a"), "a", "a")
 
@@ -110,8 +110,8 @@ def test_swapped_recipients_are_refused(
 def test_what_was_wrapped_in_another_vault_is_refused(
     header: dict[str, Any], keys: dict[str, PrivateKey]
 ) -> None:
-    other = wrapped_rooms(
-        new_rooms(ROOMS, room_of), [Holder("Cem", keys["cem"].public, ("results",))]
+    other = wrapped_compartments(
+        new_compartments(ROOMS, room_of), [Holder("Cem", keys["cem"].public, ("results",))]
     )
     header["people"][1] = other["people"][0]
     with pytest.raises(InputError, match="was wrapped for something else"):
@@ -139,17 +139,17 @@ def test_nobody_hands_on_what_they_cannot_open(
 ) -> None:
     mine = opened(header, keys["cem"])
     with pytest.raises(InputError, match="does not open what lies in 'reference'"):
-        wrapped_rooms(mine, [Holder("Bo", keys["bo"].public, ("reference",))], header)
-    more = wrapped_rooms(mine, [Holder("Bo", keys["bo"].public, ("results",))], header)
+        wrapped_compartments(mine, [Holder("Bo", keys["bo"].public, ("reference",))], header)
+    more = wrapped_compartments(mine, [Holder("Bo", keys["bo"].public, ("results",))], header)
     assert [holder.person for holder in holders_of(more, "v")] == ["Ada", "Cem", "Bo"]
     assert more["people"][:2] == header["people"]
     assert opened(more, keys["bo"]).keys == mine.keys
 
 
 def test_no_key_stands_in_the_header(keys: dict[str, PrivateKey]) -> None:
-    vault = new_rooms(ROOMS, room_of)
-    text = json.dumps(wrapped_rooms(vault, [Holder("Bo", keys["bo"].public, ROOMS)]))
-    assert is_roomed(json.loads(text))
+    vault = new_compartments(ROOMS, room_of)
+    text = json.dumps(wrapped_compartments(vault, [Holder("Bo", keys["bo"].public, ROOMS)]))
+    assert has_compartments(json.loads(text))
     for key in vault.keys.values():
         assert key.hex() not in text
         assert key.hex() not in repr(vault)
@@ -177,4 +177,6 @@ def test_the_missing_extra_is_named(
 ) -> None:
     hide_package(monkeypatch, "pyrage")
     with pytest.raises(InputError, match=r"needs pyrage, .* pip install 'nodulebench\[keys\]'"):
-        wrapped_rooms(new_rooms(ROOMS, room_of), [Holder("Bo", keys["bo"].public, ())])
+        wrapped_compartments(
+            new_compartments(ROOMS, room_of), [Holder("Bo", keys["bo"].public, ())]
+        )

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from builders.words import undefined
 from nodulebench.core.errors import InputError, UndefinedError
 from nodulebench.core.notices import Notice
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.statistics.agreement import (
     Scale,
     Weights,
@@ -165,14 +165,14 @@ def test_the_interval_leaves_out_one_subject_after_the_other() -> None:
     error = np.sqrt(4 / 5 * ((left_out - left_out.mean()) ** 2).sum())
     found = fleiss_kappa(ratings)
     assert found.high == pytest.approx((found.value or 0) + 1.959964 * error, abs=1e-6)
-    assert english(found.method) == "Fleiss' kappa, jackknife over subjects"
+    assert in_english(found.method) == "Fleiss' kappa, jackknife over subjects"
 
 
 def test_a_coefficient_without_interval_says_why() -> None:
     found = krippendorff_alpha(np.array([[1.0, 1], [1, 1], [1, 2]]))
     assert found.value is not None
     assert found.low is None
-    assert english(found.reason).startswith("no interval: ")
+    assert in_english(found.reason).startswith("no interval: ")
 
 
 RATINGS = st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=3, max_size=8)

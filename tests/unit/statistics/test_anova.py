@@ -4,7 +4,7 @@ from scipy import stats
 
 from builders.words import undefined
 from nodulebench.core.errors import UndefinedError
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.statistics.groups import (
     GroupSummary,
     friedman,
@@ -109,12 +109,12 @@ def test_wilcoxon_by_hand() -> None:
     # all five differences positive: two-sided P = 2 / 2^5
     test = wilcoxon(np.array([1.0, 3, 5, 7, 9]), np.array([0.0, 1, 2, 3, 4]))
     assert test.p_value == pytest.approx(2 / 32)
-    assert english(test.method) == "Wilcoxon signed-rank test (exact)"
+    assert in_english(test.method) == "Wilcoxon signed-rank test (exact)"
 
 
 def test_wilcoxon_says_when_ties_make_it_approximate() -> None:
     test = wilcoxon(np.array([1.0, 2, 3, 4]), np.array([0.0, 1, 1, 1]))
-    assert english(test.method) == "Wilcoxon signed-rank test (normal approximation)"
+    assert in_english(test.method) == "Wilcoxon signed-rank test (normal approximation)"
 
 
 @pytest.mark.parametrize("same", [paired_t, wilcoxon])

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 from builders.words import undefined
 from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.statistics.delong import (
     auc_covariance,
     auc_estimate,
@@ -96,13 +96,13 @@ def test_interval_is_symmetric_around_the_area_and_cut_at_one() -> None:
     assert (found.low, found.high) == pytest.approx((0.75 - half, 0.75 + half))
     wide = auc_estimate(POSITIVE, NEGATIVE)
     assert (wide.low, wide.high) == pytest.approx((0.75 - 1.959964 * error, 1.0))
-    assert english(found.method) == "DeLong, normal"
+    assert in_english(found.method) == "DeLong, normal"
 
 
 def test_complete_separation_has_no_interval() -> None:
     found = auc_estimate(np.array([5.0, 6.0]), np.array([1.0, 2.0]))
     assert (found.value, found.low) == (1.0, None)
-    assert english(found.reason) == "the scores separate completely: no variance to estimate"
+    assert in_english(found.reason) == "the scores separate completely: no variance to estimate"
 
 
 def test_difference_uses_the_covariance() -> None:

@@ -8,7 +8,7 @@ from builders.tables import case, cohort, mark, nodule
 from builders.words import undefined
 from nodulebench.core.documents.comparison import Significance
 from nodulebench.core.errors import InputError, UndefinedError
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.statistics.mcnemar import (
     PairedHits,
     compare_detection,
@@ -116,7 +116,9 @@ def test_one_patient_has_a_difference_but_no_interval() -> None:
     found = compare_detection(hits("ffb"))
     assert found.difference.value == pytest.approx(2 / 3)
     assert found.difference.low is None
-    assert english(found.difference.reason) == "one patient alone has no variance between patients"
+    assert (
+        in_english(found.difference.reason) == "one patient alone has no variance between patients"
+    )
 
 
 def test_algorithms_that_find_the_same_are_not_told_apart() -> None:

@@ -4,13 +4,13 @@ from scipy import stats
 
 from builders.words import undefined
 from nodulebench.core.notices import Notice
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.statistics.delong import auc_covariance, placements
 from nodulebench.statistics.mrmc import (
-    ReaderFigures,
+    ReaderMetrics,
     components,
-    figures_from_left_out,
-    figures_from_ratings,
+    metrics_from_jackknife,
+    metrics_from_ratings,
     obuchowski_rockette,
     one_treatment,
     readers_against_algorithm,
@@ -40,28 +40,28 @@ def test_jackknife_covariance_equals_leaving_out_one_case_after_the_other() -> N
         ]
     )
     value = np.array([[slow_area(row, IS_ABNORMAL) for row in one] for one in RATING])
-    slow = figures_from_left_out(value, left_out)
-    fast = figures_from_ratings(RATING, IS_ABNORMAL)
+    slow = metrics_from_jackknife(value, left_out)
+    fast = metrics_from_ratings(RATING, IS_ABNORMAL)
     assert fast.value == pytest.approx(value)
     assert fast.covariance == pytest.approx(slow.covariance)
     assert fast.method == "jackknife"
 
 
 def test_delong_covariance_is_that_of_all_areas_together() -> None:
-    figures = figures_from_ratings(RATING, IS_ABNORMAL, "delong")
+    figures = metrics_from_ratings(RATING, IS_ABNORMAL, "delong")
     rows = RATING.reshape(12, 40)
     matrix = auc_covariance(placements(rows[:, IS_ABNORMAL], rows[:, ~IS_ABNORMAL]))
     assert figures.covariance.reshape(12, 12) == pytest.approx(matrix)
 
 
-def by_hand() -> ReaderFigures:
+def by_hand() -> ReaderMetrics:
     """Two treatments, two readers, with round covariances."""
     covariance = np.full((2, 2, 2, 2), 0.1)  # other reader, other treatment
     for treatment in range(2):
         covariance[treatment, :, treatment, :] = 0.2  # same treatment
         covariance[treatment, :, 1 - treatment, :][np.eye(2, dtype=bool)] = 0.3  # same reader
         covariance[treatment, :, treatment, :][np.eye(2, dtype=bool)] = 0.8
-    return ReaderFigures(np.array([[0.5, 0.7], [0.8, 0.8]]), covariance, "given")
+    return ReaderMetrics(np.array([[0.5, 0.7], [0.8, 0.8]]), covariance, "given")
 
 
 def test_components_by_hand() -> None:
@@ -90,20 +90,20 @@ def test_a_negative_difference_of_covariances_counts_as_none() -> None:
     given = by_hand()
     turned = given.covariance.copy()
     turned[0, 0, 1, 1] = turned[0, 1, 1, 0] = turned[1, 0, 0, 1] = turned[1, 1, 0, 0] = 0.4
-    study = obuchowski_rockette(ReaderFigures(given.value, turned, "given"))
+    study = obuchowski_rockette(ReaderMetrics(given.value, turned, "given"))
     assert study.random_readers_random_cases.significance.statistic == pytest.approx(4.0)
     assert study.fixed_readers.significance.statistic == pytest.approx(0.04 / 0.5)
 
 
 def test_with_two_treatments_the_interval_and_the_test_agree() -> None:
-    study = obuchowski_rockette(figures_from_ratings(RATING[:2], IS_ABNORMAL))
+    study = obuchowski_rockette(metrics_from_ratings(RATING[:2], IS_ABNORMAL))
     for analysis in (
         study.random_readers_random_cases,
         study.fixed_readers,
         study.fixed_cases,
     ):
         level = 1 - analysis.significance.p_value
-        again = obuchowski_rockette(figures_from_ratings(RATING[:2], IS_ABNORMAL), level=level)
+        again = obuchowski_rockette(metrics_from_ratings(RATING[:2], IS_ABNORMAL), level=level)
         tests = (again.random_readers_random_cases, again.fixed_readers, again.fixed_cases)
         bounds = [
             test.differences[0, 1]
@@ -114,7 +114,7 @@ def test_with_two_treatments_the_interval_and_the_test_agree() -> None:
 
 
 def test_three_treatments_have_three_differences() -> None:
-    study = obuchowski_rockette(figures_from_ratings(RATING, IS_ABNORMAL))
+    study = obuchowski_rockette(metrics_from_ratings(RATING, IS_ABNORMAL))
     both = study.random_readers_random_cases
     assert list(both.differences) == [(0, 1), (0, 2), (1, 2)]
     assert both.significance.degrees_of_freedom[0] == 2
@@ -122,7 +122,7 @@ def test_three_treatments_have_three_differences() -> None:
 
 
 def test_one_treatment_on_reader_differences_equals_the_study_of_two_treatments() -> None:
-    figures = figures_from_ratings(RATING[:2], IS_ABNORMAL)
+    figures = metrics_from_ratings(RATING[:2], IS_ABNORMAL)
     both = obuchowski_rockette(figures).random_readers_random_cases
     matrix = figures.covariance
     single = one_treatment(
@@ -140,7 +140,7 @@ def test_readers_against_an_algorithm_by_hand() -> None:
     # covariances: readers .5 with .1 between, algorithm .4 with .2 to both:
     # of differences between readers .1 - .2 - .2 + .4 = .1
     covariance = np.array([[0.5, 0.1, 0.2], [0.1, 0.5, 0.2], [0.2, 0.2, 0.4]])
-    figures = ReaderFigures(
+    figures = ReaderMetrics(
         np.array([[0.7, 0.9, 0.6]]), covariance[np.newaxis, :, np.newaxis], "given"
     )
     found = readers_against_algorithm(figures)
@@ -153,10 +153,10 @@ def test_readers_against_an_algorithm_by_hand() -> None:
 
 
 def test_an_algorithm_equal_to_the_readers_mean_differs_by_nothing() -> None:
-    figures = figures_from_ratings(RATING[:1], IS_ABNORMAL)
+    figures = metrics_from_ratings(RATING[:1], IS_ABNORMAL)
     value = figures.value.copy()
     value[0, -1] = value[0, :-1].mean()
-    found = readers_against_algorithm(ReaderFigures(value, figures.covariance, "jackknife"))
+    found = readers_against_algorithm(ReaderMetrics(value, figures.covariance, "jackknife"))
     assert found.difference.value == pytest.approx(0, abs=1e-12)
     assert found.significance.p_value == pytest.approx(1)
 
@@ -164,12 +164,12 @@ def test_an_algorithm_equal_to_the_readers_mean_differs_by_nothing() -> None:
 def test_a_study_needs_two_readers_and_two_treatments() -> None:
     for part in (RATING[:1], RATING[:, :1]):
         with undefined(match="needs two treatments and two readers"):
-            obuchowski_rockette(figures_from_ratings(part, IS_ABNORMAL))
+            obuchowski_rockette(metrics_from_ratings(part, IS_ABNORMAL))
 
 
 def test_readers_who_all_change_alike_leave_f_undefined() -> None:
     given = by_hand()
-    alike = ReaderFigures(np.array([[0.5, 0.7], [0.6, 0.8]]), given.covariance, "given")
+    alike = ReaderMetrics(np.array([[0.5, 0.7], [0.6, 0.8]]), given.covariance, "given")
     with undefined(match="all readers change alike"):
         obuchowski_rockette(alike)
 
@@ -182,7 +182,7 @@ def test_the_test_rejects_equal_treatments_about_as_often_as_it_says() -> None:
         case = random.normal(size=60) + 1.2 * is_abnormal
         reader_case = random.normal(scale=0.5, size=(1, 4, 60))
         rating = case + reader_case + random.normal(scale=0.7, size=(2, 4, 60))
-        study = obuchowski_rockette(figures_from_ratings(rating, is_abnormal))
+        study = obuchowski_rockette(metrics_from_ratings(rating, is_abnormal))
         rejected += study.random_readers_random_cases.significance.p_value < 0.05
     assert rejected / 200 < 0.09
 
@@ -192,7 +192,7 @@ def test_an_error_below_zero_leaves_the_analysis_undefined() -> None:
     covariance = given.covariance.copy()
     covariance[0, 0, 1, 0] = covariance[1, 0, 0, 0] = 2.0  # beyond the variance: no real data
     with undefined(match="fixed readers and random cases is not positive"):
-        obuchowski_rockette(ReaderFigures(given.value, covariance, "given"))
+        obuchowski_rockette(ReaderMetrics(given.value, covariance, "given"))
 
 
 def test_one_reader_cannot_stand_for_all() -> None:
@@ -203,15 +203,15 @@ def test_one_reader_cannot_stand_for_all() -> None:
 def test_readers_who_do_not_differ_have_a_mean_without_interval() -> None:
     given = by_hand()
     value = np.array([[0.5, 0.7], [0.8, 0.8]])
-    study = obuchowski_rockette(ReaderFigures(value, given.covariance, "given"))
+    study = obuchowski_rockette(ReaderMetrics(value, given.covariance, "given"))
     assert study.treatment_means[1].value == pytest.approx(0.8)
     assert study.treatment_means[1].low is None
-    assert english(study.treatment_means[1].reason).startswith("the readers do not differ")
+    assert in_english(study.treatment_means[1].reason).startswith("the readers do not differ")
 
 
 def test_the_jackknife_needs_two_cases_of_each_kind() -> None:
     with undefined(match="two abnormal and two normal cases"):
-        figures_from_ratings(RATING[..., 17:], IS_ABNORMAL[17:])
+        metrics_from_ratings(RATING[..., 17:], IS_ABNORMAL[17:])
 
 
 def test_bounds_lie_a_quantile_of_t_on_either_side_of_a_difference() -> None:
@@ -242,7 +242,7 @@ def test_bounds_of_readers_less_an_algorithm() -> None:
 
 
 def test_values_that_cannot_vary_with_the_cases_are_undefined_for_fixed_readers() -> None:
-    figures = ReaderFigures(np.array([[0.5, 0.7], [0.8, 0.8]]), np.zeros((2, 2, 2, 2)), "given")
+    figures = ReaderMetrics(np.array([[0.5, 0.7], [0.8, 0.8]]), np.zeros((2, 2, 2, 2)), "given")
     with undefined(match="not positive"):
         obuchowski_rockette(figures)
 
@@ -253,7 +253,7 @@ def test_three_treatments_by_hand() -> None:
     for index in range(3):
         for reader in range(2):
             covariance[index, reader, index, reader] = 0.5
-    study = obuchowski_rockette(ReaderFigures(value, covariance, "given"))
+    study = obuchowski_rockette(ReaderMetrics(value, covariance, "given"))
     # means .6 .8 .8: 2 (.0178 + .0044 + .0044) / 2; residuals of readers -.1 0 .1: .04 / 2
     part = study.components
     assert part.treatment_square == pytest.approx(0.08 / 3)

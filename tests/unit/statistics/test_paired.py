@@ -21,7 +21,7 @@ from nodulebench.statistics.paired import (
     Replicates,
     compare_all,
     paired_difference,
-    replicate_figure,
+    replicate_metric,
 )
 
 
@@ -171,7 +171,7 @@ OLD = cohort(case("a", nodule(), mark(0.9)), case("b", nodule(), false_mark(0.7)
 
 def test_all_algorithms_are_evaluated_on_the_same_weights() -> None:
     bootstrap = Bootstrap(np.arange(3), replicates=50, seed=3)
-    found = replicate_figure(recall, {"new": NEW, "old": OLD}, bootstrap)
+    found = replicate_metric(recall, {"new": NEW, "old": OLD}, bootstrap)
     weights = np.concatenate(list(bootstrap.blocks()))
     assert found.names == ("new", "old")
     assert found.value == pytest.approx([1.0, 0.5])
@@ -182,7 +182,7 @@ def test_all_algorithms_are_evaluated_on_the_same_weights() -> None:
 def test_patients_are_resampled_whole() -> None:
     # both nodules belong to one patient, found by the new algorithm alone: no difference in doubt
     bootstrap = Bootstrap(np.array([0, 0, 1]), replicates=200, seed=1)
-    found = replicate_figure(recall, {"new": NEW, "old": OLD}, bootstrap)
+    found = replicate_metric(recall, {"new": NEW, "old": OLD}, bootstrap)
     drawn = found.replicate[:, np.isfinite(found.replicate[0])]
     assert set(drawn[0] - drawn[1]) == {0.5}
 
@@ -190,13 +190,13 @@ def test_patients_are_resampled_whole() -> None:
 def test_any_figure_can_be_compared() -> None:
     bootstrap = Bootstrap(np.arange(3), replicates=20, seed=3)
     for figure in (precision, cpm):
-        found = replicate_figure(figure, {"new": NEW, "old": OLD}, bootstrap)
+        found = replicate_metric(figure, {"new": NEW, "old": OLD}, bootstrap)
         assert found.replicate.shape == (2, 20)
 
 
 def test_algorithms_must_share_the_cases() -> None:
     with pytest.raises(InputError) as error:
-        replicate_figure(recall, {"new": NEW}, Bootstrap(np.arange(2), 5, 0))
+        replicate_metric(recall, {"new": NEW}, Bootstrap(np.arange(2), 5, 0))
     assert str(error.value) == (
         "algorithm 'new': was labelled on 3 cases, the resamples have 2. "
         "Compare algorithms on the same cases."
@@ -331,7 +331,7 @@ def test_normal_p_values_of_a_margin_by_hand() -> None:
 
 def test_blocks_of_weights_are_put_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     bootstrap = Bootstrap(np.arange(3), replicates=50, seed=3)
-    whole = replicate_figure(recall, {"new": NEW, "old": OLD}, bootstrap)
+    whole = replicate_metric(recall, {"new": NEW, "old": OLD}, bootstrap)
     monkeypatch.setattr(resample, "_BLOCK_ELEMENTS", 40)
-    parts = replicate_figure(recall, {"new": NEW, "old": OLD}, bootstrap)
+    parts = replicate_metric(recall, {"new": NEW, "old": OLD}, bootstrap)
     np.testing.assert_array_equal(parts.replicate, whole.replicate)

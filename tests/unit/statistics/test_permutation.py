@@ -13,7 +13,7 @@ from nodulebench.core.arrays import FloatArray, WeightArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.documents.comparison import Permutation
 from nodulebench.core.errors import InputError, UndefinedError
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
 from nodulebench.statistics import permutation
@@ -39,7 +39,7 @@ def test_only_no_swap_and_the_full_swap_give_as_large_a_difference() -> None:
     assert found.difference == 1.0
     assert found.p_value == 2 / 8
     assert (found.swaps, found.is_exact) == (8, True)
-    assert english(found.method) == "permutation test, all swaps of algorithm labels by unit"
+    assert in_english(found.method) == "permutation test, all swaps of algorithm labels by unit"
 
 
 def test_a_patient_is_swapped_as_a_whole() -> None:
@@ -150,7 +150,8 @@ def test_random_swaps_approach_all_swaps_and_repeat_with_the_seed() -> None:
     assert drawn == again
     assert drawn.p_value == pytest.approx(exact.p_value, abs=0.04)
     assert (
-        english(drawn.method) == "permutation test, 3000 random swaps of algorithm labels by unit"
+        in_english(drawn.method)
+        == "permutation test, 3000 random swaps of algorithm labels by unit"
     )
 
 

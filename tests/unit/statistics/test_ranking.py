@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from builders.words import undefined
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.statistics.paired import Replicates, paired_difference
 from nodulebench.statistics.ranking import kendall_tau, rank_algorithms, ranks
 
@@ -55,7 +55,7 @@ def test_algorithms_not_separable_from_the_leader_share_its_group() -> None:
         ("c", 2),
         ("d", 2),
     ]
-    assert "joins the group of the leader" in english(ranking.tie_rule)
+    assert "joins the group of the leader" in in_english(ranking.tie_rule)
 
 
 def test_a_group_is_measured_from_its_leader_not_in_a_chain() -> None:
@@ -88,7 +88,7 @@ def test_equal_algorithms_have_no_order_to_be_stable() -> None:
     same = Replicates(("a", "b"), np.array([0.5, 0.5]), np.full((2, 10), 0.5))
     ranking = rank_algorithms(same)
     assert ranking.kendall_tau.value is None
-    assert english(ranking.kendall_tau.reason) == "all algorithms have the same value"
+    assert in_english(ranking.kendall_tau.reason) == "all algorithms have the same value"
     assert [line.group for line in ranking.lines] == [1, 1]
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from builders.words import undefined
-from nodulebench.statistics.mrmc import figures_from_left_out, figures_from_ratings
+from nodulebench.statistics.mrmc import metrics_from_jackknife, metrics_from_ratings
 
 
 def test_covariance_of_left_out_values_by_plain_loops() -> None:
     left_out = np.random.default_rng(0).normal(size=(2, 3, 7))
-    found = figures_from_left_out(left_out.mean(axis=-1), left_out).covariance
+    found = metrics_from_jackknife(left_out.mean(axis=-1), left_out).covariance
     for i, j, k, m in np.ndindex(2, 3, 2, 3):
         first, second = left_out[i, j], left_out[k, m]
         together = sum(
@@ -21,6 +21,6 @@ def test_covariance_of_left_out_values_by_plain_loops() -> None:
 def test_two_cases_of_each_kind_are_enough_to_leave_one_out() -> None:
     rating = np.array([[[1.0, 3.0, 2.0, 4.0]]])
     is_abnormal = np.array([False, True, False, True])
-    assert figures_from_ratings(rating, is_abnormal).value.tolist() == [[1.0]]
+    assert metrics_from_ratings(rating, is_abnormal).value.tolist() == [[1.0]]
     with undefined(match="two"):
-        figures_from_ratings(rating[..., 1:], is_abnormal[1:])
+        metrics_from_ratings(rating[..., 1:], is_abnormal[1:])

@@ -15,7 +15,7 @@ from nodulebench.detection.candidates import DETECTORS
 from nodulebench.detection.scan import Candidates
 from nodulebench.io.formats import FORMATS, Format
 from nodulebench.matching.rules import RULES
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import METRICS
 from nodulebench.reference.rules import RULES as REFERENCE_RULES
 from nodulebench.testing import (
     check_detector,
@@ -75,7 +75,7 @@ def own_setting(_cohort, case_weight, *, cleverness=3):
 )
 def test_a_figure(register, figure, reason: str) -> None:
     name = "broken" if figure.__name__ == "<lambda>" else figure.__name__
-    register(FIGURES, name, figure)
+    register(METRICS, name, figure)
     with pytest.raises(AssertionError, match=reason):
         check_figure(name)
 

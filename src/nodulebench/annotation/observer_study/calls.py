@@ -8,7 +8,7 @@ from typing import Literal, Self, get_args
 from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from nodulebench.annotation.people import Name
-from nodulebench.core.config_model import Written
+from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import InputError
 from nodulebench.security.event_log.events import FactEvent
 
@@ -21,7 +21,7 @@ Place = tuple[str, str]
 """Case and mark."""
 
 
-class Study(Written):
+class Study(ConfigModel):
     """Who judges the places of a study, and how these are shown."""
 
     reader_ids: tuple[Name, ...] = Field(min_length=1)

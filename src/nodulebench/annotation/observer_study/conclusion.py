@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from nodulebench.annotation.observer_study.calls import CALLS, SMALLEST_MM, call_flaw
-from nodulebench.annotation.observer_study.selection import refuse_strangers
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.annotation.observer_study.selection import require_known_cases
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.results import Estimate
@@ -29,7 +29,7 @@ def check_calls(suspects: pl.DataFrame, calls: pl.DataFrame, *, readers: int = 4
         InputError: for each mark that is unknown, that not exactly ``readers`` have judged, or
             whose diameter is missing or contradicts the call.
     """
-    refuse_strangers(calls, suspects, "readings")
+    require_known_cases(calls, suspects, "readings")
     counts = suspects.select("case_id", "mark_id").join(
         calls.group_by("case_id", "mark_id").len(),
         on=["case_id", "mark_id"],
@@ -55,7 +55,7 @@ def check_calls(suspects: pl.DataFrame, calls: pl.DataFrame, *, readers: int = 4
                     f"A nodule measures at least {SMALLEST_MM:g} mm, a small nodule less.",
                 )
             )
-    refuse_any(problems)
+    raise_problems(problems)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import polars as pl
 
 from nodulebench.annotation.observer_study.calls import CALLS
 from nodulebench.core.arrays import FloatArray, IntArray
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.labels import FALSE_POSITIVE
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.schema import Column, TableSchema
@@ -115,7 +115,7 @@ def select(
     """
     flow = {"false_positives": suspects.height}
     if prescreen is not None:
-        refuse_strangers(prescreen, suspects, "prescreen")
+        require_known_cases(prescreen, suspects, "prescreen")
         obvious = prescreen.filter("is_obvious")
         suspects = suspects.join(obvious, on=["case_id", "mark_id"], how="anti")
     flow["obvious"] = flow["false_positives"] - suspects.height
@@ -182,12 +182,12 @@ def _near(
     return mark, kept[place]
 
 
-def refuse_strangers(table: pl.DataFrame, suspects: pl.DataFrame, source: str) -> None:
+def require_known_cases(table: pl.DataFrame, suspects: pl.DataFrame, source: str) -> None:
     """Refuse a table about marks that are not in the study."""
     strange = table.select("case_id", "mark_id").join(
         suspects, on=["case_id", "mark_id"], how="anti", maintain_order="left"
     )
-    refuse_any(
+    raise_problems(
         Problem(
             source,
             f"mark '{mark_id}' of case '{case_id}' is not among the false positives.",

@@ -20,7 +20,7 @@ from nodulebench.annotation.observer_study.study import (
     TO_READ,
     calls_table,
     open_study,
-    told_of,
+    status_of,
 )
 from nodulebench.core.errors import InputError
 from nodulebench.core.protocol import TestProtocol
@@ -161,7 +161,7 @@ def conclude_files(
         write_table(found.levels, stage / "agreement.csv")
         write_table(found.additional, stage / ADDITIONAL)
         if opened is not None:
-            write_json(told_of(opened), stage / "observers.json")
+            write_json(status_of(opened), stage / "observers.json")
         write_reference(found.before, stage / "before")
         write_reference(found.after, stage / "after")
         write_table(scored, stage / "effect.csv")

@@ -24,7 +24,7 @@ from nodulebench.annotation.observer_study.calls import (
 )
 from nodulebench.annotation.observer_study.selection import READER_CALLS, SUSPECTS
 from nodulebench.core.config_model import checked
-from nodulebench.core.errors import InputError, Problem, adding_to, refuse_any
+from nodulebench.core.errors import InputError, Problem, collect_problems, raise_problems
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.io.csv_files import write_csv
 from nodulebench.io.json_files import read_json, write_json
@@ -147,7 +147,7 @@ def open_study(folder: Path) -> OpenStudy:
     return OpenStudy(folder, study, read_table(folder / TO_READ, SUSPECTS))
 
 
-def ask_into(study: OpenStudy, reader_id: str, path: Path) -> int:
+def add_to_queue(study: OpenStudy, reader_id: str, path: Path) -> int:
     """Write what a reader has not judged yet as CSV, in their order; how many there are.
 
     Raises:
@@ -186,10 +186,10 @@ def answer(study: OpenStudy, reader_id: str, path: Path) -> int:
             where = f"{path.name} case '{place[0]}' mark '{place[1]}'"
             problems.append(Problem(where, "is not among the places to judge."))
             continue
-        with adding_to(problems):
+        with collect_problems(problems):
             next_call(events, log.root, reader_id, place, *said, 0.0)
         new.append((place, *said))
-    refuse_any(problems)
+    raise_problems(problems)
     for one in new:
         study.call(reader_id, *one)
     return len(new)
@@ -205,7 +205,7 @@ def calls_table(study: OpenStudy) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=READER_CALLS.empty().schema, orient="row")
 
 
-def told_of(study: OpenStudy) -> dict[str, Any]:
+def status_of(study: OpenStudy) -> dict[str, Any]:
     """Who judged how many places, and the digests of the logs that say what and when."""
     told = {}
     for reader_id in study.study.reader_ids:

@@ -13,10 +13,10 @@ from pydantic import Field
 
 from nodulebench.annotation.readings.reading import Reading
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, linked
-from nodulebench.core.config_model import Written
+from nodulebench.core.config_model import ConfigModel
 
 
-class ConsistencyRule(Written):
+class ConsistencyRule(ConfigModel):
     """When two readers' boxes on a slice are taken for the same thing."""
 
     minimum_iou: float = Field(default=0, ge=0, lt=1)

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from nodulebench.annotation.people import Name
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.config_model import Written
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.config_model import ConfigModel
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import NODULE_TYPES, Submission
@@ -19,7 +19,7 @@ from nodulebench.imaging.outlines import box_outline, outline_text, read_outline
 from nodulebench.imaging.rasters import DrawnOutline
 
 
-class DrawnSlice(Written):
+class DrawnSlice(ConfigModel):
     """What a reader drew on one slice: a box, and an outline where there is one."""
 
     slice_index: int = Field(ge=0)
@@ -45,7 +45,7 @@ class DrawnSlice(Written):
         return DrawnOutline(self.slice_index, self.outline)
 
 
-class DrawnFinding(Written):
+class DrawnFinding(ConfigModel):
     """One finding of a reader."""
 
     finding_id: str = Field(min_length=1)
@@ -63,7 +63,7 @@ def box_diameter_mm(finding: DrawnFinding) -> float:
     return max((drawn.length_mm + drawn.width_mm) / 2 for drawn in finding.slices)
 
 
-class Reading(Written):
+class Reading(ConfigModel):
     """All that one reader drew in one case; nothing drawn is a reading too."""
 
     case_id: str = Field(min_length=1)
@@ -106,7 +106,7 @@ def readings_of(submission: Submission, cases: pl.DataFrame, reader_id: str) -> 
         Problem(f"reader '{reader_id}' case '{row[0]}' mark '{row[1]}'", "has no slice.")
         for row in bare
     ]
-    refuse_any(problems)
+    raise_problems(problems)
     said = submission.marks.partition_by("case_id", as_dict=True)
     empty = submission.marks.clear()
     return [
@@ -152,7 +152,7 @@ def check_reading(reading: Reading, cases: pl.DataFrame) -> None:
     place = geometries(rows).get(reading.case_id)
     for finding in reading.findings:
         problems += _slice_problems(finding, place, rows.row(0, named=True), where)
-    refuse_any(problems)
+    raise_problems(problems)
 
 
 def _slice_problems(

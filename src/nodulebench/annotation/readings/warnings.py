@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from nodulebench.annotation.project import Desk
+from nodulebench.annotation.project import ProjectHandle
 from nodulebench.annotation.readings.reading import DrawnFinding, Reading
 from nodulebench.annotation.workflow.batch import State
 from nodulebench.core.arrays import BoolArray, FloatArray
-from nodulebench.core.config_model import Written
-from nodulebench.core.errors import InputError, Problem, adding_to, refuse_any
+from nodulebench.core.config_model import ConfigModel
+from nodulebench.core.errors import InputError, Problem, collect_problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import PULMONARY_TYPES
 from nodulebench.imaging.geometry import Geometry, geometries
@@ -26,7 +26,7 @@ from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
 from nodulebench.io.images.case_images import image_reader
 
 
-class WarningLimits(Written):
+class WarningLimits(ConfigModel):
     """Where the usual ends."""
 
     longest_mm: float = Field(default=30, gt=0)
@@ -177,13 +177,15 @@ def warn_of(
         if images is None or not own:
             found += [told for one in own for told in warn(one, places.get(case_id), limits=limits)]
             continue
-        with adding_to(problems):
+        with collect_problems(problems):
             found += _warn_with_image(own, case_id, places.get(case_id), images, limits)
-    refuse_any(problems)
+    raise_problems(problems)
     return found
 
 
-def warn_of_batch(desk: Desk, batch_id: str, images: Path | None = None) -> list[ReadingWarning]:
+def warn_of_batch(
+    desk: ProjectHandle, batch_id: str, images: Path | None = None
+) -> list[ReadingWarning]:
     """What is unusual about the readings of a batch, with the types that readers and reviewer gave.
 
     Raises:

@@ -11,7 +11,7 @@ from nodulebench.annotation.people import PROGRAM, Name, PublicLine
 from nodulebench.annotation.readings.consistency import CaseCheck, ConsistencyRule
 from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.annotation.workflow.events import Event, json_digest
-from nodulebench.core.config_model import Written
+from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.tables import NODULE_TYPES
 from nodulebench.security.event_log.signers import Seal
 from nodulebench.security.keys import parse_public_key
@@ -22,7 +22,7 @@ NoduleType = Annotated[str, Field(pattern=f"^({'|'.join(NODULE_TYPES)})$")]
 Seed = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class OpenBatch(Written):
+class OpenBatch(ConfigModel):
     """Give cases to a team."""
 
     step: Literal["open"] = "open"
@@ -37,7 +37,7 @@ class OpenBatch(Written):
     """That itself, in base64 an age file for the organisers; empty: it is kept elsewhere."""
 
 
-class SubmitReading(Written):
+class SubmitReading(ConfigModel):
     """Hand in what was drawn in one case."""
 
     step: Literal["read"] = "read"
@@ -47,7 +47,7 @@ class SubmitReading(Written):
     """What the reader adds to the draw of the reviewer."""
 
 
-class ReviseReading(Written):
+class ReviseReading(ConfigModel):
     """Hand in a case once more, after having seen what others drew there; both are kept."""
 
     step: Literal["revise"] = "revise"
@@ -56,7 +56,7 @@ class ReviseReading(Written):
     """The whole of it as it shall be, not its changes."""
 
 
-class CheckBatch(Written):
+class CheckBatch(ConfigModel):
     """Compare the readings; the program's own step."""
 
     step: Literal["check"] = "check"
@@ -65,7 +65,7 @@ class CheckBatch(Written):
     """The outcome; filled in by the program."""
 
 
-class DrawReviewer(Written):
+class DrawReviewer(ConfigModel):
     """Tell what was promised for the draw of the reviewer, when all have read."""
 
     step: Literal["draw"] = "draw"
@@ -77,7 +77,7 @@ class DrawReviewer(Written):
     """Who was drawn; filled in by the program."""
 
 
-class TypeNodule(Written):
+class TypeNodule(ConfigModel):
     """Say of which type a nodule is that one drew."""
 
     step: Literal["type"] = "type"
@@ -87,7 +87,7 @@ class TypeNodule(Written):
     type: NoduleType
 
 
-class ReviewNodule(Written):
+class ReviewNodule(ConfigModel):
     """Agree with a nodule and its type, or object."""
 
     step: Literal["review"] = "review"
@@ -98,7 +98,7 @@ class ReviewNodule(Written):
     comment: str = ""
 
 
-class AddNodule(Written):
+class AddNodule(ConfigModel):
     """Draw a nodule that every reader missed, as reviewer."""
 
     step: Literal["add"] = "add"
@@ -110,7 +110,7 @@ class AddNodule(Written):
     """The candidate that it becomes; filled in by the program."""
 
 
-class CorrectOutline(Written):
+class CorrectOutline(ConfigModel):
     """Draw a nodule anew whose outline is wrong; what was drawn before is kept."""
 
     step: Literal["correct"] = "correct"
@@ -122,7 +122,7 @@ class CorrectOutline(Written):
     comment: str = ""
 
 
-class FinishCase(Written):
+class FinishCase(ConfigModel):
     """Say, as reviewer, that a case holds nothing more than was judged or added."""
 
     step: Literal["finish"] = "finish"
@@ -130,7 +130,7 @@ class FinishCase(Written):
     case_id: str
 
 
-class ArbitrateNodule(Written):
+class ArbitrateNodule(ConfigModel):
     """Settle a dispute."""
 
     step: Literal["arbitrate"] = "arbitrate"
@@ -148,7 +148,7 @@ ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
 """What a commission inspects: enough cases, of many kinds, well labelled, lawfully got (ITU)."""
 
 
-class ApproveBatch(Written):
+class ApproveBatch(ConfigModel):
     """Approve a batch for release, as commission; or say why not."""
 
     step: Literal["approve"] = "approve"
@@ -158,7 +158,7 @@ class ApproveBatch(Written):
     comment: str = ""
 
 
-class ReleaseBatch(Written):
+class ReleaseBatch(ConfigModel):
     """Release the batch; from then on nothing changes."""
 
     step: Literal["release"] = "release"
@@ -169,7 +169,7 @@ KEYS: Final = ".keys"
 """What stands in the place of a batch where keys of people are changed."""
 
 
-class ChangeKey(Written):
+class ChangeKey(ConfigModel):
     """Replace somebody's key, or take it back: it was lost, or may be in other hands."""
 
     step: Literal["key"] = "key"
@@ -196,7 +196,7 @@ OneStep = Annotated[
 ]
 
 
-class Several(Written):
+class Several(ConfigModel):
     """Steps in one batch that are taken at once: all of them or none."""
 
     step: Literal["several"] = "several"
@@ -347,7 +347,7 @@ def _quoted(comment: str) -> str:
     return f": {comment}" if comment else ""
 
 
-class WorkflowRules(Written):
+class WorkflowRules(ConfigModel):
     """What differs between published workflows."""
 
     name: str = "nifdc-2022"

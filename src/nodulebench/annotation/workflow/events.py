@@ -8,10 +8,10 @@ from pydantic import AwareDatetime, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from nodulebench.annotation.people import Name
-from nodulebench.core.config_model import Written
+from nodulebench.core.config_model import ConfigModel
 
 
-class Event(Written):
+class Event(ConfigModel):
     """One step of the workflow as it happened."""
 
     number: int

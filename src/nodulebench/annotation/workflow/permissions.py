@@ -13,7 +13,7 @@ from nodulebench.annotation.workflow import actions
 from nodulebench.annotation.workflow.actions import ASPECTS, ApproveBatch, ChangeKey, WorkflowRules
 from nodulebench.annotation.workflow.batch import Batch, State
 from nodulebench.annotation.workflow.reviewer_draw import draw_refusal, reviewer_problems
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.security.event_log.signers import Change
 from nodulebench.security.keys import parse_public_key
 
@@ -136,10 +136,10 @@ class Permissions:
             self.roster.person(actor_id)
         if isinstance(action, actions.ChangeKey):
             why = key_refusal(self.roster, actor_id, action)
-            refuse_any([Problem(f"'{actor_id}'", f"{why}.")] if why else ())
+            raise_problems([Problem(f"'{actor_id}'", f"{why}.")] if why else ())
             return
         if isinstance(action, actions.OpenBatch):
-            refuse_any(self._open_problems(action, actor_id, batches))
+            raise_problems(self._open_problems(action, actor_id, batches))
             return
         batch = known_batch(batches, action.batch_id)
         if not isinstance(action, actions.DrawReviewer):

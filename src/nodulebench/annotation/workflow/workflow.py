@@ -198,7 +198,9 @@ class Workflow:
                     SeenCandidate(*key, candidate.boxes, candidate.inconsistent_slices, True)
                 )
             elif actor_id in candidate.reader_ids:
-                seen.append(SeenCandidate(*key, _own_boxes(batch, key[0], candidate, actor_id)))
+                seen.append(
+                    SeenCandidate(*key, _boxes_of_reader(batch, key[0], candidate, actor_id))
+                )
         return seen
 
     def may_arbitrate(self, batch: Batch, actor_id: str) -> bool:
@@ -216,7 +218,7 @@ class Workflow:
         return batch.state == "arbitration" and self.may_arbitrate(batch, actor_id)
 
 
-def _own_boxes(batch: Batch, case_id: str, one: Candidate, reader_id: str) -> tuple[Box, ...]:
+def _boxes_of_reader(batch: Batch, case_id: str, one: Candidate, reader_id: str) -> tuple[Box, ...]:
     own = {name for reader, name in one.findings if reader == reader_id}
     return tuple(
         Box(

@@ -8,7 +8,7 @@ import click
 from nodulebench.cli.help import keep_examples
 from nodulebench.cli.options import FILE, WHOLE, option, print_written
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 
 class _Parts(click.Group):
@@ -48,14 +48,14 @@ def exam(
     \b
     nodulebench annotate exam key.csv lee.csv kim.csv --sequences 0 --out sheets/
     """
-    from nodulebench.annotation.exam import JUDGED, ExamRules, exam_files
+    from nodulebench.annotation.exam import PASS_METRICS, ExamRules, exam_files
 
     rules = ExamRules(sequences=sequences or None, pass_mark=pass_mark)
     with ProgressLine("marking"):
         sheets = exam_files(key, answers, rules=rules, **files)
     click.secho(f"{'candidate':<16} {'precision':>9} {'recall':>7} {'Dice':>7}  result", bold=True)
     for sheet in sheets:
-        values = [sheet.figures[name].value for name in JUDGED]
+        values = [sheet.figures[name].value for name in PASS_METRICS]
         shown = ["–" if value is None else f"{value:.3f}" for value in values]
         result = "passed" if sheet.has_passed else f"not passed: {', '.join(sheet.failed)}"
         click.echo(f"{sheet.candidate:<16} {shown[0]:>9} {shown[1]:>7} {shown[2]:>7}  {result}")
@@ -108,7 +108,7 @@ def consistency(
         agreement = "undefined" if pair.agreement is None else f"{pair.agreement:.3f}"
         click.echo(f"{pair.first} and {pair.second}: positive agreement {agreement}")
     for told in found.warnings:
-        click.echo(f"warning: {told.where}: {english(told.notice)}", err=True)
+        click.echo(f"warning: {told.where}: {in_english(told.notice)}", err=True)
     print_written(files["out"], files["findings"])
 
 
@@ -132,8 +132,8 @@ def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) ->
         found = reader_agreement(compare_readings(readings, cases=cases))
     for row in found.rows:
         ends = f" ({row['low']:.3f} to {row['high']:.3f})" if "low" in row else ""
-        value = english(row["reason"]) if row["value"] is None else f"{row['value']:.3f}{ends}"
-        method = f"; {english(row['method'])}" if "method" in row else ""
+        value = in_english(row["reason"]) if row["value"] is None else f"{row['value']:.3f}{ends}"
+        method = f"; {in_english(row['method'])}" if "method" in row else ""
         click.echo(f"{row['name']}: {value}{method}")
     for row in found.limits.filter(found.limits["bias_mm"].is_not_null()).iter_rows(named=True):
         click.echo(

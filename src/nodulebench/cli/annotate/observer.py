@@ -8,7 +8,7 @@ import click
 from nodulebench.cli.annotate.options import BY
 from nodulebench.cli.options import COUNT, FILE, POSITIVE, option, print_next, print_written
 from nodulebench.cli.terminal import ProgressLine
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 STUDY = click.argument("study", type=FILE)
 
@@ -46,9 +46,9 @@ def ask(study: Path, file: Path, actor_id: str) -> None:
     \b
     nodulebench annotate observer ask study/ ann.csv --by ann
     """
-    from nodulebench.annotation.observer_study.study import ask_into, open_study
+    from nodulebench.annotation.observer_study.study import add_to_queue, open_study
 
-    count = ask_into(open_study(study), actor_id, file)
+    count = add_to_queue(open_study(study), actor_id, file)
     if not count:
         click.echo(f"nothing waits for {actor_id}")
         return
@@ -86,10 +86,10 @@ def status(study: Path) -> None:
 
 
 def _tell(study: Path) -> None:
-    from nodulebench.annotation.observer_study.study import open_study, told_of
+    from nodulebench.annotation.observer_study.study import open_study, status_of
 
     opened = open_study(study)
-    logs, total = told_of(opened)["logs"], opened.suspects.height
+    logs, total = status_of(opened)["logs"], opened.suspects.height
     for reader_id, told in logs.items():
         click.echo(f"  {reader_id}: {told['calls']} of {total}")
     waits = [name for name, told in logs.items() if told["calls"] < total]
@@ -233,7 +233,7 @@ def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
             f"{_estimate(one['difference'])}{tested}"
         )
     if "reason" in found:
-        click.echo(f"no test: {english(found['reason'])}")
+        click.echo(f"no test: {in_english(found['reason'])}")
     if "components" in found:
         asked = {name: value for name, value in found["components"].items() if name != UNASKED}
         options = " ".join(
@@ -249,7 +249,7 @@ UNASKED = "treatment_square"
 
 def _estimate(one: dict[str, Any]) -> str:
     if one["value"] is None:
-        return f"undefined ({english(one['reason'])})"
+        return f"undefined ({in_english(one['reason'])})"
     if one.get("low") is None:
         return f"{one['value']:.4f}"
     return f"{one['value']:.4f} ({one['low']:.4f} to {one['high']:.4f})"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodulebench.cli.options import FILE, Command, option, print_next
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
-    from nodulebench.annotation.project import Desk
+    from nodulebench.annotation.project import ProjectHandle
 
 
 FOLDER = click.argument("folder", type=FILE)
@@ -44,7 +44,7 @@ def signed(command: Callable[..., Any]) -> Callable[..., Any]:
     return opened
 
 
-def opened_desk(folder: Path, key: Path | None, passphrase_file: Path | None) -> "Desk":
+def opened_desk(folder: Path, key: Path | None, passphrase_file: Path | None) -> "ProjectHandle":
     """The project of a folder, open for who has a key."""
     from nodulebench.annotation.project import open_project
     from nodulebench.cli.options import first_line
@@ -87,7 +87,7 @@ def _open_things(batch: Any) -> Iterator[str]:
             yield f"{case_id}: waits for {reviewer} to finish its review"
     if batch.state in ("review", "arbitration"):
         for key in batch.open_disputes:
-            reasons = ", ".join(map(english, batch.dispute(key)))
+            reasons = ", ".join(map(in_english, batch.dispute(key)))
             yield f"{key[0]} {key[1]}: in dispute, {reasons}"
     if batch.state == "arbitration" and not batch.is_approved:
         yield "waits for the approval of the commission"

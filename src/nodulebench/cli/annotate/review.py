@@ -17,10 +17,10 @@ from nodulebench.cli.annotate.options import (
 )
 from nodulebench.cli.options import FILE, SHARE, option, print_next, print_written
 from nodulebench.core.notices import Notice
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
-    from nodulebench.annotation.project import Desk
+    from nodulebench.annotation.project import ProjectHandle
 
 
 @click.command("open")
@@ -66,14 +66,14 @@ def draw(desk: Any, batch_id: str, actor_id: str, anew: str | None, **given: Pat
     \b
     nodulebench annotate review draw panel/ b1 --by office
     """
-    from nodulebench.annotation.reviewers import draw_anew, draw_reviewer
+    from nodulebench.annotation.reviewers import draw_again, draw_reviewer
 
     if anew is None:
         draw_reviewer(desk, actor_id, batch_id, **_opening(**given))
     elif any(given.values()):
         raise click.UsageError("a promise is told, or --anew draws without it: give one of them.")
     else:
-        draw_anew(desk, actor_id, batch_id, anew)
+        draw_again(desk, actor_id, batch_id, anew)
     tell_batch(desk, batch_id)
 
 
@@ -97,7 +97,9 @@ def _opening(
 @click.option("--new-key", type=FILE, help="The new public key; without it the person has none.")
 @click.option("--reason", required=True, help="Why; it stands in the log.")
 @signed
-def key(desk: "Desk", actor_id: str, person_id: str, new_key: Path | None, reason: str) -> None:
+def key(
+    desk: "ProjectHandle", actor_id: str, person_id: str, new_key: Path | None, reason: str
+) -> None:
     r"""Replace somebody's key, or take it back.
 
     An organiser does it for others; everybody replaces their own with the old one.
@@ -147,7 +149,7 @@ def audit(folder: Path, anchors: tuple[Path, ...], public_key: Path | None) -> i
     for problem in found.problems:
         click.echo(f"error: {problem}", err=True)
     for notice in found.notices:
-        click.echo(f"warning: {english(notice)}", err=True)
+        click.echo(f"warning: {in_english(notice)}", err=True)
     click.echo(f"events      {len(found.events)}")
     click.echo(f"signatures  {'checked' if found.signers else 'none'}")
     click.echo(f"anchors     {len(anchors)} compared")
@@ -240,9 +242,9 @@ def ask(desk: Any, batch_id: str, file: Path, actor_id: str) -> None:
     \b
     nodulebench annotate review ask panel/ b1 questions.csv --by dee
     """
-    from nodulebench.annotation.reader_view import ask_into
+    from nodulebench.annotation.reader_view import export_tasks
 
-    count = ask_into(desk, batch_id, actor_id, file)
+    count = export_tasks(desk, batch_id, actor_id, file)
     if not count:
         click.echo(f"{batch_id}: nothing waits for {actor_id}")
         return
@@ -327,7 +329,7 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
         click.echo(f"{team.team_id}: {', '.join(team.reader_ids)}; leader {team.leader_id or '–'}")
     click.echo(f"wrote {folder}: {desk.workflow.cases.height} cases, {desk.workflow.rules.name}")
     if not desk.workflow.roster.keys:
-        click.echo(f"warning: {english(Notice('log_unsigned'))}", err=True)
+        click.echo(f"warning: {in_english(Notice('log_unsigned'))}", err=True)
     print_next(f"nodulebench annotate review open {folder} BATCH --team … --by …")
 
 
@@ -342,9 +344,9 @@ def read(desk: Any, batch_id: str, reading: Path, actor_id: str) -> None:
     \b
     nodulebench annotate review read panel/ b1 ann.csv --by ann
     """
-    from nodulebench.annotation.project import hand_in
+    from nodulebench.annotation.project import submit_case
 
-    hand_in(desk, batch_id, actor_id, reading)
+    submit_case(desk, batch_id, actor_id, reading)
     tell_batch(desk, batch_id)
 
 
@@ -530,7 +532,7 @@ def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
 
     found = warn_of_batch(open_project(folder), batch_id, images)
     for told in found:
-        click.echo(f"{told.where}: {english(told.notice)}")
+        click.echo(f"{told.where}: {in_english(told.notice)}")
     click.echo(f"{len(found)} warning(s)")
 
 

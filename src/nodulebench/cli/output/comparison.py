@@ -8,12 +8,12 @@ import click
 
 from nodulebench.cli.options import print_notices
 from nodulebench.cli.output.tables import p_text, print_columns, verdict_text
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
     from nodulebench.core.documents.comparison import MissedNodule
     from nodulebench.core.results import Estimate
-    from nodulebench.evaluation.comparison.compare import AlgorithmComparison, FigureDifference
+    from nodulebench.evaluation.comparison.compare import AlgorithmComparison, MetricDifference
     from nodulebench.evaluation.comparison.nodules import DetectionDifference
     from nodulebench.evaluation.comparison.regression_gate import Gate
     from nodulebench.evaluation.comparison.replicates import Reading
@@ -106,10 +106,10 @@ def _difference_columns(
     yield {name: p_text(p_value) for name, (_, p_value) in pairs.items()}
 
 
-def _reasons(differences: "dict[str, FigureDifference]", names: list[str]) -> Iterator[str]:
+def _reasons(differences: "dict[str, MetricDifference]", names: list[str]) -> Iterator[str]:
     """Why some algorithms have no rank."""
     for name in names:
-        yield f"  {name}: {english(differences[name].reason)}"
+        yield f"  {name}: {in_english(differences[name].reason)}"
 
 
 MOST_NODULES = 3
@@ -148,13 +148,13 @@ def _print_differences(comparison: "AlgorithmComparison") -> None:
     print_columns(list(compress(heads, shown)), [list(compress(row, shown)) for row in rows])
 
 
-def _difference_cells(one: "FigureDifference") -> list[str]:
+def _difference_cells(one: "MetricDifference") -> list[str]:
     named = [one.rule, one.algorithm, str(one.reading)]
     if one.comparison is None or one.value is None:
-        return [*named, "–", f"–  ({english(one.reason)})", "", "", "", "", ""]
+        return [*named, "–", f"–  ({in_english(one.reason)})", "", "", "", "", ""]
     permutation = "" if one.permutation is None else p_text(one.permutation.p_value)
     difference = one.comparison.difference
-    because = f"  ({english(difference.reason)})" if difference.reason else ""
+    because = f"  ({in_english(difference.reason)})" if difference.reason else ""
     return [
         *named,
         f"{one.value:.3f}",
@@ -177,7 +177,7 @@ def print_gate(gate: "Gate", margin: float) -> None:
         word = "shown" if is_shown(difference) else "NOT SHOWN"
         found = "–" if difference.comparison is None else difference.comparison.difference.signed
         test = None if difference.comparison is None else difference.comparison.margin
-        because = "" if test is None or test.reason is None else f"  ({english(test.reason)})"
+        because = "" if test is None or test.reason is None else f"  ({in_english(test.reason)})"
         click.echo(
             f"  {word:<9}  {difference.algorithm}, {difference.rule}, "
             f"{difference.reading}: {found}{because}"
@@ -219,7 +219,7 @@ def _detection_cells(one: "DetectionDifference") -> list[str]:
     counts = (one.both, one.algorithm_only, one.baseline_only, one.neither)
     counted = [one.rule, one.algorithm, *map(str, counts)]
     if one.tests is None:
-        return [*counted, f"–  ({english(one.reason)})", "", ""]
+        return [*counted, f"–  ({in_english(one.reason)})", "", ""]
     tests = one.tests
     p_values = (tests.obuchowski.p_value, one.adjusted["holm"], tests.exact.p_value)
     return [*counted, *map(p_text, p_values)]

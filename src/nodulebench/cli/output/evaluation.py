@@ -8,7 +8,7 @@ import click
 
 from nodulebench.cli.options import print_notices
 from nodulebench.core.results import Estimate, Evaluation, RuleResult
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
     from nodulebench.core.plans import CriterionOutcome, PlanOutcome
@@ -24,13 +24,15 @@ _COLOURS = {"passed": "green", "failed": "red", "undecided": "yellow"}
 def print_evaluation(evaluation: Evaluation) -> None:
     """Print counts and key figures of every algorithm under every rule."""
     for notice in evaluation.notices:
-        click.echo(f"warning: {english(notice)}", err=True)
+        click.echo(f"warning: {in_english(notice)}", err=True)
     for algorithm in evaluation.algorithms:
         for notice in algorithm.notices:
-            click.echo(f"warning: {algorithm.name}: {english(notice)}", err=True)
+            click.echo(f"warning: {algorithm.name}: {in_english(notice)}", err=True)
         for result in algorithm.rules.values():
             for notice in result.notices:
-                click.echo(f"warning: {algorithm.name}, {result.rule}: {english(notice)}", err=True)
+                click.echo(
+                    f"warning: {algorithm.name}, {result.rule}: {in_english(notice)}", err=True
+                )
     for algorithm in evaluation.algorithms:
         for result in algorithm.rules.values():
             click.echo()
@@ -58,7 +60,7 @@ def print_verdict(outcome: "PlanOutcome") -> None:
     click.echo()
     click.secho(f"plan {outcome.plan.name}  ·  {outcome.plan.digest}", bold=True)
     for difference in outcome.differences:
-        click.secho(f"  NOT THE PLANNED TEST: {english(difference)}", fg="yellow", bold=True)
+        click.secho(f"  NOT THE PLANNED TEST: {in_english(difference)}", fg="yellow", bold=True)
     for criterion in outcome.criteria:
         click.echo(f"  {_criterion_line(criterion)}")
     for algorithm, verdict in outcome.verdicts.items():
@@ -70,7 +72,7 @@ def _criterion_line(one: "CriterionOutcome") -> str:
     found = with_interval(Estimate(one.value, one.low, one.high)) if one.value is not None else "–"
     if one.adjusted_p_value is not None:
         found += f"  P {one.p_value:.2g}, adjusted {one.adjusted_p_value:.2g}"
-    because = f"  ({english(one.reason)})" if one.reason else ""
+    because = f"  ({in_english(one.reason)})" if one.reason else ""
     return f"{word:<9}  {one.algorithm}: {one.criterion}: {found}{because}"
 
 
@@ -97,7 +99,7 @@ def print_table(evaluation: Evaluation) -> None:
 
 def _result_lines(result: RuleResult) -> list[str]:
     if result.undefined:
-        return [f"not applicable: {english(result.undefined)}"]
+        return [f"not applicable: {in_english(result.undefined)}"]
     counts = result.counts
     lines = [
         f"{counts['cases']} cases, {counts['nodules']} nodules: {counts['hit']} hit, "
@@ -141,7 +143,7 @@ def with_interval(estimate: Estimate) -> str:
     """An estimate as 0.842 (0.813–0.869), or a dash with the reason."""
     shown = estimate.soundly
     is_told = shown.value is None and shown.reason is not None
-    return f"{shown}  ({english(shown.reason)})" if is_told else str(shown)
+    return f"{shown}  ({in_english(shown.reason)})" if is_told else str(shown)
 
 
 def _official(estimate: Estimate) -> str:
@@ -163,7 +165,9 @@ class _Notes:
         reason = estimate.soundly.reason
         if reason is None or estimate.value is None:
             return ""
-        return " " + self._letters.setdefault(english(reason), chr(ord("a") + len(self._letters)))
+        return " " + self._letters.setdefault(
+            in_english(reason), chr(ord("a") + len(self._letters))
+        )
 
     @property
     def lines(self) -> list[str]:

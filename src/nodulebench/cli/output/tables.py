@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.i18n.translator import english, language
+from nodulebench.i18n.translator import in_english, translator
 
 if TYPE_CHECKING:
     from nodulebench.core.notices import Notice
     from nodulebench.evaluation.comparison.combine import CandidateRow, ScoreRow
-    from nodulebench.evaluation.comparison.compare import FigureDifference
+    from nodulebench.evaluation.comparison.compare import MetricDifference
     from nodulebench.evaluation.plans.sample_size import Plan
 
 
@@ -27,7 +27,7 @@ def p_text(p_value: float) -> str:
     return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
-def verdict_text(one: "FigureDifference") -> str:
+def verdict_text(one: "MetricDifference") -> str:
     """What a margin says of a difference, in few words."""
     test = None if one.comparison is None else one.comparison.margin
     if test is None:
@@ -98,8 +98,8 @@ def print_sample_size(plan: "Plan", wanted: float | None = None) -> None:
         plan: what was found.
         wanted: the value of the curve that was asked for; sizes that reach it are marked.
     """
-    word = language().word
-    click.echo(english(plan.question))
+    word = translator().word
+    click.echo(in_english(plan.question))
     if plan.answer is None:
         click.secho("No size that was tried suffices.", bold=True)
     else:
@@ -109,8 +109,8 @@ def print_sample_size(plan: "Plan", wanted: float | None = None) -> None:
     click.echo()
     click.secho("assumptions", bold=True)
     for assumption in plan.assumptions:
-        click.echo(f"  {english(assumption)}")
-    click.echo(f"  Method: {english(plan.method)}.")
+        click.echo(f"  {in_english(assumption)}")
+    click.echo(f"  Method: {in_english(plan.method)}.")
     click.echo()
     for line in curve_lines(plan, wanted):
         click.echo(line)
@@ -120,7 +120,7 @@ def curve_lines(plan: "Plan", wanted: float | None) -> list[str]:
     """The curve as a table with a bar for each size; ``*`` marks sizes that suffice."""
     is_power = plan.curve_name == "power"
     top = 1.0 if is_power else max(point.value for point in plan.curve)
-    unit, shows = language().word(plan.unit), language().word(plan.curve_name)
+    unit, shows = translator().word(plan.unit), translator().word(plan.curve_name)
     width = max(len(unit), *(len(str(point.size)) for point in plan.curve))
     lines = [click.style(f"{unit:>{width}}  {shows}", bold=True)]
     for point in plan.curve:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from nodulebench.core.documents.notice_field import Method, Reason, Told
+from nodulebench.core.documents.notice_field import Method, NoticeField, Reason
 from nodulebench.core.documents.records import record
 from nodulebench.core.results import Estimate
 
@@ -52,7 +52,7 @@ Resamples = Annotated[int, Field(ge=0, le=MOST_RESAMPLES)]
 class Significance:
     """The answer of one test."""
 
-    method: Told
+    method: NoticeField
     """The test by its full name, with its variant."""
     statistic: float
     p_value: float
@@ -81,7 +81,7 @@ class Permutation:
     swaps: int
     is_exact: bool
     """Every possible swap was tried; otherwise swaps were drawn at random."""
-    method: Told
+    method: NoticeField
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class EffectSummary:
     """The same by ranks."""
     pairs: tuple[PairOfRules, ...] = ()
     """Every two rules."""
-    reasons: tuple[Told, ...] = ()
+    reasons: tuple[NoticeField, ...] = ()
     """Why tests are undefined."""
 
     def to_json(self) -> dict[str, Any]:
@@ -308,7 +308,7 @@ class RankingSummary:
     """From the best down."""
     kendall_tau: Estimate
     """Mean of Kendall's tau-b between this order and the order in each replicate."""
-    tie_rule: Told
+    tie_rule: NoticeField
     """When algorithms count as not separable."""
 
     name = property(_name)
@@ -342,7 +342,7 @@ class ComparisonDocument:
     """What is resampled and swapped: patient or case."""
     method: Literal["guarded", "percentile"]
     """How intervals, P values and verdicts were made."""
-    notices: tuple[Told, ...]
+    notices: tuple[NoticeField, ...]
     """What a reader must know before the numbers."""
     groups: tuple[UseGroup, ...] = ()
     """Algorithms by their intended use, where there are several: the baseline's group is compared,

@@ -8,7 +8,7 @@ from nodulebench.core.tables import IN_CASE, POSITION
 MOST_FALSE_POSITIVES = 500
 """Of each algorithm under each rule, those with the best scores."""
 
-_WHOSE = (
+_OWNER = (
     Column("algorithm", pl.String, "name of the algorithm"),
     Column("rule", pl.String, "name of the rule"),
 )
@@ -16,7 +16,7 @@ MISSES = TableSchema(
     "MISSES",
     "One row per nodule that is missed at the operating point or at any rate of the protocol.",
     (
-        *_WHOSE,
+        *_OWNER,
         IN_CASE,
         Column("nodule_id", pl.String, "the nodule"),
         *POSITION,
@@ -40,7 +40,7 @@ FALSE_POSITIVES = TableSchema(
     "FALSE_POSITIVES",
     "One row per false positive at the operating point, the best scores first.",
     (
-        *_WHOSE,
+        *_OWNER,
         Column("rank", pl.Int64, "1: the highest score"),
         IN_CASE,
         Column("mark_id", pl.String, "the mark"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import TypeAdapter
 
-from nodulebench.core.documents.notice_field import Told
+from nodulebench.core.documents.notice_field import NoticeField
 from nodulebench.core.documents.records import (
     AlgorithmSummary,
     CriterionSummary,
@@ -22,7 +22,7 @@ from nodulebench.core.documents.records import (
     as_json,
     record,
 )
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.results import AlgorithmResult, Estimate, Evaluation, RuleResult
 
@@ -52,7 +52,7 @@ class Document:
     """What came of the test plan, where there was one."""
     reference: ReferenceSummary
     """The test set."""
-    notices: tuple[Told, ...]
+    notices: tuple[NoticeField, ...]
     """What a reader must know about how the reference was read."""
     algorithms: tuple[AlgorithmSummary, ...]
     """Each algorithm."""
@@ -206,7 +206,7 @@ def read_evaluation(content: Any, source: str) -> Document:
         where = f"{source} field 'protocol.interval.bootstraps'"
         least = f"Input should be less than or equal to {MOST_RESAMPLES}, got {bootstraps}."
         raise InputError.at(where, least)
-    refuse_any(_lacking_counts(document, source))
+    raise_problems(_lacking_counts(document, source))
     return document
 
 

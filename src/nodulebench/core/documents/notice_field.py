@@ -7,13 +7,13 @@ from pydantic import BeforeValidator
 from nodulebench.core.notices import Notice, read_notice
 
 
-def _read_if_told(told: Any) -> Notice | None:
+def _read_optional_notice(told: Any) -> Notice | None:
     return None if told is None else read_notice(told)
 
 
-Told = Annotated[Notice, BeforeValidator(read_notice)]
+NoticeField = Annotated[Notice, BeforeValidator(read_notice)]
 """What a document tells."""
-Reason = Annotated[Notice | None, BeforeValidator(_read_if_told)]
+Reason = Annotated[Notice | None, BeforeValidator(_read_optional_notice)]
 """Why something is undefined; None: it is defined, and nothing is to be said."""
-Method = Annotated[Notice | None, BeforeValidator(_read_if_told)]
+Method = Annotated[Notice | None, BeforeValidator(_read_optional_notice)]
 """How an interval was made; None: there is none."""

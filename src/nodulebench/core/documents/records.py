@@ -10,7 +10,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, WrapValidator, with_config
 from typing_extensions import TypedDict
 
-from nodulebench.core.documents.notice_field import Reason, Told
+from nodulebench.core.documents.notice_field import NoticeField, Reason
 from nodulebench.core.notices import Notice
 from nodulebench.core.results import Estimate, OperatingPoint, Stratum
 
@@ -187,9 +187,9 @@ class RuleSummary:
     """Division -> stratum -> its misses."""
     extras: Annotated[Extras, WrapValidator(_as_it_is)] = field(default_factory=lambda: Extras())
     """Tables that belong to the rule."""
-    notices: tuple[Told, ...] = ()
+    notices: tuple[NoticeField, ...] = ()
     """What a reader must know before the rule's numbers."""
-    remarks: tuple[Told, ...] = ()
+    remarks: tuple[NoticeField, ...] = ()
     """How the rule was applied: regions, overlap of the hits."""
     operating_point: OperatingPoint | None = None
     """Where everything that no curve gives is read; not there: every mark counts."""
@@ -290,7 +290,7 @@ class AlgorithmSummary:
     """SHA-256 of the submission as received."""
     facts: dict[str, Any]
     """What the submission's manifest states."""
-    notices: tuple[Told, ...]
+    notices: tuple[NoticeField, ...]
     """What was noticed on reading the submission."""
     rules: dict[str, RuleSummary]
     """Rule -> what was found under it."""
@@ -354,7 +354,7 @@ class PlanSummary:
     """When it was frozen, UTC."""
     matches: bool
     """Whether protocol, cases and reference standard are the planned ones."""
-    differences: tuple[Told, ...]
+    differences: tuple[NoticeField, ...]
     """Where they are not; then there is no verdict."""
     criteria: tuple[CriterionSummary, ...]
     """Each criterion for each algorithm."""

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import HERE, Engine, EngineChoice
+from nodulebench.core.executor import IN_PROCESS, Executor, ExecutorChoice
 
 
 @contextmanager
-def open_engine(
-    choice: EngineChoice, workers: int, *, is_guarded: bool = False, gpus: int = 0
-) -> Iterator[Engine]:
+def open_executor(
+    choice: ExecutorChoice, workers: int, *, is_guarded: bool = False, gpus: int = 0
+) -> Iterator[Executor]:
     """The engine that was asked for.
 
     Args:
@@ -25,11 +25,11 @@ def open_engine(
     count = choice.workers or workers
     if choice.is_local:
         if count == 1 and not is_guarded:
-            yield HERE
+            yield IN_PROCESS
             return
-        from nodulebench.core.executors.local import LocalEngine
+        from nodulebench.core.executors.local import LocalExecutor
 
-        yield LocalEngine(count)
+        yield LocalExecutor(count)
         return
     if choice.name == "slurm":
         from nodulebench.core.executors.slurm import open_slurm

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
-from nodulebench.core.executor import USUAL, EngineChoice, Lost, Terms
+from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.executor import DEFAULT_LIMITS, ExecutorChoice, FailedTask, TaskLimits
 from nodulebench.core.executors.dask_worker import (
     carry,
     clear_idle,
@@ -59,7 +59,7 @@ class Address:
     certificates: Certificates | None
 
 
-def address_of(choice: EngineChoice) -> Address:
+def address_of(choice: ExecutorChoice) -> Address:
     """The scheduler that somebody names.
 
     Raises:
@@ -86,12 +86,12 @@ def address_of(choice: EngineChoice) -> Address:
     return Address(f"{protocol}://{shown}:{port}", certificates)
 
 
-def _certificates(choice: EngineChoice) -> Certificates | None:
+def _certificates(choice: ExecutorChoice) -> Certificates | None:
     given = {"--tls-ca": choice.tls_ca, "--tls-cert": choice.tls_cert, "--tls-key": choice.tls_key}
     files = [path for path in given.values() if path is not None]
     if not files:
         return None
-    refuse_any(
+    raise_problems(
         Problem(name, "is missing." if path is None else f"{path} is no file.")
         for name, path in given.items()
         if path is None or not path.is_file()
@@ -146,7 +146,7 @@ UNANSWERED = (OSError, asyncio.CancelledError, concurrent.futures.CancelledError
 
 
 @dataclass(frozen=True)
-class DaskEngine:
+class DaskExecutor:
     """The workers of a cluster, as a client sees them."""
 
     client: "Client"
@@ -165,8 +165,11 @@ class DaskEngine:
         return self.ours or max(1, int(sum(_asked(self.client.nthreads).values())))
 
     def map(
-        self, function: Callable[[Task], Result], tasks: Sequence[Task], terms: Terms = USUAL
-    ) -> Iterator[tuple[int, Result | Lost]]:
+        self,
+        function: Callable[[Task], Result],
+        tasks: Sequence[Task],
+        terms: TaskLimits = DEFAULT_LIMITS,
+    ) -> Iterator[tuple[int, Result | FailedTask]]:
         """Call a function with tasks, as every engine does.
 
         A task that was lost with its worker is given again by the scheduler. One that was as often
@@ -179,7 +182,7 @@ class DaskEngine:
         _asked(self.client.wait_for_workers, 1, timeout=START_S)
         try:
             for number, result in self._given(packed, tasks, numbers, terms, self.workers + 1):
-                if result == Lost("gone"):
+                if result == FailedTask("gone"):
                     suspects.append(number)
                 else:
                     yield number, result
@@ -193,7 +196,7 @@ class DaskEngine:
         packed: bytes,
         tasks: Sequence[Task],
         numbers: Sequence[int],
-        terms: Terms,
+        terms: TaskLimits,
         most: int,
     ) -> Iterator[tuple[int, Any]]:
         """Some of the tasks, so many of them under way at most."""
@@ -233,11 +236,11 @@ class DaskEngine:
         from distributed import KilledWorker
 
         if future.status not in ("finished", "error"):
-            raise _lost_cluster()
+            raise _cluster_is_gone()
         try:
             return pickle.loads(_asked(future.result))  # noqa: S301 - from our own workers
         except KilledWorker:
-            return Lost("gone")
+            return FailedTask("gone")
 
 
 def _asked(call: Callable[..., Any], *given: Any, **more: Any) -> Any:
@@ -249,10 +252,10 @@ def _asked(call: Callable[..., Any], *given: Any, **more: Any) -> Any:
     try:
         return call(*given, **more)
     except UNANSWERED as error:
-        raise _lost_cluster() from error
+        raise _cluster_is_gone() from error
 
 
-def _lost_cluster() -> InputError:
+def _cluster_is_gone() -> InputError:
     return InputError.at(
         "the Dask cluster",
         "was lost: its scheduler does not answer any more.",
@@ -261,7 +264,7 @@ def _lost_cluster() -> InputError:
 
 
 @contextmanager
-def open_cluster(choice: EngineChoice, workers: int, gpus: int = 0) -> Iterator[DaskEngine]:
+def open_cluster(choice: ExecutorChoice, workers: int, gpus: int = 0) -> Iterator[DaskExecutor]:
     """A cluster for as long as it is needed: one of this machine, or the one that is named.
 
     Args:
@@ -286,7 +289,7 @@ def open_cluster(choice: EngineChoice, workers: int, gpus: int = 0) -> Iterator[
 
 
 @contextmanager
-def _local_cluster(workers: int, gpus: int) -> Iterator[DaskEngine]:
+def _local_cluster(workers: int, gpus: int) -> Iterator[DaskExecutor]:
     """A worker on this machine, which nobody can speak to who has not the keys of this process.
 
     It is one process that carries as many tasks at a time: it computes nothing, and several of them
@@ -322,11 +325,11 @@ def _local_cluster(workers: int, gpus: int) -> Iterator[DaskEngine]:
         Client(cluster, security=security) as client,
     ):
         cluster.scale(1)  # which comes while the caller reads its files
-        yield DaskEngine(client, ours=workers)
+        yield DaskExecutor(client, ours=workers)
 
 
 @contextmanager
-def _connected(address: Address) -> Iterator[DaskEngine]:
+def _connected(address: Address) -> Iterator[DaskExecutor]:
     """The cluster of a scheduler."""
     from distributed import Client
 
@@ -344,12 +347,12 @@ def _connected(address: Address) -> Iterator[DaskEngine]:
         except TimeoutError as error:
             remedy = f"Start some: dask worker {address.text}"
             raise InputError.at(address.text, "has no workers.", remedy) from error
-        engine = DaskEngine(client)
-        refuse_other_versions(engine)
+        engine = DaskExecutor(client)
+        require_same_versions(engine)
         yield engine
 
 
-def refuse_other_versions(engine: DaskEngine) -> None:
+def require_same_versions(engine: DaskExecutor) -> None:
     """Refuse a cluster whose workers might not do as we do.
 
     Raises:

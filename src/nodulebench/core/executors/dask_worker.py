@@ -18,13 +18,13 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeVar
 
-from nodulebench.core.executor import Lost, Terms
+from nodulebench.core.executor import FailedTask, TaskLimits
 from nodulebench.core.executors.local import CARDS, Worker, packed_bytes
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-LOOK_S = 0.5
+POLL_S = 0.5
 """How often it is looked whether somebody still waits."""
 TRIMMING = "MALLOC_TRIM_THRESHOLD_"
 """Dask's nannies set it, so that every large array is memory asked of the system anew: figures of
@@ -36,7 +36,7 @@ class _Bench:
     """A process that is kept from task to task, and what it was made for."""
 
     packed: bytes
-    terms: Terms
+    terms: TaskLimits
     cards: tuple[int, ...]
     worker: Worker
     is_busy: bool = False
@@ -49,7 +49,7 @@ _USED: set[int] = set()
 _LOCK = threading.Lock()
 
 
-def carry(packed: bytes, task: bytes | Path, terms: Terms) -> bytes:
+def carry(packed: bytes, task: bytes | Path, terms: TaskLimits) -> bytes:
     """Do a task, packed, by a function, packed; its result, or why it is lost, is packed too.
 
     A large task of the same machine lies in a file.
@@ -58,7 +58,7 @@ def carry(packed: bytes, task: bytes | Path, terms: Terms) -> bytes:
     return carried(packed, given, terms, _wanted())
 
 
-def carried(packed: bytes, task: bytes, terms: Terms, is_wanted: Callable[[], bool]) -> bytes:
+def carried(packed: bytes, task: bytes, terms: TaskLimits, is_wanted: Callable[[], bool]) -> bytes:
     """As ``carry``; what is no longer wanted is ended."""
     bench = _bench(packed, terms)
     bench.is_busy = True
@@ -68,14 +68,16 @@ def carried(packed: bytes, task: bytes, terms: Terms, is_wanted: Callable[[], bo
         bench.is_busy = False
 
 
-def _carried(worker: Worker, task: bytes, terms: Terms, is_wanted: Callable[[], bool]) -> bytes:
+def _carried(
+    worker: Worker, task: bytes, terms: TaskLimits, is_wanted: Callable[[], bool]
+) -> bytes:
     worker.give(0, task, terms.seconds)
-    while not wait([worker.connection], timeout=min(LOOK_S, max(0.0, _left(worker)))):
+    while not wait([worker.connection], timeout=min(POLL_S, max(0.0, _left(worker)))):
         if _left(worker) <= 0 or not is_wanted():
             clear_bench()
-            return packed_bytes(Lost("timed_out"))
+            return packed_bytes(FailedTask("timed_out"))
     answer = worker.taken()
-    if isinstance(answer, Lost):
+    if isinstance(answer, FailedTask):
         clear_bench()
         return packed_bytes(answer)
     return answer
@@ -130,7 +132,7 @@ def _left(worker: Worker) -> float:
     return worker.deadline - monotonic()
 
 
-def _bench(packed: bytes, terms: Terms) -> _Bench:
+def _bench(packed: bytes, terms: TaskLimits) -> _Bench:
     """The process of this thread, begun anew for another function."""
     found = _BENCHES.get(threading.get_ident())
     if found is not None and (found.packed, found.terms) == (packed, terms):

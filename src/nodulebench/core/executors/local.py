@@ -18,7 +18,7 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nodulebench.core.executor import USUAL, Lost, Terms
+from nodulebench.core.executor import DEFAULT_LIMITS, FailedTask, TaskLimits
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -31,7 +31,7 @@ LEAVE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class LocalEngine:
+class LocalExecutor:
     """Processes of this machine."""
 
     workers: int = 2
@@ -44,8 +44,11 @@ class LocalEngine:
         return True
 
     def map(
-        self, function: Callable[[Task], Result], tasks: Sequence[Task], terms: Terms = USUAL
-    ) -> Iterator[tuple[int, Result | Lost]]:
+        self,
+        function: Callable[[Task], Result],
+        tasks: Sequence[Task],
+        terms: TaskLimits = DEFAULT_LIMITS,
+    ) -> Iterator[tuple[int, Result | FailedTask]]:
         """Call a function with tasks, as every engine does."""
         packed = packed_bytes(function)
         waiting = deque(range(len(tasks)))
@@ -64,36 +67,39 @@ class LocalEngine:
                 for connection in wait(there, timeout=max(0.0, nearest)):
                     one = busy.pop(connection)
                     answer = one.taken()
-                    if isinstance(answer, Lost):
+                    if isinstance(answer, FailedTask):
                         places.append(one.place)
                     else:
                         idle.append(one)
-                    yield one.number, answer if isinstance(answer, Lost) else pickle.loads(answer)  # noqa: S301 - our own process
+                    yield (
+                        one.number,
+                        answer if isinstance(answer, FailedTask) else pickle.loads(answer),  # noqa: S301
+                    )
                 now = time.monotonic()
                 for one in [one for one in busy.values() if one.deadline <= now]:
                     del busy[one.connection]
                     one.end()
                     places.append(one.place)
-                    yield one.number, Lost("timed_out")
+                    yield one.number, FailedTask("timed_out")
         finally:
             for one in idle:
                 one.leave()
             for one in busy.values():
                 one.end()
 
-    def _start(self, packed: bytes, terms: Terms, place: int) -> "Worker":
+    def _start(self, packed: bytes, terms: TaskLimits, place: int) -> "Worker":
         first = place * terms.gpus
         return Worker(packed, terms, self.cards[first : first + terms.gpus], place)
 
 
-USUAL_ENGINE = LocalEngine()
+DEFAULT_EXECUTOR = LocalExecutor()
 
 
 class Worker:
     """One process that has a function, and the task it is at."""
 
     def __init__(
-        self, packed: bytes, terms: Terms, cards: Sequence[int] = (), place: int = 0
+        self, packed: bytes, terms: TaskLimits, cards: Sequence[int] = (), place: int = 0
     ) -> None:
         methods = multiprocessing.get_all_start_methods()
         way = "forkserver" if "forkserver" in methods else None
@@ -114,7 +120,7 @@ class Worker:
         with suppress(OSError):  # dead already: told when the answer is taken
             self.connection.send_bytes(task)
 
-    def taken(self) -> bytes | Lost:
+    def taken(self) -> bytes | FailedTask:
         """The answer, packed, which is there; a process that died is ended."""
         try:
             return bytes(self.connection.recv_bytes())
@@ -122,7 +128,7 @@ class Worker:
             self.process.join()
             exit_code = self.process.exitcode
             self.end()
-            return Lost("died", exit_code)
+            return FailedTask("died", exit_code)
 
     def leave(self) -> None:
         """Let it end by itself, as it has nothing to do; soon, or it is stopped."""

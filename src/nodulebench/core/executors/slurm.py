@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.executors.dask import LOOPBACK, DaskEngine, quietly, refuse_other_versions
+from nodulebench.core.executors.dask import LOOPBACK, DaskExecutor, quietly, require_same_versions
 from nodulebench.core.optional_packages import needs
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ CORES, MEMORY = 1, "4 GiB"
 
 
 @contextmanager
-def open_slurm(workers: int, gpus: int = 0) -> Iterator[DaskEngine]:
+def open_slurm(workers: int, gpus: int = 0) -> Iterator[DaskExecutor]:
     """So many jobs of Slurm as workers; the work begins with the first that Slurm starts.
 
     All sides speak with certificates that are made for this work and lie in the working folder,
@@ -64,8 +64,8 @@ def open_slurm(workers: int, gpus: int = 0) -> Iterator[DaskEngine]:
         ):
             cluster.scale(jobs=workers)
             client.wait_for_workers(1)
-            engine = DaskEngine(client)
-            refuse_other_versions(engine)
+            engine = DaskExecutor(client)
+            require_same_versions(engine)
             yield engine
 
 

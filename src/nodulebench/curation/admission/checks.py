@@ -17,8 +17,8 @@ from nodulebench.curation.admission.image import CoarseArray, Fault
 from nodulebench.curation.admission.reasons import Check, Reason, Subject
 from nodulebench.io.dicom.series import (
     PLACED_BY,
-    beside_mm,
     differences,
+    gap_mm,
     half_pixel_mm,
     is_localizer,
     is_skew,
@@ -261,19 +261,19 @@ def gantry_tilt(subject: Subject) -> Reason | None:
 
 def unreadable(subject: Subject) -> Reason | None:
     """A file cannot be read: its header or its compressed pixels are damaged."""
-    return _told([fault for fault in _faults(subject) if not fault.is_truncated])
+    return _stated([fault for fault in _faults(subject) if not fault.is_truncated])
 
 
 def truncated_pixels(subject: Subject) -> Reason | None:
     """A file ends before its pixels do."""
-    return _told([fault for fault in _faults(subject) if fault.is_truncated])
+    return _stated([fault for fault in _faults(subject) if fault.is_truncated])
 
 
 def _faults(subject: Subject) -> Sequence[Fault]:
     return () if subject.image is None else subject.image.faults
 
 
-def _told(faults: Sequence[Fault]) -> Reason | None:
+def _stated(faults: Sequence[Fault]) -> Reason | None:
     if not faults:
         return None
     files = tuple(dict.fromkeys(fault.path for fault in faults))
@@ -372,7 +372,7 @@ def uneven_spacing(subject: Subject) -> Reason | None:
 def _beside(subject: Subject) -> Reason | None:
     """A slice that lies beside the line from the first to the last, by half a pixel or more."""
     series = subject.series
-    off = beside_mm(series)
+    off = gap_mm(series)
     limit = max(subject.limits.spacing_tolerance_mm, half_pixel_mm(series))
     at = np.flatnonzero(off > limit).tolist()
     if not at:

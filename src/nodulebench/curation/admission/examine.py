@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any
 
-from nodulebench.core.notices import Notice, in_words, read_notice
+from nodulebench.core.notices import Notice, read_notice, stated_notice
 from nodulebench.curation.admission.checks import CHECKS, CODES_OF_MODULE
 from nodulebench.curation.admission.image import SeriesImage, read_image, thumbnails
 from nodulebench.curation.admission.reasons import Limits, Subject
@@ -133,7 +133,7 @@ def _reasons(subject: Subject) -> list[CodedReason]:
         reason = check(subject)
         if reason is not None:
             why = reason.notice
-            notice = in_words(why) if isinstance(why, str) else why
+            notice = stated_notice(why) if isinstance(why, str) else why
             found.append(CodedReason(code, notice, reason.files))
     return found
 

@@ -16,8 +16,8 @@ from nodulebench.core.notices import Notice
 from nodulebench.imaging.lungs.air import (
     SMALLER_LUNG_SHARE,
     SMALLEST_PIECE_CM2,
+    classify_regions,
     cut_lung_cm2,
-    judge_regions,
     see_air,
     slice_labels,
 )
@@ -245,7 +245,7 @@ def lung_areas_cm2(hu: CoarseArray, step_mm: FloatArray) -> FloatArray:
 
     air = see_air(hu, step_mm)
     regions, count = ndimage.label(air.inside)
-    judged = judge_regions(hu, regions, count, air.around, step_mm)
+    judged = classify_regions(hu, regions, count, air.around, step_mm)
     lungs = judged.is_lung[regions]
     voxels = lungs.sum(axis=(1, 2))
     if body_share(lungs, air.outside) < SMALLEST_BODY_SHARE:

@@ -6,14 +6,14 @@ from functools import cached_property
 
 from pydantic import Field, field_validator
 
-from nodulebench.core.config_model import Written
+from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import did_you_mean
 from nodulebench.core.notices import Notice
 from nodulebench.curation.admission.image import Anatomy, SeriesImage, see_anatomy
 from nodulebench.io.dicom.series import Series
 
 
-class Limits(Written):
+class Limits(ConfigModel):
     """The limits of admission; lengths in mm, areas and volumes of lung in the image."""
 
     smallest_matrix: int = Field(512, ge=1)

@@ -79,7 +79,7 @@ class Composition:
     ranges: tuple[Range, ...]
 
 
-Found = TypeVar("Found")
+Counted = TypeVar("Counted")
 HalfWidth = Callable[[float, int], float]
 """Expected share and number of trials -> how far an interval reaches to its wider side."""
 
@@ -109,7 +109,7 @@ def compose(reference: Reference) -> Composition:
     )
 
 
-def _present(found: Iterable[Found | None]) -> Iterator[Found]:
+def _present(found: Iterable[Counted | None]) -> Iterator[Counted]:
     return (one for one in found if one is not None)
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import Reference
-from nodulebench.curation.composition.design import CoverageRule, DesignInput, Span, Where
+from nodulebench.curation.composition.design import CoverageRule, DesignInput, RowFilter, Span
 
 Answer = Literal["met", "not met", "preferred, not met"]
 
@@ -87,13 +87,13 @@ def _required(rule: CoverageRule) -> Iterator[Notice]:
         yield Notice("asks_all_stated", of)
 
 
-def _told(where: Where) -> Notice:
+def _told(where: RowFilter) -> Notice:
     if where.values:
         return Notice("where_values", {"column": where.column, "values": where.values})
     return Notice("where_range", where.model_dump(exclude={"values"}))
 
 
-def _is_in(where: Where) -> pl.Expr:
+def _is_in(where: RowFilter) -> pl.Expr:
     """Whether rows lie in a selection; an empty value lies in none."""
     if where.values:
         return pl.col(where.column).cast(pl.String).is_in(where.values).fill_null(False)

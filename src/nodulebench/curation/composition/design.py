@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from nodulebench.core.config_model import Written, parse_written
+from nodulebench.core.config_model import ConfigModel, parse_config
 from nodulebench.core.errors import InputError, UnknownNameError, did_you_mean
 from nodulebench.curation.admission.reasons import Limits
 
@@ -23,7 +23,7 @@ TableName = Literal["cases", "nodules"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Span(Written):
+class Span(ConfigModel):
     """A range of a number; ``below`` does not belong to it, the other bounds do."""
 
     at_least: float | None = None
@@ -46,7 +46,7 @@ class Span(Written):
         return self
 
 
-class Where(Span):
+class RowFilter(Span):
     """Rows that a rule looks at: those whose column has one of these values, or lies in a range."""
 
     column: str
@@ -66,7 +66,7 @@ class Bin(Span):
     name: str
 
 
-class CoverageRule(Written):
+class CoverageRule(ConfigModel):
     """One demand on the composition; which one is told by the fields that are given."""
 
     name: str
@@ -75,7 +75,7 @@ class CoverageRule(Written):
     table: TableName = "cases"
     column: str | None = None
     """None: the rule counts rows."""
-    where: tuple[Where, ...] = ()
+    where: tuple[RowFilter, ...] = ()
     is_preferred: bool = False
     """Whether missing it is a warning and not a failure."""
     minimum_rows: Annotated[int, Field(ge=1)] | None = None
@@ -138,7 +138,7 @@ Ends = Annotated[tuple[float, float], AfterValidator(_rising)]
 """Smallest and largest value; both belong to the range."""
 
 
-class Equipment(Written):
+class Equipment(ConfigModel):
     """CT equipment and imaging parameters, as planned; coverage checks them like other rules."""
 
     vendors: tuple[str, ...] = ()
@@ -157,9 +157,11 @@ class Equipment(Written):
             "slice_thickness_mm": self.slice_thickness_mm,
             "spacing_z_mm": self.slice_spacing_mm,
         }
-        wheres = {column: Where(column=column, values=one) for column, one in named.items() if one}
+        wheres = {
+            column: RowFilter(column=column, values=one) for column, one in named.items() if one
+        }
         wheres |= {
-            column: Where(column=column, at_least=span[0], at_most=span[1])
+            column: RowFilter(column=column, at_least=span[0], at_most=span[1])
             for column, span in spans.items()
             if span is not None
         }
@@ -176,7 +178,7 @@ class Equipment(Written):
         )
 
 
-class SamplingPlan(Written):
+class SamplingPlan(ConfigModel):
     """How cases are drawn from the pool."""
 
     shares: dict[str, dict[str, Share]] = Field(default_factory=dict)
@@ -185,7 +187,7 @@ class SamplingPlan(Written):
     """Whether at most one series of a patient is drawn."""
 
 
-class DesignInput(Written):
+class DesignInput(ConfigModel):
     """The record that a test set is collected to."""
 
     name: str = "unnamed"
@@ -238,4 +240,4 @@ def load_design(name_or_file: str) -> DesignInput:
 
 def parse_design(text: str, source: str) -> DesignInput:
     """A design from the text of a TOML file."""
-    return parse_written(DesignInput, text, source)
+    return parse_config(DesignInput, text, source)

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 import polars as pl
 
-from nodulebench.core.errors import Problem, Problems, refuse_any
+from nodulebench.core.errors import Problem, Problems, raise_problems
 from nodulebench.curation.composition.design import SamplingPlan
 
 
@@ -120,7 +120,7 @@ def _check(cases: pl.DataFrame, plan: SamplingPlan, count: int) -> None:
     ]
     if count < 1:
         problems.add("sampling plan", f"{count} cases cannot be drawn.")
-    refuse_any(problems)
+    raise_problems(problems)
 
 
 def _shuffled(cases: pl.DataFrame, seed: int) -> pl.DataFrame:

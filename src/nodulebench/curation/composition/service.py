@@ -17,7 +17,7 @@ from nodulebench.curation.composition.counts import (
 from nodulebench.curation.composition.coverage import RuleOutcome, check_coverage
 from nodulebench.curation.composition.design import LARGEST_HALF_WIDTH, DesignInput, load_design
 from nodulebench.curation.composition.sampling import Sample, draw_cases
-from nodulebench.i18n.translator import LanguageName, language
+from nodulebench.i18n.translator import LanguageName, translator
 from nodulebench.io.atomic import staged_file
 from nodulebench.io.formats import read_cases, read_reference
 from nodulebench.io.json_files import write_json
@@ -97,7 +97,7 @@ def write_coverage(document: dict[str, Any], folder: Path, name: LanguageName = 
 def _in_english(told: Any) -> Any:
     """A document with its notices in words; those of a tuple are one statement."""
     if isinstance(told, Notice) or (isinstance(told, tuple) and _are_notices(told)):
-        return language("en").messages(told)
+        return translator("en").messages(told)
     if isinstance(told, dict):
         return {name: _in_english(one) for name, one in told.items()}
     return [_in_english(one) for one in told] if isinstance(told, list | tuple) else told

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.curation.deidentify.allowed_values import is_known_code
-from nodulebench.curation.deidentify.codec import RefusedError
+from nodulebench.curation.deidentify.codec import NotCleanableError
 from nodulebench.io.dicom.files import many_of, number_of, shared_item, text_of
 
 Numbers = npt.NDArray[np.int64]
@@ -115,7 +115,7 @@ def boxes_of(runs: Runs, piece: Numbers) -> Numbers:
 
 TIMES_NEAR, MORE_PAIRS = 3, 12
 """A value stands out that has so many times the equal neighbours of values beside it, and more."""
-BESIDE = 8
+MARGIN_PIXELS = 8
 """How many values on either side are beside one."""
 LEAST_PIXELS, LEAST_SIDE = 4, 4
 """Of a piece that counts."""
@@ -175,15 +175,21 @@ def _outstanding(pairs: npt.NDArray[Any], least: int) -> list[int]:
         pairs: the value of each pair of equal neighbours.
         least: what fills the corners, of which few pairs are counted, however large they are.
     """
-    first = least - BESIDE
+    first = least - MARGIN_PIXELS
     highest = int(pairs.max(initial=least))
-    count = np.bincount(pairs.astype(np.int64) - first, minlength=highest - first + BESIDE + 1)
-    count[BESIDE] = MORE_PAIRS + 1
+    count = np.bincount(
+        pairs.astype(np.int64) - first, minlength=highest - first + MARGIN_PIXELS + 1
+    )
+    count[MARGIN_PIXELS] = MORE_PAIRS + 1
     common = np.flatnonzero(count > MORE_PAIRS)
-    around = count[common[:, None] + np.arange(-BESIDE, BESIDE + 1)]
-    own, left, right = around[:, BESIDE], around[:, BESIDE - 1], around[:, BESIDE + 1]
+    around = count[common[:, None] + np.arange(-MARGIN_PIXELS, MARGIN_PIXELS + 1)]
+    own, left, right = (
+        around[:, MARGIN_PIXELS],
+        around[:, MARGIN_PIXELS - 1],
+        around[:, MARGIN_PIXELS + 1],
+    )
     # where there is little noise, all values of air or tissue are common: both neighbours are, too
-    near = np.maximum((around.sum(axis=1) - own) / (2 * BESIDE), np.minimum(left, right))
+    near = np.maximum((around.sum(axis=1) - own) / (2 * MARGIN_PIXELS), np.minimum(left, right))
     return list((common[own > TIMES_NEAR * near + MORE_PAIRS] + first).tolist())
 
 
@@ -323,7 +329,7 @@ class BurnedIn:
     column: int
 
 
-def refuse_by_header(dataset: Any) -> None:
+def check_header(dataset: Any) -> None:
     """Refuse a slice whose header says that its picture may hold text, frames included.
 
     Raises:
@@ -332,7 +338,7 @@ def refuse_by_header(dataset: Any) -> None:
     groups = [dataset, *_groups(dataset, "CTImageFrameTypeSequence")]
     for group in groups:
         if text_of(group, "BurnedInAnnotation").upper() == "YES":
-            raise RefusedError("burned_in_said")
+            raise NotCleanableError("burned_in_said")
         kinds = [
             str(value).upper()
             for keyword in ("ImageType", "FrameType")
@@ -340,10 +346,10 @@ def refuse_by_header(dataset: Any) -> None:
         ]
         if any(word in kinds for word in NO_ORIGINALS):
             known = [kind for kind in kinds if is_known_code("ImageType", kind)]
-            raise RefusedError("no_original", type=" ".join(known))
+            raise NotCleanableError("no_original", type=" ".join(known))
     screen = screen_of(dataset)
     if screen:
-        raise RefusedError("device_screen", screen=screen)
+        raise NotCleanableError("device_screen", screen=screen)
 
 
 def _groups(dataset: Any, name: str) -> Iterator[Any]:

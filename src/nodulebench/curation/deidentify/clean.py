@@ -13,7 +13,7 @@ from nodulebench.curation.deidentify.allowed_values import (
 from nodulebench.curation.deidentify.codec import (
     MOMENTS,
     Memory,
-    RefusedError,
+    NotCleanableError,
     encoded,
     encoding_of,
     keyword_of,
@@ -233,7 +233,7 @@ class _Cleaner:
     def _number_stays(self, keyword: str, values: list[str]) -> bool:
         stays = numbers.stays(keyword, values, self.identity.numbers)
         if not stays and keyword in numbers.NEEDED:
-            raise RefusedError("number_unlike", keyword=keyword)
+            raise NotCleanableError("number_unlike", keyword=keyword)
         return stays
 
     def _keep_unlisted(self, dataset: Any, element: Any) -> bool:

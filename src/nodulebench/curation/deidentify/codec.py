@@ -200,7 +200,7 @@ def _tag(one: tuple[int, Any]) -> int:
     return one[0]
 
 
-class RefusedError(NoduleBenchError):
+class NotCleanableError(NoduleBenchError):
     """A slice that cannot be shown to be without identities."""
 
     def __init__(self, code: str, **values: Any) -> None:
@@ -238,7 +238,7 @@ def read_dataset(path: Path) -> Any:
         dataset = _plainly_written(path)
         return pydicom.dcmread(path) if dataset is None else dataset
     except (pydicom.errors.InvalidDicomError, EOFError) as error:
-        raise RefusedError("not_dicom") from error
+        raise NotCleanableError("not_dicom") from error
 
 
 def _plainly_written(path: Path) -> Any | None:

@@ -11,7 +11,7 @@ from typing import Any
 from nodulebench.core.errors import first_line
 from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
-from nodulebench.curation.deidentify.burned_in import find_text, refuse_by_header, scales_of
+from nodulebench.curation.deidentify.burned_in import check_header, find_text, scales_of
 from nodulebench.curation.deidentify.check import (
     elements_in,
     is_known_clean,
@@ -23,7 +23,7 @@ from nodulebench.curation.deidentify.clean import cleaned_elements
 from nodulebench.curation.deidentify.codec import (
     PIXEL_DATA,
     Memory,
-    RefusedError,
+    NotCleanableError,
     elements_of,
     encoding_of,
     file_of,
@@ -98,15 +98,15 @@ def deidentify_file(
         dataset = read_dataset(path)
         size = path.stat().st_size
         elements = elements_of(dataset)
-        _refuse(dataset)
+        _quarantine(dataset)
         picture = picture_in(dataset, dict(elements)[PIXEL_DATA], path)
         if has_pixel_check:
-            refuse_text(dataset, picture)
+            quarantine_text(dataset, picture)
         identity = identity_of(dataset, elements, memory)
         own, series, study = _uids_of(dataset)  # before they are changed
         content = _cleaned(dataset, elements, picture, identity, pseudonyms, memory)
-        refuse_identities(content[0], identity, memory)
-    except RefusedError as error:
+        quarantine_identities(content[0], identity, memory)
+    except NotCleanableError as error:
         return FileOutcome(source, refused=error.notice, bytes_read=size)
     except Exception as error:  # a damaged header may break any part of the parser
         why = Notice("slice_unreadable", {"told": first_line(error)})
@@ -133,19 +133,19 @@ def _uids_of(dataset: Any) -> list[str]:
     return [text_of(dataset, f"{name}InstanceUID") for name in ("SOP", "Series", "Study")]
 
 
-def _refuse(dataset: Any) -> None:
+def _quarantine(dataset: Any) -> None:
     kind = text_of(dataset, "SOPClassUID")
     if kind not in CT_CLASSES:  # reports and documents hold text that no rule can clean
-        raise RefusedError("no_ct_picture", sop_class=kind if is_registered(kind) else "")
+        raise NotCleanableError("no_ct_picture", sop_class=kind if is_registered(kind) else "")
     own, series, _ = _uids_of(dataset)
     if not all((own, series)) or any(is_registered(uid) for uid in (own, series)):
-        raise RefusedError("no_own_uids")
+        raise NotCleanableError("no_own_uids")
     if "PixelData" not in dataset:
-        raise RefusedError("pixels_absent")
-    refuse_by_header(dataset)
+        raise NotCleanableError("pixels_absent")
+    check_header(dataset)
 
 
-def refuse_text(dataset: Any, picture: Picture) -> None:
+def quarantine_text(dataset: Any, picture: Picture) -> None:
     """Refuse a picture that text is drawn into, outside of the body.
 
     Raises:
@@ -156,7 +156,7 @@ def refuse_text(dataset: Any, picture: Picture) -> None:
         found = find_text(frame, *scale)
         if found is not None:
             which = number if len(picture.frames) > 1 else None
-            raise RefusedError(
+            raise NotCleanableError(
                 "burned_in_seen",
                 letters=found.letters,
                 row=found.row,
@@ -182,7 +182,7 @@ def _cleaned(
     return [header, *pixels]
 
 
-def refuse_identities(header: bytes, identity: Identity, memory: Memory) -> None:
+def quarantine_identities(header: bytes, identity: Identity, memory: Memory) -> None:
     """Refuse what still identifies in a file as it would be written, read back from its bytes.
 
     Raises:
@@ -199,7 +199,7 @@ def refuse_identities(header: bytes, identity: Identity, memory: Memory) -> None
             remember_clean(elements, dataset, identity, memory)
     found += words_in(header, identity)
     if found:
-        raise RefusedError("identities_left", what=found)
+        raise NotCleanableError("identities_left", what=found)
 
 
 @_quietly()
@@ -218,22 +218,22 @@ def check_file(
         dataset = read_dataset(path)
         pixels = dict(elements_of(dataset)).get(PIXEL_DATA)
         found = leftovers(dataset, memory=memory)
-        _refuse(dataset)
+        _quarantine(dataset)
         picture = picture_in(dataset, pixels, path)
         if picture.syntax != str(dataset.file_meta.TransferSyntaxUID):
             found.append(Notice("left_compressed"))
-        elif not _is_picture_alone(path, pixels, picture):
+        elif not _has_only_pixels(path, pixels, picture):
             found.append(Notice("left_in_pixels"))
         if has_pixel_check:
-            refuse_text(dataset, picture)
-    except RefusedError as error:
+            quarantine_text(dataset, picture)
+    except NotCleanableError as error:
         return [*found, error.notice]
     except Exception as error:  # as above
         return [*found, Notice("slice_unreadable", {"told": first_line(error)})]
     return found
 
 
-def _is_picture_alone(path: Path, pixels: Any, picture: Picture) -> bool:
+def _has_only_pixels(path: Path, pixels: Any, picture: Picture) -> bool:
     """Whether Pixel Data holds the picture and a byte that fills it up, and the file ends there."""
     value = pixels.value or b""
     is_alone = value == picture.content + bytes(len(picture.content) % 2)

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.tables import Reference, without_images
 from nodulebench.io.atomic import locked, replace_whole
 from nodulebench.io.bundle import PROVENANCE, write_reference
@@ -203,7 +203,7 @@ def rename_reference(
         nodules=_with_cases(kept.nodules, new_name),
         slices=None if kept.slices is None else _with_cases(kept.slices, new_name),
     )
-    _refuse_leftovers(renamed, {*found, *_new_names(rows)} - set(new_name.values()))
+    _require_no_leftovers(renamed, {*found, *_new_names(rows)} - set(new_name.values()))
     return Renamed(renamed, reference.cases.height - len(found))
 
 
@@ -258,13 +258,13 @@ def with_new_words(told: Any, new_name: Mapping[str, str]) -> Any:
     return [with_new_words(one, new_name) for one in told] if isinstance(told, list) else told
 
 
-def _refuse_leftovers(reference: Reference, originals: set[str]) -> None:
+def _require_no_leftovers(reference: Reference, originals: set[str]) -> None:
     """Refuse a table in which an original name is still a word of some text."""
     tables = {"cases": reference.cases, "nodules": reference.nodules}
     if reference.slices is not None:
         tables["slices"] = reference.slices
     telling = {original for original in originals if len(original) >= _SHORTEST}
-    refuse_any(
+    raise_problems(
         Problem(
             f"{table} column '{name}'",
             "still holds original names of patients, studies or series.",

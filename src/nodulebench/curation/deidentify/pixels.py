@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.curation.deidentify.codec import RefusedError
+from nodulebench.curation.deidentify.codec import NotCleanableError
 from nodulebench.io.dicom.files import whole_of
 from nodulebench.io.dicom.pixels import LARGEST_SIDE, PixelsError, stored_values
 from nodulebench.io.dicom.slices import EXPLICIT_LITTLE, MOST_FRAMES, NoSlices, read_slices
@@ -67,11 +67,11 @@ def picture_in(dataset: Any, element: Any, path: Path) -> Picture:
 def _plain(value: bytes, form: "_Form", syntax: str) -> Picture:
     dtype = np.dtype(f"{UNCOMPRESSED[syntax]}{'i' if form.is_signed else 'u'}{form.size}")
     if form.size == 1 and dtype.byteorder == ">":
-        raise RefusedError("pixels_unknown")
+        raise NotCleanableError("pixels_unknown")
     needed = form.frames * form.rows * form.columns * form.size
     if len(value) < needed:
         size = f"{form.frames} x {form.rows} x {form.columns}"
-        raise RefusedError("pixels_too_few", bytes=len(value), size=size, needed=needed)
+        raise NotCleanableError("pixels_too_few", bytes=len(value), size=size, needed=needed)
     content = value if len(value) == needed else value[:needed]
     frames = np.frombuffer(content, dtype).reshape(form.frames, form.rows, form.columns)
     within = form.within_bits(frames)
@@ -82,14 +82,14 @@ def _plain(value: bytes, form: "_Form", syntax: str) -> Picture:
 def _decoded(path: Path, form: "_Form") -> Picture:
     headers = read_slices(path)
     if isinstance(headers, NoSlices):
-        raise RefusedError.told(headers.notice)
+        raise NotCleanableError.told(headers.notice)
     if len(headers) != form.frames:
-        raise RefusedError("frames_undescribed", count=len(headers), of=form.frames)
+        raise NotCleanableError("frames_undescribed", count=len(headers), of=form.frames)
     dtype = np.dtype(f"<{'i' if form.is_signed else 'u'}{form.size}")
     try:
         stored = [stored_values(header).astype(dtype) for header in headers]
     except PixelsError as error:
-        raise RefusedError.told(error.notice) from error
+        raise NotCleanableError.told(error.notice) from error
     frames = form.within_bits(np.stack(stored))
     return Picture(frames, frames.tobytes(), EXPLICIT_LITTLE)
 
@@ -118,7 +118,7 @@ class _Form:
         """
         samples = whole_of(dataset, "SamplesPerPixel") or 1
         if samples != 1:
-            raise RefusedError("pixels_coloured", samples=samples)
+            raise NotCleanableError("pixels_coloured", samples=samples)
         rows, columns, allocated, stored, high, sign = (
             whole_of(dataset, name) or 0 for name in _FORM_WORDS.split()
         )
@@ -131,7 +131,7 @@ class _Form:
             and 0 < stored <= high + 1 <= allocated
         )
         if not is_sound:
-            raise RefusedError("pixels_unknown")
+            raise NotCleanableError("pixels_unknown")
         return cls(rows, columns, frames, allocated // 8, high + 1 - stored, stored, sign == 1)
 
     def within_bits(self, frames: Pixels) -> Pixels:

@@ -10,15 +10,23 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
-from nodulebench.core.executor import HERE, Engine, Lost, Progress, Terms, map_in_batches, untold
+from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.executor import (
+    IN_PROCESS,
+    Executor,
+    FailedTask,
+    Progress,
+    TaskLimits,
+    map_in_batches,
+    no_progress,
+)
 from nodulebench.core.notices import Notice
 from nodulebench.curation.deidentify.check import name_leftovers
 from nodulebench.curation.deidentify.codec import Memory
 from nodulebench.curation.deidentify.files import FileOutcome, check_file, deidentify_file
 from nodulebench.curation.deidentify.identity import Pseudonyms
 from nodulebench.curation.deidentify.key_table import claimed, open_key_table
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.io.atomic import run_folder, settle
 from nodulebench.io.csv_files import read_columns, write_csv
 from nodulebench.io.folders import files_below
@@ -49,7 +57,7 @@ def list_quarantine(
         seen = {_writable(file) for file in files}
         rows = [row for row in _listed(path) if row["file"] not in seen]
         rows += [
-            {"file": _writable(file), "code": why.code, "reason": english(why)}
+            {"file": _writable(file), "code": why.code, "reason": in_english(why)}
             for file, why in left_out
         ]
         if rows:
@@ -74,7 +82,9 @@ def _writable(name: str) -> str:
 Result = TypeVar("Result")
 BATCH = 16
 """Files that a process gets at once."""
-TERMS = Terms(preload=("nodulebench.curation.deidentify.files", "pydicom", "scipy.sparse.csgraph"))
+TERMS = TaskLimits(
+    preload=("nodulebench.curation.deidentify.files", "pydicom", "scipy.sparse.csgraph")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +132,8 @@ def deidentify_folder(
     files: Sequence[Path] | None = None,
     prefix: str = "P",
     has_pixel_check: bool = True,
-    engine: Engine = HERE,
-    progress: Progress = untold,
+    engine: Executor = IN_PROCESS,
+    progress: Progress = no_progress,
 ) -> DeidentifyReport:
     """De-identify every CT slice below a folder.
 
@@ -144,7 +154,7 @@ def deidentify_folder(
     Raises:
         InputError: if the folders cannot be used or written to, or the secret is another.
     """
-    _refuse_places(folder, out, key_table, prefix)
+    _require_separate_folders(folder, out, key_table, prefix)
     started = time.monotonic()
     table = open_key_table(key_table, secret)
     paths, closed = _files_below(folder) if files is None else ([*files], [])
@@ -163,7 +173,7 @@ def deidentify_folder(
             for number, outcome in _each(clean, paths, engine):
                 if isinstance(outcome, InputError):
                     raise outcome
-                if isinstance(outcome, Lost):
+                if isinstance(outcome, FailedTask):
                     outcome = FileOutcome(str(paths[number]), refused=_unread(outcome))
                 found[number] = outcome
                 progress("files", len(found), len(paths))
@@ -194,7 +204,7 @@ class Left:
 
 
 def check_folder(
-    folder: Path, *, has_pixel_check: bool = True, engine: Engine = HERE
+    folder: Path, *, has_pixel_check: bool = True, engine: Executor = IN_PROCESS
 ) -> list[Left]:
     """What below a folder could still identify somebody; every file has to be a DICOM file.
 
@@ -211,7 +221,7 @@ def check_folder(
     paths, closed = _files_below(folder, has_unfinished=True)
     check = partial(check_file, memory=Memory(), has_pixel_check=has_pixel_check)
     found = {
-        number: [_unread(told)] if isinstance(told, Lost) else told
+        number: [_unread(told)] if isinstance(told, FailedTask) else told
         for number, told in _each(check, paths, engine)
     }
     left = [Left(one, why) for one, why in closed]
@@ -221,7 +231,7 @@ def check_folder(
     return left
 
 
-def _unread(lost: Lost) -> Notice:
+def _unread(lost: FailedTask) -> Notice:
     return Notice("reader_lost", {"why": lost.why})
 
 
@@ -240,15 +250,15 @@ def _files_below(
 
 
 def _each(
-    function: Callable[[Path], Result], paths: Sequence[Path], engine: Engine
-) -> Iterator[tuple[int, Result | Lost]]:
+    function: Callable[[Path], Result], paths: Sequence[Path], engine: Executor
+) -> Iterator[tuple[int, Result | FailedTask]]:
     """What a function says of every file, with the file's number, as the answers come."""
     if len(paths) < 2 and engine.is_here:
-        engine = HERE
+        engine = IN_PROCESS
     yield from map_in_batches(engine, function, paths, size=BATCH, terms=TERMS)
 
 
-def _refuse_places(folder: Path, out: Path, key_table: Path, prefix: str) -> None:
+def _require_separate_folders(folder: Path, out: Path, key_table: Path, prefix: str) -> None:
     problems = []
     if not folder.is_dir():
         problems.append(Problem(str(folder), "is no folder."))
@@ -261,7 +271,7 @@ def _refuse_places(folder: Path, out: Path, key_table: Path, prefix: str) -> Non
             )
     if not prefix.isalnum() or not prefix.isascii() or prefix != prefix.upper() or len(prefix) > 16:
         problems.append(Problem(f"prefix '{prefix}'", "is not up to 16 capitals and digits."))
-    refuse_any(problems)
+    raise_problems(problems)
 
 
 def _rows_of(outcomes: Iterable[FileOutcome]) -> list[dict[str, Any]]:

@@ -52,7 +52,7 @@ NAMES = tuple(f"{view}_{name}" for view in ("near", "far") for name in _SEEN)
 """Of the columns of a description."""
 
 
-def describe_places(chest: Chest, center_mm: FloatArray) -> Float32Array:
+def describe_positions(chest: Chest, center_mm: FloatArray) -> Float32Array:
     """A row of numbers for each place, columns as in ``NAMES``."""
     cubes = chest.resampled(STEP_MM)
     hu = np.asarray(cubes.hu, dtype=np.float32)

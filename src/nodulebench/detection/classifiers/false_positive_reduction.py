@@ -13,7 +13,7 @@ import numpy as np
 from nodulebench.core.arrays import FloatArray
 from nodulebench.detection.candidates import DETECTORS
 from nodulebench.detection.candidates import NAMES as OURS
-from nodulebench.detection.classifiers.description import NAMES, describe_places
+from nodulebench.detection.classifiers.description import NAMES, describe_positions
 from nodulebench.detection.classifiers.models import train_ensemble
 from nodulebench.detection.classifiers.scoring import TRAINED as WITH_CLASSIFIER
 from nodulebench.detection.classifiers.scoring import Measured, Trained, scored
@@ -25,7 +25,7 @@ LEAST_PROBABILITY = 0.00001
 """Open: candidates that are less likely are dropped; no nodule of the blocks is."""
 
 
-def is_asked(name: str) -> bool:
+def is_used(name: str) -> bool:
     """Whether the classifier of a detector decides what it proposes; the second look always is."""
     return name == NAME or WITH_CLASSIFIER[name].least_score > 0
 
@@ -47,12 +47,12 @@ def proposals(
     if own.propose is not None:
         return own.propose(chest)
     measured = own.find(chest)
-    if not is_asked(name):
+    if not is_used(name):
         return measured.candidates
     return scored(name, measured, weights, own.least_score, fold)
 
 
-def looked_at(
+def candidates_to_score(
     found: Mapping[str, Candidates],
     chest: Chest,
     fold: int | None = None,
@@ -70,17 +70,17 @@ def looked_at(
     ends = np.cumsum([len(one) for one in found.values()])
     parts = np.split(look.features, ends[:-1])
     return {
-        name: judged(one, features, fold, weights)
+        name: with_scores(one, features, fold, weights)
         for (name, one), features in zip(found.items(), parts, strict=True)
     }
 
 
 def described(found: Candidates, chest: Chest) -> Measured:
     """Candidates with the features of the second look."""
-    return Measured(found, describe_places(chest, found.center_mm).astype(np.float64), NAMES)
+    return Measured(found, describe_positions(chest, found.center_mm).astype(np.float64), NAMES)
 
 
-def judged(
+def with_scores(
     found: Candidates, features: FloatArray, fold: int | None = None, weights: Path | None = None
 ) -> Candidates:
     """Candidates with their probability as score, the most likely first, the unlikely left out."""

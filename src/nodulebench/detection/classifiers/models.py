@@ -204,13 +204,13 @@ class Ensemble:
 
     def log_odds(self, features: FloatArray) -> FloatArray:
         """Members x rows: what each network says, before it is calibrated."""
-        standard = standardised(features, self.mean, self.spread)
+        standard = standardise(features, self.mean, self.spread)
         hidden = np.tanh(standard @ self.hidden_weight + self.hidden_bias[:, None])
         odds: FloatArray = (hidden @ self.output_weight)[..., 0] + self.output_bias
         return odds
 
 
-def standardised(features: FloatArray, mean: FloatArray, spread: FloatArray) -> FloatArray:
+def standardise(features: FloatArray, mean: FloatArray, spread: FloatArray) -> FloatArray:
     """Spreads from the mean, within limits."""
     return np.clip((features - mean) / spread, -FARTHEST, FARTHEST)
 
@@ -222,8 +222,8 @@ def train_ensemble(examples: Examples, seed: int) -> Ensemble:
         InputError: if scikit-learn is not installed, or one of the classes is empty.
     """
     mean, spread = standardisation(examples.features)
-    standard = standardised(examples.features, mean, spread)
-    unseen_by = _unseen_by(examples.case, seed)
+    standard = standardise(examples.features, mean, spread)
+    unseen_by = _held_out_from(examples.case, seed)
     members = []
     for member in range(MEMBERS):
         seen = np.flatnonzero(unseen_by != member)
@@ -256,7 +256,7 @@ def calibration(odds: FloatArray, examples: Examples) -> FloatArray:
     return np.array([regression.coef_[0, 0], regression.intercept_[0]])
 
 
-def _unseen_by(case: IntArray, seed: int) -> IntArray:
+def _held_out_from(case: IntArray, seed: int) -> IntArray:
     """For each candidate the network that never sees its case."""
     name, number = np.unique(case, return_inverse=True)
     member = np.random.default_rng(seed).permutation(len(name)) % MEMBERS

@@ -20,7 +20,12 @@ import numpy.typing as npt
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import InputError
 from nodulebench.detection.classifiers.models import Ensemble, Network, SupportVectors
-from nodulebench.detection.held_out import Learnt, digests_by_fold, fold_of, series_digest
+from nodulebench.detection.held_out import (
+    TrainingProvenance,
+    digests_by_fold,
+    fold_of,
+    series_digest,
+)
 from nodulebench.io.atomic import staged_file
 from nodulebench.io.table_files import read_arrays
 
@@ -163,6 +168,6 @@ def fold_of_series(*names: str) -> int | None:
 
 
 @cache
-def _seen() -> Learnt:
+def _seen() -> TrainingProvenance:
     listed = json.loads((_PACKAGED / SEEN).read_text(encoding="utf-8"))
     return {int(fold): digests for fold, digests in listed.items()}

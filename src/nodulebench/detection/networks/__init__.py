@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from nodulebench.core.registry import Registry
 
 if TYPE_CHECKING:
-    from nodulebench.detection.networks.detectors.base import Finder
+    from nodulebench.detection.networks.detectors.base import DetectionNetwork
     from nodulebench.detection.networks.network import Network
 
 NAMES = {
@@ -38,7 +38,7 @@ NETWORKS: "Registry[Network]" = Registry(
 )
 """Needs PyTorch (the extra ``networks``) as soon as one is asked for."""
 
-FINDERS: "Registry[Finder]" = Registry(
+DETECTION_NETWORKS: "Registry[DetectionNetwork]" = Registry(
     "finding network",
     "finders",
     {
@@ -49,10 +49,10 @@ FINDERS: "Registry[Finder]" = Registry(
 """Those that look for nodules by themselves."""
 
 
-def network_named(name: str) -> "Network | Finder":
+def network_named(name: str) -> "Network | DetectionNetwork":
     """A network that judges candidates, or one that finds them.
 
     Raises:
         UnknownNameError: if there is none of that name.
     """
-    return FINDERS[name] if name in FINDERS else NETWORKS[name]
+    return DETECTION_NETWORKS[name] if name in DETECTION_NETWORKS else NETWORKS[name]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from nodulebench.core.errors import InputError
-from nodulebench.detection.networks.detectors.base import Finder
+from nodulebench.detection.networks.detectors.base import DetectionNetwork
 from nodulebench.detection.networks.detectors.tiles import Tiles, sight_of, tiles_around
 from nodulebench.detection.networks.examples import Examples
 from nodulebench.detection.networks.inference import patches_around
@@ -20,7 +20,7 @@ MOST_AT_ONCE = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class TrainingBatch:
     """What a network is taught."""
 
     draw: Callable[[torch.Generator, int], list[Any]]
@@ -31,9 +31,9 @@ class Lesson:
     """Steps whose batches are drawn together: a GPU waits for its orders where they are small."""
 
 
-def lesson_of(
-    network: Network | Finder, examples: Examples, folds: list[int], how: Recipe
-) -> Lesson:
+def training_batch(
+    network: Network | DetectionNetwork, examples: Examples, folds: list[int], how: Recipe
+) -> TrainingBatch:
     """What a network learns from some folds.
 
     Raises:
@@ -41,14 +41,16 @@ def lesson_of(
     """
     pools = _pools(examples, folds)
     device = examples.place.device
-    if isinstance(network, Finder):
+    if isinstance(network, DetectionNetwork):
         finder, sight = network, sight_of(network, device)
 
         def draw_tiles(random: torch.Generator, steps: int) -> list[Tiles]:
             drawn = _drawn(pools, how, random, steps)
             return [tiles_around(examples, one, sight, how, random) for one in drawn]
 
-        return Lesson(draw_tiles, lambda module, tiles: finder.loss(module(tiles.seen), tiles))
+        return TrainingBatch(
+            draw_tiles, lambda module, tiles: finder.loss(module(tiles.seen), tiles)
+        )
     look = torch.from_numpy(network.look.offset_mm).to(device)
 
     def draw(random: torch.Generator, steps: int) -> list[tuple[Tensor, Tensor]]:
@@ -64,10 +66,10 @@ def lesson_of(
 
     points = how.batch * prod(network.look.shape)
     at_once = max(1, min(MOST_AT_ONCE, MOST_POINTS // points))
-    return Lesson(draw, loss, at_once if device.type == "cuda" else 1)
+    return TrainingBatch(draw, loss, at_once if device.type == "cuda" else 1)
 
 
-def batches(lesson: Lesson, seed: int, first: int, device: torch.device) -> Iterator[Any]:
+def batches(lesson: TrainingBatch, seed: int, first: int, device: torch.device) -> Iterator[Any]:
     """The batches of the first step and of all that follow it.
 
     What a step sees follows from the seed and its number, wherever a run begins.
@@ -84,11 +86,11 @@ def _pools(examples: Examples, folds: list[int]) -> tuple[Tensor, Tensor]:
     """Candidates that are no nodules, and those that are."""
     chosen = examples.learnt(folds)
     is_nodule = examples.is_nodule[chosen]
-    refuse_one_kind(is_nodule, "are learnt from")
+    require_both_classes(is_nodule, "are learnt from")
     return chosen[~is_nodule], chosen[is_nodule]
 
 
-def refuse_one_kind(is_nodule: Tensor, what: str) -> None:
+def require_both_classes(is_nodule: Tensor, what: str) -> None:
     """Candidates of some folds must be of both kinds.
 
     Raises:

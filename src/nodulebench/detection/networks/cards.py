@@ -14,14 +14,14 @@ from nodulebench.detection.networks.network import Recipe
 SCHEMA = "nodulebench/network-weights@1"
 LARGEST = 1e300
 """No figure of a card is beyond it."""
-LONGEST_TOLD = 60
+LONGEST_SHOWN = 60
 """Letters of a value that stand in a message."""
 SHORT_DIGEST = 15
 """Letters of a digest that tell it from another."""
 
 
 @dataclass(frozen=True)
-class Card:
+class ModelCard:
     """Where weights come from."""
 
     network: str
@@ -55,7 +55,7 @@ class Card:
     """The step whose weights were kept; None: the last one."""
 
 
-def card_of(about: Any, path: Path) -> Card:
+def card_of(about: Any, path: Path) -> ModelCard:
     """A card as a file holds it -> the card.
 
     Raises:
@@ -66,7 +66,7 @@ def card_of(about: Any, path: Path) -> Card:
     if about.get("schema") != SCHEMA:
         raise InputError.at(path, f"has the schema '{about.get('schema')}', not '{SCHEMA}'.")
     given = {}
-    for one in fields(Card):
+    for one in fields(ModelCard):
         fits, kind, make = _KINDS[one.name]
         if one.name in about:
             if not fits(about[one.name]):
@@ -74,7 +74,7 @@ def card_of(about: Any, path: Path) -> Card:
             given[one.name] = make(about[one.name])
         elif one.default is MISSING and one.default_factory is MISSING:
             raise _damaged(path, f"'{one.name}' is missing")
-    return Card(**given)
+    return ModelCard(**given)
 
 
 def recipe_facts(recipe: Recipe, held_back: Sequence[int]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def recipe_facts(recipe: Recipe, held_back: Sequence[int]) -> dict[str, Any]:
     return _plain({**whole, **augment})
 
 
-def run_facts(card: Card) -> dict[str, Any]:
+def run_facts(card: ModelCard) -> dict[str, Any]:
     """What a training is, in plain values by name: its card without what came of it."""
     whole = asdict(card)
     for name in ("figures", "parameters", "steps_taken", "kept_step"):
@@ -111,15 +111,15 @@ def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def _difference(name: str, was: Any, now: Any) -> str:
-    told = [_told(one) for one in (was, now)]
-    if max(map(len, told)) > LONGEST_TOLD:
+    told = [_shown(one) for one in (was, now)]
+    if max(map(len, told)) > LONGEST_SHOWN:
         return f"other {name}"
     return f"{name} {told[0]}, not {told[1]}"
 
 
-def _told(value: Any) -> str:
+def _shown(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_told, value)) or "none"
+        return ", ".join(map(_shown, value)) or "none"
     if isinstance(value, str) and value.startswith("sha256:"):
         return value[:SHORT_DIGEST]
     return "none" if value in (None, "") else str(value)

@@ -25,14 +25,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
-from nodulebench.detection.held_out import NO_FOLD, UNTOLD, own_series, seen_series
+from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.detection.held_out import NO_FOLD, UNKNOWN, seen_series, training_series
 from nodulebench.detection.networks import network_named
-from nodulebench.detection.networks.cards import Card, differences, recipe_facts, run_facts
-from nodulebench.detection.networks.detectors.base import Finder
+from nodulebench.detection.networks.cards import ModelCard, differences, recipe_facts, run_facts
+from nodulebench.detection.networks.detectors.base import DetectionNetwork
 from nodulebench.detection.networks.detectors.search import search
 from nodulebench.detection.networks.examples import Examples
-from nodulebench.detection.networks.inference import area_under_roc, judge
+from nodulebench.detection.networks.inference import area_under_roc, score_candidates
 from nodulebench.detection.networks.network import Network, Recipe
 from nodulebench.detection.networks.training import Check, learn, train
 from nodulebench.detection.networks.weights import read_card, read_step, write_weights
@@ -51,7 +51,7 @@ class Trained:
     """That was left out; None: none."""
     path: Path
     """Of the weights."""
-    card: Card
+    card: ModelCard
     curve: tuple[Check, ...]
     seconds: float
     """That it learnt in this run; 0: it was done before."""
@@ -77,7 +77,7 @@ class Course:
     seed: int = 0
     start: nn.Module | None = None
     """A trained network whose weights it begins with."""
-    origin: Card | None = None
+    origin: ModelCard | None = None
     """The card of those weights."""
     held_back: tuple[int, ...] = ()
     """Folds whose candidates decide when it stops."""
@@ -97,7 +97,7 @@ def train_without(
     stem = stem_of(name, fold, course)
     left = steps_left(card, stem)
     course.out.mkdir(parents=True, exist_ok=True)
-    weights, curve_file, state = (_beside(stem, end) for end in (WEIGHTS, CURVE, STATE))
+    weights, curve_file, state = (_sibling(stem, end) for end in (WEIGHTS, CURVE, STATE))
     if left is None:
         return Trained(fold, weights, read_card(weights), _curve(curve_file), 0.0, was_done=True)
     curve = list(_curve(curve_file)) if state.is_file() else []
@@ -124,10 +124,10 @@ def train_without(
     )
     seconds = time.perf_counter() - begin
     module = learner.average
-    if isinstance(network, Finder):
-        figures = _find_unseen(module, network, examples, fold, stem)
+    if isinstance(network, DetectionNetwork):
+        figures = _detect_held_out(module, network, examples, fold, stem)
     else:
-        figures = _judge_unseen(module, network, examples, fold, stem, how.tries)
+        figures = _score_held_out(module, network, examples, fold, stem, how.tries)
     whole = replace(
         card,
         figures=figures,
@@ -139,7 +139,7 @@ def train_without(
     return Trained(fold, weights, read_card(weights), tuple(curve), seconds)
 
 
-def planned_card(name: str, fold: int | None, course: Course) -> Card:
+def planned_card(name: str, fold: int | None, course: Course) -> ModelCard:
     """The card of a training before anything came of it.
 
     Raises:
@@ -151,7 +151,7 @@ def planned_card(name: str, fold: int | None, course: Course) -> Card:
     absent = sorted({*course.held_back, *([] if fold is None else [fold])} - set(known))
     if absent:
         raise InputError.at("examples", f"have no fold {', '.join(map(str, absent))}.")
-    card = Card(
+    card = ModelCard(
         name,
         course.seed,
         how.steps,
@@ -164,17 +164,17 @@ def planned_card(name: str, fold: int | None, course: Course) -> Card:
         seen_before=() if origin is None else tuple(sorted(seen_series(origin))),
         recipe=recipe_facts(how, course.held_back),
     )
-    refuse_any(_seen_problems(card, fold))
+    raise_problems(_seen_problems(card, fold))
     return card
 
 
-def steps_left(card: Card, stem: Path) -> int | None:
+def steps_left(card: ModelCard, stem: Path) -> int | None:
     """Steps that a training still has to take; None: it was done before.
 
     Raises:
         InputError: if kept weights or a kept state are of another run.
     """
-    weights, state = (_beside(stem, end) for end in (WEIGHTS, STATE))
+    weights, state = (_sibling(stem, end) for end in (WEIGHTS, STATE))
     if weights.is_file():
         told = _in_what(read_card(weights), card)
         if told:
@@ -189,25 +189,25 @@ def stem_of(name: str, fold: int | None, course: Course) -> Path:
     return course.out / f"{name}-{'all' if fold is None else fold}"
 
 
-def _beside(stem: Path, end: str) -> Path:
+def _sibling(stem: Path, end: str) -> Path:
     return stem.with_name(stem.name + end)
 
 
-def _in_what(kept: Card, card: Card) -> str:
+def _in_what(kept: ModelCard, card: ModelCard) -> str:
     """In what weights were trained in another way, as far as their card tells."""
     was, now = run_facts(kept), run_facts(card)
     return differences(was, {name: now[name] for name in now if name in was or kept.recipe})
 
 
-def _seen_problems(card: Card, fold: int | None) -> list[Problem]:
+def _seen_problems(card: ModelCard, fold: int | None) -> list[Problem]:
     """Why weights could not be said never to have seen what they leave out."""
     called = "scans of no fold" if fold is None else f"fold {fold}"
     if fold in card.held_back:
         remedy = "Let others decide, or leave others out."
         return [Problem(called, "is left out, and decides when training stops.", remedy)]
     left_out = set(card.series.get(NO_FOLD if fold is None else fold, ()))
-    own = left_out & own_series(card) - {UNTOLD}
-    before = left_out.intersection(card.seen_before) - {UNTOLD}
+    own = left_out & training_series(card) - {UNKNOWN}
+    before = left_out.intersection(card.seen_before) - {UNKNOWN}
     if own:
         what = f"{len(own)} series of {called} stand in a fold that is learnt from, too."
         return [Problem("examples", what, "Keep a series in one fold.")]
@@ -215,13 +215,13 @@ def _seen_problems(card: Card, fold: int | None) -> list[Problem]:
     if before:
         what = f"have seen {len(before)} series of {called}, which shall be left out."
         return [Problem(where, what, remedy)]
-    if left_out and UNTOLD in left_out.union(card.seen_before) and card.begun_from:
+    if left_out and UNKNOWN in left_out.union(card.seen_before) and card.begun_from:
         what = f"do not tell all series that they have seen, so that {called} may be among them."
         return [Problem(where, what, remedy)]
     return []
 
 
-def _judge_unseen(
+def _score_held_out(
     module: nn.Module,
     network: Network,
     examples: Examples,
@@ -231,19 +231,19 @@ def _judge_unseen(
 ) -> dict[str, float]:
     """Keep the probabilities of all candidates of scans that were not learnt from."""
     chosen = examples.judged([NO_FOLD] if fold is None else [fold, NO_FOLD])
-    score = judge(module, network, examples, chosen, tries=tries)
+    score = score_candidates(module, network, examples, chosen, tries=tries)
     path = stem.with_name(f"{stem.name}.npz")
     with path.open("wb") as file:
         np.savez(file, chosen=chosen.cpu().numpy(), score=score.cpu().numpy())
     own = torch.zeros(0) if fold is None else examples.learnt([fold])
     if not len(own) or examples.is_nodule[own].float().mean() in (0.0, 1.0):
         return {}
-    answer = judge(module, network, examples, own, tries=1)
+    answer = score_candidates(module, network, examples, own, tries=1)
     return {"area": area_under_roc(answer, examples.is_nodule[own])}
 
 
-def _find_unseen(
-    module: nn.Module, finder: Finder, examples: Examples, fold: int | None, stem: Path
+def _detect_held_out(
+    module: nn.Module, finder: DetectionNetwork, examples: Examples, fold: int | None, stem: Path
 ) -> dict[str, float]:
     """Keep what is found in all scans that were not learnt from.
 
@@ -337,13 +337,13 @@ def pace_of(name: str, folds: Sequence[int], course: Course, timed: int = TIMED)
     network, examples = network_named(name), course.examples
     how = course.recipe or network.recipe
     step = seconds_of_a_step(network, examples, folds, how, timed)
-    if isinstance(network, Finder):
+    if isinstance(network, DetectionNetwork):
         return Pace(step, litre=_seconds_of_a_litre(network, examples))
     return Pace(step, candidate=_seconds_of_a_candidate(network, examples))
 
 
 def seconds_of_a_step(
-    network: Network | Finder,
+    network: Network | DetectionNetwork,
     examples: Examples,
     folds: Sequence[int],
     recipe: Recipe,
@@ -387,11 +387,13 @@ def _left(name: str, fold: int | None, course: Course) -> int | None:
 def _seconds_of_a_candidate(network: Network, examples: Examples) -> float:
     chosen = torch.nonzero(examples.is_judged | examples.is_learnt)[:TRIED_CANDIDATES, 0]
     module = network.build()
-    seconds = _seconds_the_second_time(lambda: judge(module, network, examples, chosen).cpu())
+    seconds = _seconds_the_second_time(
+        lambda: score_candidates(module, network, examples, chosen).cpu()
+    )
     return seconds / max(1, len(chosen))
 
 
-def _seconds_of_a_litre(finder: Finder, examples: Examples) -> float:
+def _seconds_of_a_litre(finder: DetectionNetwork, examples: Examples) -> float:
     """By the first slab of a scan of middle size."""
     litres = [_litres(examples, which) for which in range(len(examples.fold))]
     which = sorted(range(len(litres)), key=litres.__getitem__)[len(litres) // 2]

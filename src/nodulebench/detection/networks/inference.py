@@ -14,14 +14,14 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from nodulebench.detection.networks.augment import faces, shifts_mm, turns
 from nodulebench.detection.networks.examples import Examples
-from nodulebench.detection.networks.network import Augment, Look, Network, scaled
+from nodulebench.detection.networks.network import Augment, Network, SamplingGrid, scaled
 from nodulebench.detection.networks.patches import cut
 
 JUDGED_AT_ONCE, ON_CPU = 512, 32
 """Candidates in a batch: a GPU wants many, and a CPU as many as stay in its cache."""
 
 
-def judge(
+def score_candidates(
     module: nn.Module, network: Network, examples: Examples, chosen: Tensor, *, tries: int = 1
 ) -> Tensor:
     """The probability that each of some candidates is a nodule.
@@ -64,7 +64,7 @@ def area_under_roc(score: Tensor, is_nodule: Tensor) -> float:
 def patches_around(
     examples: Examples,
     chosen: Tensor,
-    look: Tensor | Look,
+    look: Tensor | SamplingGrid,
     how: Augment,
     random: torch.Generator,
     *,
@@ -87,7 +87,7 @@ def patches_around(
     return cut(examples.scans, which, place, look, turn=turn, low=low, high=high)
 
 
-def _there(look: Look, device: torch.device) -> Tensor | Look:
+def _there(look: SamplingGrid, device: torch.device) -> Tensor | SamplingGrid:
     """A look as patches are cut by it: on a GPU by its points."""
     return look if device.type == "cpu" else torch.from_numpy(look.offset_mm).to(device)
 

@@ -35,7 +35,7 @@ SYMMETRY: tuple[Plane, ...] = (
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class SamplingGrid:
     """The points that a network sees around a place."""
 
     offset_mm: Offsets
@@ -49,12 +49,12 @@ class Look:
         return tuple(self.offset_mm.shape[:-1])
 
 
-def cube(size: tuple[int, int, int], step_mm: tuple[float, float, float]) -> Look:
+def cube(size: tuple[int, int, int], step_mm: tuple[float, float, float]) -> SamplingGrid:
     """A box of voxels: how many and how far apart along z, y and x."""
     z, y, x = (
         _centred(count, step).astype(np.float32) for count, step in zip(size, step_mm, strict=True)
     )
-    return Look(np.stack(np.meshgrid(z, y, x, indexing="ij"), axis=-1), ((z, y, x),))
+    return SamplingGrid(np.stack(np.meshgrid(z, y, x, indexing="ij"), axis=-1), ((z, y, x),))
 
 
 def planes(
@@ -63,7 +63,7 @@ def planes(
     step_mm: float,
     aside_mm: tuple[float, ...] = (0.0,),
     moved_mm: tuple[float, float] = (0.0, 0.0),
-) -> Look:
+) -> SamplingGrid:
     """Square planes through the place, or beside it along their normal.
 
     Args:
@@ -86,14 +86,14 @@ def planes(
     )[None, None, :, None] * columns[:, None, None, :]
     beside = np.array(aside_mm)[None, :, None] * normal[:, None, :]
     points = flat[:, None] + beside[:, :, None, None, :]
-    return Look((points if len(aside_mm) > 1 else points[:, 0]).astype(np.float32))
+    return SamplingGrid((points if len(aside_mm) > 1 else points[:, 0]).astype(np.float32))
 
 
-def together(*looks: Look) -> Look:
+def together(*looks: SamplingGrid) -> SamplingGrid:
     """Several looks of one shape as one, side by side in front."""
     grids = tuple(grid for look in looks for grid in look.grids)
     is_whole = all(look.grids for look in looks)
-    return Look(np.stack([look.offset_mm for look in looks]), grids if is_whole else ())
+    return SamplingGrid(np.stack([look.offset_mm for look in looks]), grids if is_whole else ())
 
 
 def _centred(count: int, step_mm: float) -> npt.NDArray[np.float64]:
@@ -170,7 +170,7 @@ class Network:
     """A network that judges candidates."""
 
     name: str
-    look: Look
+    look: SamplingGrid
     build: Callable[[], nn.Module]
     """Patches n x shape of the look, scaled to 0..1 -> n x 2: no nodule, nodule."""
     recipe: Recipe
@@ -180,7 +180,7 @@ class Network:
     """What it is a part of: networks of one family that judge together are one judge."""
     share: float = 1.0
     """Its weight beside the others of its family."""
-    beside: tuple[Look, ...] = ()
+    beside: tuple[SamplingGrid, ...] = ()
     """Further looks at a candidate that is judged, which are averaged with its own."""
     judged: Augment | None = None
     """How patches are changed when several of a candidate are averaged; None: turned and flipped as

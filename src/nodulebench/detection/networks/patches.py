@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from nodulebench.detection.networks.network import Look
+from nodulebench.detection.networks.network import SamplingGrid
 
 MOST_POINTS = 1 << 24
 """Points that are interpolated at once: what bounds the memory."""
@@ -69,7 +69,7 @@ def cut(
     scans: Scans,
     which: Tensor,
     place: Tensor,
-    look: Tensor | Look,
+    look: Tensor | SamplingGrid,
     *,
     turn: Tensor | None = None,
     low: Tensor | None = None,
@@ -89,9 +89,9 @@ def cut(
     Returns:
         n x the shape of the look, as 32-bit floats.
     """
-    if isinstance(look, Look) and look.grids and turn is None and not scans.voxels.is_cuda:
+    if isinstance(look, SamplingGrid) and look.grids and turn is None and not scans.voxels.is_cuda:
         return _cut_boxes(scans, which, place, look, low, high)
-    offset = torch.from_numpy(look.offset_mm) if isinstance(look, Look) else look
+    offset = torch.from_numpy(look.offset_mm) if isinstance(look, SamplingGrid) else look
     offset = offset.to(scans.voxels.device)
     flat = offset.reshape(-1, 3)
     interpolate = _cut
@@ -114,7 +114,7 @@ def _cut_boxes(
     scans: Scans,
     which: Tensor,
     place: Tensor,
-    look: Look,
+    look: SamplingGrid,
     low: Tensor | None,
     high: Tensor | None,
 ) -> Tensor:

@@ -16,14 +16,14 @@ from torch import Tensor, nn
 
 from nodulebench.core.errors import InputError
 from nodulebench.detection.networks.batches import (
-    Lesson,
+    TrainingBatch,
     batches,
-    lesson_of,
-    refuse_one_kind,
+    require_both_classes,
+    training_batch,
 )
-from nodulebench.detection.networks.detectors.base import Finder
+from nodulebench.detection.networks.detectors.base import DetectionNetwork
 from nodulebench.detection.networks.examples import Examples
-from nodulebench.detection.networks.inference import area_under_roc, judge, laid_out
+from nodulebench.detection.networks.inference import area_under_roc, laid_out, score_candidates
 from nodulebench.detection.networks.network import Network, Recipe
 from nodulebench.detection.networks.weights import read_checkpoint, write_checkpoint
 
@@ -43,10 +43,10 @@ class Check:
     """Under the ROC curve of candidates held back; None: none were."""
 
 
-Told = Callable[[Check], None]
+TrainingProgress = Callable[[Check], None]
 
 
-def untold(check: Check) -> None:
+def no_training_progress(check: Check) -> None:
     """Nobody wants to know."""
 
 
@@ -66,13 +66,15 @@ class Learner:
     """The weights of the best check, where some candidates were held back."""
 
 
-def train(network: Network | Finder, examples: Examples, folds: list[int], **how: Any) -> nn.Module:
+def train(
+    network: Network | DetectionNetwork, examples: Examples, folds: list[int], **how: Any
+) -> nn.Module:
     """A trained network, ready to judge; ``how`` is what ``learn`` takes."""
     return learn(network, examples, folds, **how).average
 
 
 def learn(
-    network: Network | Finder,
+    network: Network | DetectionNetwork,
     examples: Examples,
     folds: list[int],
     *,
@@ -82,7 +84,7 @@ def learn(
     keep: Path | None = None,
     run: Mapping[str, Any] | None = None,
     start: nn.Module | None = None,
-    told: Told = untold,
+    told: TrainingProgress = no_training_progress,
 ) -> Learner:
     """Train a network.
 
@@ -111,9 +113,9 @@ def learn(
     learner = _begin(network, how, device, start)
     if keep is not None and keep.is_file():
         read_checkpoint(keep, learner, run or {})
-    lesson = lesson_of(network, examples, folds, how)
+    lesson = training_batch(network, examples, folds, how)
     if held_back:
-        refuse_one_kind(examples.is_nodule[examples.learnt(held_back)], "decide when it stops")
+        require_both_classes(examples.is_nodule[examples.learnt(held_back)], "decide when it stops")
     lost: list[Tensor] = []
     saved, saving = -inf, 0.0
     drawn = batches(lesson, seed, learner.step, device)
@@ -150,7 +152,7 @@ def learn(
 
 
 def patches_a_second(
-    network: Network | Finder, examples: Examples, how: Recipe, *, is_cut: bool
+    network: Network | DetectionNetwork, examples: Examples, how: Recipe, *, is_cut: bool
 ) -> float:
     """How many patches a network learns from in a second, once all that it needs is compiled.
 
@@ -163,7 +165,7 @@ def patches_a_second(
     """
     device = examples.place.device
     learner = _begin(network, how, device)
-    lesson = lesson_of(network, examples, sorted(set(examples.fold.tolist()) - {-1}), how)
+    lesson = training_batch(network, examples, sorted(set(examples.fold.tolist()) - {-1}), how)
     drawn = batches(lesson, 0, 0, device)
     batch, begin = None, 0.0
     for step in range(-lesson.at_once, MEASURED_STEPS):
@@ -195,7 +197,10 @@ def rate_at(recipe: Recipe, step: int) -> float:
 
 
 def _begin(
-    network: Network | Finder, how: Recipe, device: torch.device, start: nn.Module | None = None
+    network: Network | DetectionNetwork,
+    how: Recipe,
+    device: torch.device,
+    start: nn.Module | None = None,
 ) -> Learner:
     module = _placed(network.build(), device)
     if start is not None:
@@ -226,7 +231,7 @@ def _optimizer(module: nn.Module, how: Recipe) -> torch.optim.Optimizer:
 
 
 def _learn(
-    learner: Learner, lesson: Lesson, batch: Any, how: Recipe, device: torch.device
+    learner: Learner, lesson: TrainingBatch, batch: Any, how: Recipe, device: torch.device
 ) -> Tensor:
     """Change the weights for a batch; its loss."""
     for group in learner.optimizer.param_groups:
@@ -280,5 +285,5 @@ def _pairs(learner: Learner) -> Iterator[tuple[Tensor, Tensor]]:
 def _area_of(learner: Learner, network: Network, examples: Examples, held_back: list[int]) -> float:
     chosen = examples.learnt(held_back)
     return area_under_roc(
-        judge(learner.average, network, examples, chosen), examples.is_nodule[chosen]
+        score_candidates(learner.average, network, examples, chosen), examples.is_nodule[chosen]
     )

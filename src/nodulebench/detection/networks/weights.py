@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from nodulebench.core.errors import InputError, UnknownNameError, first_line
 from nodulebench.detection.networks import network_named
 from nodulebench.detection.networks.cards import SCHEMA as SCHEMA_FROM_CARDS
-from nodulebench.detection.networks.cards import Card, card_of, differences
+from nodulebench.detection.networks.cards import ModelCard, card_of, differences
 from nodulebench.io.atomic import replace_whole
 
 if TYPE_CHECKING:
@@ -134,7 +134,9 @@ STEP = "/step"
 MOST = 127
 
 
-def write_weights(path: Path, module: nn.Module, card: Card, *, is_small: bool = False) -> None:
+def write_weights(
+    path: Path, module: nn.Module, card: ModelCard, *, is_small: bool = False
+) -> None:
     """Write a trained network, in half precision or, if it shall be small, in eight bits."""
     tensors: dict[str, Tensor] = {}
     for name, one in module.state_dict().items():
@@ -147,7 +149,7 @@ def write_weights(path: Path, module: nn.Module, card: Card, *, is_small: bool =
     replace_whole(path, save(tensors, metadata={"card": card_text}))
 
 
-def read_card(path: Path) -> Card:
+def read_card(path: Path) -> ModelCard:
     """The card of a weight file.
 
     Raises:
@@ -156,7 +158,7 @@ def read_card(path: Path) -> Card:
     return card_of(_about(path), path)
 
 
-def read_weights(path: Path) -> tuple[nn.Module, Card]:
+def read_weights(path: Path) -> tuple[nn.Module, ModelCard]:
     """A trained network, ready to judge, and its card.
 
     Raises:
@@ -183,7 +185,7 @@ def read_weights(path: Path) -> tuple[nn.Module, Card]:
 def _in_steps(values: Tensor) -> tuple[Tensor, Tensor]:
     """Whole numbers, and the step of each output."""
     step = values.flatten(1).abs().amax(dim=1).clamp(min=1e-12) / MOST
-    return (values / _beside(step, values)).round().to(torch.int8), step
+    return (values / _sibling(step, values)).round().to(torch.int8), step
 
 
 def _whole(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -191,11 +193,11 @@ def _whole(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     found = {name: tensor for name, tensor in tensors.items() if not name.endswith(STEP)}
     for name in tensors.keys() - found.keys():
         whole = found[name.removesuffix(STEP)]
-        found[name.removesuffix(STEP)] = whole * _beside(tensors[name], whole)
+        found[name.removesuffix(STEP)] = whole * _sibling(tensors[name], whole)
     return found
 
 
-def _beside(step: Tensor, values: Tensor) -> Tensor:
+def _sibling(step: Tensor, values: Tensor) -> Tensor:
     return step.reshape(-1, *[1] * (values.ndim - 1))
 
 
@@ -206,7 +208,7 @@ def _about(path: Path) -> Any:
         with safe_open(path, framework="pt") as file:
             return json.loads((file.metadata() or {})["card"])
     except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:
-        _refuse_classifier(path)
+        _reject_classifier(path)
         what = str(error).partition("\n")[0]
         raise InputError.at(
             path,
@@ -215,7 +217,7 @@ def _about(path: Path) -> Any:
         ) from error
 
 
-def _refuse_classifier(path: Path) -> None:
+def _reject_classifier(path: Path) -> None:
     """Say of a file that `train` wrote for a detector what it is."""
     from nodulebench.detection.classifiers.weights import holds_classifier, read_origin
 

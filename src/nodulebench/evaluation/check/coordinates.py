@@ -36,11 +36,11 @@ _TURNS: dict[str, tuple[tuple[int, int, int], tuple[float, float, float]]] = {
 }
 """Slips that can be undone without knowing the images: which column is which axis, and by what it
 is multiplied."""
-GRID_SLIPS = ("flipped_z", "voxels", "voxels_zyx", "from_first_voxel")
+GRID_ERRORS = ("flipped_z", "voxels", "voxels_zyx", "from_first_voxel")
 """Slips that need the geometry of the images."""
 
 
-def place_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
+def coordinate_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
     """Say which slip of coordinates would hit far more nodules, where few are hit as given."""
     case = cohort.submission.rows_in(cohort.reference)
     has_marks = np.zeros(cohort.case_count, dtype=np.bool_)
@@ -51,14 +51,17 @@ def place_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
         return ()
     xyz = cohort.submission.marks.select("x_mm", "y_mm", "z_mm").to_numpy()
     given = _hits(cohort, is_here, case, xyz)
-    tried = {slip: _hits(cohort, is_here, case, moved) for slip, moved in _slips(cohort, case, xyz)}
+    tried = {
+        slip: _hits(cohort, is_here, case, moved)
+        for slip, moved in _coordinate_errors(cohort, case, xyz)
+    }
     slip = max(tried, key=lambda one: tried[one])
     values = {"given": given, "nodules": nodules}
     if _explains(tried[slip], given, nodules):
         return (Notice("would_be_hit", {**values, "hits": tried[slip], "slip": slip}),)
     if given >= VERY_FEW * nodules:
         return ()
-    if GRID_SLIPS[0] not in tried:
+    if GRID_ERRORS[0] not in tried:
         return (Notice("few_hits", {**values, "untried": cohort.case_count}),)
     return (Notice("few_hits", values),)
 
@@ -85,7 +88,7 @@ def _hits(
     return len(np.unique(nodule))
 
 
-def _slips(
+def _coordinate_errors(
     cohort: LabelledCohort, case: IntArray, xyz: FloatArray
 ) -> Iterator[tuple[str, FloatArray]]:
     """The marks as they would be without each slip."""
@@ -102,7 +105,7 @@ def _slips(
     rows_of_case = [
         (grids[row], np.flatnonzero(case == row)) for row in np.unique(case) if row in grids
     ]
-    for slip in GRID_SLIPS:
+    for slip in GRID_ERRORS:
         moved = np.full_like(xyz, np.inf)  # without geometry a mark hits nothing
         for grid, rows in rows_of_case:
             moved[rows] = _on_grid(slip, grid, xyz[rows])

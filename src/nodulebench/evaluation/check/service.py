@@ -16,8 +16,8 @@ from nodulebench.core.tables import NODULES, Reference, Submission
 from nodulebench.evaluation.check.cases import keep_listed
 from nodulebench.evaluation.check.submission import (
     failed_runs,
-    judged_notices,
     repeated_marks,
+    scored_notices,
     submission_notices,
 )
 from nodulebench.io.bundle import is_sealed
@@ -66,12 +66,12 @@ def check_files(
     """
     given = None if columns is None else parse_columns(columns)
     if is_sealed(reference):
-        return [_look_through(path, given) for path in marks], None
+        return [_check_rows(path, given) for path in marks], None
     chosen = load_protocol(protocol or "luna16")
     truth = read_reference(reference, cases=cases)
     if series is not None:
         truth = truth.restricted(read_case_list(series), series.name)
-    return [_look_through(path, given, truth, chosen) for path in marks], truth.cases.height
+    return [_check_rows(path, given, truth, chosen) for path in marks], truth.cases.height
 
 
 def check_alone(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checked:
@@ -85,7 +85,7 @@ def check_alone(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checke
     try:
         require_no_parquet(path)
         if cases is None:
-            return _look_through(path, None)
+            return _check_rows(path, None)
         name = fitting(path, "marks").name
         known = Reference("test set", cases, NODULES.empty())
         submission = read_submission(path, cases)
@@ -100,7 +100,7 @@ def check_alone(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checke
     return Checked(path, name, listed.marks.height, marked, notices=tuple(dict.fromkeys(told)))
 
 
-def _look_through(
+def _check_rows(
     path: Path,
     columns: Mapping[str, str] | None,
     reference: Reference | None = None,
@@ -139,5 +139,5 @@ def _against(
             continue
         is_target = targets(reference, listed, protocol)
         cohort = labelled_cohort(reference, listed, labels, is_target)
-        return listed, (*notices, *labels.notices, *judged_notices(cohort))
+        return listed, (*notices, *labels.notices, *scored_notices(cohort))
     return listed, notices

@@ -9,7 +9,7 @@ from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
-from nodulebench.evaluation.check.coordinates import place_notices
+from nodulebench.evaluation.check.coordinates import coordinate_notices
 
 MOST_NAMED = 4
 """How many cases a notice names: one more than are shown, to show that there are more."""
@@ -123,9 +123,9 @@ def submission_notices(reference: Reference, submission: Submission) -> tuple[No
     )
 
 
-def judged_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
+def scored_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
     """What the labels of a submission's marks tell: nothing of it may reach who must not know."""
-    return (*score_notices(cohort), *place_notices(cohort))
+    return (*score_notices(cohort), *coordinate_notices(cohort))
 
 
 def threshold_notices(submission: Submission, protocol: TestProtocol) -> tuple[Notice, ...]:

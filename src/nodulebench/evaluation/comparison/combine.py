@@ -18,7 +18,7 @@ from nodulebench.core.tables import MARKS, Reference, Submission
 from nodulebench.evaluation.check.cases import keep_listed
 from nodulebench.io.cases import algorithm_name
 from nodulebench.io.csv_files import write_csv
-from nodulebench.io.format import glimpse
+from nodulebench.io.format import probe_file
 from nodulebench.io.formats import read_case_list, read_reference, read_submission
 from nodulebench.io.images.metaimage import read_mask
 from nodulebench.io.manifests import file_digest
@@ -29,7 +29,7 @@ from nodulebench.matching.combine import (
     MERGE_MM,
     SLACK_MM,
     Linkage,
-    Place,
+    MergedPosition,
     average_scores,
     is_near_lungs,
     merge_candidates,
@@ -143,7 +143,7 @@ class CombinationChoice:
     distance_mm: float = MERGE_MM
     """Candidates closer than this are merged."""
     linkage: Linkage = LINKAGE
-    place: Place = "best"
+    place: MergedPosition = "best"
     lung_masks: Path | None = None
     """Folder with ``<case_id>.mhd`` or ``.mha``: candidates far from the lungs are dropped."""
     slack_mm: float = SLACK_MM
@@ -368,8 +368,8 @@ def _mask_file(folder: Path, case_id: str) -> Path:
 
 def _read(path: Path, cases: pl.DataFrame) -> Submission:
     """Marks of any format, or a LUNA16 candidate list, which has no scores."""
-    is_list = path.is_file() and not glimpse(path).lacks("seriesuid", "coordX", "class")
-    if not is_list or not glimpse(path).lacks("probability"):
+    is_list = path.is_file() and not probe_file(path).lacks("seriesuid", "coordX", "class")
+    if not is_list or not probe_file(path).lacks("probability"):
         return read_submission(path, cases)
     listed = read_candidates(path, cases)
     marks = listed.select("case_id", "x_mm", "y_mm", "z_mm", mark_id=pl.col("line").cast(pl.String))

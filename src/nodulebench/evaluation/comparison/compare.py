@@ -17,7 +17,7 @@ from nodulebench.core.arrays import IntArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.documents.comparison import Permutation, Significance, UseGroup
 from nodulebench.core.errors import InputError, Problem, UndefinedError, UnknownNameError
-from nodulebench.core.notices import Notice, in_words, reason_of
+from nodulebench.core.notices import Notice, reason_of, stated_notice
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.evaluation.comparison.nodules import (
     Cohorts,
@@ -28,7 +28,7 @@ from nodulebench.evaluation.comparison.nodules import (
 from nodulebench.evaluation.comparison.replicates import Drawn, Reading, column_of, draw_readings
 from nodulebench.evaluation.comparison.rule_effects import RuleEffects, estimate_rule_effects
 from nodulebench.evaluation.estimates import bind_settings, shown_name, units_of
-from nodulebench.metrics import FIGURES, RATINGS, belongs_to, facts_of
+from nodulebench.metrics import METRICS, RATINGS, belongs_to, info_of
 from nodulebench.statistics.bootstrap import Bootstrap, bound_reach
 from nodulebench.statistics.delong import compare_auc
 from nodulebench.statistics.paired import Better, Comparison, Replicates, paired_difference
@@ -150,7 +150,7 @@ def checked_bootstraps(cohorts: Cohorts, protocol: TestProtocol, choice: Compari
             f"there is no algorithm '{choice.baseline}'. Known: {', '.join(algorithms)}."
         )
     for name in choice.figures:
-        _ = FIGURES[name]  # an unknown name suggests near ones
+        _ = METRICS[name]  # an unknown name suggests near ones
     problems = []
     if len(algorithms) < 2:
         problems.append(
@@ -217,7 +217,7 @@ MORE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class FigureDifference:
+class MetricDifference:
     """One algorithm against the baseline in one figure under one rule."""
 
     rule: str
@@ -246,7 +246,7 @@ class AlgorithmComparison:
     seed: int
     unit: str
     """What is resampled and swapped: patient or case."""
-    differences: tuple[FigureDifference, ...]
+    differences: tuple[MetricDifference, ...]
     detection: tuple[DetectionDifference, ...]
     rankings: dict[tuple[str, Reading], Ranking]
     """By rule and reading."""
@@ -325,7 +325,7 @@ def _drawn(
 
 def better_of(name: str) -> Better | None:
     """Whether higher or lower values of a figure are better; None for neither."""
-    is_higher_better = facts_of(name).is_higher_better
+    is_higher_better = info_of(name).is_higher_better
     if is_higher_better is None:
         return None
     return "higher" if is_higher_better else "lower"
@@ -342,13 +342,13 @@ def _differences(
     drawn: Mapping[str, Drawn],
     protocol: TestProtocol,
     choice: ComparisonChoice,
-) -> Iterator[FigureDifference]:
+) -> Iterator[MetricDifference]:
     """Reading after reading, each with all algorithms."""
     for rule, of_rule in cohorts.items():
         # algorithm after algorithm, because two cohorts are laid side by side once for all readings
         found = {
             (reading, algorithm): _one_difference(
-                FigureDifference(rule, reading, algorithm), of_rule, drawn[rule], protocol, choice
+                MetricDifference(rule, reading, algorithm), of_rule, drawn[rule], protocol, choice
             )
             for algorithm in of_rule
             if algorithm != choice.baseline
@@ -361,12 +361,12 @@ def _differences(
 
 
 def _one_difference(
-    blank: FigureDifference,
+    blank: MetricDifference,
     cohorts: Mapping[str, LabelledCohort],
     drawn: Drawn,
     protocol: TestProtocol,
     choice: ComparisonChoice,
-) -> FigureDifference:
+) -> MetricDifference:
     replicates = drawn.replicates[blank.reading]
     pair = (blank.algorithm, choice.baseline)
     missing = [name for name in pair if name not in replicates.names]
@@ -386,11 +386,11 @@ def _one_difference(
 
 
 def _difference(
-    blank: FigureDifference,
+    blank: MetricDifference,
     replicates: Replicates,
     protocol: TestProtocol,
     choice: ComparisonChoice,
-) -> FigureDifference:
+) -> MetricDifference:
     name = blank.reading.figure
     value, baseline_value = (
         float(replicates.value[replicates.row(one)]) for one in (blank.algorithm, choice.baseline)
@@ -410,8 +410,8 @@ def _difference(
 
 
 def _refined(
-    found: FigureDifference, drawn: Drawn, protocol: TestProtocol, choice: ComparisonChoice
-) -> FigureDifference:
+    found: MetricDifference, drawn: Drawn, protocol: TestProtocol, choice: ComparisonChoice
+) -> MetricDifference:
     """The same from ten times as many replicates, where a bound comes close to the margin."""
     comparison, pairs = found.comparison, drawn.pairs
     if comparison is None or pairs is None or comparison.margin is None:
@@ -432,18 +432,18 @@ def _refined(
 
 
 def _with_permutation(
-    found: FigureDifference,
+    found: MetricDifference,
     cohorts: Mapping[str, LabelledCohort],
     protocol: TestProtocol,
     choice: ComparisonChoice,
-) -> FigureDifference:
+) -> MetricDifference:
     """The same with a permutation test, for a figure that is one number."""
     if found.comparison is None or found.reading.point or not choice.permutations:
         return found
     first, second = cohorts[found.algorithm], cohorts[choice.baseline]
     try:
         permutation = permutation_test(
-            bind_settings(FIGURES[found.reading.figure], protocol),
+            bind_settings(METRICS[found.reading.figure], protocol),
             first,
             second,
             unit_of_case=units_of(first, protocol.interval),
@@ -453,12 +453,12 @@ def _with_permutation(
     except UndefinedError as error:
         return replace(found, reason=Notice("no_permutation", {"reason": reason_of(error)}))
     except InputError as error:
-        told = in_words(str(error))
+        told = stated_notice(str(error))
         return replace(found, reason=Notice("no_permutation", {"reason": told}))
     return replace(found, permutation=permutation)
 
 
-def _adjusted(differences: Iterator[FigureDifference]) -> Iterator[FigureDifference]:
+def _adjusted(differences: Iterator[MetricDifference]) -> Iterator[MetricDifference]:
     """P values of each reading adjusted over all algorithms and rules."""
     everything = list(differences)
     families: dict[Reading, list[float]] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.core.tables import MARKS, Reference, Submission
 from nodulebench.io.csv_files import read_columns, read_header, write_csv
@@ -58,7 +58,7 @@ def check_folds(
     truth = read_reference(reference, cases=cases)
     folds = read_folds(paths)
     problems = [*fold_problems(folds, truth)]
-    refuse_any(problems)
+    raise_problems(problems)
     return fold_sizes(folds, truth)
 
 
@@ -259,10 +259,10 @@ def merge_folds(paths: Sequence[Path], folds: Path, out: Path, *, name: str = ""
     table = read_folds([folds])
     tested = table.filter((pl.col("part") == "test") | pl.col("part").is_null())
     twice = tested.filter(tested["case_id"].is_duplicated())["case_id"].unique().sort().to_list()
-    refuse_any(list(_each(folds.name, twice, "is tested in several folds.", "Test it once.")))
+    raise_problems(list(_each(folds.name, twice, "is tested in several folds.", "Test it once.")))
     fold_of = dict(tested.select("case_id", "fold").iter_rows())
     given = {str(path): read_submission(path).marks for path in paths}
-    refuse_any(list(_problems(given, fold_of)))
+    raise_problems(list(_problems(given, fold_of)))
     taken = {
         fold_of[marks["case_id"][0]]: path for path, marks in given.items() if not marks.is_empty()
     }

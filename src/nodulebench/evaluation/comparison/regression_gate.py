@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.evaluation.comparison.compare import (
     AlgorithmComparison,
-    FigureDifference,
+    MetricDifference,
     better_of,
 )
 from nodulebench.evaluation.comparison.replicates import Reading
@@ -20,7 +20,7 @@ from nodulebench.evaluation.recompute import Evaluated
 class Gate:
     """What decides, and whether it is met."""
 
-    differences: tuple[FigureDifference, ...]
+    differences: tuple[MetricDifference, ...]
     """Every difference to which the margin applies."""
 
     @property
@@ -46,17 +46,17 @@ def gate_of(comparison: AlgorithmComparison) -> Gate:
 def deciding_readings(comparison: AlgorithmComparison) -> tuple[Reading, ...]:
     """The figures that were named; else the CPM, or the first figure that is better when higher."""
     compared = dict.fromkeys(difference.reading for difference in comparison.differences)
-    named = comparison.choice.figures or (deciding_figure([one.figure for one in compared]),)
+    named = comparison.choice.figures or (deciding_metric([one.figure for one in compared]),)
     return tuple(one for one in compared if one.figure in named)
 
 
-def deciding_figure(figures: Sequence[str]) -> str | None:
+def deciding_metric(figures: Sequence[str]) -> str | None:
     """The CPM, or the first figure that is better when higher; None: there is none."""
     higher = [figure for figure in figures if better_of(figure) == "higher"]
     return "cpm" if "cpm" in higher else next(iter(higher), None)
 
 
-def is_shown(difference: FigureDifference) -> bool:
+def is_shown(difference: MetricDifference) -> bool:
     """Whether a difference is shown to be no loss beyond the margin."""
     found = difference.comparison
     return found is not None and found.margin is not None and found.margin.is_non_inferior
@@ -76,7 +76,7 @@ def side_by_side(new: Evaluated, old: Evaluated) -> Pair:
     Raises:
         InputError: if they were not made alike, or hold several algorithms.
     """
-    refuse_any(_unlike(new, old))
+    raise_problems(_unlike(new, old))
     names = [one.document.algorithms[0].name for one in (new, old)]
     if names[0] == names[1]:
         names = [f"{names[0]} ({age})" for age in ("new", "old")]
@@ -91,7 +91,7 @@ def together(results: Mapping[str, Evaluated]) -> Evaluated:
     """
     first, *others = results.values()
     for other in others:
-        refuse_any(_unlike(other, first))
+        raise_problems(_unlike(other, first))
     parts = [_renamed(result, name) for name, result in results.items()]
     return replace(
         first,

@@ -11,13 +11,13 @@ from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.protocol import IntervalChoice, TestProtocol
-from nodulebench.evaluation.estimates import Figure as Figure_from_estimates
+from nodulebench.evaluation.estimates import MetricEstimates as Figure_from_estimates
 from nodulebench.evaluation.estimates import (
     bind_settings,
     column_keys,
     exactly,
     points_of,
-    replicate_figures,
+    replicate_metrics,
     shown_name,
 )
 from nodulebench.evaluation.guarded_rows import (
@@ -27,9 +27,9 @@ from nodulebench.evaluation.guarded_rows import (
     GuardedCohort,
     guarded_rows,
     sums_of,
-    units_of_figure,
+    units_of_metric,
 )
-from nodulebench.metrics import FIGURES, Figure, guard_of
+from nodulebench.metrics import METRICS, Metric, guard_of
 from nodulebench.metrics.pseudo_patient import Kind, paired_icc, perfect_cohort
 from nodulebench.statistics.bootstrap import (
     Bootstrap,
@@ -51,7 +51,7 @@ class _One:
     """One algorithm: its figures on every replicate, beside any unseen patient."""
 
     cohort: LabelledCohort
-    figures: Mapping[str, Figure]
+    figures: Mapping[str, Metric]
     bootstrap: GuardedBootstrap
 
     @cached_property
@@ -113,7 +113,7 @@ class _One:
     def units(self, figure: str) -> int:
         """How many units bear on a figure."""
         of_case = sums_of(self.figures[figure], self.cohort)
-        return units_of_figure(self.guarded, self.figures[figure], of_case, guard_of(figure))
+        return units_of_metric(self.guarded, self.figures[figure], of_case, guard_of(figure))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class GuardedPairs:
     """Several algorithms on the same replicates, to be compared two by two."""
 
     cohorts: Mapping[str, LabelledCohort]
-    figures: Mapping[str, Mapping[str, Figure]]
+    figures: Mapping[str, Mapping[str, Metric]]
     """Algorithm -> the figures that are defined for it, bound to their settings."""
     bootstrap: GuardedBootstrap
     interval: IntervalChoice
@@ -261,7 +261,7 @@ def draw_readings(
 
     Ranks are read from resamples; intervals too, unless they are guarded.
     """
-    figures = {name: bind_settings(FIGURES[name], protocol) for name in names}
+    figures = {name: bind_settings(METRICS[name], protocol) for name in names}
     whole = np.ones((1, len(bootstrap.unit_of_case)), dtype=np.int32)
     undefined: dict[tuple[str, str], Notice] = {}
     defined: dict[str, dict[str, Figure_from_estimates]] = {}
@@ -294,7 +294,7 @@ def draw_readings(
     pairs = GuardedPairs(
         cohorts,
         {
-            algorithm: {name: bind_settings(FIGURES[name], exact) for name in found}
+            algorithm: {name: bind_settings(METRICS[name], exact) for name in found}
             for algorithm, found in defined.items()
         },
         GuardedBootstrap(bootstrap.unit_of_case, bootstrap.replicates, bootstrap.seed),
@@ -324,7 +324,7 @@ def _read(
     """Every reading on every row of weights. The CPM is not computed beside its sensitivities."""
     is_mean = SENSITIVITY in figures and CPM in figures
     asked = {name: figure for name, figure in figures.items() if not (is_mean and name == CPM)}
-    found = replicate_figures(cohort, asked, blocks)
+    found = replicate_metrics(cohort, asked, blocks)
     read: dict[Reading, FloatArray] = {}
     for name in figures:
         shown = shown_name(name, protocol)

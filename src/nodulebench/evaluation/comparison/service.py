@@ -18,14 +18,14 @@ from nodulebench.core.results import Estimate
 from nodulebench.evaluation.comparison.compare import (
     AlgorithmComparison,
     ComparisonChoice,
-    FigureDifference,
+    MetricDifference,
     better_of,
     compare_algorithms,
     use_groups,
 )
 from nodulebench.evaluation.comparison.nodules import DetectionDifference
 from nodulebench.evaluation.comparison.regression_gate import (
-    deciding_figure,
+    deciding_metric,
     side_by_side,
     together,
 )
@@ -83,7 +83,7 @@ def rank_folders(folders: Mapping[str, Path]) -> list[dict[tuple[str, Reading], 
         InputError: if they were not made alike, or are not as evaluations left them.
     """
     all_of_them = together({name: load_unchanged(path) for name, path in folders.items()})
-    figure = deciding_figure(all_of_them.protocol.figures)
+    figure = deciding_metric(all_of_them.protocol.figures)
     figures = () if figure is None else (figure,)
     return [
         compare_algorithms(
@@ -160,7 +160,7 @@ def _named(reading: Reading) -> tuple[str, str | None]:
     return reading.shown, reading.point or None
 
 
-def _difference(one: FigureDifference) -> DifferenceSummary:
+def _difference(one: MetricDifference) -> DifferenceSummary:
     comparison = one.comparison
     named = (one.rule, *_named(one.reading), one.algorithm)
     if comparison is None:

@@ -18,17 +18,17 @@ from nodulebench.evaluation.estimates import (
     bind_settings,
     column_keys,
     guarded_bootstrap_of,
+    guarded_rows_of,
     shown_name,
-    sound_rows,
 )
 from nodulebench.evaluation.guarded_rows import (
     FEWEST_FOR_RATE,
     GuardedRows,
-    sound_interval,
+    guarded_metric_interval,
     sums_of,
 )
 from nodulebench.evaluation.strata import stratum_rows
-from nodulebench.metrics import FIGURES, facts_of, guard_of
+from nodulebench.metrics import METRICS, guard_of, info_of
 from nodulebench.metrics.pseudo_patient import SINGLE_ICC, perfect_cohort, pseudo_size
 from nodulebench.statistics.bootstrap import (
     bound_reach,
@@ -90,7 +90,7 @@ def not_assessable(
         protocol: the protocol that was, or will be, applied.
     """
     figure = _registered(criterion, protocol)
-    is_higher_better = facts_of(figure).is_higher_better
+    is_higher_better = info_of(figure).is_higher_better
     if (criterion.bound, criterion.comparison) not in DEMANDS or is_higher_better is None:
         return None
     if guard_of(figure) == "none" or (criterion.comparison == ">=") != is_higher_better:
@@ -103,7 +103,7 @@ def not_assessable(
     if rows is None:
         return None
     perfect_value = 1.0 if is_higher_better else 0.0
-    sound = sound_interval(perfect_value, rows, best.interval)
+    sound = guarded_metric_interval(perfect_value, rows, best.interval)
     bound = sound.low if is_higher_better else sound.high
     counted = {"units": rows.units, "unit": protocol.interval.unit}
     allowed = abs(perfect_value - criterion.limit)
@@ -127,9 +127,9 @@ def _rows(
         division, _, stratum = criterion.stratum.partition("=")
         return stratum_rows(cohort, protocol, division, stratum, criterion.figure)
     figure, point = _registered(criterion, protocol), criterion.figure.partition("@")[2]
-    if figure not in FIGURES:
+    if figure not in METRICS:
         return None
-    rows = sound_rows(cohort, protocol, [figure]).get(figure)
+    rows = guarded_rows_of(cohort, protocol, [figure]).get(figure)
     if rows is None or not point:
         return rows
     return rows.column(column_keys(figure, protocol, rows.worst.shape[1]).index(point))
@@ -143,11 +143,11 @@ def _perfect_rows(
     if criterion.stratum or guard_of(figure) != "trials":
         return _rows(criterion, perfect_cohort(cohort), protocol)
     bootstrap = guarded_bootstrap_of(cohort, protocol)
-    of_case = sums_of(bind_settings(FIGURES[figure], protocol), cohort)
+    of_case = sums_of(bind_settings(METRICS[figure], protocol), cohort)
     if bootstrap is None or of_case is None:
         return None
     trials = bootstrap.per_unit(of_case.denominator)
-    successes = trials if facts_of(figure).is_higher_better else np.zeros_like(trials)
+    successes = trials if info_of(figure).is_higher_better else np.zeros_like(trials)
     ratio = proportion_of(successes, trials, pseudo_size(trials, SINGLE_ICC))
     parts = [ratio_rows([ratio], block) for block in bootstrap.blocks()]
     worst, best = (np.concatenate(part)[:, 0] for part in zip(*parts, strict=True))

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.core.cohort import labelled_cohort
-from nodulebench.core.config_model import checked, parse_written
+from nodulebench.core.config_model import checked, parse_config
 from nodulebench.core.documents.records import as_json
-from nodulebench.core.errors import InputError, Problem, did_you_mean, refuse_any
+from nodulebench.core.errors import InputError, Problem, did_you_mean, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.plans import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.core.protocol import TestProtocol
@@ -19,7 +19,7 @@ from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.plans.attainable import not_assessable
 from nodulebench.evaluation.plans.verdict import estimates_of
 from nodulebench.evaluation.service import with_options
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.io.formats import read_case_list, read_reference
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.io.manifests import reference_digest, table_digest
@@ -104,7 +104,7 @@ def freeze_plan(
         InputError: for each criterion that this protocol cannot decide on this test set.
     """
     problems = list(_undecidable(stated, reference, protocol, source))
-    refuse_any(problems)
+    raise_problems(problems)
     return TestPlan(
         **dict(stated),
         frozen_at=(at or datetime.now(UTC)).replace(microsecond=0),
@@ -127,7 +127,7 @@ def read_criteria(path: Path) -> AcceptanceCriteria:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError.at(str(path), f"cannot be read as text: {error}.") from error
-    return parse_written(AcceptanceCriteria, text, str(path))
+    return parse_config(AcceptanceCriteria, text, str(path))
 
 
 def plan_document(plan: TestPlan) -> dict[str, Any]:
@@ -183,14 +183,15 @@ def _undecidable(
         elif rules[criterion.rule].undefined:
             reason = rules[criterion.rule].undefined
             yield Problem(
-                where, f"'{criterion.rule}' cannot be applied to this test set: {english(reason)}."
+                where,
+                f"'{criterion.rule}' cannot be applied to this test set: {in_english(reason)}.",
             )
         else:
-            yield from _no_such_figure(criterion, rules[criterion.rule], where)
+            yield from _unknown_metric(criterion, rules[criterion.rule], where)
             yield from _no_such_bound(criterion, protocol, where)
 
 
-def _no_such_figure(criterion: Criterion, result: RuleResult, where: str) -> Iterator[Problem]:
+def _unknown_metric(criterion: Criterion, result: RuleResult, where: str) -> Iterator[Problem]:
     known = estimates_of(result)
     if (criterion.stratum, criterion.figure) in known:
         return

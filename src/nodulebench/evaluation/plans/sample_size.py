@@ -9,7 +9,7 @@ import polars as pl
 
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.config_model import checked
-from nodulebench.core.errors import InputError, UndefinedError, UnknownNameError, refuse_any
+from nodulebench.core.errors import InputError, UndefinedError, UnknownNameError, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.evaluation.comparison.compare import better_of
@@ -18,7 +18,7 @@ from nodulebench.evaluation.recompute import load_evaluated
 from nodulebench.io.formats import read_reference
 from nodulebench.io.json_files import read_json
 from nodulebench.io.table_files import read_table
-from nodulebench.metrics import FIGURES, facts_of
+from nodulebench.metrics import METRICS, info_of
 from nodulebench.statistics.mrmc import Components
 from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
 from nodulebench.statistics.sample_size.comparisons import (
@@ -128,7 +128,7 @@ def plan_from_pilot(
         UnknownNameError: if there is no such algorithm, rule or figure.
     """
     evaluated = load_evaluated(folder)
-    refuse_any(evaluated.problems)
+    raise_problems(evaluated.problems)
     protocol = evaluated.protocol
     chosen = rule or protocol.rules[0].name
     if chosen not in evaluated.cohorts:
@@ -141,7 +141,7 @@ def plan_from_pilot(
     units = units_of(first, protocol.interval)
     tried = tuple(sorted(set(sizes))) or _sizes(int(units.max(initial=0)) + 1)
     return size_from_pilot(
-        bind_settings(FIGURES[figure], protocol),
+        bind_settings(METRICS[figure], protocol),
         first,
         second,
         unit_of_case=units,
@@ -163,8 +163,8 @@ def _algorithm(cohorts: dict[str, LabelledCohort], name: str) -> LabelledCohort:
 
 
 def _require_single_merit(name: str) -> None:
-    _ = FIGURES[name]  # an unknown name suggests near ones
-    if better_of(name) != "higher" or facts_of(name).columns:
+    _ = METRICS[name]  # an unknown name suggests near ones
+    if better_of(name) != "higher" or info_of(name).columns:
         raise InputError.at(
             f"figure '{name}'",
             "is not one number that is better when higher.",

@@ -87,7 +87,7 @@ def evaluated_under(plan: TestPlan, evaluation: Evaluation) -> Evaluation:
             for algorithm in evaluation.algorithms
             for outcome in by_family(
                 [
-                    judge(
+                    judge_criteria(
                         criterion,
                         algorithm,
                         is_planned=not differences,
@@ -116,7 +116,7 @@ def plan_differences(plan: TestPlan, evaluation: Evaluation) -> tuple[Notice, ..
     )
 
 
-def judge(
+def judge_criteria(
     criterion: Criterion,
     algorithm: AlgorithmResult,
     *,

@@ -13,11 +13,11 @@ from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.platforms.platform import Column, Platform
 from nodulebench.evaluation.platforms.score import key, primary
 from nodulebench.evaluation.service import with_options
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.bundle import is_sealed, write_reference
 from nodulebench.io.formats import read_reference
-from nodulebench.metrics import FIGURES, facts_of, is_lower_better
+from nodulebench.metrics import METRICS, info_of, is_lower_better
 
 
 def pack_for(
@@ -68,11 +68,11 @@ def _columns(found: list[dict[str, Any]]) -> Iterator[Column]:
 
 
 def _is_merit(figure: str) -> bool:
-    return figure in FIGURES and facts_of(figure).is_higher_better is not None
+    return figure in METRICS and info_of(figure).is_higher_better is not None
 
 
 def _column(one: dict[str, Any], part: str = "") -> Column:
-    words, point = language("en"), f"/{one['point']}" if one["point"] else ""
+    words, point = translator("en"), f"/{one['point']}" if one["point"] else ""
     title = f"{words.figure(one['figure'] + point).title}, rule {one['rule']}"
     ends = {"": "", "low": " (lower bound)", "high": " (upper bound)"}
     name = key(one) + (f"_{part}" if part else "")

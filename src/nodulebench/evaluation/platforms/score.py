@@ -16,11 +16,11 @@ from nodulebench.core.results import Evaluation
 from nodulebench.evaluation.check.service import check_alone
 from nodulebench.evaluation.platforms.platform import Platform
 from nodulebench.evaluation.service import evaluate_files
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.io.formats import fitting, read_reference
 from nodulebench.io.json_files import write_json
 from nodulebench.io.marks.grand_challenge import holds_jobs
-from nodulebench.io.untrusted_files import OutputRefusedError, collect
+from nodulebench.io.untrusted_files import OutputRejectedError, collect
 
 PRIMARY = "cpm"
 """The figure that orders a leaderboard, where a protocol has it; else its first."""
@@ -97,8 +97,8 @@ def _taken(marks: Path, scratch: Path) -> Path:
         return marks
     try:
         collect(marks, scratch, MOST_BYTES)
-    except OutputRefusedError as error:
-        raise InputError.at("the submission", english(error.why)) from error
+    except OutputRejectedError as error:
+        raise InputError.at("the submission", in_english(error.why)) from error
     return scratch
 
 

@@ -124,7 +124,7 @@ class Score:
     cpm: float | None
 
 
-Ask = Callable[[list[Path], Path], Score]
+ScoreCase = Callable[[list[Path], Path], Score]
 """The four input files of a point case and a folder for the answer -> what a scorer says."""
 
 
@@ -146,24 +146,24 @@ def run_conformance(
         if name not in known:
             hint = did_you_mean(name, known)
             raise UnknownNameError(f"there is no golden case '{name}'.{hint}")
-    ask = _ask_ourselves if scorer is None else _asker(scorer)
+    ask = _score_here if scorer is None else _scorer(scorer)
     for kit, of_kit in chosen.items():
         for case in of_kit:
             if not cases or case["name"] in cases:
-                yield from _judged(kit, case, ask)
+                yield from _scored(kit, case, ask)
 
 
-def _judged(kit: str, case: dict[str, Any], ask: Ask) -> Iterator[GoldenOutcome]:
+def _scored(kit: str, case: dict[str, Any], ask: ScoreCase) -> Iterator[GoldenOutcome]:
     if kit == "slices":
-        yield from _judge_slices(case)
+        yield from _score_slices(case)
     elif kit == "sizes":
-        yield _judge_sizes(case)
+        yield _score_sizes(case)
     else:
         with tempfile.TemporaryDirectory() as folder:
-            yield _judge_points(case, ask, Path(folder))
+            yield _score_points(case, ask, Path(folder))
 
 
-def _judge_points(case: dict[str, Any], ask: Ask, folder: Path) -> GoldenOutcome:
+def _score_points(case: dict[str, Any], ask: ScoreCase, folder: Path) -> GoldenOutcome:
     def outcome(is_passed: bool, detail: str) -> GoldenOutcome:
         return GoldenOutcome("luna16", case["name"], case["teaches"], is_passed, detail)
 
@@ -204,7 +204,7 @@ def _shown(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.6f}"
 
 
-def _ask_ourselves(inputs: list[Path], result_folder: Path) -> Score:  # noqa: ARG001
+def _score_here(inputs: list[Path], result_folder: Path) -> Score:  # noqa: ARG001
     reference = luna16_csv.read_reference(inputs[0].parent)
     submission = luna16_csv.read_marks(inputs[3], reference.cases)
     protocol = with_options(load_protocol("luna16"), bootstraps=0)
@@ -219,7 +219,7 @@ class _ScorerError(Exception):
     """A scorer that crashed, hung, or wrote something else than asked."""
 
 
-def _asker(scorer: str) -> Ask:
+def _scorer(scorer: str) -> ScoreCase:
     def ask(inputs: list[Path], result_folder: Path) -> Score:
         command = [*shlex.split(scorer), *map(str, inputs), str(result_folder)]
         try:
@@ -258,7 +258,7 @@ def _number(value: Any) -> float | None:
     return None if value is None or math.isnan(float(value)) else float(value)
 
 
-def _judge_slices(case: dict[str, Any]) -> Iterator[GoldenOutcome]:
+def _score_slices(case: dict[str, Any]) -> Iterator[GoldenOutcome]:
     reference, submission = slice_tables(case)
     for rule, wanted in case["expected"].items():
         algorithm = evaluate(reference, [submission], _protocol(rule)).algorithms[0]
@@ -298,7 +298,7 @@ def slice_tables(case: dict[str, Any]) -> tuple[Reference, Submission]:
     return reference, Submission("golden", said, MARK_SLICES.conform(marks, "marks"))
 
 
-def _judge_sizes(case: dict[str, Any]) -> GoldenOutcome:
+def _score_sizes(case: dict[str, Any]) -> GoldenOutcome:
     result = size_result(case)
     return _compared("sizes", case["name"], case["teaches"], result.counts, case["expected"])
 

@@ -13,7 +13,7 @@ import polars as pl
 from nodulebench.core.documents.comparison import ComparisonDocument
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.documents.records import AlgorithmSummary, as_json
-from nodulebench.core.errors import InputError, NoduleBenchError, Problem, refuse_any
+from nodulebench.core.errors import InputError, NoduleBenchError, Problem, raise_problems
 from nodulebench.core.notices import is_notice
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.evaluation.evaluate import evaluate
@@ -28,7 +28,7 @@ from nodulebench.evaluation.result_folder import (
     result_tables,
 )
 from nodulebench.evaluation.service import keep_to_candidates
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.io.formats import read_case_list, read_reference, read_submission
 from nodulebench.io.json_files import read_json
 from nodulebench.io.manifests import MANIFEST, SIGNATURE, listed_files, manifest_problems
@@ -159,7 +159,7 @@ def _below(where: str, key: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    value = english(value) if is_notice(value) else value
+    value = in_english(value) if is_notice(value) else value
     text = repr(value) if value is NOTHING else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 120 else f"{text[:117]}..."
 
@@ -286,7 +286,7 @@ def _recompute_folder(evaluated: Evaluated) -> Recomputed:
     if changed:
         return Recomputed(differences=changed)
     comparisons = _recompute_comparisons(evaluated)
-    return recompute(evaluated, evaluated.reference, _kept_submissions(evaluated), comparisons)
+    return recompute(evaluated, evaluated.reference, _stored_submissions(evaluated), comparisons)
 
 
 def recompute(
@@ -362,7 +362,7 @@ def tables_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterato
         yield from table_differences(written, table, name)
 
 
-def _kept_submissions(evaluated: Evaluated) -> list[Submission]:
+def _stored_submissions(evaluated: Evaluated) -> list[Submission]:
     """The submissions that lie in the folder; what was noticed on reading them is only written."""
     return [
         replace(evaluated.submissions[algorithm.name], notices=algorithm.notices)
@@ -414,5 +414,5 @@ def _in_written_order(
     problems.extend(
         Problem(f"submission '{one.name}'", "is none of the evaluated algorithms.") for one in left
     )
-    refuse_any(problems)
+    raise_problems(problems)
     return found

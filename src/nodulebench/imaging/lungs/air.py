@@ -232,7 +232,7 @@ SMALLEST_REGION_ML = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class LungRegions:
     """What is said of every region by its number; the first is what is no region."""
 
     is_lung: BoolArray
@@ -241,9 +241,9 @@ class Judged:
     """It is as empty as air, or lies open to the air around the body: no lung."""
 
 
-def judge_regions(
+def classify_regions(
     hu: Float32Array, regions: Labels, count: int, around: BoolArray, step_mm: FloatArray
-) -> Judged:
+) -> LungRegions:
     """Tell lung from other air in the body.
 
     Args:
@@ -286,7 +286,7 @@ def judge_regions(
         is_other[number] = middle < LUNG_HU[0] and not is_lung[number]
     lung_size = np.where(is_lung, size, 0)
     is_lung &= size >= np.maximum(1, SMALLER_LUNG_SHARE * lung_size.max())
-    return Judged(is_lung, is_other)
+    return LungRegions(is_lung, is_other)
 
 
 def near_air(around: BoolArray, step_mm: FloatArray) -> BoolArray:

@@ -104,7 +104,7 @@ def measure_lungs(
     )
 
 
-def doubts_about(measures: LungMeasures) -> tuple[Notice, ...]:
+def lung_warnings(measures: LungMeasures) -> tuple[Notice, ...]:
     """Every measure that lungs do not have, and whether there is but one."""
     found = ((getattr(measures, range_.measure), range_) for range_ in RANGES)
     doubts = [

@@ -20,15 +20,15 @@ from nodulebench.imaging.lungs.air import (
     AIR_THRESHOLD_HU,
     SMALLER_LUNG_SHARE,
     Air,
-    Judged,
     Labels,
+    LungRegions,
+    classify_regions,
     find_airways,
-    judge_regions,
     padded,
     see_air,
     seen_mean,
 )
-from nodulebench.imaging.lungs.quality import MAY_BE, doubts_about, measure_lungs
+from nodulebench.imaging.lungs.quality import MAY_BE, lung_warnings, measure_lungs
 from nodulebench.imaging.morphology import (
     Spacing,
     block_mean,
@@ -188,7 +188,7 @@ def segment_lungs(
     measures = measure_lungs(body.hu, body.picked(closed), body.air, body.step_mm)
     label = _refined(upright.hu, closed, _Blocks(factors, ahead), step)
     label[:, padded(upright.hu)] = 0
-    return Lungs(label, upright.geometry, (*doubts, *doubts_about(measures)))
+    return Lungs(label, upright.geometry, (*doubts, *lung_warnings(measures)))
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class _Regions:
     inside: BoolArray
     cores: Labels
     """Numbers of what is left where air is parted at thin places."""
-    judged: Judged
+    judged: LungRegions
 
 
 def _regions_in_body(hu: Float32Array, step: FloatArray, body: _Body) -> _Regions:
@@ -274,7 +274,7 @@ def _regions_in_body(hu: Float32Array, step: FloatArray, body: _Body) -> _Region
     inside &= ~body.blocks.spread(beside_air | padding, hu.shape)
     inside[:, padded(hu)] = False  # also where the rest of a wide voxel is seen
     cores, count = ndimage.label(eroded(inside, float(step.max()), step))
-    judged = judge_regions(body.hu, body.picked(cores), count, body.air.around, body.step_mm)
+    judged = classify_regions(body.hu, body.picked(cores), count, body.air.around, body.step_mm)
     return _Regions(inside, cores, judged)
 
 
@@ -296,7 +296,7 @@ def _lungs_in_body(
     labels, count = ndimage.label(inside)
     size_ml = np.bincount(labels.ravel(), minlength=count + 1) * float(np.prod(step)) / 1000.0
     size_ml[0] = 0.0
-    _refuse_little(float(size_ml.max()), where)
+    _require_enough_lung(float(size_ml.max()), where)
     is_kept = np.zeros(count + 1, dtype=np.bool_)
     if judged.is_lung.any():
         is_kept[labels[judged.is_lung[cores]]] = True
@@ -307,7 +307,7 @@ def _lungs_in_body(
     return is_kept[labels], (Notice("lungs_without_tissue"),)
 
 
-def _refuse_little(largest: float, where: str) -> None:
+def _require_enough_lung(largest: float, where: str) -> None:
     if largest < SMALLEST_LUNG_ML:
         raise InputError.at(
             where,

@@ -9,16 +9,22 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problems, adding_to, made_of_each, refuse_any
+from nodulebench.core.errors import (
+    InputError,
+    Problems,
+    collect_problems,
+    made_of_each,
+    raise_problems,
+)
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import RUNS, Submission
 from nodulebench.io.dicom import codes
 from nodulebench.io.dicom.files import item_of, lacks_dicom, objects_of, text_of
 from nodulebench.io.dicom.findings import (
-    CasesAtHand,
+    CaseMatcher,
     Report,
     ReportedFinding,
-    cases_at_hand,
+    match_cases,
     passed_over,
     submission_of_reports,
 )
@@ -29,7 +35,7 @@ from nodulebench.io.dicom.sr_measurements import (
     measured_number,
     numbers_of,
     observer_of,
-    said_of,
+    stated_type,
     surroundings,
 )
 from nodulebench.io.format import Format
@@ -71,7 +77,7 @@ def read_marks(
     held = list(objects_of(path, *CHEST_CAD_SR))
     if not held:
         raise InputError.at(path, "holds no Chest CAD report.", "Export one.")
-    at_hand = cases_at_hand(path, cases, ct_series_of(data for _, data in held))
+    at_hand = match_cases(path, cases, ct_series_of(data for _, data in held))
     found = made_of_each(
         held, partial(_cad_report, at_hand=at_hand, includes_hidden=includes_hidden)
     )
@@ -83,7 +89,7 @@ def read_marks(
 
 
 def _cad_report(
-    held: tuple[Path, Any], at_hand: CasesAtHand, *, includes_hidden: bool
+    held: tuple[Path, Any], at_hand: CaseMatcher, *, includes_hidden: bool
 ) -> _CadReport:
     name, data = held[0].name, held[1]
     tree = content_tree(data, name)
@@ -107,10 +113,10 @@ def _cad_report(
         intents[_intent(item)] += 1
         if _intent(item) == "hidden" and not includes_hidden:
             continue
-        with adding_to(problems):
+        with collect_problems(problems):
             findings.append(_finding(item, around))
             points.append(_operating_point(item))
-    refuse_any(problems)
+    raise_problems(problems)
     states = [item.code for item in summaries]
     notices = passed_over(name, others)
     if set(states) & set(_NOT_ALL):
@@ -188,14 +194,14 @@ def _finding(item: Item, around: Surroundings) -> ReportedFinding:
         numbers |= own
         if certain and part is not item:
             numbers["score"] = max(certain)
-        said |= said_of(part) | _type_said(part)
+        said |= stated_type(part) | _type_of(part)
     names = [part.text_of(codes.TRACKING_ID) or part.text_of(codes.TRACKING_UID) for part in parts]
     return ReportedFinding(
         item.where, next(filter(None, names), ""), tuple(regions), "nodule", numbers, said
     )
 
 
-def _type_said(item: Item) -> dict[str, str | int]:
+def _type_of(item: Item) -> dict[str, str | int]:
     """The type that the code of a finding or of its modifiers tells."""
     types = [
         _TYPES[modifier.code] for modifier in (item, *_modifiers(item)) if modifier.code in _TYPES
@@ -243,7 +249,7 @@ def _intent_notices(found: list[_CadReport], *, includes_hidden: bool) -> list[N
     return [notice for notice in notices if notice.values["count"]]
 
 
-def _runs(found: list[_CadReport], at_hand: CasesAtHand) -> pl.DataFrame:
+def _runs(found: list[_CadReport], at_hand: CaseMatcher) -> pl.DataFrame:
     """One run per case; a case of which any report says that nothing succeeded has failed."""
     states: dict[str, str] = {}
     for one in found:

@@ -217,7 +217,7 @@ RATING_CODES: dict[str, tuple[Concept, ...]] = {
 }
 """For each characteristic the codes of its ratings 1, 2, 3, ..."""
 
-SAID: dict[str, tuple[str, dict[str, str | int]]] = {
+TYPE_TEXTS: dict[str, tuple[str, dict[str, str | int]]] = {
     TYPE.key: ("type", {concept.key: name for name, concept in TYPES.items()}),
     DENSITY.key: ("density", {code.key: name for name, code in DENSITY_VALUES.items()}),
     **{

@@ -9,7 +9,7 @@ from typing import Any
 
 from nodulebench.core.errors import InputError, first_line
 from nodulebench.core.optional_packages import needs
-from nodulebench.io.format import Glimpse
+from nodulebench.io.format import FileProbe
 
 PREAMBLE_BYTES = 128
 UNDEFINED_LENGTH = 0xFFFFFFFF
@@ -110,7 +110,7 @@ def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> A
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is odd shows in what is read
             data = pydicom.dcmread(path, stop_before_pixels=stop_before_pixels)
-            _refuse_short(pydicom, data)
+            _require_length(pydicom, data)
             if is_decoded:
                 data.walk(lambda _, element: element.value)
             else:
@@ -121,7 +121,7 @@ def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> A
     return data
 
 
-def _refuse_short(pydicom: Any, data: Any) -> None:
+def _require_length(pydicom: Any, data: Any) -> None:
     """Refuse a file that ends within an element; the parser would take what is there for all."""
     for element in data.values():
         is_raw = isinstance(element, pydicom.dataelem.RawDataElement)
@@ -149,7 +149,7 @@ def holds_dicom(path: Path, sop_classes: tuple[str, ...]) -> bool:
     return False
 
 
-def lacks_dicom(glimpse: Glimpse, sop_classes: tuple[str, ...], words: str) -> str:
+def lacks_dicom(glimpse: FileProbe, sop_classes: tuple[str, ...], words: str) -> str:
     """Why a path holds no DICOM object of these kinds; empty: it does."""
     if glimpse.is_not("dicom", "folder"):
         return glimpse.is_not("dicom", "folder")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.errors import InputError, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.core.schema import TableSchema
@@ -33,7 +33,7 @@ from nodulebench.io.dicom.series import Series
 from nodulebench.io.dicom.sr_content import Region
 from nodulebench.io.dicom.volumes import case_row, images_of_cases, read_image_series
 from nodulebench.io.manifests import file_digest
-from nodulebench.io.marks.boxes import refuse_unlisted
+from nodulebench.io.marks.boxes import require_listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class CasesAtHand:
+class CaseMatcher:
     """The cases that reports can be about: their names, images and geometry."""
 
     table: pl.DataFrame | None
@@ -116,9 +116,7 @@ class CasesAtHand:
         return wanted.join(whole, on="case_id", how="left", maintain_order="left")
 
 
-def cases_at_hand(
-    path: Path, cases: pl.DataFrame | None, series_uids: Iterable[str]
-) -> CasesAtHand:
+def match_cases(path: Path, cases: pl.DataFrame | None, series_uids: Iterable[str]) -> CaseMatcher:
     """Find the images of series: where the cases say, else beside the reports.
 
     Args:
@@ -132,7 +130,7 @@ def cases_at_hand(
     missing = set(series_uids) - set(images)
     if missing:
         images |= read_image_series(path if path.is_dir() else path.parent, missing)
-    return CasesAtHand(cases, images, names)
+    return CaseMatcher(cases, images, names)
 
 
 def middle_mm(regions: Sequence[Region]) -> FloatArray:
@@ -156,7 +154,7 @@ _CONVENTIONS = {concept.key: said for said, concept in OUTLINES.items()}
 
 
 def submission_of_reports(
-    path: Path, reports: Sequence[Report], at_hand: CasesAtHand, notices: Iterable[Notice] = ()
+    path: Path, reports: Sequence[Report], at_hand: CaseMatcher, notices: Iterable[Notice] = ()
 ) -> Submission:
     """What one algorithm reported.
 
@@ -183,7 +181,7 @@ def submission_of_reports(
             unplaced.add(case_id)
         elif grid is not None:
             slices.extend(key | row for row in slices_of_mark(finding, grid, problems))
-    refuse_any(problems)
+    raise_problems(problems)
     more = (Notice("outlines_unplaced", {"count": len(unplaced)}),) if unplaced else ()
     return Submission(
         name=observers[0] if observers else algorithm_name(path),
@@ -195,13 +193,13 @@ def submission_of_reports(
 
 
 def reference_of_reports(
-    path: Path, reports: Sequence[Report], at_hand: CasesAtHand, notices: Iterable[Notice] = ()
+    path: Path, reports: Sequence[Report], at_hand: CaseMatcher, notices: Iterable[Notice] = ()
 ) -> Reference:
     """What reports call nodules as a reference; its cases are those given, else those reported."""
     said = submission_of_reports(path, reports, at_hand, notices)
     reported = [at_hand.case_id(report.series_uid) for report in reports]
     cases = at_hand.listed(reported) if at_hand.table is None else at_hand.table
-    refuse_unlisted(pl.Series(reported, dtype=pl.String), cases, path.name)
+    require_listed(pl.Series(reported, dtype=pl.String), cases, path.name)
     nodules = said.marks.rename({"mark_id": "nodule_id"}).with_columns(is_ignored=pl.lit(False))
     slices = None if said.slices is None else said.slices.rename({"mark_id": "nodule_id"})
     return Reference(
@@ -214,7 +212,7 @@ def reference_of_reports(
 
 
 def readings_of_reports(
-    path: Path, reports: Sequence[Report], at_hand: CasesAtHand, notices: Iterable[Notice] = ()
+    path: Path, reports: Sequence[Report], at_hand: CaseMatcher, notices: Iterable[Notice] = ()
 ) -> Readings:
     """What readers reported, each case and reader a session even where nothing was found.
 
@@ -239,7 +237,7 @@ def readings_of_reports(
             )
             continue
         slices.extend(key | row for row in _finding_slices(finding, grids[case_id], problems))
-    refuse_any(problems)
+    raise_problems(problems)
     seen = {
         (at_hand.case_id(report.series_uid), _reader(report)): report.name for report in reports
     }
@@ -268,7 +266,7 @@ def _table(schema: TableSchema, rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def _named(
-    reports: Sequence[Report], at_hand: CasesAtHand
+    reports: Sequence[Report], at_hand: CaseMatcher
 ) -> list[tuple[str, str, ReportedFinding]]:
     """Case, id and finding; ids that stand twice in a case get their reporter and a number."""
     found = [
@@ -398,7 +396,7 @@ def contour_text(points: FloatArray) -> str:
     return outline_text((round(x, 4), round(y, 4)) for x, y in points[:, :2].tolist())
 
 
-def linked(reports: Sequence[Report], at_hand: CasesAtHand) -> tuple[list[Report], list[Notice]]:
+def linked(reports: Sequence[Report], at_hand: CaseMatcher) -> tuple[list[Report], list[Notice]]:
     """Reports in which boxes on adjacent slices that are findings of their own are one finding.
 
     Programs that work slice by slice report a nodule so. Boxes are linked as those of other
@@ -506,7 +504,7 @@ def _drawn(row: dict[str, Any], owner: str) -> DrawnOutline:
     )
 
 
-def refuse_upright(grid: Geometry, where: str) -> None:
+def require_native_grid(grid: Geometry, where: str) -> None:
     """Refuse slices that stand so steep that x and y do not tell a place on them."""
     if abs(float(grid.direction[2, 2])) < STEEPEST:
         raise InputError.at(

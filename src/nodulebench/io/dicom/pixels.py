@@ -48,12 +48,12 @@ def stored_values(header: SliceHeader) -> Stored:
         PixelsError: if the pixels are not those of a CT slice or cannot be decoded.
     """
     pixels = header.pixels
-    _refuse_other_pixels(header, pixels)
+    _require_supported_pixels(header, pixels)
     stored = _plain(header) if pixels.is_plain and pixels.length >= 0 else _decoded(header)
     return _within_bits(stored, pixels)
 
 
-def _refuse_other_pixels(header: SliceHeader, pixels: PixelPlace) -> None:
+def _require_supported_pixels(header: SliceHeader, pixels: PixelPlace) -> None:
     rows, columns, bits = pixels.rows, pixels.columns, pixels.bits_allocated
     if not pixels.offset:
         raise PixelsError(header, Notice("pixels_absent"), "has no pixels.")
@@ -104,7 +104,7 @@ def _decoded(header: SliceHeader) -> Stored:
             state = os.stat(header.path)  # noqa: PTH116
             with bounded_memory(8 * state.st_size + 64 * header.pixels.frame_bytes):
                 data = _whole_file(header.path, state.st_mtime_ns)
-                _refuse_other_size(header, data)
+                _require_same_size(header, data)
                 if not _has_decoder(header.pixels.transfer_syntax):
                     return _decoded_by_simpleitk(header)
                 values = pixel_array(data, index=header.frame, raw=True)
@@ -159,7 +159,7 @@ def _checked(header: SliceHeader, values: Stored) -> Stored:
     return values
 
 
-def _refuse_other_size(header: SliceHeader, data: Any) -> None:
+def _require_same_size(header: SliceHeader, data: Any) -> None:
     """Refuse a stream that says it decodes to another size: a decoder would make room for it."""
     pixels, content = header.pixels, data.get("PixelData")
     if content is None:

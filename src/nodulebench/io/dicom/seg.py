@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray, IntArray
-from nodulebench.core.errors import InputError, Problem, first_line, made_of_each, refuse_any
+from nodulebench.core.errors import InputError, Problem, first_line, made_of_each, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.readings import Readings
@@ -36,16 +36,16 @@ from nodulebench.io.dicom.files import (
     whole_of,
 )
 from nodulebench.io.dicom.findings import (
-    CasesAtHand,
+    CaseMatcher,
     Report,
     ReportedFinding,
-    cases_at_hand,
     drawn_by_owner,
     drawn_by_session,
+    match_cases,
     passed_over,
     readings_of_reports,
     reference_of_reports,
-    refuse_upright,
+    require_native_grid,
     submission_of_reports,
 )
 from nodulebench.io.dicom.header import uid_from
@@ -278,10 +278,10 @@ def _segmentation(
     with needs("dicom", "writing DICOM segmentations"):
         from highdicom import seg
     where = f"series {series.uid}"
-    refuse_upright(series.geometry, where)
+    require_native_grid(series.geometry, where)
     voxels = {name: voxels_of(drawn, series.geometry) for name, drawn in findings.items()}
     empty = [name for name, held in voxels.items() if not len(held)]
-    refuse_any(
+    raise_problems(
         Problem(
             f"{where} '{name}'",
             "holds no voxel of the image, so it cannot be a segment.",
@@ -393,12 +393,12 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
     return readings_of_reports(path, reports, at_hand, notices)
 
 
-def _read(path: Path, cases: pl.DataFrame | None) -> tuple[list[Report], CasesAtHand, list[Notice]]:
+def _read(path: Path, cases: pl.DataFrame | None) -> tuple[list[Report], CaseMatcher, list[Notice]]:
     files = [file for file, _ in objects_of(path, *SEG_CLASSES)]
     if not files:
         raise InputError.at(path, "holds no DICOM segmentation.", "Export one.")
     reports = made_of_each(files, _report)
-    at_hand = cases_at_hand(path, cases, {report.series_uid for report in reports})
+    at_hand = match_cases(path, cases, {report.series_uid for report in reports})
     return reports, at_hand, [told for report in reports for told in report.notices]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.errors import InputError, Problem, Problems, adding_to, refuse_any
+from nodulebench.core.errors import InputError, Problem, Problems, collect_problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.imaging.geometry import (
     LARGEST_SHEAR,
@@ -203,13 +203,13 @@ def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, 
             slices += [one for one in found if _is_scan(one, wanted)]
         elif found.is_damaged and (is_dicom(path) or path.suffix.lower() in DICOM_SUFFIXES):
             damaged.append(Problem(found.path, _told(found.notice), "Copy or export it anew."))
-    refuse_any(damaged if wanted is None else ())
+    raise_problems(damaged if wanted is None else ())
     if not slices and wanted is None:
         raise InputError.at(folder, "holds no DICOM CT images.", "Give the folder of a CT series.")
     series = group_series(slices)
     times = Counter(one.uid for one in series)
     twice = [one for one in series if times.pop(one.uid, 0) > 1]
-    refuse_any(
+    raise_problems(
         Problem(str(folder), f"holds series {one.uid} more than once.", "Remove the copies.")
         for one in twice
     )
@@ -329,7 +329,7 @@ def tilt_degrees(series: Series) -> float:
     return float(np.degrees(np.arccos(np.clip(share, 0.0, 1.0))))
 
 
-def beside_mm(series: Series) -> FloatArray:
+def gap_mm(series: Series) -> FloatArray:
     """How far each slice lies beside the line from the first to the last."""
     positions, places = series.positions_mm, series.places_mm
     if positions is None or places is None or places[-1] == places[0]:
@@ -394,7 +394,7 @@ def _grid_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Pro
     """Numbers that no image can have: pixels without size, places a kilometre away."""
     grid, problems = series.geometry, Problems()
     direction = np.eye(3) if allows_tilt else grid.direction
-    with adding_to(problems):
+    with collect_problems(problems):
         checked_geometry(grid.spacing_mm, grid.origin_mm, direction, grid.size, where)
     return problems
 
@@ -438,7 +438,7 @@ def _shift_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Pr
                 "Resample it to slices at right angles to the table.",
             )
         ]
-    off = beside_mm(series)
+    off = gap_mm(series)
     limit = max(SPACING_TOLERANCE_MM, half_pixel_mm(series))
     return [
         Problem(

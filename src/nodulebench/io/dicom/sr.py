@@ -12,7 +12,13 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.errors import InputError, Problems, adding_to, made_of_each, refuse_any
+from nodulebench.core.errors import (
+    InputError,
+    Problems,
+    collect_problems,
+    made_of_each,
+    raise_problems,
+)
 from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.readings import Readings
@@ -22,15 +28,15 @@ from nodulebench.io.dicom import codes
 from nodulebench.io.dicom.codes import Concept
 from nodulebench.io.dicom.files import floats_of, items_of, lacks_dicom, objects_of, text_of
 from nodulebench.io.dicom.findings import (
-    CasesAtHand,
+    CaseMatcher,
     Report,
     ReportedFinding,
-    cases_at_hand,
     drawn_by_owner,
     linked,
+    match_cases,
     passed_over,
     readings_of_reports,
-    refuse_upright,
+    require_native_grid,
     submission_of_reports,
 )
 from nodulebench.io.dicom.header import uid_from
@@ -50,7 +56,7 @@ from nodulebench.io.dicom.sr_measurements import (
     ct_series_of,
     numbers_of,
     observer_of,
-    said_of,
+    stated_type,
     surroundings,
 )
 from nodulebench.io.dicom.writing import (
@@ -164,7 +170,7 @@ def _sr_writer_report(
     """A report as a DICOM object."""
     from highdicom import sr
 
-    refuse_upright(series.geometry, f"series {series.uid}")
+    require_native_grid(series.geometry, f"series {series.uid}")
     words = (series.uid, observer_name, written.isoformat())
     used: set[int] = set()
     groups = [
@@ -352,7 +358,7 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
 
 def read_reports(
     path: Path, cases: pl.DataFrame | None
-) -> tuple[list[Report], CasesAtHand, list[Notice]]:
+) -> tuple[list[Report], CaseMatcher, list[Notice]]:
     """Every measurement report in a file or folder, the cases they can be about, and notices.
 
     Raises:
@@ -361,14 +367,14 @@ def read_reports(
     held = list(objects_of(path, *SR_CLASSES))
     if not held:
         raise InputError.at(path, "holds no DICOM measurement report (TID 1500).", "Export one.")
-    at_hand = cases_at_hand(path, cases, ct_series_of(data for _, data in held))
-    segmentations = _segmentations_beside(path, [data for _, data in held])
+    at_hand = match_cases(path, cases, ct_series_of(data for _, data in held))
+    segmentations = _segmentations_near(path, [data for _, data in held])
     read = made_of_each(held, partial(_report, at_hand=at_hand, segmentations=segmentations))
     reports, notices = linked(read, at_hand)
     return reports, at_hand, [*(told for report in reports for told in report.notices), *notices]
 
 
-def _segmentations_beside(path: Path, reports: list[Any]) -> dict[str, Path]:
+def _segmentations_near(path: Path, reports: list[Any]) -> dict[str, Path]:
     """Segmentations beside the reports, if any of these lists one as its evidence, by UID."""
     listed = {
         sop_class
@@ -383,7 +389,7 @@ def _segmentations_beside(path: Path, reports: list[Any]) -> dict[str, Path]:
     return {text_of(header, "SOPInstanceUID"): file for file, header in held}
 
 
-def _report(held: tuple[Path, Any], at_hand: CasesAtHand, segmentations: dict[str, Path]) -> Report:
+def _report(held: tuple[Path, Any], at_hand: CaseMatcher, segmentations: dict[str, Path]) -> Report:
     name, data = held[0].name, held[1]
     tree = content_tree(data, name)
     groups = [
@@ -411,7 +417,7 @@ def _report(held: tuple[Path, Any], at_hand: CasesAtHand, segmentations: dict[st
         gathered.setdefault(key, []).append(group)
     problems = Problems()
     findings = [_finding(same, around, problems) for same in gathered.values()]
-    refuse_any(problems)
+    raise_problems(problems)
     found = tuple(filter(None, findings))
     return Report(name, series_uid, observer_of(tree), found, passed_over(name, others))
 
@@ -429,10 +435,10 @@ def _finding(
     said: dict[str, str | int] = {}
     kind = "nodule"
     for group in groups:
-        with adding_to(problems):
+        with collect_problems(problems):
             regions.extend(_regions(group, around))
             numbers |= numbers_of(group)
-        said |= said_of(group)
+        said |= stated_type(group)
         for item in group.named(codes.FINDING):
             kind = codes.KIND_OF_CODE.get(item.code, kind)
     first = groups[0]

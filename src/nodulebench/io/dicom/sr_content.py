@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.errors import InputError, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problems, raise_problems
 from nodulebench.core.optional_packages import needs
 from nodulebench.imaging.geometry import FARTHEST_MM
 from nodulebench.io.dicom.codes import Concept
@@ -102,7 +102,7 @@ def content_tree(report: Any, name: str) -> Item:
         else:
             number = ".".join(map(str, path))
             problems.add(owner.where, f"refers to item {number}, which is not there.")
-    refuse_any(problems)
+    raise_problems(problems)
     return root
 
 
@@ -217,7 +217,7 @@ def region(item: Item, purpose: str, around: Surroundings) -> Region:
             given = _ellipse(given)
         points = series.world_of(k, given)
     else:
-        _refuse_other_frame(item, around)
+        _require_same_frame(item, around)
         points = _ellipse(given) if graphic == "ELLIPSE" else given
     if graphic == "ELLIPSOID":
         axes = np.linalg.norm(points[1::2] - points[::2], axis=1)
@@ -284,7 +284,7 @@ def _frame(reference: Any) -> int:
     return int(numbers[0]) - 1 if numbers else 0
 
 
-def _refuse_other_frame(item: Item, around: Surroundings) -> None:
+def _require_same_frame(item: Item, around: Surroundings) -> None:
     frame = text_of(item.data, "ReferencedFrameOfReferenceUID")
     listed = set(around.series_of_image.values())
     known = {

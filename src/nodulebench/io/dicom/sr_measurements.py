@@ -6,7 +6,7 @@ from typing import Any
 from nodulebench.core.errors import InputError
 from nodulebench.io.dicom import codes
 from nodulebench.io.dicom.files import floats_of, item_of, text_of
-from nodulebench.io.dicom.findings import CasesAtHand
+from nodulebench.io.dicom.findings import CaseMatcher
 from nodulebench.io.dicom.slices import CT_CLASSES
 from nodulebench.io.dicom.sr_content import Item, Surroundings, referenced_series
 
@@ -23,7 +23,7 @@ def ct_series_of(reports: Iterable[Any]) -> set[str]:
     }
 
 
-def surroundings(name: str, data: Any, at_hand: CasesAtHand) -> tuple[str, Surroundings]:
+def surroundings(name: str, data: Any, at_hand: CaseMatcher) -> tuple[str, Surroundings]:
     """The series that a report is about, and what is known of its images.
 
     Raises:
@@ -84,7 +84,7 @@ def measured_number(measured: Any) -> float:
     return told[0] if told else float("nan")
 
 
-def said_of(item: Item) -> dict[str, str | int]:
+def stated_type(item: Item) -> dict[str, str | int]:
     """What an item says by codes: type, density, category, characteristics."""
     found: dict[str, str | int] = {}
     for child in item.of_kind("CODE"):
@@ -92,8 +92,8 @@ def said_of(item: Item) -> dict[str, str | int]:
             found["category"] = child.meaning
         elif child.name == codes.FINDING.key and child.code in TYPE_OF_CODE:
             found["type"] = TYPE_OF_CODE[child.code]
-        elif child.name in codes.SAID:
-            column, values = codes.SAID[child.name]
+        elif child.name in codes.TYPE_TEXTS:
+            column, values = codes.TYPE_TEXTS[child.name]
             if child.code in values:
                 found[column] = values[child.code]
     return found

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problem, Problems, raise_problems
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.tables import CASES, IMAGES
 from nodulebench.imaging.geometry import geometry_columns, is_orthonormal
@@ -68,7 +68,7 @@ def series_volume(series: Series, where: str, *, allows_tilt: bool = False) -> V
             voxels, no rescaling to HU, damaged pixels.
     """
     wrong = stack_problems(series, where, allows_tilt=allows_tilt)
-    refuse_any([*wrong, *_value_problems(series, where)])
+    raise_problems([*wrong, *_value_problems(series, where)])
     grid = series.geometry
     hu = np.stack([_hounsfield(slice_) for slice_ in series.slices])
     if allows_tilt and not is_orthonormal(grid.direction):
@@ -176,7 +176,7 @@ def read_image_series(folder: Path, wanted: Collection[str] | None = None) -> di
         InputError: if there is none, or images of one series do not make a volume.
     """
     found = ct_series(folder, wanted)
-    refuse_any(
+    raise_problems(
         problem
         for uid, series in found.items()
         for problem in stack_problems(series, f"{folder} series {uid}")

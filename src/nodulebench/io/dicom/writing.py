@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.optional_packages import needs
 from nodulebench.io.atomic import staged_file, staged_folder
 from nodulebench.io.cases import file_of_case
@@ -105,7 +105,7 @@ def series_of_cases(
         case_id: _described(series) for case_id, series in images_of_cases(cases, case_ids).items()
     }
     missing = [case_id for case_id in case_ids if case_id not in found]
-    refuse_any(
+    raise_problems(
         Problem(
             f"case '{case_id}'",
             f"has no images, and {what} refers to those it was made from.",

@@ -77,16 +77,16 @@ class NoImageError(InputError):
 
 
 def image_reader(folder: Path, wanted: Collection[str] | None = None) -> Callable[[str], Volume]:
-    """What reads the image of a case from a folder, as ``image_finder`` finds it.
+    """What reads the image of a case from a folder, as ``image_lookup`` finds it.
 
     Raises:
         NoImageError: by what is returned, where there is none.
     """
-    find = image_finder(folder, wanted)
+    find = image_lookup(folder, wanted)
     return lambda case_id: find(case_id)()
 
 
-def image_finder(
+def image_lookup(
     folder: Path, wanted: Collection[str] | None = None
 ) -> Callable[[str], Callable[[], Volume]]:
     """What finds the image of a case in a folder: of images, a test set, or any archive.

@@ -77,13 +77,13 @@ def findings_inside(block: Block, reference: Reference) -> pl.DataFrame:
 
 def trimmed(block: Block, inside: pl.DataFrame, seed: int) -> Block:
     """The block with its six faces moved in at random, but not into a nodule's surroundings."""
-    first, last = kept_part(block, inside, seed)
+    first, last = part_to_keep(block, inside, seed)
     box = tuple(slice(*bounds) for bounds in zip(first, last + 1, strict=True))
     part = block.volume.part(box)
     return replace(block, volume=replace(part, hu=np.ascontiguousarray(part.hu)))
 
 
-def kept_part(block: Block, inside: pl.DataFrame, seed: int) -> tuple[IntArray, IntArray]:
+def part_to_keep(block: Block, inside: pl.DataFrame, seed: int) -> tuple[IntArray, IntArray]:
     """The first and last slice, row and column of a block whose faces moved in at random."""
     volume = block.volume
     size = volume.geometry.size

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray, IntArray
-from nodulebench.core.errors import Problem, Problems, refuse_any
+from nodulebench.core.errors import Problem, Problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.readings import CHARACTERISTICS, FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.core.tables import CASES
@@ -86,7 +86,7 @@ def _places(series: list[str], cases: pl.DataFrame) -> tuple[list[Geometry], int
     more = len(missing) + len(tilted) - len(problems)
     if more:
         problems.add("cases", f"{more} more series have no usable geometry.")
-    refuse_any(problems)
+    raise_problems(problems)
     return [found[one] for one in series], without
 
 
@@ -189,7 +189,7 @@ def _outside(
         is_beside[flat.point_outline[outside]] = True
     is_outlined = np.array([mark.kind == "nodule" for mark in flat.marks], dtype=np.bool_)
     wrong = np.unique(flat.outline_mark[is_beside & is_outlined[flat.outline_mark]])
-    refuse_any(
+    raise_problems(
         Problem(
             f"{readings[flat.mark_reading[row]].source} session {flat.mark_session[row] + 1} "
             f"nodule '{flat.marks[row].source_id}'",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from nodulebench.core.errors import InputError, Problem, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problem, Problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.readings import CHARACTERISTICS
 
@@ -221,7 +221,7 @@ class _Reader:
         )
         if not sessions:
             self._wrong("", "has no readingSession.")
-        refuse_any(self.problems)
+        raise_problems(self.problems)
         return PixelReading(self.name, series, study.strip(), sessions)
 
     def _marks(self, session: ElementTree.Element, where: str) -> Iterator[PixelMark]:

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray
-from nodulebench.core.errors import Problem, Problems, refuse_any
+from nodulebench.core.errors import Problem, Problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.core.tables import (
@@ -197,7 +197,7 @@ def reference_of(
         diameter_mm=_diameter(), is_ignored=pl.col("is_ignored").fill_null(False)
     )
     known = CASES.conform(listed, name) if cases is None else cases
-    refuse_unlisted(listed["case_id"], known, name)
+    require_listed(listed["case_id"], known, name)
     slices, more = _slices(owned, NODULE_SLICES, known)
     return Reference(
         name=name,
@@ -208,12 +208,12 @@ def reference_of(
     )
 
 
-def refuse_unlisted(case_ids: pl.Series, cases: pl.DataFrame, name: str) -> None:
+def require_listed(case_ids: pl.Series, cases: pl.DataFrame, name: str) -> None:
     """Refuse a reference that speaks of cases which the list of cases does not have."""
     unlisted = case_ids.filter(~case_ids.is_in(cases["case_id"].implode())).unique(
         maintain_order=True
     )
-    refuse_any(
+    raise_problems(
         Problem(
             name,
             f"case '{case_id}' is not among the {cases.height} cases that were given.",
@@ -249,7 +249,7 @@ def complete_slices(
     given = schema.empty() if slices is None else slices
     bare = owners.join(given, on=["case_id", key], how="anti", maintain_order="left")
     unknown = bare.filter(~pl.col("case_id").is_in(list(known)))["case_id"]
-    refuse_any(
+    raise_problems(
         Problem(
             name,
             f"case '{case_id}' has {key.removesuffix('_id')}s without slices, and the geometry "
@@ -298,7 +298,7 @@ _LARGEST_DIFFERENCE_MM = 0.5
 _MOST_NAMED = 5
 
 
-def placed(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.DataFrame:
+def with_positions(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.DataFrame:
     """Fill slice_index from z_mm, and z_mm from slice_index, where one of them is empty.
 
     Args:
@@ -347,11 +347,11 @@ def placed(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.Dat
     ]
     cases = tuple(boxes["case_id"].filter(pl.Series(is_unplaced)).unique(maintain_order=True))
     wanted = [GeometryProblem(one.where, one.what, one.remedy, cases) for one in unknown]
-    refuse_any([*wanted, *_contradictions(boxes, known, name)])
+    raise_problems([*wanted, *_contradictions(boxes, known, name)])
     return boxes.with_columns(slice_index=pl.Series(number), z_mm=pl.Series(height))
 
 
-def refuse_contradictions(slices: pl.DataFrame, known: dict[str, Geometry], name: str) -> None:
+def require_no_contradictions(slices: pl.DataFrame, known: dict[str, Geometry], name: str) -> None:
     """Refuse slices of marks or nodules whose slice_index and z_mm do not agree.
 
     Raises:
@@ -359,7 +359,7 @@ def refuse_contradictions(slices: pl.DataFrame, known: dict[str, Geometry], name
     """
     rows = slices.with_row_index("_row", offset=1)
     places = pl.format("{} row {}", pl.lit(name), "_row")
-    refuse_any(
+    raise_problems(
         _contradictions(rows.drop("_row").with_columns(rows.select(place=places)), known, name)
     )
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problems, raise_problems
 from nodulebench.core.tables import NODULE_TYPES, Reference, Submission
 from nodulebench.imaging.geometry import GeometryProblem, geometries
 from nodulebench.io.cases import algorithm_name, case_of_image
-from nodulebench.io.format import Format, Glimpse
+from nodulebench.io.format import FileProbe, Format
 from nodulebench.io.json_files import entries, number, place_numbers, read_json, write_json
 from nodulebench.io.manifests import file_digest
 from nodulebench.io.marks.boxes import (
@@ -76,7 +76,7 @@ def _read(path: Path, cases: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.Data
     rows = []
     for place, item in entries(document.get("annotations"), f"{path.name} annotations", problems):
         rows.append(_row(item, place, case_of, type_of, problems) | {"place": place})
-    refuse_any(problems)
+    raise_problems(problems)
     numeric = ("x", "y", "z", "w", "h", "d", "score")
     texts = ("case_id", "box_id", "type", "place")
     table = pl.DataFrame(
@@ -147,7 +147,7 @@ def _in_mm(
     if coordinates == "voxel":
         known = geometries(cases)
         unknown = table.filter(~pl.col("case_id").is_in(list(known)))["case_id"]
-        refuse_any(
+        raise_problems(
             GeometryProblem(
                 name,
                 f"is in voxels, and the geometry of case '{case_id}' is not known.",
@@ -195,7 +195,7 @@ def _write(boxes: pl.DataFrame, listed: pl.Series, path: Path) -> None:
     write_json(document, path)
 
 
-def _refuse(glimpse: Glimpse) -> str:
+def _refuse(glimpse: FileProbe) -> str:
     return glimpse.is_not("json") or glimpse.lacks("images", "annotations")
 
 

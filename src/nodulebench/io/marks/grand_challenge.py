@@ -8,17 +8,17 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.imaging.geometry import geometries
 from nodulebench.imaging.linking import link_boxes
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.cases import algorithm_name, case_of_image, file_of_case
-from nodulebench.io.format import Format, Glimpse
+from nodulebench.io.format import FileProbe, Format
 from nodulebench.io.json_files import entries, kind_of, number, place_numbers, read_json, write_json
 from nodulebench.io.manifests import file_digest
-from nodulebench.io.marks.boxes import gather, placed
+from nodulebench.io.marks.boxes import gather, with_positions
 
 JOBS = "predictions.json"
 """The list of jobs; what each of them wrote is in ``PK/output/``."""
@@ -159,7 +159,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     jobs = read_jobs(path, problems) if holds_jobs(path) else None
     for case_id, place, document in _documents(path, jobs, problems):
         rows.extend(_rows(case_id, place, document, problems))
-    refuse_any(problems)
+    raise_problems(problems)
     table = pl.DataFrame(
         rows, schema=dict.fromkeys(_TEXT, pl.String) | dict.fromkeys(_NUMBERS, pl.Float64)
     )
@@ -314,7 +314,7 @@ def _boxes(
         *(pl.lit(None, dtype=pl.String).alias(name) for name in ("type", "density", "category")),
         malignancy=pl.lit(None, dtype=pl.Float64),
     )
-    boxes = placed(boxes, geometries(cases), path.name).cast({"slice_index": pl.Int64})
+    boxes = with_positions(boxes, geometries(cases), path.name).cast({"slice_index": pl.Int64})
     notices: tuple[Notice, ...] = ()
     if boxes["name"].str.starts_with(_NAME_OF_MARK).fill_null(False).all():
         boxes = boxes.with_columns(mark_id=pl.col("name").str.strip_prefix(_NAME_OF_MARK))
@@ -358,7 +358,7 @@ def _written_box(row: dict[str, Any]) -> dict[str, Any]:
     return {"name": _NAME_OF_MARK + row["mark_id"], "corners": corners}
 
 
-def _refuse(glimpse: Glimpse) -> str:
+def _refuse(glimpse: FileProbe) -> str:
     if glimpse.kind == "folder" and holds_jobs(glimpse.path):
         return ""
     if glimpse.kind == "folder":

@@ -8,7 +8,7 @@ import polars as pl
 
 from nodulebench.core.arrays import IntArray
 from nodulebench.core.cohort import WEIGHT, LabelledCohort, nodule_shares
-from nodulebench.core.errors import InputError, Problem, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problem, Problems, raise_problems
 from nodulebench.core.optional_packages import needs
 from nodulebench.io.atomic import staged_file
 from nodulebench.io.csv_files import write_csv
@@ -97,7 +97,7 @@ def _same_nodules(cells: Cells) -> LabelledCohort:
     )
     if max(first.case_count, first.nodule_count) < 2:
         problems.add("jafroc_xlsx", "needs at least two cases or nodules.")
-    refuse_any(problems)
+    raise_problems(problems)
     return first
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problems, did_you_mean, refuse_any
+from nodulebench.core.errors import InputError, Problems, did_you_mean, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.io.atomic import staged_folder
@@ -13,16 +13,16 @@ from nodulebench.io.cases import algorithm_name
 from nodulebench.io.csv_files import (
     read_columns,
     read_head,
-    refuse_flood,
+    require_few_problems,
     simple_name,
     without_marks,
     write_csv,
 )
-from nodulebench.io.format import Format, Glimpse
+from nodulebench.io.format import FileProbe, Format
 from nodulebench.io.manifests import file_digest
 from nodulebench.io.nodules import unread_columns
 
-OWN_NAMES = {
+COLUMN_OPTIONS = {
     "case": "seriesuid",
     "x": "coordX",
     "y": "coordY",
@@ -61,9 +61,9 @@ def parse_columns(text: str) -> dict[str, str]:
     for pair in pairs:
         if len(pair) != 2 or not all(pair):
             problems.add(source, f"'{'='.join(pair)}' is no pair.", "Write x=NAME,y=NAME,...")
-        elif pair[0] not in OWN_NAMES:
-            known = ", ".join(OWN_NAMES)
-            hint = did_you_mean(pair[0], OWN_NAMES)
+        elif pair[0] not in COLUMN_OPTIONS:
+            known = ", ".join(COLUMN_OPTIONS)
+            hint = did_you_mean(pair[0], COLUMN_OPTIONS)
             problems.add(
                 source, f"'{pair[0]}' is nothing that marks have.{hint}", f"Known: {known}."
             )
@@ -72,7 +72,7 @@ def parse_columns(text: str) -> dict[str, str]:
     for name in NEEDED if not problems else ():
         if name not in found:
             problems.add(source, f"does not say which column is {name}.", f"Add {name}=NAME.")
-    refuse_any(problems)
+    raise_problems(problems)
     return found
 
 
@@ -80,7 +80,7 @@ def guessed_columns(header: Sequence[str]) -> str:
     """What ``--columns`` might be for a header, dots where nothing looks right."""
     simple = {simple_name(name): name for name in header}
     parts = []
-    for ours, theirs in OWN_NAMES.items():
+    for ours, theirs in COLUMN_OPTIONS.items():
         usual = (simple_name(theirs), *_USUAL.get(ours, ()))
         name = next((simple[one] for one in usual if one in simple), "")
         if name or ours in (*NEEDED, "score"):
@@ -123,10 +123,10 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     Rows of series that are not in ``cases`` may be anything, as for the official program. The id
     of a mark is its line.
     """
-    return read_own_columns(path, cases)
+    return read_named_columns(path, cases)
 
 
-def read_own_columns(
+def read_named_columns(
     path: Path, cases: pl.DataFrame | None = None, columns: Mapping[str, str] | None = None
 ) -> Submission:
     """The same from a file with other column names.
@@ -134,11 +134,13 @@ def read_own_columns(
     Args:
         path: the file.
         cases: CASES of the test set.
-        columns: for each of our names (``OWN_NAMES``) the one in the file; None: LUNA16's. Marks
-            have no score where it is not named.
+        columns: for each of our names (``COLUMN_OPTIONS``) the one in the file; None: LUNA16's.
+            Marks have no score where it is not named.
     """
     given = (
-        None if columns is None else {OWN_NAMES[ours]: column for ours, column in columns.items()}
+        None
+        if columns is None
+        else {COLUMN_OPTIONS[ours]: column for ours, column in columns.items()}
     )
     scores = ("probability",) if given is None or "probability" in given else ()
     rows = read_columns(
@@ -173,7 +175,7 @@ def read_series(path: Path) -> pl.Series:
             f"'{first}' is a header, but a series list has none.",
             "Remove the line (the official program would count it as one more scan).",
         )
-    refuse_flood(path)
+    require_few_problems(path)
     try:
         table = pl.read_csv(
             path, glob=False, has_header=False, infer_schema=False, truncate_ragged_lines=True
@@ -322,7 +324,7 @@ def _read_findings(path: Path, series: pl.Series, *, is_ignored: bool) -> pl.Dat
     return NODULES.conform(found.filter(is_listed), path.name, rows["line"].filter(is_listed))
 
 
-def _refuse_reference(glimpse: Glimpse) -> str:
+def _reject_reference(glimpse: FileProbe) -> str:
     if glimpse.kind != "folder":
         return glimpse.is_not("folder")
     needed = (_SERIES, _INCLUDED)
@@ -333,14 +335,14 @@ FORMAT = Format(
     name="luna16_csv",
     meaning="LUNA16: a CSV file of marks, or a folder with annotations and the list of series",
     suffixes=(".csv", ".csv.gz", "/"),
-    columns=tuple(OWN_NAMES.values()),
+    columns=tuple(COLUMN_OPTIONS.values()),
     example=(
         "seriesuid,coordX,coordY,coordZ,probability\n"
         "scan-1,-61.2,48.7,-240.5,0.93\n"
         "scan-2,75.0,12.1,-118.0,0.41"
     ),
     refuse_marks=lambda glimpse: glimpse.is_not("csv") or glimpse.lacks(*_MARKS),
-    refuse_reference=_refuse_reference,
+    refuse_reference=_reject_reference,
     read_marks=read_marks,
     read_reference=read_reference,
     write_marks=write_marks,

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.errors import InputError, Problem, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problem, Problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.imaging.geometry import lps_to_ras
 from nodulebench.io.cases import algorithm_name, case_of_image, file_of_case
-from nodulebench.io.format import Format, Glimpse
+from nodulebench.io.format import FileProbe, Format
 from nodulebench.io.json_files import entries, numbers, place_numbers, read_json, write_json
 from nodulebench.io.manifests import file_digest
 from nodulebench.io.marks.boxes import (
@@ -117,7 +117,7 @@ def _read(path: Path) -> _Content:
         for case_id, count in Counter(listed).items()
         if count > 1
     )
-    refuse_any(problems)
+    raise_problems(problems)
     table = _table(rows, coordinates, mode)
     known = pl.DataFrame({"case_id": listed}, schema={"case_id": pl.String})
     return _Content(BOXES.conform(table, path.name), known, notices)
@@ -222,7 +222,7 @@ def _write(boxes: pl.DataFrame, listed: pl.Series, path: Path) -> None:
     write_json(stated | {_LISTS[0]: items}, path)
 
 
-def _refuse(glimpse: Glimpse) -> str:
+def _refuse(glimpse: FileProbe) -> str:
     if glimpse.kind != "json":
         return glimpse.is_not("json")
     items = _items(glimpse.document, "", Problems())

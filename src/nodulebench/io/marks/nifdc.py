@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problem, Problems, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.core.tables import (
@@ -22,9 +22,9 @@ from nodulebench.imaging.geometry import FARTHEST_MM, geometries
 from nodulebench.imaging.linking import link_boxes
 from nodulebench.io.cases import algorithm_name, joined_cases
 from nodulebench.io.csv_files import read_columns, read_header, require_columns, write_csv
-from nodulebench.io.format import Format, Glimpse
+from nodulebench.io.format import FileProbe, Format
 from nodulebench.io.manifests import file_digest
-from nodulebench.io.marks.boxes import complete_slices, gather, placed, refuse_unlisted
+from nodulebench.io.marks.boxes import complete_slices, gather, require_listed, with_positions
 from nodulebench.io.nodules import unread_columns
 from nodulebench.io.table_files import read_cases
 
@@ -112,7 +112,7 @@ def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
     _refuse_contradictions(boxes, file.name)
     if cases is None:
         cases = CASES.arrange(rows.select("case_id").unique(maintain_order=True))
-    refuse_unlisted(rows["case_id"], cases, file.name)
+    require_listed(rows["case_id"], cases, file.name)
     known = [name for name in _FACTS if boxes[name].null_count() < boxes.height]
     stated = boxes.group_by("case_id", "nodule_id", maintain_order=True).agg(
         pl.col("is_ignored").any(), pl.col(known).drop_nulls().first()
@@ -175,13 +175,13 @@ def _boxes(rows: pl.DataFrame, path: Path, cases: pl.DataFrame | None) -> pl.Dat
     typed = _ROWS.conform(given, path.name, given["line"])
     _refuse_contours(typed, path.name)
     places = pl.format("{} line {}", pl.lit(path.name), "line")
-    located = placed(typed.with_columns(place=places), geometries(cases), path.name)
+    located = with_positions(typed.with_columns(place=places), geometries(cases), path.name)
     return located.cast({"slice_index": pl.Int64})
 
 
 def _refuse_contours(rows: pl.DataFrame, name: str) -> None:
     bad = rows.filter(~pl.col("contour").str.contains(_CONTOUR))
-    refuse_any(
+    raise_problems(
         Problem(
             f"{name} line {line}",
             f"contour '{contour[:40]}' is not a list of at least three points.",
@@ -229,10 +229,10 @@ def _refuse_contradictions(rows: pl.DataFrame, name: str) -> None:
                 f"{column} differs between its slices: {shown}.",
                 "Say the same on every slice.",
             )
-    refuse_any(problems)
+    raise_problems(problems)
 
 
-def _refuse(glimpse: Glimpse) -> str:
+def _refuse(glimpse: FileProbe) -> str:
     if glimpse.kind == "folder":
         return glimpse.lacks("cases.csv", "nodules.csv")
     place = glimpse.lacks("slice_index") if glimpse.lacks("z_mm") else ""

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.errors import InputError, Problem, Problems, adding_to, refuse_any
+from nodulebench.core.errors import InputError, Problem, Problems, collect_problems, raise_problems
 from nodulebench.core.tables import Submission
 from nodulebench.imaging.geometry import (
     FARTHEST_MM,
@@ -19,7 +19,7 @@ from nodulebench.imaging.geometry import (
 )
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.cases import algorithm_name, file_of_case
-from nodulebench.io.format import Format, Glimpse
+from nodulebench.io.format import FileProbe, Format
 from nodulebench.io.manifests import file_digest
 from nodulebench.io.marks.boxes import BOXES, boxes_of_marks, submission_of
 from nodulebench.io.marks.safe_pickle import read_pickle
@@ -45,9 +45,9 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     for file in sorted(path.glob(f"*{SUFFIX}")):
         stem = file.name.removesuffix(SUFFIX)
         case_id = stem if stem in known else listed.get(stem, stem)
-        with adding_to(problems):
+        with collect_problems(problems):
             parts.append(_boxes(file, case_id, known.get(case_id)))
-    refuse_any(problems)
+    raise_problems(problems)
     return submission_of(
         pl.concat(parts), name=algorithm_name(path), digest=file_digest(path), cases=cases
     )
@@ -67,7 +67,7 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     )
     if boxes["score"].null_count():
         problems.add(f"submission '{submission.name}'", "has marks without a score.")
-    refuse_any(problems)
+    raise_problems(problems)
     parts = boxes.partition_by("case_id", as_dict=True, maintain_order=True)
     with staged_folder(path, is_new=True) as stage:
         for case_id, grid in known.items():
@@ -153,7 +153,7 @@ def _content(boxes: pl.DataFrame, grid: Geometry) -> dict[str, Any]:
     }
 
 
-def _refuse(glimpse: Glimpse) -> str:
+def _refuse(glimpse: FileProbe) -> str:
     if glimpse.kind != "folder":
         return glimpse.is_not("folder")
     return "" if any(name.endswith(SUFFIX) for name in glimpse.names) else f"no file *{SUFFIX}"

@@ -36,7 +36,7 @@ _DAMAGED = (
 )
 
 
-class _RefusedError(Exception):
+class _RejectedError(Exception):
     """The file wants something made that is no data."""
 
 
@@ -52,9 +52,9 @@ def read_pickle(path: Path) -> Any:
         if len(content) > _MOST_BYTES:
             raise InputError.at(path, f"is larger than {_MOST_BYTES >> 20} MB.")
         try:
-            _refuse_greed(content)
+            _require_small(content)
             return _Reader(BytesIO(content)).load()
-        except _RefusedError as error:
+        except _RejectedError as error:
             raise InputError.at(
                 path,
                 f"holds '{error}', which is refused: a pickle can run code, so only numbers, "
@@ -66,7 +66,7 @@ def read_pickle(path: Path) -> Any:
             raise InputError.at(path, f"is a damaged pickle file ({reason}).") from error
 
 
-def _refuse_greed(content: bytes) -> None:
+def _require_small(content: bytes) -> None:
     """Refuse a pickle that asks for more room than it has bytes, before any of it is run.
 
     Lengths are compared with what is left of the file; the memo grows to the largest number that
@@ -88,9 +88,9 @@ def _refuse_greed(content: bytes) -> None:
 class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """What stands in for a class or function that the file names."""
-        stands_in = _STANDS_IN.get((module.replace("numpy._core", "numpy.core"), name))
+        stands_in = _PLACEHOLDER.get((module.replace("numpy._core", "numpy.core"), name))
         if stands_in is None:
-            raise _RefusedError(f"{module}.{name}")
+            raise _RejectedError(f"{module}.{name}")
         return stands_in
 
 
@@ -99,7 +99,7 @@ class _NumberType:
 
     def __init__(self, text: Any, *_: Any) -> None:
         if not isinstance(text, str) or not _NUMBER_TYPE.fullmatch(text):
-            raise _RefusedError(f"an array of {text}")
+            raise _RejectedError(f"an array of {text}")
         self.text = text.lstrip("<>|=")
         self.order = "="
 
@@ -134,11 +134,11 @@ def _array_of_buffer(data: Any, number_type: Any, shape: Any, order: Any, *_: An
 def _latin_bytes(text: str, encoding: str) -> bytes:
     """Old pickles write bytes as Latin-1 text."""
     if encoding != "latin1":
-        raise _RefusedError(f"text in {encoding}")
+        raise _RejectedError(f"text in {encoding}")
     return text.encode("latin1")
 
 
-_STANDS_IN: dict[tuple[str, str], Callable[..., Any]] = {
+_PLACEHOLDER: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "dtype"): _NumberType,
     ("numpy", "ndarray"): _Array,
     ("numpy.core.multiarray", "_reconstruct"): _Array,

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.imaging.geometry import geometries
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.cases import algorithm_name
 from nodulebench.io.csv_files import read_header, write_csv
-from nodulebench.io.format import Format, Glimpse
+from nodulebench.io.format import FileProbe, Format
 from nodulebench.io.manifests import file_digest
-from nodulebench.io.marks.boxes import refuse_contradictions
+from nodulebench.io.marks.boxes import require_no_contradictions
 from nodulebench.io.table_files import TABLE_SUFFIXES, read_table
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     slices_file = _one_of_table(path, "mark_slices")
     if slices_file is not None:
         slices = read_table(slices_file, MARK_SLICES)
-        _refuse_orphans(slices, submission.marks, slices_file.name)
-        refuse_contradictions(slices, geometries(cases), slices_file.name)
+        _require_no_orphans(slices, submission.marks, slices_file.name)
+        require_no_contradictions(slices, geometries(cases), slices_file.name)
         submission = replace(submission, slices=slices)
     runs_file = _one_of_table(path, "runs")
     if runs_file is not None:
@@ -129,9 +129,9 @@ def _one(folder: Path, names: tuple[str, ...]) -> Path:
     return found[0]
 
 
-def _refuse_orphans(slices: pl.DataFrame, marks: pl.DataFrame, name: str) -> None:
+def _require_no_orphans(slices: pl.DataFrame, marks: pl.DataFrame, name: str) -> None:
     orphans = slices.join(marks, on=["case_id", "mark_id"], how="anti", maintain_order="left")
-    refuse_any(
+    raise_problems(
         Problem(
             name,
             f"has slices of mark '{mark_id}' in case '{case_id}', which has no such mark.",
@@ -144,7 +144,7 @@ def _refuse_orphans(slices: pl.DataFrame, marks: pl.DataFrame, name: str) -> Non
     )
 
 
-def _refuse(glimpse: Glimpse) -> str:
+def _refuse(glimpse: FileProbe) -> str:
     if glimpse.kind != "folder":
         return glimpse.is_not("folder")
     return "" if glimpse.names & set(_MARK_FILES) else "no file marks.*"

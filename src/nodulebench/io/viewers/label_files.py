@@ -18,12 +18,12 @@ from nodulebench.imaging.rasters import DrawnOutline, trace_outlines, voxels_of
 from nodulebench.io.cases import file_of_case
 from nodulebench.io.dicom.codes import OUTLINES
 from nodulebench.io.dicom.findings import (
-    CasesAtHand,
+    CaseMatcher,
     Report,
     ReportedFinding,
     drawn_by_session,
     readings_of_reports,
-    refuse_upright,
+    require_native_grid,
 )
 from nodulebench.io.dicom.sr_content import Region
 from nodulebench.io.folders import files_below
@@ -31,8 +31,8 @@ from nodulebench.io.viewers.nrrd import LARGEST_BYTES
 
 OFF_GRID = 0.05
 """How far, in voxels, a grid may lie beside that of the image and still be its own."""
-_NOT_SAID = ("case_id", "finding_id", "reader_id", "source_id", *PLACE)
-FACTS = {column.name: column.dtype for column in FINDINGS.columns if column.name not in _NOT_SAID}
+_NOT_STATED = ("case_id", "finding_id", "reader_id", "source_id", *PLACE)
+FACTS = {column.name: column.dtype for column in FINDINGS.columns if column.name not in _NOT_STATED}
 """What is said of a finding, beside its name and place."""
 
 
@@ -79,7 +79,7 @@ def sessions_of(readings: Readings, cases: pl.DataFrame | None) -> list[Session]
         if case_id not in grids:
             what = "has no geometry, without which outlines have no place in an image."
             raise InputError.at(f"case '{case_id}'", what, "Give its images or a table as cases.")
-        refuse_upright(grids[case_id], f"case '{case_id}'")
+        require_native_grid(grids[case_id], f"case '{case_id}'")
         own = readings.findings.filter(case_id=case_id, reader_id=reader_id)
         rows = {row["finding_id"]: row for row in own.iter_rows(named=True)}
         outlines = drawn.get((case_id, reader_id), {})
@@ -107,7 +107,7 @@ def facts_of(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in FACTS if row.get(name) is not None}
 
 
-def said(texts: Mapping[str, Any]) -> dict[str, Any]:
+def stated(texts: Mapping[str, Any]) -> dict[str, Any]:
     """Facts from texts or numbers; what is no fact, or none that can be, is left out."""
     found: dict[str, Any] = {}
     for name, value in texts.items():
@@ -176,7 +176,7 @@ def readings_from(
         made = CASES.arrange(pl.DataFrame(rows))
         kept = None if cases is None else cases.filter(~pl.col("case_id").is_in(named))
         table = made if kept is None else pl.concat([kept, made], how="diagonal_relaxed")
-    return readings_of_reports(path, reports, CasesAtHand(table, {}, {}), notices)
+    return readings_of_reports(path, reports, CaseMatcher(table, {}, {}), notices)
 
 
 VOXEL_BYTES = 8

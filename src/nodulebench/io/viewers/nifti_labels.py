@@ -24,8 +24,8 @@ from nodulebench.io.viewers.label_files import (
     read_label_files,
     regions_of,
     reported,
-    said,
     sessions_with_files,
+    stated,
 )
 
 SUFFIX = ".nii.gz"
@@ -110,7 +110,7 @@ def _findings(
             voxel = np.argwhere(labels.hu == label)[:, ::-1].astype(np.int64)
             placed = on_grid(voxel, labels.geometry, grid, where)
             name = row.get("finding_id") or str(label)
-            yield reported(where, name, regions_of(placed, grid, where), said(row))
+            yield reported(where, name, regions_of(placed, grid, where), stated(row))
 
 
 FORMAT = Format(

@@ -20,8 +20,8 @@ from nodulebench.io.viewers.label_files import (
     read_label_files,
     regions_of,
     reported,
-    said,
     sessions_with_files,
+    stated,
 )
 from nodulebench.io.viewers.nrrd import Nrrd, read_nrrd, write_nrrd
 
@@ -109,7 +109,7 @@ def _findings(nrrd: Nrrd, grid: Geometry, file: str) -> Iterator[ReportedFinding
         voxel = np.argwhere(nrrd.labels[layer] == label)[:, ::-1].astype(np.int64)
         if len(voxel):
             placed = on_grid(voxel, nrrd.geometry, grid, where)
-            yield reported(where, name, regions_of(placed, grid, where), said(facts))
+            yield reported(where, name, regions_of(placed, grid, where), stated(facts))
 
 
 _FIELDS = ("LabelValue", "Layer", "Name", "Tags")

@@ -30,8 +30,8 @@ from nodulebench.io.viewers.label_files import (
     files_ending,
     readings_from,
     reported,
-    said,
     sessions_of,
+    stated,
 )
 
 SUFFIX = ".mrk.json"
@@ -221,7 +221,7 @@ def _take_points(
 
 
 def _finding(file: str, name: str, regions: list[Region], facts: dict[str, Any]) -> ReportedFinding:
-    told = said(facts)
+    told = stated(facts)
     if told.get("kind") not in FINDING_KINDS:
         told["kind"] = FINDING_KINDS[0]
     return reported(f"{file} '{name}'", name, regions, told)

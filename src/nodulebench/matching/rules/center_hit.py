@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, unroll
-from nodulebench.core.cache import kept
+from nodulebench.core.cache import cached_on_owner
 from nodulebench.core.labels import Labels
 from nodulebench.core.notices import Notice
 from nodulebench.imaging.outlines import Outlines, areas_mm2, is_inside, no_outlines, read_outlines
@@ -72,7 +72,7 @@ def center_hit(
     return replace(labels, remarks=_region_remarks(outlines))
 
 
-@kept
+@cached_on_owner
 def _outlines(nodules: Boxes) -> Outlines:
     """What is drawn around nodules, the same for every submission."""
     return read_outlines(nodules.contour)

@@ -226,7 +226,7 @@ VEINS_MM = (44.0, 8.0)
 """Veins of both lungs where they enter it."""
 
 
-class HeartPlace(NamedTuple):
+class HeartPosition(NamedTuple):
     """Where pixels lie in a heart of usual size: along its axis, towards the right ventricle."""
 
     along: Field
@@ -234,7 +234,7 @@ class HeartPlace(NamedTuple):
     aside: Field
 
 
-def heart_place(chest: Chest, x: Field, y: Field, z_mm: float) -> HeartPlace:
+def heart_position(chest: Chest, x: Field, y: Field, z_mm: float) -> HeartPosition:
     """Coordinates in mm that turn and scale with the heart."""
     scale = chest.heart_scale
     middle = np.array(HEART_CENTER) * scale
@@ -246,7 +246,7 @@ def heart_place(chest: Chest, x: Field, y: Field, z_mm: float) -> HeartPlace:
         share = [np.float32(part / scale) for part in axis]
         return across * share[0] + down * share[1] + up * share[2]
 
-    return HeartPlace(
+    return HeartPosition(
         towards(HEART_AXIS), towards(TOWARDS_RIGHT_VENTRICLE), towards(third.tolist())
     )
 
@@ -257,7 +257,7 @@ def draw_heart(chest: Chest, plane: Plane, enhancement: Enhancement) -> None:
     if near is None:
         return
     hu, heart = near.hu, near.surfaces.heart
-    place = heart_place(chest, near.surfaces.x, near.surfaces.y, near.z_mm)
+    place = heart_position(chest, near.surfaces.x, near.surfaces.y, near.z_mm)
     groove = 8.0 * bump(place.along, VALVES_MM, 5.0) + 7.0 * bump(place.rightward, SEPTUM_MM, 5.0)
     fat_mm = 1.5 + 2.2 * np.clip(near.patches + 0.4 + near.waves, 0, 3) + groove
     fill(hu, np.abs(heart + 1.2) - 0.6, near.pixel_mm, PERICARDIUM_HU)
@@ -299,7 +299,7 @@ def draw_left_atrium(chest: Chest, plane: Plane, enhancement: Enhancement) -> No
     fill(near.hu, atrium, BEATING_MM, enhancement.left_heart)
 
 
-def _left_ventricle(place: HeartPlace) -> Field:
+def _left_ventricle(place: HeartPosition) -> Field:
     """Distance to the left ventricle with its muscle, an egg that points to the apex."""
     reach = np.sqrt(
         ((place.along - 8.0) / 47.0) ** 2

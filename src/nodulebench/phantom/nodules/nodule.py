@@ -8,7 +8,7 @@ import numpy as np
 from nodulebench.core.arrays import FloatArray
 from nodulebench.phantom.canvas import Canvas, Field
 from nodulebench.phantom.nodules.placement import (
-    NodulePlace,
+    NodulePosition,
     NoPlaceError,
     Surroundings,
     place_isolated,
@@ -243,7 +243,7 @@ def _place(
     is_pleural: bool,
     radius: float,
     random: np.random.Generator,
-) -> tuple[NodulePlace, float]:
+) -> tuple[NodulePosition, float]:
     """A place, and how flat a nodule is there (1: as high as wide)."""
     for _ in range(6):
         try:
@@ -260,7 +260,7 @@ def _place(
 
 
 def _random_shape(
-    place: NodulePlace, surface: str, radius: float, flatness: float, random: np.random.Generator
+    place: NodulePosition, surface: str, radius: float, flatness: float, random: np.random.Generator
 ) -> NoduleShape:
     """An ellipsoid that is nearly round, flattened towards the pleura, with lobes if asked for."""
     first = np.cross(place.outward, random.standard_normal(3))

@@ -18,7 +18,7 @@ ISOLATION_MM = 4.0
 
 
 @dataclass(frozen=True)
-class NodulePlace:
+class NodulePosition:
     """Where a nodule shall be."""
 
     center_mm: FloatArray
@@ -88,7 +88,7 @@ class Surroundings:
 
 def place_isolated(
     around: Surroundings, radius_mm: float, random: np.random.Generator
-) -> NodulePlace:
+) -> NodulePosition:
     """In the parenchyma, where vessels are furthest away."""
     points = _random_points(around, random)
     depth = -around.pleura_mm(points)
@@ -98,12 +98,12 @@ def place_isolated(
         raise NoPlaceError
     clearance = _vessel_clearance(around.vessels, points)
     best = points[int(np.argmax(np.minimum(clearance, radius_mm + 2.0)))]
-    return NodulePlace(best, around.outward(best[None])[0])
+    return NodulePosition(best, around.outward(best[None])[0])
 
 
 def place_juxtavascular(
     around: Surroundings, radius_mm: float, random: np.random.Generator
-) -> NodulePlace:
+) -> NodulePosition:
     """Touching a vessel of middle size."""
     vessels = around.vessels
     low, high = VESSEL_RADIUS_MM
@@ -120,12 +120,12 @@ def place_juxtavascular(
     good = np.flatnonzero(is_fit)
     if not len(good):
         raise NoPlaceError
-    return NodulePlace(points[good[0]], aside[good[0]])
+    return NodulePosition(points[good[0]], aside[good[0]])
 
 
 def place_on_pleura(
     around: Surroundings, radius_mm: float, height_mm: float, random: np.random.Generator
-) -> NodulePlace:
+) -> NodulePosition:
     """At the ribs' pleura, with the centre ``height_mm`` inside it."""
     points = _random_points(around, random)
     depth = -around.pleura_mm(points)
@@ -140,7 +140,7 @@ def place_on_pleura(
         normal = around.outward(foot)[0]
         center = foot[0] - normal * height_mm
         if around.has_room(center[None], radius_mm, beside=normal)[0]:
-            return NodulePlace(center, normal)
+            return NodulePosition(center, normal)
     raise NoPlaceError
 
 

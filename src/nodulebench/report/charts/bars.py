@@ -10,8 +10,8 @@ from nodulebench.report.charts.svg import CANVAS_WIDTH as WIDTH
 from nodulebench.report.charts.svg import (
     LINE,
     Axis,
+    chart,
     level_ticks,
-    picture,
     shortened,
     stroke,
     text_width,
@@ -68,7 +68,7 @@ def column_chart(
             parts.append(label(x + width / 2, min(high, y) - 6, column.text, "value"))
         parts.append(label(middle, bottom + 20, name, "axis"))
     parts.append(stroke("base", f"M{LEFT} {bottom}H{right}"))
-    return picture(WIDTH, bottom + BOTTOM, parts, description)
+    return chart(WIDTH, bottom + BOTTOM, parts, description)
 
 
 def histogram(
@@ -102,7 +102,7 @@ def histogram(
         parts.append(label(x, bottom + 18, text))
     parts.append(label((left + right) / 2, bottom + 38, x_axis.title, "axis"))
     parts.append(stroke("base", f"M{left} {bottom}H{right}"))
-    return picture(WIDTH, bottom + 46, parts, description)
+    return chart(WIDTH, bottom + 46, parts, description)
 
 
 MOST_GUTTER = 150
@@ -178,7 +178,7 @@ def row_chart(
     if base is not None:
         x = left + (right - left) * axis.place(base)
         parts.append(stroke("base", f"M{x:.1f} {top}V{bottom}"))
-    return picture(WIDTH, bottom + ROWS_BOTTOM, parts, description)
+    return chart(WIDTH, bottom + ROWS_BOTTOM, parts, description)
 
 
 def _height(row: Row, *, is_above: bool) -> float:

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from nodulebench.report.charts.styles import Dot
 from nodulebench.report.charts.svg import CANVAS_WIDTH as WIDTH_FROM_SVG
-from nodulebench.report.charts.svg import LINE, picture, stroke, wrapped
+from nodulebench.report.charts.svg import LINE, chart, stroke, wrapped
 from nodulebench.report.pages.svg import label
 
 MAIN, SIDE = 250, 150
@@ -49,7 +49,7 @@ def flow_chart(steps: Sequence[Step], description: str) -> Markup:
             )
             parts.append(label(middle + 8, top + height + 19, step.onward, "first"))
         top += height + GAP
-    return picture(WIDTH_FROM_SVG, top - GAP + 6, parts, description)
+    return chart(WIDTH_FROM_SVG, top - GAP + 6, parts, description)
 
 
 def _box(left: float, top: float, width: float, height: float, lines: Sequence[str]) -> list[str]:
@@ -79,7 +79,7 @@ def scheme(rule: str, description: str) -> Markup | None:
     """The sketch of a rule; None for rules of others."""
     if rule not in SCHEMES:
         return None
-    return picture(WIDTH, HEIGHT, SCHEMES[rule], description)
+    return chart(WIDTH, HEIGHT, SCHEMES[rule], description)
 
 
 def circle(x: float, y: float, radius: float) -> str:

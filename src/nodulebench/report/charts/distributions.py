@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.report.charts.styles import Fill, Style
-from nodulebench.report.charts.svg import Axis, level_ticks, picture, shortened, stroke, text_width
+from nodulebench.report.charts.svg import Axis, chart, level_ticks, shortened, stroke, text_width
 from nodulebench.report.pages.svg import label
 
 WIDTH, LEFT, HEIGHT, BOTTOM = 310, 40, 220, 46
@@ -49,7 +49,7 @@ def box_plot(
         foot = top - 4 - BRACKET * level
         parts.append(stroke("bracket", f"M{left:.1f} {foot:.1f}v-5H{end:.1f}v5"))
         parts.append(label((left + end) / 2, foot - 8, bracket.mark, "value"))
-    return picture(WIDTH, bottom + BOTTOM, parts, description)
+    return chart(WIDTH, bottom + BOTTOM, parts, description)
 
 
 def _names(x: float, bottom: float, name: str, width: float) -> list[str]:
@@ -137,7 +137,7 @@ def heat_map(
         text = f"{name} *" if place in flagged else name
         parts.append(label(gutter + CELL_WIDTH * (place + 0.5), bottom + 18, text))
     parts.append(label(gutter + CELL_WIDTH * len(columns) / 2, bottom + 38, title, "axis"))
-    return picture(width, bottom + HEAT_MAP_BOTTOM, parts, description)
+    return chart(width, bottom + HEAT_MAP_BOTTOM, parts, description)
 
 
 def _cell(x: float, y: float, count: int | None, whole: int) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Switch
 from nodulebench.report.charts.styles import Fill, Style
 from nodulebench.report.charts.svg import (
@@ -54,7 +54,7 @@ class Chart(Block):
     remarks: tuple[str, ...] = ()
     readings: dict[str, Any] | None = None
     """What the page's script needs to read values off the plot; None: a small, still plot."""
-    say: Language | None = None
+    say: Translator | None = None
     """The words of what the page shows to read and zoom with."""
     is_narrow: bool = False
     """Whether three of them fit side by side."""
@@ -66,7 +66,7 @@ def readable_chart(
     y_axis: Axis,
     series: Sequence[Series],
     remarks: tuple[str, ...],
-    say: Language,
+    say: Translator,
 ) -> Chart:
     """A chart whose values can be read off on the page; y runs from 0 to 1."""
     return Chart(

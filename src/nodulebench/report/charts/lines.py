@@ -7,7 +7,7 @@ from math import floor
 import numpy as np
 from markupsafe import Markup
 
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.charts.styles import Style
 from nodulebench.report.charts.svg import BOTTOM as BOTTOM_FROM_SVG
 from nodulebench.report.charts.svg import CANVAS_WIDTH as WIDTH
@@ -17,9 +17,9 @@ from nodulebench.report.charts.svg import (
     RIGHT,
     Axis,
     Line,
+    chart,
     level_ticks,
     nice_ticks,
-    picture,
     plot,
     shortened,
     stroke,
@@ -27,7 +27,7 @@ from nodulebench.report.charts.svg import (
 )
 from nodulebench.report.charts.svg import TOP as TOP_FROM_SVG
 from nodulebench.report.charts.svg import WIDTH as WIDTH_FROM_SVG
-from nodulebench.report.pages.svg import drawing, label, on_paper, placed, told_there
+from nodulebench.report.pages.svg import drawing, embedded_text, label, on_paper, placed
 
 LEFT, TOP, HEIGHT, BOTTOM = 44, 30, 190, 40
 MOST_NAMED = 8
@@ -83,11 +83,11 @@ def history_chart(
         shapes = Style(0).marker(x, height(step.value))
         if step.low is not None and step.high is not None:
             shapes = whisker_up(x, height(step.low), height(step.high)) + shapes
-        parts.append(told_there(shapes, step.told))
+        parts.append(embedded_text(shapes, step.told))
         if len(steps) <= MOST_NAMED:
             parts.append(label(x, bottom + 18, shortened(step.name, share - 4)))
     parts.append(stroke("base", f"M{LEFT} {bottom}H{right:.1f}"))
-    return picture(WIDTH, bottom + BOTTOM, parts, description)
+    return chart(WIDTH, bottom + BOTTOM, parts, description)
 
 
 MOST_NAMED_LEARNING = 1
@@ -99,7 +99,7 @@ Curves = Mapping[int | None, Sequence[Point]]
 """The fold that each training left out (None: none) -> what was measured at its steps."""
 
 
-def learning_picture(name: str, losses: Curves, areas: Curves, say: Language) -> str:
+def learning_chart(name: str, losses: Curves, areas: Curves, say: Translator) -> str:
     """The loss of each training by step, as a file of its own; beside it the area, where it is.
 
     Args:
@@ -120,7 +120,7 @@ def learning_picture(name: str, losses: Curves, areas: Curves, say: Language) ->
     return on_paper(drawing("plot", 2 * width, height, parts, description=told))
 
 
-def _loss_plot(name: str, losses: Curves, say: Language) -> Markup:
+def _loss_plot(name: str, losses: Curves, say: Translator) -> Markup:
     most = max((loss for points in losses.values() for _, loss in points), default=1.0)
     up = Axis(say("axis.loss"), 0, most * 1.05, nice_ticks(0, most * 1.05))
     lines = [
@@ -136,7 +136,7 @@ def _loss_plot(name: str, losses: Curves, say: Language) -> Markup:
     return plot(_steps(losses, say), up, lines, say("curve.learning", names=name))
 
 
-def _area_plot(areas: Curves, across: Axis, say: Language) -> Markup:
+def _area_plot(areas: Curves, across: Axis, say: Translator) -> Markup:
     least = min(area for points in areas.values() for _, area in points)
     low = min(0.9, floor(least * 10) / 10)
     up = Axis(say("axis.area_held_back"), low, 1.0, nice_ticks(low, 1.0))
@@ -148,7 +148,7 @@ def _area_plot(areas: Curves, across: Axis, say: Language) -> Markup:
     return plot(across, up, lines, say("axis.area_held_back"))
 
 
-def _steps(curves: Curves, say: Language) -> Axis:
+def _steps(curves: Curves, say: Translator) -> Axis:
     steps = [step for points in curves.values() for step, _ in points]
     last = max(steps, default=1)
     first = min(steps, default=0) if len(set(steps)) > 1 else 0  # nothing is known before it
@@ -160,7 +160,7 @@ def _line(number: int, points: Sequence[Point], marked: Point, name: str) -> Lin
     return Line(steps, values, Style(number), points=((*marked, name),))
 
 
-def _name(fold: int | None, say: Language) -> str:
+def _name(fold: int | None, say: Translator) -> str:
     return say("curve.all_folds") if fold is None else say("curve.without_fold", fold=fold)
 
 
@@ -168,7 +168,7 @@ COSTS = ("median_seconds", "peak_memory_mb")
 WORTH = ("sensitivity", "fp_per_case")
 """What is set against each other."""
 LESS_IS_BETTER = (*COSTS, "fp_per_case")
-_ROOM = 1.12
+_MARGIN = 1.12
 """How far an axis goes beyond its last value."""
 
 
@@ -181,7 +181,7 @@ class TradeOff:
     good: float
 
 
-def trade_off_picture(points: Sequence[TradeOff], cost: str, worth: str, say: Language) -> str:
+def trade_off_chart(points: Sequence[TradeOff], cost: str, worth: str, say: Translator) -> str:
     """Algorithms by cost and worth, as a file of its own.
 
     Args:
@@ -199,8 +199,8 @@ def trade_off_picture(points: Sequence[TradeOff], cost: str, worth: str, say: La
     is_less_better = worth in LESS_IS_BETTER
     sign = -1.0 if is_less_better else 1.0
     front = front_of(points, sign)
-    most_cost = max(point.cost for point in points) * _ROOM or 1.0
-    most_good = max(point.good for point in points) * _ROOM or 1.0
+    most_cost = max(point.cost for point in points) * _MARGIN or 1.0
+    most_good = max(point.good for point in points) * _MARGIN or 1.0
     top = most_good if is_less_better else 1.0
     across = Axis(titles[cost], 0.0, most_cost, nice_ticks(0.0, most_cost))
     up = Axis(titles[worth], 0.0, top, nice_ticks(0.0, top))

@@ -287,7 +287,7 @@ LINE = 17
 """Height of a line of text."""
 
 
-def picture(width: float, height: float, parts: Iterable[str], description: str) -> Markup:
+def chart(width: float, height: float, parts: Iterable[str], description: str) -> Markup:
     """The parts as one picture."""
     style = "" if width == CANVAS_WIDTH else f' style="max-width:{width / 16:.2f}rem"'
     return drawing("picture", width, height, parts, description=description, attributes=style)

@@ -78,6 +78,6 @@ def html_table(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) 
     return _TABLE.format(title, nothing.join(map(_HEAD.format, heads)), body)
 
 
-def picture_apart(title: str, svg: str) -> str:
+def chart_of(title: str, svg: str) -> str:
     """A picture whose styles and those of the page leave each other alone."""
     return _IMAGE.format(title, b64encode(svg.encode()).decode())

@@ -41,7 +41,7 @@ def label(x: float, y: float, text: str, kind: str = "") -> str:
     return f'<text{named} x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
 
 
-def told_there(shapes: str, text: str) -> str:
+def embedded_text(shapes: str, text: str) -> str:
     """Shapes that tell a text where one points at them."""
     return f"<g><title>{escape(text)}</title>{shapes}</g>"
 
@@ -53,7 +53,7 @@ def placed(picture: str, x: int, y: int) -> str:
     return str(picture).replace("<svg", f'<svg x="{x}" y="{y}"{size}', 1)
 
 
-def stand_alone(picture: str, *, medium: Medium = "light", style: str = "") -> str:
+def standalone(picture: str, *, medium: Medium = "light", style: str = "") -> str:
     """A picture as a file of its own, with the style that it needs; ``style`` comes after it."""
     head, _, rest = str(picture).partition(">")
     head = head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
@@ -63,6 +63,6 @@ def stand_alone(picture: str, *, medium: Medium = "light", style: str = "") -> s
 
 def on_paper(picture: str) -> str:
     """A picture as a file of its own on white ground, in the letters of the reader's system."""
-    drawn = stand_alone(picture, style="text { font-family: system-ui, sans-serif; }")
+    drawn = standalone(picture, style="text { font-family: system-ui, sans-serif; }")
     ground = f'<rect width="100%" height="100%" fill="{palette("light")["paper"]}"/>'
     return drawn.replace("</style>", f"</style>{ground}", 1)

@@ -6,7 +6,7 @@ from jinja2 import FileSystemBytecodeCache
 from jinja2.bccache import Bucket
 
 
-class KeptBytecode(FileSystemBytecodeCache):
+class BytecodeCache(FileSystemBytecodeCache):
     """Keeps what can be kept; what cannot is compiled anew the next time, and nothing fails."""
 
     def load_bytecode(self, bucket: Bucket) -> None:
@@ -20,8 +20,8 @@ class KeptBytecode(FileSystemBytecodeCache):
             super().dump_bytecode(bucket)
 
 
-def kept_bytecode() -> KeptBytecode | None:
+def bytecode_cache() -> BytecodeCache | None:
     """Where compiled templates lie; None where no folder is safely this user's own."""
     with suppress(OSError, RuntimeError):
-        return KeptBytecode()
+        return BytecodeCache()
     return None

@@ -62,7 +62,7 @@ def environment() -> "Environment":
     """Where templates are found and how they are filled: every value escaped, none forgotten."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    from nodulebench.report.pages.template_cache import kept_bytecode
+    from nodulebench.report.pages.template_cache import bytecode_cache
 
     made = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
@@ -71,7 +71,7 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
-        bytecode_cache=kept_bytecode(),
+        bytecode_cache=bytecode_cache(),
     )
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return made

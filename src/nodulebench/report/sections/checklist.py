@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.numbers import UNDEFINED, rate, whole
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Table, head, words
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.sections.methods import interval_words
 
-Answer = Callable[[Document, Language], str]
+Answer = Callable[[Document, Translator], str]
 
 ITEMS = (
     ("title", "1", "1"),
@@ -63,7 +63,7 @@ ITEMS = (
 """Topic, its items in STARD 2015 ("AI": added by STARD-AI) and its items in CLAIM 2020."""
 
 
-def checklist_table(document: Document, say: Language) -> Table:
+def checklist_table(document: Document, say: Translator) -> Table:
     """Every topic with what this report says of it, or that it is not known here."""
     rows = []
     for topic, stard, claim in ITEMS:
@@ -75,28 +75,28 @@ def checklist_table(document: Document, say: Language) -> Table:
     return Table(say("checklist.caption"), heads, rows, remark=say("checklist.remark"))
 
 
-def _answer(topic: str, document: Document, say: Language) -> str:
+def _answer(topic: str, document: Document, say: Translator) -> str:
     if topic in STATED:
         return say(f"answer.{topic}")
     return ANSWERS[topic](document, say) if topic in ANSWERS else ""
 
 
-def _names(document: Document, say: Language) -> str:
+def _names(document: Document, say: Translator) -> str:
     return say.listed(algorithm.name for algorithm in document.algorithms)
 
 
-def _objective(document: Document, say: Language) -> str:
+def _objective(document: Document, say: Translator) -> str:
     if document.plan is not None:
         return say("answer.objective_plan", name=document.plan.name)
     return say("answer.objective")
 
 
-def _data_source(document: Document, say: Language) -> str:
+def _data_source(document: Document, say: Translator) -> str:
     reference = document.reference
     return say("answer.data_source", name=reference.name, cases=whole(reference.cases))
 
 
-def _index_version(document: Document, say: Language) -> str:
+def _index_version(document: Document, say: Translator) -> str:
     stated = [
         f"{algorithm.name} {algorithm.facts['version']}"
         for algorithm in document.algorithms
@@ -107,7 +107,7 @@ def _index_version(document: Document, say: Language) -> str:
     return f"{told} {say('answer.index_digest')}".strip() if has_digests else told
 
 
-def _threshold(document: Document, say: Language) -> str:
+def _threshold(document: Document, say: Translator) -> str:
     threshold, point = document.protocol.score_threshold, document.protocol.operating_point
     if point is not None:
         return say("answer.threshold_at", rate=rate(point))
@@ -118,22 +118,22 @@ def _threshold(document: Document, say: Language) -> str:
     return say("answer.threshold", threshold=f"{threshold:g}")
 
 
-def _reference_standard(document: Document, say: Language) -> str:
+def _reference_standard(document: Document, say: Translator) -> str:
     rule = document.reference.rule
     return say("answer.reference_standard", rule=say.word(rule)) if rule else ""
 
 
-def _indeterminate(document: Document, say: Language) -> str:
+def _indeterminate(document: Document, say: Translator) -> str:
     ignored = document.reference.ignored_findings
     return say("answer.indeterminate", count=whole(ignored)) if ignored is not None else ""
 
 
-def _subgroups(document: Document, say: Language) -> str:
+def _subgroups(document: Document, say: Translator) -> str:
     strata = document.protocol.strata
     return say("answer.subgroups", strata=say.listed(map(say.stratum, strata))) if strata else ""
 
 
-def _prespecified(document: Document, say: Language) -> str:
+def _prespecified(document: Document, say: Translator) -> str:
     plan = document.plan
     if plan is None:
         return say("answer.no_plan")
@@ -141,12 +141,12 @@ def _prespecified(document: Document, say: Language) -> str:
     return say(key, name=plan.name, when=plan.frozen_at)
 
 
-def _fairness(document: Document, say: Language) -> str:
+def _fairness(document: Document, say: Translator) -> str:
     wanted = [stratum for stratum in document.protocol.strata if stratum in ("sex", "age", "site")]
     return say("answer.fairness", strata=say.listed(map(say.stratum, wanted))) if wanted else ""
 
 
-def _errors(document: Document, say: Language) -> str:
+def _errors(document: Document, say: Translator) -> str:
     has_cases = any(one.extras.get("worst_cases") for _, _, one in document.results)
     return say("answer.errors" if has_cases else "answer.errors_strata")
 

@@ -26,7 +26,7 @@ from nodulebench.i18n.numbers import (
     signed_interval,
     whole,
 )
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import (
     Fold,
     Notes,
@@ -49,13 +49,13 @@ from nodulebench.report.pages.cells import Cell
 from nodulebench.report.sections.summary import (
     differences_of,
     is_clear,
-    leading_figure,
+    leading_metric,
     leading_rule,
 )
 
 
 def difference_chart(
-    found: ComparisonDocument, rule: str, figure: str, say: Language
+    found: ComparisonDocument, rule: str, figure: str, say: Translator
 ) -> Chart | None:
     """Differences from the baseline with their intervals, and the margin."""
     shown = differences_of(found, rule, figure)
@@ -90,7 +90,7 @@ def _margin_place(one: DifferenceSummary) -> float | None:
     return one.margin.margin if one.better == "lower" else -one.margin.margin
 
 
-def rank_chart(found: ComparisonDocument, rule: str, figure: str, say: Language) -> Chart | None:
+def rank_chart(found: ComparisonDocument, rule: str, figure: str, say: Translator) -> Chart | None:
     """Ranks with their bootstrap intervals; tie groups by their number."""
     ranking = ranking_of(found, rule, figure)
     if ranking is None or len(ranking.lines) < 3:
@@ -124,12 +124,12 @@ MARGIN_ANSWERS = (
 )
 
 
-def comparison_blocks(document: Document, say: Language) -> list[Any]:
+def comparison_blocks(document: Document, say: Translator) -> list[Any]:
     """Every comparison of the document, one after another."""
     blocks: list[Any] = []
     for found in document.comparisons:
         rule = leading_rule(document, found)
-        figure = leading_figure(found, rule)
+        figure = leading_metric(found, rule)
         blocks.append(Paragraphs(_introduction(found, say) + told(document, found, say)))
         charts = [difference_chart(found, rule, figure, say), rank_chart(found, rule, figure, say)]
         shown = [chart for chart in charts if chart is not None]
@@ -146,10 +146,10 @@ def comparison_blocks(document: Document, say: Language) -> list[Any]:
     return blocks
 
 
-def told(document: Document, found: ComparisonDocument, say: Language) -> list[str]:
+def told(document: Document, found: ComparisonDocument, say: Translator) -> list[str]:
     """What a comparison says in its leading figure, under the leading rule."""
     rule = leading_rule(document, found)
-    figure = leading_figure(found, rule)
+    figure = leading_metric(found, rule)
     defined = differences_of(found, rule, figure)
     title = say.figure(figure).title
     if 0 < len(defined) <= 3:
@@ -174,7 +174,7 @@ def told(document: Document, found: ComparisonDocument, say: Language) -> list[s
 
 
 def _one_difference(
-    one: DifferenceSummary, found: ComparisonDocument, title: str, say: Language
+    one: DifferenceSummary, found: ComparisonDocument, title: str, say: Translator
 ) -> str:
     sentence = say(
         "compared.told_one",
@@ -192,7 +192,7 @@ def _one_difference(
     )
 
 
-def margin_answer(one: DifferenceSummary, say: Language) -> str:
+def margin_answer(one: DifferenceSummary, say: Translator) -> str:
     """What a test against a margin shows; nothing where there was none."""
     test = one.margin
     if not test:
@@ -203,7 +203,7 @@ def margin_answer(one: DifferenceSummary, say: Language) -> str:
     return say(f"compared.{shown}")
 
 
-def _introduction(found: ComparisonDocument, say: Language) -> list[str]:
+def _introduction(found: ComparisonDocument, say: Translator) -> list[str]:
     told = say(
         "compared.how",
         baseline=found.baseline,
@@ -215,7 +215,7 @@ def _introduction(found: ComparisonDocument, say: Language) -> list[str]:
 
 
 def _difference_table(
-    title: str, differences: Sequence[DifferenceSummary], found: ComparisonDocument, say: Language
+    title: str, differences: Sequence[DifferenceSummary], found: ComparisonDocument, say: Translator
 ) -> Table:
     notes = Notes(say)
     has_margin = any(difference.margin for difference in differences)
@@ -277,7 +277,7 @@ def _margin_cell(one: DifferenceSummary, notes: Notes) -> Cell:
     return Cell(answer or "–", kind="words", note=notes.letter(reason) if reason else "")
 
 
-def _figure_title(one: DifferenceSummary, say: Language) -> str:
+def _figure_title(one: DifferenceSummary, say: Translator) -> str:
     title = say.figure(one.figure).title
     return (
         say("figure.reading", title=title, point=say.point(one.figure, one.point))
@@ -286,7 +286,7 @@ def _figure_title(one: DifferenceSummary, say: Language) -> str:
     )
 
 
-def _detection_table(found: ComparisonDocument, say: Language) -> Table | None:
+def _detection_table(found: ComparisonDocument, say: Translator) -> Table | None:
     """Which nodules one algorithm finds and the other does not, with McNemar's tests."""
     if not found.detection:
         return None
@@ -321,7 +321,7 @@ def _detection_table(found: ComparisonDocument, say: Language) -> Table | None:
     return Table(title, heads, rows, notes.all())
 
 
-def _alone_blocks(found: ComparisonDocument, rule: str, say: Language) -> list[Any]:
+def _alone_blocks(found: ComparisonDocument, rule: str, say: Translator) -> list[Any]:
     """For each algorithm the nodules that it missed and the baseline found, and the reverse."""
     blocks: list[Any] = []
     for one in found.detection:
@@ -341,7 +341,7 @@ def _alone_blocks(found: ComparisonDocument, rule: str, say: Language) -> list[A
     return blocks
 
 
-def _alone_table(caption: str, missed: Sequence[MissedNodule], say: Language) -> Table:
+def _alone_table(caption: str, missed: Sequence[MissedNodule], say: Translator) -> Table:
     shown = missed[:MOST_ALONE]
     rows = [
         [case(one.case_id), code(one.nodule_id), Cell(decimals(one.diameter_mm, 1))]
@@ -357,7 +357,9 @@ def _alone_table(caption: str, missed: Sequence[MissedNodule], say: Language) ->
     return Table(caption, heads, rows, remark=remark)
 
 
-def _ranking_tables(found: ComparisonDocument, rule: str, figure: str, say: Language) -> list[Any]:
+def _ranking_tables(
+    found: ComparisonDocument, rule: str, figure: str, say: Translator
+) -> list[Any]:
     ranking = ranking_of(found, rule, figure)
     if ranking is None or len(ranking.lines) < 3:
         return []
@@ -398,12 +400,12 @@ COLUMNS = (
 MEMBER = "■"
 
 
-def combination_tables(tables: Sequence[pl.DataFrame], say: Language) -> list[Table]:
+def combination_tables(tables: Sequence[pl.DataFrame], say: Translator) -> list[Table]:
     """A table for each list of combinations."""
     return [_table(table, say) for table in tables if table.height]
 
 
-def _table(table: pl.DataFrame, say: Language) -> Table:
+def _table(table: pl.DataFrame, say: Translator) -> Table:
     members = [str(member).split("+") for member in table["members"]]
     names = list(dict.fromkeys(name for member in members for name in member))
     readings = [name for name in table.columns if name.startswith(READING)]

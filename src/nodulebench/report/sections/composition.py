@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodulebench.i18n.numbers import decimals, whole
-from nodulebench.i18n.translator import Language, LanguageName, language
+from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Section, Side, Table, count, head, words
 from nodulebench.report.charts.bars import Row, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
@@ -30,7 +30,7 @@ class CoverageParts:
 
 def render_coverage(document: CoverageDocument, name: LanguageName = "en") -> str:
     """The composition of a test set and the rules of its design as one page, in a language."""
-    say = language(name)
+    say = translator(name)
     parts = coverage_parts(document, say)
     return framed(
         title=document["name"],
@@ -46,7 +46,7 @@ def render_coverage(document: CoverageDocument, name: LanguageName = "en") -> st
     )
 
 
-def coverage_parts(document: CoverageDocument, say: Language) -> CoverageParts:
+def coverage_parts(document: CoverageDocument, say: Translator) -> CoverageParts:
     """The same as parts of a page."""
     blocks: dict[str, list[Any]] = {
         "design": [_input(document, say)],
@@ -69,7 +69,7 @@ def coverage_parts(document: CoverageDocument, say: Language) -> CoverageParts:
     )
 
 
-def _lead(document: CoverageDocument, say: Language) -> str:
+def _lead(document: CoverageDocument, say: Translator) -> str:
     design, answers = document["design"], [outcome["answer"] for outcome in document["outcomes"]]
     if not design:
         return say("coverage.no_design")
@@ -80,21 +80,21 @@ def _lead(document: CoverageDocument, say: Language) -> str:
     return say("coverage.lead", **told)
 
 
-def _input(document: CoverageDocument, say: Language) -> Table | None:
+def _input(document: CoverageDocument, say: Translator) -> Table | None:
     """What the design says in words."""
     told = {key: document["design"].get(key) for key in ("purpose", "patients", "identification")}
     rows = [[head(say(f"coverage.{key}")), words(text)] for key, text in told.items() if text]
     return Table("", [], rows) if rows else None
 
 
-def _unknown(document: CoverageDocument, say: Language) -> Table | None:
+def _unknown(document: CoverageDocument, say: Translator) -> Table | None:
     """Strata of the design that the tables do not tell."""
     rows = [[words(column)] for column in document["unknown_strata"]]
     remark = say("coverage.unknown_remark")
     return Table(say("coverage.unknown"), [], rows, remark=remark) if rows else None
 
 
-def _rules(document: CoverageDocument, say: Language) -> Table | None:
+def _rules(document: CoverageDocument, say: Translator) -> Table | None:
     rows = [
         [
             head(outcome["name"]),
@@ -110,11 +110,11 @@ def _rules(document: CoverageDocument, say: Language) -> Table | None:
     return Table("", [*map(words, heads)], rows) if rows else None
 
 
-def _heads(say: Language, *keys: str) -> list[str]:
+def _heads(say: Translator, *keys: str) -> list[str]:
     return [say(f"coverage.head_{key}") for key in keys]
 
 
-def _ranges(document: CoverageDocument, say: Language) -> Table | None:
+def _ranges(document: CoverageDocument, say: Translator) -> Table | None:
     rows = [
         [
             head(
@@ -129,7 +129,7 @@ def _ranges(document: CoverageDocument, say: Language) -> Table | None:
     return Table("", heads, rows) if rows else None
 
 
-def _named(one: dict[str, Any], say: Language) -> str:
+def _named(one: dict[str, Any], say: Translator) -> str:
     """A column's name as words, without its unit."""
     column: str = one["column"]
     for unit in ("_mm", "_kv", "_ma", "_mas", "_msv"):
@@ -137,7 +137,7 @@ def _named(one: dict[str, Any], say: Language) -> str:
     return say.word(column.removeprefix("is_"))
 
 
-def _shares(shares: dict[str, Any], say: Language) -> Chart | Table:
+def _shares(shares: dict[str, Any], say: Translator) -> Chart | Table:
     column = _named(shares, say)
     title = say(f"coverage.of_{shares['table']}", column=column[:1].upper() + column[1:])
     total = sum(shares["counts"].values())
@@ -155,7 +155,7 @@ def _shares(shares: dict[str, Any], say: Language) -> Chart | Table:
     return Chart(title, row_chart(bars, axis, title, base=0.0, has_bars=True))
 
 
-def _thin(document: CoverageDocument, say: Language) -> Table | None:
+def _thin(document: CoverageDocument, say: Translator) -> Table | None:
     rows = [
         [
             head(_named(one, say)),
@@ -172,7 +172,7 @@ def _thin(document: CoverageDocument, say: Language) -> Table | None:
     )
 
 
-def _against(document: CoverageDocument, say: Language) -> list[Table]:
+def _against(document: CoverageDocument, say: Translator) -> list[Table]:
     """Another test set beside this one: sizes, what makes nodules hard, shares of each value."""
     found = document.get("against")
     if found is None:
@@ -196,7 +196,7 @@ def _against(document: CoverageDocument, say: Language) -> list[Table]:
     ]
 
 
-def _beside(shares: dict[str, Any], heads: list[Cell], say: Language) -> Table:
+def _beside(shares: dict[str, Any], heads: list[Cell], say: Translator) -> Table:
     column = _named(shares, say)
     title = say(f"coverage.of_{shares['table']}", column=column[:1].upper() + column[1:])
     most = list(shares["shares"].items())
@@ -212,7 +212,7 @@ def _figure(value: float | None) -> Cell:
     return Cell("–" if value is None else decimals(value, 2))
 
 
-def _commission(document: CoverageDocument, say: Language) -> Table:
+def _commission(document: CoverageDocument, say: Translator) -> Table:
     rows = [
         [
             head(say.message(one["topic"])),

@@ -11,7 +11,7 @@ import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.numbers import decimals, percent, rate
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.charts.bars import histogram
 from nodulebench.report.charts.interactive import (
     MOST_BANDS,
@@ -40,7 +40,7 @@ def by_curve(curves: pl.DataFrame) -> Curves:
     return {(str(key[0]), str(key[1]), str(key[2])): part for key, part in parts.items()}
 
 
-def froc_charts(document: Document, curves: Curves, say: Language) -> list[Chart]:
+def froc_charts(document: Document, curves: Curves, say: Translator) -> list[Chart]:
     """The FROC: one chart of all rules for one algorithm, otherwise one chart for each rule."""
     x_axis = rate_axis(document.protocol.operating_points, say)
     y_axis = Axis(say("axis.sensitivity"), 0.0, 1.0, FIFTHS)
@@ -66,7 +66,7 @@ def froc_charts(document: Document, curves: Curves, say: Language) -> list[Chart
     return charts
 
 
-def other_charts(document: Document, curves: Curves, say: Language) -> list[Chart]:
+def other_charts(document: Document, curves: Curves, say: Translator) -> list[Chart]:
     """The curves other than FROC that the evaluation holds."""
     charts = []
     for curve in OTHER_CURVES:
@@ -84,7 +84,7 @@ def other_charts(document: Document, curves: Curves, say: Language) -> list[Char
 
 
 def tolerance_chart(
-    document: Document, curves: Curves, algorithm: str, rule: str, say: Language
+    document: Document, curves: Curves, algorithm: str, rule: str, say: Translator
 ) -> list[Chart]:
     """The FROC of one result under some tolerances for size error."""
     series = [
@@ -99,7 +99,7 @@ def tolerance_chart(
     return [readable_chart(say("curve.by_tolerance"), x_axis, y_axis, series, (), say)]
 
 
-def rate_axis(operating_points: Sequence[float], say: Language) -> Axis:
+def rate_axis(operating_points: Sequence[float], say: Translator) -> Axis:
     """Rates of false positives on a log2 axis, 1/8 to 8 and as far as the operating points go."""
     low = min(-3, floor(log2(min(operating_points, default=1))))
     high = max(3, ceil(log2(max(operating_points, default=1))))
@@ -111,7 +111,7 @@ def rate_axis(operating_points: Sequence[float], say: Language) -> Axis:
 Member = tuple[str, tuple[str, str]]
 
 
-def _groups(document: Document, say: Language) -> list[tuple[str, list[Member]]]:
+def _groups(document: Document, say: Translator) -> list[tuple[str, list[Member]]]:
     """The charts to draw: title, and for each series its name, algorithm and rule."""
     algorithms = [algorithm.name for algorithm in document.algorithms]
     rules = document.rules
@@ -170,7 +170,7 @@ def _with_labels(
     return tuple((x, y, decimals(y)) for x, y, _ in points)
 
 
-def _band_remarks(document: Document, series: list[Series], say: Language) -> Iterator[str]:
+def _band_remarks(document: Document, series: list[Series], say: Translator) -> Iterator[str]:
     if any(one.line.band is not None for one in series):
         is_official = document.protocol.interval.method == "luna16"
         key = "curve.official_band" if is_official else "curve.band"
@@ -178,7 +178,7 @@ def _band_remarks(document: Document, series: list[Series], say: Language) -> It
 
 
 def _left_out(
-    members: list[Member], found: dict[tuple[str, str], Series], say: Language
+    members: list[Member], found: dict[tuple[str, str], Series], say: Translator
 ) -> Iterator[str]:
     names = [name for name, key in members if key not in found]
     if names:
@@ -200,7 +200,9 @@ def find_sweeps(value: Any) -> list[list[dict[str, Any]]]:
     ]
 
 
-def sweep_charts(rows: list[dict[str, Any]], counts: dict[str, int], say: Language) -> list[Chart]:
+def sweep_charts(
+    rows: list[dict[str, Any]], counts: dict[str, int], say: Translator
+) -> list[Chart]:
     """Sensitivity and false positives per case against the tolerance."""
     finite = [row["tolerance_mm"] for row in rows if row["tolerance_mm"] != "inf"]
     largest = max(finite, default=0.0) or 1.0
@@ -230,7 +232,7 @@ def sweep_charts(rows: list[dict[str, Any]], counts: dict[str, int], say: Langua
     return charts
 
 
-def parameter_charts(table: pl.DataFrame, say: Language) -> list[Chart]:
+def parameter_charts(table: pl.DataFrame, say: Translator) -> list[Chart]:
     """Sensitivity and false positives per case against a rule's parameter, a line per algorithm."""
     rated = table.with_columns(
         sensitivity=pl.col("hit") / (pl.col("hit") + pl.col("missed")),
@@ -259,7 +261,7 @@ def _axis_around(title: str, values: Any) -> Axis:
     return Axis(title, low - margin, high + margin, nice_ticks(low - margin, high + margin))
 
 
-def diameter_chart(document: Document, say: Language) -> Chart | None:
+def diameter_chart(document: Document, say: Translator) -> Chart | None:
     """Histogram of the nodules' diameters, with what larger ones let expect of small ones."""
     found = document.reference.diameters
     if not found or sum(found.counts) < 2:

@@ -12,13 +12,13 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import RuleSummary
 from nodulebench.core.tables import PLACE
 from nodulebench.i18n.numbers import UNDEFINED, decimals, rate, significant, whole
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Paragraphs, Side, Table, case, count, head, short, words
 from nodulebench.report.charts.bars import Row, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.styles import Fill
 from nodulebench.report.charts.svg import Axis, whole_ticks
-from nodulebench.report.content import Beside
+from nodulebench.report.content import ReportAttachments
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.templates import Block
 
@@ -28,7 +28,7 @@ MOST_FALSE_POSITIVES = 8
 
 
 def miss_blocks(
-    document: Document, beside: Beside, whose: tuple[str, str], say: Language
+    document: Document, beside: ReportAttachments, whose: tuple[str, str], say: Translator
 ) -> list[Any]:
     """What one algorithm missed under one rule: how many at each rate, which, and marked instead.
 
@@ -49,7 +49,7 @@ def miss_blocks(
     return [block for block in blocks if block is not None]
 
 
-def _none(document: Document, say: Language) -> str:
+def _none(document: Document, say: Translator) -> str:
     point = document.protocol.operating_point
     return say("misses.none") if point is None else say("misses.none_at", rate=rate(point))
 
@@ -69,7 +69,7 @@ def hardest_first(misses: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _by_rate(document: Document, misses: pl.DataFrame, say: Language) -> Table | None:
+def _by_rate(document: Document, misses: pl.DataFrame, say: Translator) -> Table | None:
     """How many nodules are missed at each rate, and at the operating point."""
     if not misses["missed_at"].null_count() < misses.height:
         return None
@@ -86,7 +86,7 @@ def _by_rate(document: Document, misses: pl.DataFrame, say: Language) -> Table |
     return Table(say("misses.by_rate"), heads, [row], is_tight=True)
 
 
-def _misses(document: Document, misses: pl.DataFrame, say: Language) -> Table | None:
+def _misses(document: Document, misses: pl.DataFrame, say: Translator) -> Table | None:
     point = document.protocol.operating_point
     if point is not None or document.has_declared_points:
         misses = misses.filter("is_missed")
@@ -117,7 +117,7 @@ def _misses(document: Document, misses: pl.DataFrame, say: Language) -> Table | 
     return Table(caption, heads, rows, remark=remark)
 
 
-def _false_positives(falses: pl.DataFrame, say: Language) -> Table | None:
+def _false_positives(falses: pl.DataFrame, say: Translator) -> Table | None:
     shown = falses.head(MOST_FALSE_POSITIVES)
     if not shown.height:
         return None
@@ -143,7 +143,7 @@ def _false_positives(falses: pl.DataFrame, say: Language) -> Table | None:
     return Table(say("misses.false_positives"), heads, rows, remark=remark)
 
 
-def _remark(remark: str, left: int, file: str, say: Language) -> str:
+def _remark(remark: str, left: int, file: str, say: Translator) -> str:
     more = [say("misses.more", count=left, file=file)] if left else []
     return say("list.sentence").join([remark, *more])
 
@@ -161,7 +161,7 @@ def _score(value: float | None) -> str:
     return UNDEFINED if value is None else significant(value)
 
 
-def found_words(row: Mapping[str, Any], say: Language) -> str:
+def found_words(row: Mapping[str, Any], say: Translator) -> str:
     """From which score down it is found, and at how many false positives."""
     if row["found_from_score"] is None:
         return say("misses.never")
@@ -169,7 +169,7 @@ def found_words(row: Mapping[str, Any], say: Language) -> str:
     return say("misses.from", score=score, rate=falses)
 
 
-def near_mark_words(row: Mapping[str, Any], say: Language) -> str:
+def near_mark_words(row: Mapping[str, Any], say: Translator) -> str:
     """How far the nearest mark is, and its score."""
     if row["nearest_mark_mm"] is None:
         return say("misses.no_mark")
@@ -179,7 +179,7 @@ def near_mark_words(row: Mapping[str, Any], say: Language) -> str:
     return say("misses.distance_score", distance=distance, score=significant(score))
 
 
-def near_nodule_words(row: Mapping[str, Any], say: Language) -> str:
+def near_nodule_words(row: Mapping[str, Any], say: Translator) -> str:
     """How far the nearest finding is, and whether marks on it count."""
     if row["nearest_nodule_mm"] is None:
         return say("misses.no_nodule")
@@ -195,11 +195,11 @@ CAUSES = ("vessel", "scar", "spine", "mediastinum", "motion", "noise")
 
 def algorithm_errors(
     document: Document,
-    beside: Beside,
+    beside: ReportAttachments,
     name: str,
     rule: str,
     result: RuleSummary,
-    say: Language,
+    say: Translator,
 ) -> list[Any]:
     """Where an algorithm errs under its leading rule: nodules, marks, cases, and pictures."""
     blocks: list[Any] = miss_blocks(document, beside, (name, rule), say)
@@ -213,7 +213,7 @@ def algorithm_errors(
     return blocks
 
 
-def worst_case_tables(result: RuleSummary, say: Language) -> list[Table]:
+def worst_case_tables(result: RuleSummary, say: Translator) -> list[Table]:
     """The cases with most misses and with most false positives, of one result."""
     found: dict[str, Any] = dict(result.extras.get("worst_cases", {}))
     counted = {
@@ -229,7 +229,7 @@ def worst_case_tables(result: RuleSummary, say: Language) -> list[Table]:
     return [Table(say(f"worst.{kind}"), heads, rows) for kind, rows in tables.items() if rows]
 
 
-def cause_blocks(causes: pl.DataFrame, document: Document, say: Language) -> list[Any]:
+def cause_blocks(causes: pl.DataFrame, document: Document, say: Translator) -> list[Any]:
     """What readers say false positives are, by algorithm: a chart and a table.
 
     Args:
@@ -267,7 +267,7 @@ def cause_blocks(causes: pl.DataFrame, document: Document, say: Language) -> lis
 
 
 def _cause_chart(
-    counted: Counter[tuple[str, str]], names: list[str], kinds: list[str], say: Language
+    counted: Counter[tuple[str, str]], names: list[str], kinds: list[str], say: Translator
 ) -> Chart:
     """Bars by cause: one for each algorithm, or with many algorithms one for all together."""
     is_apart = 1 < len(names) <= MOST_APART
@@ -312,13 +312,13 @@ class Patch:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """The row of MISSES or FALSE_POSITIVES, or nothing."""
 
-    def caption(self, say: Language) -> str:
+    def caption(self, say: Translator) -> str:
         """What it shows: type and size, which nodule or mark of which case."""
         facts = [say.word(self.type)] if self.type else []
         facts += [] if self.diameter_mm is None else [f"{decimals(self.diameter_mm, 1)} mm"]
         return say.listed([*facts, f"{self.case_id} / {self.name}"])
 
-    def details(self, say: Language) -> list[str]:
+    def details(self, say: Translator) -> list[str]:
         """Its place, how it was found or missed, and what is nearest to it."""
         facts = self.facts
         if not facts:
@@ -344,7 +344,7 @@ class Gallery(Block):
     macro: ClassVar[str] = "gallery"
     title: str
     patches: Sequence[Patch]
-    say: Language
+    say: Translator
     left_out: int = 0
     """How many more there are, in the files beside the report."""
 
@@ -364,7 +364,7 @@ class Gallery(Block):
 
 
 def galleries(
-    patches: Sequence[Patch], say: Language, counts: Mapping[str, int] | None = None
+    patches: Sequence[Patch], say: Translator, counts: Mapping[str, int] | None = None
 ) -> list[Gallery]:
     """The patches by algorithm and kind, missed nodules first.
 

@@ -12,7 +12,7 @@ from nodulebench.core.documents.comparison import PairOfRules
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import CrossedCount, RuleSummary
 from nodulebench.i18n.numbers import decimals, percent_of, signed_percent
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.charts.bars import Column, Row, Value, column_chart, row_chart
 from nodulebench.report.charts.distributions import Bracket, box_plot, heat_map
 from nodulebench.report.charts.interactive import Chart
@@ -21,7 +21,7 @@ from nodulebench.report.charts.svg import Axis, few_ticks
 
 CROSSED = "misses_by_type_and_size"
 """The extra of a result that counts nodules and misses by type and size."""
-NOT_JUDGED = RuleSummary()
+NOT_SCORED = RuleSummary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def group_miss_rates(document: Document, rule: str, division: str) -> dict[str, 
     """
     found: dict[str, dict[str, float]] = {}
     for algorithm in document.algorithms:
-        strata = algorithm.rules.get(rule, NOT_JUDGED).strata.get(division, {})
+        strata = algorithm.rules.get(rule, NOT_SCORED).strata.get(division, {})
         for stratum, one in strata.items():
             if not one.is_too_few and one.miss_rate.value is not None:
                 found.setdefault(stratum, {})[algorithm.name] = one.miss_rate.value
@@ -81,7 +81,7 @@ def crossed_counts(document: Document, rule: str) -> dict[str, list[CrossedCount
     return {
         algorithm.name: rows
         for algorithm in document.algorithms
-        if (rows := algorithm.rules.get(rule, NOT_JUDGED).extras.get("misses_by_type_and_size"))
+        if (rows := algorithm.rules.get(rule, NOT_SCORED).extras.get("misses_by_type_and_size"))
     }
 
 
@@ -130,16 +130,16 @@ HEADROOM = 0.08
 PERCENTS = tuple((n / 5, f"{20 * n}") for n in range(6))
 
 
-def group_figures(document: Document) -> list[str]:
+def group_metrics(document: Document) -> list[str]:
     """The figures that are shown for a group of algorithms."""
     return ["recall", "precision", f"f{document.protocol.beta:g}"]
 
 
-def mean_chart(document: Document, say: Language) -> Chart | None:
+def mean_chart(document: Document, say: Translator) -> Chart | None:
     """Columns of mean ± SD over the algorithms: figures by rule (NIFDC 2022, figure 3)."""
     if len(document.algorithms) < FEWEST:
         return None
-    figures, rules = group_figures(document), document.rules
+    figures, rules = group_metrics(document), document.rules
     groups = [[group_values(document, rule, figure) for rule in rules] for figure in figures]
     found = [(figure, line) for figure, line in zip(figures, groups, strict=True) if any(line)]
     if not found:
@@ -165,7 +165,7 @@ def mean_chart(document: Document, say: Language) -> Chart | None:
 
 
 def box_charts(
-    document: Document, effects: Mapping[str, Sequence[PairOfRules]], say: Language
+    document: Document, effects: Mapping[str, Sequence[PairOfRules]], say: Translator
 ) -> list[Chart]:
     """Box plots of each figure by rule, with marks of significance (NIFDC 2022, figure 4).
 
@@ -175,7 +175,7 @@ def box_charts(
         say: the language.
     """
     charts = []
-    for figure in group_figures(document):
+    for figure in group_metrics(document):
         found = {
             rule: group
             for rule in document.rules
@@ -206,7 +206,7 @@ def _reach(bracket: Bracket) -> int:
     return abs(bracket.second - bracket.first)
 
 
-def difference_chart(document: Document, say: Language) -> Chart | None:
+def difference_chart(document: Document, say: Translator) -> Chart | None:
     """Relative difference in hits to the baseline rule, every algorithm (NIFDC 2022, figure 5)."""
     base = document.baseline_rule
     rules = document.rules
@@ -239,7 +239,7 @@ def difference_chart(document: Document, say: Language) -> Chart | None:
     )
 
 
-def miss_rate_chart(document: Document, division: str, say: Language) -> Chart | None:
+def miss_rate_chart(document: Document, division: str, say: Translator) -> Chart | None:
     """Mean miss rate ± SD over the algorithms by stratum (NIFDC 2022, figure 6)."""
     rule = document.baseline_rule
     groups = group_miss_rates(document, rule, division)
@@ -260,7 +260,7 @@ def miss_rate_chart(document: Document, division: str, say: Language) -> Chart |
     return Chart(title, row_chart(rows, axis, title, base=0.0, has_bars=True))
 
 
-def hardest_chart(document: Document, say: Language) -> Chart | None:
+def hardest_chart(document: Document, say: Translator) -> Chart | None:
     """How many algorithms miss which type most often, by size (NIFDC 2022, figure 7)."""
     rule = document.baseline_rule
     crossed = crossed_counts(document, rule)

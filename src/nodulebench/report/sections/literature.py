@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import RuleSummary
 from nodulebench.i18n.numbers import UNDEFINED, decimals
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Table, count, head, words
 from nodulebench.report.pages.cells import Cell
 
@@ -50,7 +50,7 @@ PUBLISHED = (
 )
 
 
-def literature_table(document: Document, say: Language) -> Table | None:
+def literature_table(document: Document, say: Translator) -> Table | None:
     """Our algorithms first, then the published ones; only for tests on LUNA16's terms."""
     if document.protocol.name != "luna16":
         return None
@@ -72,7 +72,7 @@ def literature_table(document: Document, say: Language) -> Table | None:
     return Table(say("literature.caption"), heads, rows, remark=say("literature.remark"))
 
 
-def _ours(name: str, result: RuleSummary, say: Language) -> list[Cell] | None:
+def _ours(name: str, result: RuleSummary, say: Translator) -> list[Cell] | None:
     readings = {
         rate: value
         for rate in reversed(RATES)

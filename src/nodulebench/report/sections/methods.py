@@ -10,14 +10,14 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import ReferenceSummary
 from nodulebench.core.protocol import IntervalChoice, SizeLimit, TestProtocol
 from nodulebench.i18n.numbers import UNDEFINED, decimals, percent, rate, significant, whole
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Table, code, count, head, words
 from nodulebench.report.charts.diagrams import Step, flow_chart, scheme
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.pages.cells import Cell
 
 
-def rules_table(document: Document, say: Language) -> Table:
+def rules_table(document: Document, say: Translator) -> Table:
     """The rules in words, with the parameters that differ from the published ones."""
     rows = [
         [
@@ -34,12 +34,12 @@ def rules_table(document: Document, say: Language) -> Table:
     return Table(say("rules.caption"), heads, rows)
 
 
-def reference_rule(reference: ReferenceSummary, say: Language) -> str:
+def reference_rule(reference: ReferenceSummary, say: Translator) -> str:
     """How the reference standard was made, by what it says itself."""
     return say.word(reference.rule) if reference.rule else say("protocol.rule_not_stated")
 
 
-def protocol_table(document: Document, say: Language) -> Table:
+def protocol_table(document: Document, say: Translator) -> Table:
     """The protocol's effective values."""
     protocol, reference = document.protocol, document.reference
     points = say.listed(rate(point) for point in protocol.operating_points)
@@ -68,7 +68,7 @@ def protocol_table(document: Document, say: Language) -> Table:
     return Table(say("protocol.caption"), [], rows)
 
 
-def identity_table(document: Document, say: Language) -> Table:
+def identity_table(document: Document, say: Translator) -> Table:
     """Version and digests that tie the numbers to their inputs."""
     rows = [[head("NoduleBench"), code(document.version)]]
     rows += [[head(say.heading(name)), code(digest)] for name, digest in document.digests.items()]
@@ -80,7 +80,7 @@ def identity_table(document: Document, say: Language) -> Table:
     return Table(say("identity.caption"), [], rows)
 
 
-def terms_table(document: Document, say: Language) -> Table | None:
+def terms_table(document: Document, say: Translator) -> Table | None:
     """The figures of this report that have a term in IEEE 2802."""
     names = dict.fromkeys(name for _, _, one in document.results for name in one.figures)
     rows = [
@@ -94,7 +94,7 @@ def terms_table(document: Document, say: Language) -> Table | None:
     return Table(say("terms.caption"), heads, rows)
 
 
-def facts_table(document: Document, say: Language) -> Table | None:
+def facts_table(document: Document, say: Translator) -> Table | None:
     """What is known of the algorithms beyond their marks."""
     rows: list[list[Cell]] = [
         [head(algorithm.name), words(say.word(name)), words(_listed(fact, say))]
@@ -106,7 +106,7 @@ def facts_table(document: Document, say: Language) -> Table | None:
     return Table(say("facts.caption"), [], rows)
 
 
-def interval_words(choice: IntervalChoice, say: Language) -> str:
+def interval_words(choice: IntervalChoice, say: Translator) -> str:
     """How intervals were made."""
     method, unit = say(f"interval.{choice.method}"), say.word(choice.unit)
     told = say("interval.over", level=percent(choice.level), method=method, unit=unit)
@@ -121,7 +121,7 @@ def interval_words(choice: IntervalChoice, say: Language) -> str:
     return told + say("interval.official" if choice.method == "luna16" else "interval.sound")
 
 
-def _listed(fact: Any, say: Language) -> str:
+def _listed(fact: Any, say: Translator) -> str:
     return (
         say.listed(say.word(str(item)) for item in fact)
         if isinstance(fact, list | tuple)
@@ -129,7 +129,7 @@ def _listed(fact: Any, say: Language) -> str:
     )
 
 
-def _reference(reference: ReferenceSummary, say: Language) -> str:
+def _reference(reference: ReferenceSummary, say: Translator) -> str:
     counted = say.listed(
         f"{whole(value)} {say.word(name)}"
         for name in ("cases", "patients", "findings", "ignored_findings")
@@ -138,7 +138,7 @@ def _reference(reference: ReferenceSummary, say: Language) -> str:
     return f"{reference.name}: {counted}"
 
 
-def _scope(protocol: TestProtocol, say: Language) -> str:
+def _scope(protocol: TestProtocol, say: Translator) -> str:
     types, narrows = protocol.scope.types, protocol.scope.uses_declaration
     told = say("scope.types", types=_listed(types, say)) if types else say("scope.every_type")
     if narrows:
@@ -146,7 +146,7 @@ def _scope(protocol: TestProtocol, say: Language) -> str:
     return told + say("scope.others_ignored") if types or narrows else told
 
 
-def _size_limit(limit: SizeLimit | None, say: Language) -> str:
+def _size_limit(limit: SizeLimit | None, say: Translator) -> str:
     if limit is None:
         return ""
     tolerance = "∞" if isinf(limit.tolerance_mm) else f"{limit.tolerance_mm:g}"
@@ -154,7 +154,7 @@ def _size_limit(limit: SizeLimit | None, say: Language) -> str:
     return say("protocol.limit", minimum=minimum, tolerance=tolerance, reading=reading)
 
 
-def _cap(protocol: TestProtocol, say: Language) -> str:
+def _cap(protocol: TestProtocol, say: Translator) -> str:
     if protocol.mark_cap is None:
         return say("cap.all")
     return say("cap.best", count=protocol.mark_cap, ties=say(f"ties.{protocol.ties}"))
@@ -164,7 +164,7 @@ ONE_TO_ONE = ("center_hit", "center_distance", "area_overlap")
 """The rules that match one mark with one nodule, nodule by nodule."""
 
 
-def rule_sketches(document: Document, say: Language) -> list[Chart]:
+def rule_sketches(document: Document, say: Translator) -> list[Chart]:
     """A sketch of every rule that the protocol applies."""
     charts = []
     for rule in document.protocol.rules:
@@ -176,7 +176,7 @@ def rule_sketches(document: Document, say: Language) -> list[Chart]:
     return charts
 
 
-def matching_chart(document: Document, say: Language) -> Chart | None:
+def matching_chart(document: Document, say: Translator) -> Chart | None:
     """The way of one nodule through matching (NIFDC 2022, figure 2); None for other rules."""
     named = [rule.name for rule in document.protocol.rules]
     shown = [rule for rule in named if rule in ONE_TO_ONE]
@@ -199,7 +199,7 @@ SHOWN = 12
 """So many signs of a digest are shown."""
 
 
-def course_chart(document: Document, say: Language) -> Chart:
+def course_chart(document: Document, say: Translator) -> Chart:
     """Design, collection, cleaning, annotation, release and test, with what is known of each.
 
     Figure 1 of NIFDC 2022 and of FG-AI4H's topic description.
@@ -238,7 +238,7 @@ def course_chart(document: Document, say: Language) -> Chart:
     return Chart(title, flow_chart(steps, title))
 
 
-def spread_tables(tables: Sequence[pl.DataFrame], say: Language) -> list[Table]:
+def spread_tables(tables: Sequence[pl.DataFrame], say: Translator) -> list[Table]:
     """A table for each algorithm and figure: its value under every reference."""
     return [
         _table(part, say)
@@ -247,7 +247,7 @@ def spread_tables(tables: Sequence[pl.DataFrame], say: Language) -> list[Table]:
     ]
 
 
-def _table(part: pl.DataFrame, say: Language) -> Table:
+def _table(part: pl.DataFrame, say: Translator) -> Table:
     algorithm, figure = part.row(0, named=True)["algorithm"], part["figure"][0]
     rows = [
         [

@@ -16,18 +16,18 @@ from nodulebench.i18n.numbers import (
     significant,
     whole,
 )
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Notes, Side, Table, code, count, head, short, undefined, words
 from nodulebench.report.charts.svg import signed_bar
 from nodulebench.report.pages.cells import Cell
-from nodulebench.report.sections.groups import box_charts, group_figures
+from nodulebench.report.sections.groups import box_charts, group_metrics
 
 FLIPS_SHOWN = 20
 LEAST_BAR_END = 0.1
 """Bars of relative differences end here or further out, so that small ones look small."""
 
 
-def difference_table(document: Document, say: Language) -> Table | None:
+def difference_table(document: Document, say: Translator) -> Table | None:
     """How many hits a rule gives relative to another, the baseline rule first."""
     notes, base = Notes(say), document.baseline_rule
     is_single = len(document.algorithms) == 1
@@ -71,7 +71,7 @@ def difference_table(document: Document, say: Language) -> Table | None:
     return Table(say("difference.caption"), heads, rows, notes.all())
 
 
-def uses_table(document: Document, say: Language) -> Table | None:
+def uses_table(document: Document, say: Translator) -> Table | None:
     """Which rule suits which intended use, where the report has several."""
     named = [rule.name for rule in document.protocol.rules]
     rows = [[head(say.word(rule)), words(use)] for rule, use in say.uses if rule in named]
@@ -81,7 +81,7 @@ def uses_table(document: Document, say: Language) -> Table | None:
     return Table(say("uses.caption"), heads, rows, remark=say("uses.remark"))
 
 
-def flip_table(flips: pl.DataFrame | None, say: Language) -> Table | None:
+def flip_table(flips: pl.DataFrame | None, say: Translator) -> Table | None:
     """The first nodules and marks whose label depends on the rule; the rest are counted."""
     if flips is None or not flips.height:
         return None
@@ -136,7 +136,7 @@ def _text(value: Any) -> str:
     return decimals(value, 2) if isinstance(value, float) else str(value)
 
 
-def rule_effect_blocks(document: Document, say: Language) -> list[Any]:
+def rule_effect_blocks(document: Document, say: Translator) -> list[Any]:
     """Box plots of the figures by rule; with their tests where algorithms were compared."""
     effects = _effects(document)
     pairs = {name: effect.pairs for name, effect in effects.items()}
@@ -155,7 +155,7 @@ def _effects(document: Document) -> dict[str, EffectSummary]:
             return {
                 figure.figure: figure
                 for figure in found.rule_effects.figures
-                if figure.figure in group_figures(document) and not figure.point
+                if figure.figure in group_metrics(document) and not figure.point
             }
     return {}
 
@@ -168,7 +168,7 @@ def _p_cell(value: float | None) -> Cell:
     return Cell(UNDEFINED if value is None else p_value(value))
 
 
-def _tests_table(effects: dict[str, EffectSummary], say: Language) -> Table | None:
+def _tests_table(effects: dict[str, EffectSummary], say: Translator) -> Table | None:
     """Mean ± SD under each rule and the tests over all rules."""
     defined = {name: effect for name, effect in effects.items() if effect.groups}
     if not defined:
@@ -198,7 +198,7 @@ def _tests_table(effects: dict[str, EffectSummary], say: Language) -> Table | No
     return Table(say("effect.caption"), heads, rows, remark=say("effect.remark"))
 
 
-def _pairs_table(effects: dict[str, EffectSummary], say: Language) -> Table | None:
+def _pairs_table(effects: dict[str, EffectSummary], say: Translator) -> Table | None:
     """Every pair of rules: the test as published, and the paired tests."""
     rows = [
         [

@@ -6,7 +6,7 @@ from typing import Any
 from nodulebench.core.documents.records import AlgorithmSummary
 from nodulebench.core.results import Stratum
 from nodulebench.i18n.numbers import decimals
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Notes, Table, count, estimate, head, words
 from nodulebench.report.charts.bars import Row, Value, row_chart
 from nodulebench.report.charts.interactive import Chart
@@ -16,7 +16,7 @@ from nodulebench.report.pages.cells import Cell
 BAR_ENDS = (0.1, 0.2, 0.5, 1.0)
 
 
-def strata_tables(algorithm: AlgorithmSummary, minimum: int, say: Language) -> list[Table]:
+def strata_tables(algorithm: AlgorithmSummary, minimum: int, say: Translator) -> list[Table]:
     """Misses by stratum: rules side by side for nodules, one table a rule for whole cases."""
     results = {rule: one for rule, one in algorithm.rules.items() if one.strata}
     tables = []
@@ -33,7 +33,7 @@ def strata_tables(algorithm: AlgorithmSummary, minimum: int, say: Language) -> l
         else:
             tables.append(_nodule_strata(name, having, Notes(say), minimum))
             tables += [
-                _nodule_figures(name, rule, strata, Notes(say), minimum)
+                _nodule_metrics(name, rule, strata, Notes(say), minimum)
                 for rule, strata in having.items()
                 if any(stratum.figures for stratum in strata.values())
             ]
@@ -63,7 +63,7 @@ def _nodule_strata(
     return Table(say.stratum(name), heads, rows, notes.all(), groups=groups, remark=remark)
 
 
-def _nodule_figures(
+def _nodule_metrics(
     name: str, rule: str, strata: dict[str, Stratum], notes: Notes, minimum: int
 ) -> Table:
     """Figures of the nodules of each stratum, with the false positives of all cases."""
@@ -146,7 +146,7 @@ def _too_few(notes: Notes, minimum: int) -> Cell:
 TICKS = tuple((n / 5, decimals(n / 5, 1)) for n in range(-5, 6))
 
 
-def agreement_chart(rows: Sequence[dict[str, Any]], say: Language) -> Chart | None:
+def agreement_chart(rows: Sequence[dict[str, Any]], say: Translator) -> Chart | None:
     """Every pair or group of readers with its agreement: name, value, low, high."""
     shown = [row for row in rows if row.get("value") is not None]
     if not shown:

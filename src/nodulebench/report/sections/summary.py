@@ -18,7 +18,7 @@ from nodulebench.i18n.numbers import (
     whole,
     with_interval,
 )
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.key_tables import key_names
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ LEADING = ("cpm", "recall")
 OUTCOMES = ("passed", "failed", "undecided")
 
 
-def answer(document: Document, say: Language) -> list[str]:
+def answer(document: Document, say: Translator) -> list[str]:
     """What a reader wants to know, in one sentence or two; with a plan its verdict comes first."""
     return [*_verdicts(document, say), *_performance(document, say)]
 
@@ -54,7 +54,7 @@ def leading_rule(document: Document, found: "ComparisonDocument") -> str:
     return base if base in rules or not rules else str(rules[0])
 
 
-def leading_figure(found: "ComparisonDocument", rule: str) -> str:
+def leading_metric(found: "ComparisonDocument", rule: str) -> str:
     """The figure in which a comparison is told."""
     names = [
         difference.name
@@ -84,7 +84,7 @@ def is_clear(one: "DifferenceSummary", found: "ComparisonDocument") -> bool:
     return not low <= 0 <= high and bool(one.holm <= 1 - found.level)
 
 
-def _verdicts(document: Document, say: Language) -> Iterator[str]:
+def _verdicts(document: Document, say: Translator) -> Iterator[str]:
     plan = document.plan
     if plan is None:
         return
@@ -98,7 +98,7 @@ def _verdicts(document: Document, say: Language) -> Iterator[str]:
             yield say(f"lead.{outcome}", name=say.joined(names), plan=plan.name)
 
 
-def _performance(document: Document, say: Language) -> Iterator[str]:
+def _performance(document: Document, say: Translator) -> Iterator[str]:
     algorithms = document.algorithms
     if len(algorithms) == 1:
         found = leading_result(document, algorithms[0])
@@ -112,7 +112,7 @@ def _performance(document: Document, say: Language) -> Iterator[str]:
     yield from _extremes(document, say)
 
 
-def _alone(document: Document, name: str, result: RuleSummary, say: Language) -> str:
+def _alone(document: Document, name: str, result: RuleSummary, say: Translator) -> str:
     counts = result.counts
     tested = say(
         "lead.tested",
@@ -143,10 +143,10 @@ def _alone(document: Document, name: str, result: RuleSummary, say: Language) ->
     )
 
 
-def _difference(document: Document, found: "ComparisonDocument", say: Language) -> Iterator[str]:
+def _difference(document: Document, found: "ComparisonDocument", say: Translator) -> Iterator[str]:
     """The one algorithm against the other."""
     rule = leading_rule(document, found)
-    figure = leading_figure(found, rule)
+    figure = leading_metric(found, rule)
     kinds = ("more", "fewer") if figure in LEADING else ("higher", "lower")
     for difference in differences_of(found, rule, figure):
         is_less = (difference.difference.value or 0.0) < 0
@@ -161,7 +161,7 @@ def _difference(document: Document, found: "ComparisonDocument", say: Language) 
         )
 
 
-def _extremes(document: Document, say: Language) -> Iterator[str]:
+def _extremes(document: Document, say: Translator) -> Iterator[str]:
     """The highest and the lowest algorithm by the first figure that two have."""
     for name in LEADING:
         found = [
@@ -202,10 +202,10 @@ def _defined(result: RuleSummary, name: str) -> Estimate | None:
 
 MOST_NAMED = 3
 """With more algorithms the title says how many there are."""
-FIGURES_OF_ALL_MARKS = ("recall", "precision", "fp_per_case")
+METRICS_OF_ALL_MARKS = ("recall", "precision", "fp_per_case")
 
 
-def title(document: Document, say: Language) -> str:
+def title(document: Document, say: Translator) -> str:
     """The algorithms' names, or how many there are."""
     names = [algorithm.name for algorithm in document.algorithms]
     if len(names) <= MOST_NAMED:
@@ -213,7 +213,7 @@ def title(document: Document, say: Language) -> str:
     return say("page.algorithms", count=len(names))
 
 
-def facts(document: Document, say: Language) -> list[tuple[str, str]]:
+def facts(document: Document, say: Translator) -> list[tuple[str, str]]:
     """What was tested, on what and how, for the top of the page."""
     reference = document.reference
     patients = reference.patients
@@ -231,7 +231,7 @@ def facts(document: Document, say: Language) -> list[tuple[str, str]]:
     return [(say(f"fact.{name}"), fact) for name, fact in found if fact]
 
 
-def _span(low: int, high: int, say: Language) -> str:
+def _span(low: int, high: int, say: Translator) -> str:
     return whole(low) if low == high else say("span", low=whole(low), high=whole(high))
 
 
@@ -239,7 +239,7 @@ def _counted(value: int | None) -> str:
     return "" if value is None else whole(value)
 
 
-def headline(document: Document, say: Language) -> list[tuple[str, str, str, str]]:
+def headline(document: Document, say: Translator) -> list[tuple[str, str, str, str]]:
     """Title, value, interval and meaning of the key figures, for one algorithm under one rule."""
     if len(list(document.results)) != 1:
         return []
@@ -258,35 +258,35 @@ def headline(document: Document, say: Language) -> list[tuple[str, str, str, str
             say.figure(name).title,
             decimals(figure.value),
             interval(figure),
-            say.figure(name).meaning + (remark if name in FIGURES_OF_ALL_MARKS else ""),
+            say.figure(name).meaning + (remark if name in METRICS_OF_ALL_MARKS else ""),
         )
         for name in names
         if (figure := found[1].figure(name)) and figure.value is not None
     ]
 
 
-MOST_TOLD_SINGLY = 2
+MOST_LISTED = 2
 """With more algorithms only the one that depends most on the rule is named."""
 RANKED_STRATA = ("type", "size", "density")
 
 
-def paragraphs(document: Document, say: Language) -> list[str]:
+def paragraphs(document: Document, say: Translator) -> list[str]:
     """What the numbers say beyond the answer, one thought a paragraph."""
-    told = [*_not_judged(document, say), *_where_read(document, say), *_rules(document, say)]
+    told = [*_not_scored(document, say), *_where_read(document, say), *_rules(document, say)]
     told += [
         text for ranked_stratum in RANKED_STRATA for text in _hardest(document, ranked_stratum, say)
     ]
     return told
 
 
-def _not_judged(document: Document, say: Language) -> Iterator[str]:
+def _not_scored(document: Document, say: Translator) -> Iterator[str]:
     for algorithm in document.algorithms:
         if leading_result(document, algorithm) is None:
             reasons = {say.message(rule.undefined) for rule in algorithm.rules.values()}
             yield say("told.no_rule", name=algorithm.name, reasons="; ".join(sorted(reasons)))
 
 
-def _where_read(document: Document, say: Language) -> Iterator[str]:
+def _where_read(document: Document, say: Translator) -> Iterator[str]:
     """For one algorithm: the operating point at which all that no curve gives was read."""
     if len(document.algorithms) > 1:
         return
@@ -303,10 +303,10 @@ def _where_read(document: Document, say: Language) -> Iterator[str]:
         yield say("list.sentence").join(told)
 
 
-def _rules(document: Document, say: Language) -> Iterator[str]:
+def _rules(document: Document, say: Translator) -> Iterator[str]:
     """Which rule gives the highest and which the lowest recall, and the relative differences."""
     algorithms = document.algorithms
-    for algorithm in algorithms if len(algorithms) <= MOST_TOLD_SINGLY else ():
+    for algorithm in algorithms if len(algorithms) <= MOST_LISTED else ():
         recall = {
             rule: value
             for rule, result in algorithm.rules.items()
@@ -334,7 +334,7 @@ def _rules(document: Document, say: Language) -> Iterator[str]:
     yield from _outlier(document, say)
 
 
-def _relative(document: Document, algorithm: AlgorithmSummary, say: Language) -> str:
+def _relative(document: Document, algorithm: AlgorithmSummary, say: Translator) -> str:
     base = document.baseline_rule
     told = [
         say(
@@ -348,16 +348,16 @@ def _relative(document: Document, algorithm: AlgorithmSummary, say: Language) ->
     return say("told.against", base=say.word(base), told=say.joined(told)) if told else ""
 
 
-def _more_or_fewer(relative: float | None, say: Language) -> str:
+def _more_or_fewer(relative: float | None, say: Translator) -> str:
     if not relative:
         return say("told.as_many")
     share = decimals(100 * abs(relative), 1)
     return say("told.more" if relative > 0 else "told.fewer", share=share)
 
 
-def _outlier(document: Document, say: Language) -> Iterator[str]:
+def _outlier(document: Document, say: Translator) -> Iterator[str]:
     """With many algorithms: the one whose hits depend most on the rule."""
-    if len(document.algorithms) <= MOST_TOLD_SINGLY:
+    if len(document.algorithms) <= MOST_LISTED:
         return
     found = [
         (algorithm.name, item)
@@ -424,7 +424,7 @@ def hardest(document: Document, division: str) -> Hardest | None:
     return Hardest(name, tuple(by), ranked, tuple(left_out))
 
 
-def _hardest(document: Document, division: str, say: Language) -> Iterator[str]:
+def _hardest(document: Document, division: str, say: Translator) -> Iterator[str]:
     """The stratum missed most often, and which were too small to be ranked."""
     found = hardest(document, division)
     if found is None:
@@ -453,7 +453,7 @@ def _hardest(document: Document, division: str, say: Language) -> Iterator[str]:
     )
 
 
-def _misses(stratum: Stratum, say: Language) -> str:
+def _misses(stratum: Stratum, say: Translator) -> str:
     return say(
         "told.misses",
         missed=whole(stratum.missed),
@@ -462,7 +462,7 @@ def _misses(stratum: Stratum, say: Language) -> str:
     )
 
 
-def about_intervals(document: Document, say: Language) -> str:
+def about_intervals(document: Document, say: Translator) -> str:
     """What an interval means, once."""
     estimates = [
         figure

@@ -2,14 +2,14 @@
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.numbers import decimals, percent, whole
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Table, code, head, words
 from nodulebench.report.key_tables import key_names
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.sections.methods import interval_words, reference_rule
 
 
-def uncertainty_table(document: Document, say: Language) -> Table | None:
+def uncertainty_table(document: Document, say: Translator) -> Table | None:
     """Half-widths of the intervals of the leading figures: the expanded uncertainty of sampling."""
     rows = []
     for algorithm, rule, result in document.results:
@@ -44,7 +44,7 @@ def _side(width: float) -> str:
     return decimals(max(0.0, width))
 
 
-def sources_table(document: Document, say: Language) -> Table:
+def sources_table(document: Document, say: Translator) -> Table:
     """Where uncertainty comes from, and whether the intervals hold it."""
     protocol = document.protocol
     choice = protocol.interval
@@ -68,7 +68,7 @@ def sources_table(document: Document, say: Language) -> Table:
     return Table(say("sources.caption"), heads, rows)
 
 
-def _rule_spread(document: Document, say: Language) -> str:
+def _rule_spread(document: Document, say: Translator) -> str:
     """How far recall moves with the rule, over all algorithms."""
     spreads = []
     for algorithm in document.algorithms:
@@ -84,7 +84,7 @@ def _rule_spread(document: Document, say: Language) -> str:
     return say("source.rule_told", largest=decimals(max(spreads)))
 
 
-def _order_spread(document: Document, say: Language) -> str:
+def _order_spread(document: Document, say: Translator) -> str:
     """How many hits depend on the order of assignment, over all results."""
     found = [
         max(order.values()) - min(order.values())
@@ -98,7 +98,7 @@ def _has_sweep(document: Document) -> bool:
     return any(result.extras.get("size_tolerance") for _, _, result in document.results)
 
 
-def traceability_table(document: Document, say: Language) -> Table:
+def traceability_table(document: Document, say: Translator) -> Table:
     """What each number goes back to, step by step, with the digest of each step."""
     digests = document.digests
     withheld, no_file = say("trace.withheld"), say("identity.no_file")

@@ -8,7 +8,7 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import PRIMARY, CriterionSummary
 from nodulebench.core.notices import Notice
 from nodulebench.i18n.numbers import decimals, interval, p_value, significant
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Notes, Table, head, short, undefined, words
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.templates import Block
@@ -28,7 +28,7 @@ class VerdictBlock(Block):
     table: Table
 
 
-def verdict(document: Document, say: Language) -> VerdictBlock | None:
+def verdict(document: Document, say: Translator) -> VerdictBlock | None:
     """The verdict of a test under a plan; None for a test without one."""
     plan = document.plan
     if plan is None:
@@ -72,7 +72,7 @@ def _met(criteria: Sequence[CriterionSummary]) -> int:
     return sum(criterion.met is True for criterion in criteria)
 
 
-def _criteria_table(criteria: Sequence[CriterionSummary], say: Language) -> Table:
+def _criteria_table(criteria: Sequence[CriterionSummary], say: Translator) -> Table:
     notes = Notes(say)
     is_single = len({criterion.algorithm for criterion in criteria}) == 1
     has_families = any(criterion.family != PRIMARY for criterion in criteria)
@@ -120,13 +120,13 @@ def _criteria_table(criteria: Sequence[CriterionSummary], say: Language) -> Tabl
     return Table(say("verdict.criteria"), heads, rows, notes.all())
 
 
-def _family_cells(one: CriterionSummary, say: Language) -> list[Cell]:
+def _family_cells(one: CriterionSummary, say: Translator) -> list[Cell]:
     adjusted = one.adjusted_p_value
     both = "" if adjusted is None else f"{p_value(one.p_value)}, {p_value(adjusted)}"
     return [short(say.word(one.family)), Cell(both or "–")]
 
 
-def _criterion(one: CriterionSummary, say: Language) -> str:
+def _criterion(one: CriterionSummary, say: Translator) -> str:
     """A criterion's figure in words: which bound of which figure in which stratum."""
     named = say.figure(one.figure.replace("@", "/")).title
     if one.stratum:
@@ -140,13 +140,13 @@ def _criterion(one: CriterionSummary, say: Language) -> str:
     return say(f"verdict.bound_{one.bound}", figure=named)
 
 
-DOUBTS = ("would_be_hit", "few_hits", "scores_inverted", "names_nearly_match", "marks_repeated")
+WARNINGS = ("would_be_hit", "few_hits", "scores_inverted", "names_nearly_match", "marks_repeated")
 """Notices that say that a submission is probably not what was meant."""
 About = tuple[str, str]
 """Whom a message concerns, and the message."""
 
 
-def notices(document: Document, say: Language) -> list[About]:
+def notices(document: Document, say: Translator) -> list[About]:
     """Everything a reader must know before the numbers."""
     found = [(say.word("reference"), text) for text in document.notices]
     for algorithm in document.algorithms:
@@ -158,42 +158,42 @@ def notices(document: Document, say: Language) -> list[About]:
             reason = say.message(result.undefined)
             told.append((about, say("notice.not_applied", reason=reason)))
         told += [(about, say.message(text)) for text in result.notices]
-    return _said_once(told, document, say)
+    return _without_repeats(told, document, say)
 
 
-def has_doubts(document: Document) -> bool:
+def has_warnings(document: Document) -> bool:
     """Whether a submission may well be wrong, so that its reader must see it at once."""
     return any(
-        _is_doubt(notice) for algorithm in document.algorithms for notice in algorithm.notices
+        _is_warning(notice) for algorithm in document.algorithms for notice in algorithm.notices
     )
 
 
-def _is_doubt(notice: Notice) -> bool:
+def _is_warning(notice: Notice) -> bool:
     if notice.code == "cases_without_marks":
         return bool(2 * notice.values.get("count", 0) > notice.values.get("cases", 0))
-    return notice.code in DOUBTS
+    return notice.code in WARNINGS
 
 
-def remarks_table(document: Document, say: Language) -> Table | None:
+def remarks_table(document: Document, say: Translator) -> Table | None:
     """How the rules were applied."""
-    told = _said_once(list(_remarks(document, say)), document, say)
+    told = _without_repeats(list(_remarks(document, say)), document, say)
     if not told:
         return None
     rows = [[head(about), words(text)] for about, text in told]
     return Table(say("remarks.caption"), [], rows)
 
 
-def _remarks(document: Document, say: Language) -> Iterator[About]:
+def _remarks(document: Document, say: Translator) -> Iterator[About]:
     for algorithm, rule, result in document.results:
         for text in result.remarks:
             yield _about(algorithm.name, rule, say), say.message(text)
 
 
-def _about(name: str, rule: str, say: Language) -> str:
+def _about(name: str, rule: str, say: Translator) -> str:
     return say("notice.about", name=name, rule=say.word(rule))
 
 
-def _said_once(told: list[About], document: Document, say: Language) -> list[About]:
+def _without_repeats(told: list[About], document: Document, say: Translator) -> list[About]:
     concerned: dict[str, list[str]] = {}
     for about, text in told:
         concerned.setdefault(text, []).append(about)
@@ -242,7 +242,7 @@ def issued_by(document: Document, stated: Issued) -> Issued:
     return replace(stated, laboratory=stated.laboratory or planned)
 
 
-def issued_facts(issued: Issued, say: Language) -> list[tuple[str, str]]:
+def issued_facts(issued: Issued, say: Translator) -> list[tuple[str, str]]:
     """The facts for the top of the report."""
     stated = (
         ("laboratory", issued.laboratory),
@@ -253,7 +253,7 @@ def issued_facts(issued: Issued, say: Language) -> list[tuple[str, str]]:
     return [(say(f"issued.{name}"), text) for name, text in stated if text]
 
 
-def signature_table(issued: Issued, say: Language) -> Table | None:
+def signature_table(issued: Issued, say: Translator) -> Table | None:
     """Where those who answer for the report sign; None for one that nobody issues."""
     if not (issued.laboratory or issued.number):
         return None

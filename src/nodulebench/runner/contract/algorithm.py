@@ -13,7 +13,7 @@ from nodulebench.core.algorithm import (
     RunInput,
     RunProfile,
 )
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.text import in_a_line
 from nodulebench.io.manifests import bytes_digest, file_digest, folder_digest, paths_in
 from nodulebench.io.marks.submission_folder import MANIFEST, read_declaration
@@ -82,8 +82,8 @@ def read_algorithm(folder: Path) -> Algorithm:
         if not archive.is_file():
             raise InputError.at(where, f"'{run.image}' is not there.")
     else:
-        _refuse_missing_program(folder, run, file)
-        refuse_unreadable(folder)
+        _require_program(folder, run, file)
+        require_readable(folder)
         mounts.append(Mount(root, PLACE, below=root.parent))
     if run.model:
         model = _path_in(root, run.model, where := f"{file} field 'run.model'")
@@ -133,7 +133,7 @@ def unpacked(algorithm: Algorithm, folder: Path) -> Algorithm:
     )
 
 
-def _refuse_missing_program(folder: Path, run: RunContract, file: Path) -> None:
+def _require_program(folder: Path, run: RunContract, file: Path) -> None:
     program = run.command[0]
     where = f"{file} field 'run.command'"
     if any("\0" in word for word in run.command):
@@ -167,7 +167,7 @@ def check_files(given: Path) -> None:
         raise InputError.at(given, "is a link.", "Name what it leads to.")
     try:
         paths = [given, *(paths_in(given) if given.is_dir() else ())]
-        refuse_any(problem for path in paths for problem in _problems_of(path, given))
+        raise_problems(problem for path in paths for problem in _problems_of(path, given))
     except OSError as error:
         raise InputError.at(given, f"cannot be read: {error}.", "Check its permissions.") from error
 
@@ -204,7 +204,7 @@ def _path_in(folder: Path, name: str, where: str) -> Path:
     return path
 
 
-def refuse_unreadable(folder: Path) -> None:
+def require_readable(folder: Path) -> None:
     """Where root runs it, the program is somebody else, who has to be able to read its files.
 
     Raises:

@@ -21,7 +21,7 @@ from nodulebench.imaging.volume import Volume
 from nodulebench.io.format import Format
 from nodulebench.io.formats import FORMATS, fitting
 from nodulebench.io.table_files import require_no_parquet
-from nodulebench.io.untrusted_files import OutputRefusedError
+from nodulebench.io.untrusted_files import OutputRejectedError
 
 MOST_MARKS = 5_000
 """Per case; of more, those with the highest scores count."""
@@ -33,7 +33,7 @@ _ADAPTERS: dict[MarkAdapter, Format | None] = {
 """How a file is read -> the format it is read as; None: as its content says."""
 _NO_SLICES = MARK_SLICES.empty()
 _CASE_TYPES = CASES.empty().schema
-DOUBTFUL = "lungs_implausible"
+WARNING_CODES = "lungs_implausible"
 """The only state that an algorithm may give its own run, in ``runs.*``; all others are seen."""
 CATEGORY = r"^[0-9][ABXSabxs]{0,2}$"
 
@@ -70,7 +70,7 @@ def read_output(
     marks, slices, is_doubtful = [], [], False
     for number, (path, form) in enumerate(wanted, 1):
         if not path.exists():
-            raise OutputRefusedError(Notice("output_lacks", {"file": path.name}))
+            raise OutputRejectedError(Notice("output_lacks", {"file": path.name}))
         # a document of one case may have no name for it but that of its file
         names = dict.fromkeys((name, path.name.partition(".")[0]))
         submission = _read(path, _cases(names, volume, images), form)
@@ -81,7 +81,7 @@ def read_output(
             found, parts = (one.with_columns(prefix + pl.col("mark_id")) for one in (found, parts))
         marks.append(found)
         slices.append(parts)
-        is_doubtful |= submission.runs is not None and DOUBTFUL in submission.runs["state"]
+        is_doubtful |= submission.runs is not None and WARNING_CODES in submission.runs["state"]
     taken_marks = _plain(pl.concat(marks), pl.concat(slices), volume, name)
     return replace(taken_marks, is_doubtful=is_doubtful)
 
@@ -113,12 +113,12 @@ def _read(path: Path, cases: pl.DataFrame, form: Format | None) -> Submission:
         submission = form.read_marks(path, cases)
     except NoduleBenchError as error:
         problem = first_line(error).replace(f"{path.parent}/", "")
-        raise OutputRefusedError(Notice("output_no_marks", {"problem": problem})) from error
+        raise OutputRejectedError(Notice("output_no_marks", {"problem": problem})) from error
     except (Exception, PanicException) as error:  # a reader that a hostile file brought down
         why = {"problem": type(error).__name__}
-        raise OutputRefusedError(Notice("output_no_marks", why)) from error
+        raise OutputRejectedError(Notice("output_no_marks", why)) from error
     if submission.marks["case_id"].n_unique() > 1:
-        raise OutputRefusedError(Notice("output_several_cases"))
+        raise OutputRejectedError(Notice("output_several_cases"))
     return submission
 
 

@@ -158,7 +158,7 @@ def make_outer_group(limits: Limits) -> Group:
 
 
 @contextmanager
-def told_of_kills(group: Group) -> Iterator[Callable[[], int]]:
+def kill_count(group: Group) -> Iterator[Callable[[], int]]:
     """How often memory ran out in a group or below it, even if what lay below is gone.
 
     In version 2 a group counts that itself; in version 1 it counts its own processes alone, and

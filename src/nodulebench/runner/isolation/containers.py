@@ -27,9 +27,9 @@ from nodulebench.io.folders import is_alive, owner
 from nodulebench.runner.isolation.bubblewrap import profile_of
 from nodulebench.runner.isolation.cgroups import (
     Group,
+    kill_count,
     make_outer_group,
     remove_outer_group,
-    told_of_kills,
 )
 from nodulebench.runner.isolation.sandbox import (
     MIB,
@@ -206,7 +206,7 @@ class Engine(ABC):
         outer = make_outer_group(replace(limits, pids=limits.pids + 1, cpus=limits.cpus + 1))
         with ExitStack() as ending:
             ending.callback(remove_outer_group, outer)
-            kills = ending.enter_context(told_of_kills(outer))
+            kills = ending.enter_context(kill_count(outer))
             words = [*_WITH_US, *ready.words, "run", "--name", name]
             words += run_words(job, outer.place)
             process = subprocess.Popen(  # noqa: S603 - in the container

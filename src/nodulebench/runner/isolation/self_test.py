@@ -16,9 +16,9 @@ from nodulebench.core.errors import InputError, Problem
 from nodulebench.runner.isolation import probe_program
 from nodulebench.runner.isolation.sandbox import MIB, Isolation, Job, Limits, Mount, environment_of
 from nodulebench.runner.isolation.scratch import Scratch, make_scratch, remove_scratch
-from nodulebench.runner.isolation.watch import Ended, Said, watch
+from nodulebench.runner.isolation.watch import Ended, ProgramOutput, watch
 
-WALLS = (
+PROTECTIONS = (
     "network",
     "input",
     "files",
@@ -55,12 +55,12 @@ class SelfTest:
     @property
     def is_passed(self) -> bool:
         """Whether all walls hold."""
-        return not self.problem and all(self.holds.get(wall, False) for wall in WALLS)
+        return not self.problem and all(self.holds.get(wall, False) for wall in PROTECTIONS)
 
     @property
     def broken(self) -> tuple[str, ...]:
         """The walls that do not."""
-        return tuple(wall for wall in WALLS if not self.holds.get(wall, False))
+        return tuple(wall for wall in PROTECTIONS if not self.holds.get(wall, False))
 
     def refuse_broken(self) -> None:
         """Refuse to go on with a sandbox that does not hold.
@@ -144,7 +144,7 @@ def _is_seen(isolation: Isolation, scratch: Scratch) -> bool:
 
 def _run(
     isolation: Isolation, scratch: Scratch, arguments: tuple[str, ...], seconds: float
-) -> tuple[Said, Ended]:
+) -> tuple[ProgramOutput, Ended]:
     python = os.path.realpath(sys.executable)
     mounts = [
         Mount(scratch.input, _INPUT),
@@ -156,7 +156,7 @@ def _run(
         mounts.append(Mount(base, str(base)))
     command = (python, "-I", _PROGRAM, *arguments)
     job = Job(command, scratch.reachable(mounts), _LIMITS, space=scratch.space)
-    said = Said()
+    said = ProgramOutput()
     scratch.renew()
     with isolation.start(job) as running:
         ended = watch(running, seconds, said, scratch.is_over)

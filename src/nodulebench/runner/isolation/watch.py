@@ -12,21 +12,21 @@ from pathlib import Path
 
 from nodulebench.runner.isolation.sandbox import Running, Usage
 
-MOST_SAID_BYTES = 64 << 10
+MOST_OUTPUT_BYTES = 64 << 10
 """What is kept of the words of a program; the rest is read and forgotten."""
-LOOKS_S = 0.05
+POLL_S = 0.05
 """How often it is looked how much memory and disk a program uses."""
 
 
 @dataclass
-class Said:
+class ProgramOutput:
     """The first words of a program on both its streams, as they came."""
 
     content: bytearray = field(default_factory=bytearray)
 
     def take(self, part: bytes) -> None:
         """More words; those over the cap are dropped."""
-        room = MOST_SAID_BYTES - len(self.content)
+        room = MOST_OUTPUT_BYTES - len(self.content)
         self.content += part[: max(0, room)]
 
     @property
@@ -52,7 +52,7 @@ class Ended:
 def watch(
     running: Running,
     seconds: float,
-    said: Said,
+    said: ProgramOutput,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Ended:
     """Wait for a program until its time is over; what still runs then is ended.
@@ -77,7 +77,7 @@ def watch(
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     ready.register(stream, selectors.EVENT_READ)
-            next_look = start + LOOKS_S / 5
+            next_look = start + POLL_S / 5
             while not (is_late or is_over_output):
                 now = time.monotonic()
                 found = ready.select(max(0.0, min(end, next_look) - now))
@@ -90,7 +90,7 @@ def watch(
                 if now >= next_look:
                     peak = higher(peak, running.usage().anonymous_bytes)
                     is_over_output = is_over()
-                    next_look = now + LOOKS_S
+                    next_look = now + POLL_S
                 is_late = now >= end
             taken = time.monotonic() - start
             running.kill()
@@ -111,7 +111,7 @@ def watch(
     )
 
 
-def _hear(ready: selectors.BaseSelector, fd: int, said: Said) -> None:
+def _hear(ready: selectors.BaseSelector, fd: int, said: ProgramOutput) -> None:
     part = os.read(fd, 1 << 16)
     if part:
         said.take(part)
@@ -119,13 +119,13 @@ def _hear(ready: selectors.BaseSelector, fd: int, said: Said) -> None:
         ready.unregister(fd)
 
 
-def _hear_rest(ready: selectors.BaseSelector, ended: int, said: Said) -> None:
+def _hear_rest(ready: selectors.BaseSelector, ended: int, said: ProgramOutput) -> None:
     """What is left in the pipes; nobody writes to them any more, or nobody waits for them."""
     ready.unregister(ended)
     while found := ready.select(0):
         for key, _ in found:
             _hear(ready, key.fd, said)
-        if len(said.content) >= MOST_SAID_BYTES:
+        if len(said.content) >= MOST_OUTPUT_BYTES:
             return
 
 
@@ -156,14 +156,14 @@ class Calls:
 
     running: Running
     speaker: "subprocess.Popen[bytes]"
-    said: Said = field(default_factory=Said)
+    said: ProgramOutput = field(default_factory=ProgramOutput)
     _heard: bytearray = field(default_factory=bytearray)
 
     def call(self, seconds: float, is_over: Callable[[], bool] = lambda: False) -> Answer:
         """Let the program read the case that lies in its input."""
         if self.speaker.stdin is None:
             raise AssertionError("it was given a pipe")
-        self.said, start = Said(), time.monotonic()
+        self.said, start = ProgramOutput(), time.monotonic()
         with suppress(OSError):  # it has ended, which the answer tells
             self.speaker.stdin.write(CALL)
         return self.answer(seconds, is_over, start)
@@ -176,7 +176,7 @@ class Calls:
     ) -> Answer:
         """The next line of the program, whose time began at a start, or begins now."""
         process, start = self.running.process, time.monotonic() if start is None else start
-        end, next_look, peak = start + seconds, start + LOOKS_S / 5, None
+        end, next_look, peak = start + seconds, start + POLL_S / 5, None
         lines = self.speaker.stdout
         streams = {process.stdout, process.stderr, lines} - {None}
         with selectors.DefaultSelector() as ready:
@@ -189,7 +189,7 @@ class Calls:
                     return Answer(None, now - start, peak, is_late=True)
                 if now >= next_look:
                     peak = higher(peak, self.running.usage().anonymous_bytes)
-                    next_look = now + LOOKS_S
+                    next_look = now + POLL_S
                     if is_over():
                         return Answer(None, now - start, peak, is_over_output=True)
                 for key, _ in ready.select(max(0.0, min(end, next_look) - now)):

@@ -74,7 +74,7 @@ def same_marks(
     return RelationVerdict(share >= least, told)
 
 
-def kept_marks(
+def unchanged_marks(
     expected: Marks, found: Marks, *, tolerance_mm: float, count: int, least: float
 ) -> RelationVerdict:
     """The highest-scored marks of the scan are among those of the variant.

@@ -14,9 +14,9 @@ import numpy as np
 
 from nodulebench.core.algorithm import InputFormat
 from nodulebench.core.arrays import BoolArray
-from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.notices import Notice
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.lungs.density import lung_density
 from nodulebench.imaging.lungs.segmentation import Lungs, segment_lungs
 from nodulebench.imaging.volume import Volume, to_patient_axes
@@ -30,10 +30,10 @@ from nodulebench.runner.robustness.relations import (
     as_many,
     found_and_nothing_else,
     is_found,
-    kept_marks,
     never_rising,
     same_marks,
     still_found,
+    unchanged_marks,
 )
 from nodulebench.runner.robustness.variants import (
     InsertedNodule,
@@ -180,7 +180,7 @@ def _exact(bench: Bench, variant: Variant) -> RelationVerdict:
 
 def _highest(bench: Bench, variant: Variant) -> RelationVerdict:
     tolerance_mm, least = bench.choice.tolerance_mm, bench.choice.highest_share
-    return kept_marks(
+    return unchanged_marks(
         *bench.moved(variant), tolerance_mm=tolerance_mm, count=TOP_MARKS, least=least
     )
 
@@ -334,7 +334,7 @@ def check_robustness(
     Raises:
         InputError: if a test is unknown, or the case shows no lung.
     """
-    refuse_any(
+    raise_problems(
         Problem("robustness test", f"'{name}' is not one of {', '.join(TESTS)}.")
         for name in names
         if name not in TESTS
@@ -351,14 +351,14 @@ def write_outcomes(folder: Path, outcomes: Sequence[RobustnessOutcome], bench: B
         (
             outcome.name,
             outcome.word.lower(),
-            english(outcome.relation),
-            english(outcome.verdict.measured),
+            in_english(outcome.relation),
+            in_english(outcome.verdict.measured),
         )
         for outcome in outcomes
     ]
     _write_csv(folder / "robustness.csv", ("test", "verdict", "relation", "measured"), rows)
     marks = [
-        (english(name), *center, score)
+        (in_english(name), *center, score)
         for name, found in bench.marks.items()
         for center, score in zip(found.center_mm.tolist(), found.score.tolist(), strict=True)
     ]

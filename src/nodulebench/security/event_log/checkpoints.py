@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.io.atomic import staged_file
 from nodulebench.security.event_log.events import Anchor, Signer, parsed
 from nodulebench.security.event_log.log import E, EventLog, Link, LogCheck
@@ -42,7 +42,7 @@ def write_anchor(
     problems = list(found.problems)
     if path.exists():
         problems += anchor_file_problems(log, found.links, path)
-    refuse_any(problems)
+    raise_problems(problems)
     if not found.events:
         raise InputError.at(path, "was not written: nothing happened yet.")
     anchor = log.anchor(found.events, datetime.now(UTC))

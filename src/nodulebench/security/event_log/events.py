@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import AwareDatetime, Field, ValidationError
 
-from nodulebench.core.config_model import Written
+from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.text import shown
 from nodulebench.io.manifests import bytes_digest
 
@@ -13,7 +13,7 @@ HEAD: Final = "nodulebench/event-head@2"
 ANCHOR: Final = "nodulebench/anchor@2"
 
 
-class Head(Written):
+class Head(ConfigModel):
     """How many events a log has, and the digest of the last."""
 
     schema_name: Literal["nodulebench/event-head@2"] = HEAD
@@ -39,7 +39,7 @@ class Head(Written):
         return canonical(self.model_dump(mode="json", exclude={"check", "code"}))
 
 
-class Signer(Written):
+class Signer(ConfigModel):
     """Who signed something, as it says itself."""
 
     by: str = ""
@@ -47,7 +47,7 @@ class Signer(Written):
     """The public key, ``ssh-ed25519 AAAA…``."""
 
 
-class Anchor(Written):
+class Anchor(ConfigModel):
     """What a log looked like at a time, for somebody else to keep."""
 
     schema_name: Literal["nodulebench/anchor@2"] = ANCHOR
@@ -92,7 +92,7 @@ def canonical(value: Any) -> bytes:
 Fact = str | int | float | bool | None
 
 
-class FactEvent(Written):
+class FactEvent(ConfigModel):
     """What every event of facts holds; a log adds what it is about."""
 
     number: Annotated[int, Field(ge=1)]

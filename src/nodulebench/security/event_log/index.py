@@ -14,7 +14,7 @@ from typing import Generic, Literal
 
 from pydantic import ValidationError
 
-from nodulebench.core.config_model import Written
+from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import InputError
 from nodulebench.io.atomic import replace_whole
 from nodulebench.io.manifests import bytes_digest
@@ -32,7 +32,7 @@ KEPT_EVERY = 64
 """After so many new events the index is written again."""
 
 
-class Index(Written):
+class Index(ConfigModel):
     """What was read and checked of a log before."""
 
     schema_name: Literal["nodulebench/event-index@1"] = "nodulebench/event-index@1"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
-from nodulebench.core.errors import InputError, Problem, Problems, refuse_any
+from nodulebench.core.errors import InputError, Problem, Problems, raise_problems
 from nodulebench.security.event_log.events import Anchor, Head, parsed
 from nodulebench.security.event_log.signers import Seal
 from nodulebench.security.event_log.store import EventStore, Stored
@@ -190,7 +190,7 @@ class EventLog(Generic[E]):
             InputError: if anything was changed or cut off.
         """
         found = self.check()
-        refuse_any(found.problems)
+        raise_problems(found.problems)
         return found.events
 
     def append(self, make: Callable[[list[E]], E]) -> E:

@@ -8,7 +8,7 @@ import numpy as np
 
 from nodulebench.core.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.core.errors import Problem, UndefinedError, refuse_any
+from nodulebench.core.errors import Problem, UndefinedError, raise_problems
 from nodulebench.core.notices import Notice
 from nodulebench.statistics.sample_size.result import (
     ASSUMED_PAIRED_CORRELATION,
@@ -104,7 +104,7 @@ def _checked_aim(difference: float, discordance: float, margin: float | None) ->
         problems.append(
             Problem("margin", f"{margin:g} does not exceed the expected loss {-difference:g}.")
         )
-    refuse_any(problems)
+    raise_problems(problems)
     return abs(difference) if margin is None else difference + margin
 
 
@@ -200,4 +200,4 @@ def _check(
         problems.append(Problem("simulations", f"{simulations} is below 100."))
     if margin < 0:
         problems.append(Problem("margin", f"{margin:g} is negative."))
-    refuse_any(problems)
+    raise_problems(problems)

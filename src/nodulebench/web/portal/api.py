@@ -16,38 +16,38 @@ from nodulebench import __version__
 from nodulebench.core.errors import InputError
 from nodulebench.core.protocols import load_protocol
 from nodulebench.evaluation.check.service import Checked
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.web.client import (
     API,
-    BenchmarkTold,
-    BoardTold,
-    CheckTold,
-    EntryTold,
-    FileTold,
-    LaidTold,
-    LineTold,
-    ProblemTold,
-    ReadingTold,
+    BenchmarkInfo,
+    BoardInfo,
+    CheckInfo,
+    EntryInfo,
+    FileInfo,
+    LineInfo,
+    ProblemInfo,
+    ReadingInfo,
+    RuleFileInfo,
 )
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.benchmarks.releases import open_releases
 from nodulebench.web.portal.benchmarks.routes import Chosen
-from nodulebench.web.portal.benchmarks.rules import FILES, Answer, Laid, Terms, track_of
+from nodulebench.web.portal.benchmarks.rules import FILES, AcceptedRules, Answer, RuleFile, track_of
 from nodulebench.web.portal.benchmarks.service import find_benchmark, rules_of, state_of
 from nodulebench.web.portal.database.models import Benchmark
 from nodulebench.web.portal.guard import AtSite, By
-from nodulebench.web.portal.leaderboards.leaderboard import board_of, in_english
+from nodulebench.web.portal.leaderboards.leaderboard import board_of, reason_in_english
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.checks import declared_training, look_through
+from nodulebench.web.portal.submissions.checks import check_submission, declared_training
 from nodulebench.web.portal.submissions.routes import job_of
-from nodulebench.web.portal.submissions.scoring import told_digests
+from nodulebench.web.portal.submissions.scoring import disclosed_digests
 from nodulebench.web.portal.submissions.service import (
     MOST_NAME,
     Received,
     find_entry,
     received,
-    refuse_closed,
+    require_open,
     result_of,
     shown_name,
     submit,
@@ -84,7 +84,7 @@ def api_description(request: Request) -> Response:
 
 
 @router.get("/benchmarks", name="api_benchmarks", responses=DENIED)
-def api_benchmarks(site: AtSite, by: By) -> list[BenchmarkTold]:
+def api_benchmarks(site: AtSite, by: By) -> list[BenchmarkInfo]:
     """Every benchmark that can be seen."""
     with site.database.reading() as session:
         shown = select(Benchmark).order_by(Benchmark.created_at.desc())
@@ -94,7 +94,7 @@ def api_benchmarks(site: AtSite, by: By) -> list[BenchmarkTold]:
 
 
 @router.get("/benchmarks/{benchmark_id}", name="api_benchmark", responses=DENIED)
-def api_benchmark(site: AtSite, by: By, benchmark_id: str) -> BenchmarkTold:
+def api_benchmark(site: AtSite, by: By, benchmark_id: str) -> BenchmarkInfo:
     """One benchmark."""
     with site.database.reading() as session:
         return _benchmark(find_benchmark(session, by, benchmark_id))
@@ -106,12 +106,12 @@ def api_leaderboard(
     by: By,
     benchmark_id: str,
     choice: Chosen,
-) -> BoardTold:
+) -> BoardInfo:
     """The leaderboard of a benchmark: a track, under a rule, ordered by a figure."""
     with site.database.reading() as session:
         found = find_benchmark(session, by, benchmark_id)
         board = board_of(site, session, found, by, choice)
-    return BoardTold(
+    return BoardInfo(
         benchmark=found.id,
         version=found.version,
         tracks=tuple(board.tracks),
@@ -122,7 +122,7 @@ def api_leaderboard(
         stratum=board.stratum,
         figure=board.by.name,
         lines=tuple(
-            LineTold(
+            LineInfo(
                 rank=line.rank,
                 best_rank=line.best_rank,
                 worst_rank=line.worst_rank,
@@ -136,8 +136,8 @@ def api_leaderboard(
                 training=line.training,
                 folds=line.folds,
                 verdict=line.verdict,
-                verdict_reason=in_english(line.verdict_reason),
-                readings=tuple(ReadingTold(**reading) for reading in line.readings.values()),
+                verdict_reason=reason_in_english(line.verdict_reason),
+                readings=tuple(ReadingInfo(**reading) for reading in line.readings.values()),
             )
             for line in board.lines
         ),
@@ -145,12 +145,12 @@ def api_leaderboard(
 
 
 @router.get("/benchmarks/{benchmark_id}/files", name="api_files", responses=DENIED)
-def api_files(site: AtSite, by: By, benchmark_id: str) -> list[FileTold]:
+def api_files(site: AtSite, by: By, benchmark_id: str) -> list[FileInfo]:
     """What is released for a benchmark; files are given to who is signed in, in parts as well."""
     with site.database.reading() as session:
         found = open_releases(session, find_benchmark(session, by, benchmark_id).id)
     return [
-        FileTold(
+        FileInfo(
             path=f"/benchmarks/{benchmark_id}/files/{one.id}",
             name=one.file,
             kind=one.kind,
@@ -174,12 +174,12 @@ async def api_check(
     benchmark_id: str,
     file: str = "marks.csv",
     track: str = "detection",
-) -> CheckTold:
+) -> CheckInfo:
     """What is wrong with a file of marks; nothing is scored or kept, and no reference is read."""
 
-    def looked(benchmark: Benchmark, sent: Received) -> CheckTold:
+    def looked(benchmark: Benchmark, sent: Received) -> CheckInfo:
         listed = rules_of(benchmark).listed_for(track)
-        return _checked(look_through(site, benchmark, sent, track), listed)
+        return _checked(check_submission(site, benchmark, sent, track), listed)
 
     return await _with_body(request, site, by, benchmark_id, file, looked)
 
@@ -203,7 +203,7 @@ async def api_submit(
     link: str = "",
     track: str = "detection",
     trained: Answer = "",
-) -> EntryTold:
+) -> EntryInfo:
     """Send a file of marks in; it waits for its score, with a signed receipt.
 
     Of ``trained`` on the test set: ``no``, ``folds`` (cross-validated, by the folds of the
@@ -213,13 +213,13 @@ async def api_submit(
     if max(map(len, declared.values())) > DECLARED_LENGTH or len(name) > MOST_NAME:
         raise DeniedError("field_long", 413)
 
-    def sent_in(benchmark: Benchmark, sent: Received) -> EntryTold:
+    def sent_in(benchmark: Benchmark, sent: Received) -> EntryInfo:
         with site.database.reading() as session:
-            refuse_closed(session, by, benchmark)
-        found = look_through(site, benchmark, sent, track)
+            require_open(session, by, benchmark)
+        found = check_submission(site, benchmark, sent, track)
         if found.problems:
             raise InputError(found.problems)
-        terms = Terms(training=declared_training(site, benchmark, trained, None))
+        terms = AcceptedRules(training=declared_training(site, benchmark, trained, None))
         kept = {key: value for key, value in declared.items() if value}
         entry = submit(
             site, by, benchmark.id, sent, name=name, track=track, declared=kept, terms=terms
@@ -230,7 +230,7 @@ async def api_submit(
 
 
 @router.get("/entries/{entry_id}", name="api_entry", responses=DENIED)
-def api_entry(site: AtSite, by: By, entry_id: str) -> EntryTold:
+def api_entry(site: AtSite, by: By, entry_id: str) -> EntryInfo:
     """How an entry stands, as far as its reader may know."""
     return _entry(site, by, entry_id)
 
@@ -262,16 +262,16 @@ async def _with_body(
         return await run_in_threadpool(made)
 
 
-def _benchmark(one: Benchmark) -> BenchmarkTold:
+def _benchmark(one: Benchmark) -> BenchmarkInfo:
     rules = rules_of(one)
     laid = {kind: getattr(rules, kind) for kind in FILES}
-    return BenchmarkTold(
+    return BenchmarkInfo(
         version=one.version,
         scorer=__version__,
         protocol_digest=load_protocol(one.protocol).digest,
         tracks=rules.open_tracks,
         cross_validates=rules.cross_validates,
-        laid={kind: LaidTold(**dict(found)) for kind, found in laid.items() if found},
+        laid={kind: RuleFileInfo(**dict(found)) for kind, found in laid.items() if found},
         id=one.id,
         title=one.title,
         about=one.about,
@@ -283,21 +283,21 @@ def _benchmark(one: Benchmark) -> BenchmarkTold:
     )
 
 
-def _checked(found: Checked, listed: Laid | None) -> CheckTold:
-    return CheckTold(
+def _checked(found: Checked, listed: RuleFile | None) -> CheckInfo:
+    return CheckInfo(
         candidates="" if listed is None else listed.digest,
         format=found.format,
         marks=found.marks,
         cases=found.cases,
         problems=tuple(
-            ProblemTold(where=problem.where, what=problem.what, remedy=problem.remedy)
+            ProblemInfo(where=problem.where, what=problem.what, remedy=problem.remedy)
             for problem in found.problems
         ),
-        notices=tuple(english(notice) for notice in found.notices),
+        notices=tuple(in_english(notice) for notice in found.notices),
     )
 
 
-def _entry(site: Site, by: Visitor, entry_id: str) -> EntryTold:
+def _entry(site: Site, by: Visitor, entry_id: str) -> EntryInfo:
     with site.database.reading() as session:
         found = find_entry(session, by, entry_id)
         is_own = by.is_organiser or by.account == found.account_id
@@ -306,19 +306,19 @@ def _entry(site: Site, by: Visitor, entry_id: str) -> EntryTold:
         figures = {} if result is None or withdrawn else result.figures
         told: dict[str, Any] = {} if job is None or not is_own else job.problems
         state: Any = "withdrawn" if withdrawn else "waiting" if job is None else job.state
-        return EntryTold(
+        return EntryInfo(
             id=found.id,
             benchmark=found.benchmark_id,
             name=shown_name(found, by),
             track=track_of(found),
             terms=found.terms,
-            digests=told_digests(figures),
+            digests=disclosed_digests(figures),
             verdict=figures.get("verdict"),
-            verdict_reason=in_english(figures.get("verdict_reason")),
+            verdict_reason=reason_in_english(figures.get("verdict_reason")),
             at=found.created_at,
             digest=found.digest,
             state=state,
             problems=tuple(told.get("told", ())),
-            readings=tuple(ReadingTold(**one) for one in figures.get("readings", ())),
+            readings=tuple(ReadingInfo(**one) for one in figures.get("readings", ())),
             receipt=found.receipt if is_own else None,
         )

@@ -9,7 +9,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from nodulebench import __version__
 from nodulebench.core.errors import InputError, first_line
-from nodulebench.i18n.translator import portal_language
+from nodulebench.i18n.translator import portal_translator
 from nodulebench.web.portal import api, home_routes
 from nodulebench.web.portal.accounts import oidc_routes
 from nodulebench.web.portal.accounts import routes as account_routes
@@ -20,17 +20,17 @@ from nodulebench.web.portal.admin import routes as admin_routes
 from nodulebench.web.portal.benchmarks import routes as benchmark_routes
 from nodulebench.web.portal.database.database import UNREACHED
 from nodulebench.web.portal.exams import routes as exam_routes
-from nodulebench.web.portal.exams.sessions import ExamRooms
+from nodulebench.web.portal.exams.sessions import ExamSessions
 from nodulebench.web.portal.guard import SignInError, guard
 from nodulebench.web.portal.leaderboards import routes as leaderboard_routes
-from nodulebench.web.portal.middleware import Counter, Headers, Sizes
+from nodulebench.web.portal.middleware import Headers, Sizes, UploadLimiter
 from nodulebench.web.portal.page import rendered, see
-from nodulebench.web.portal.page_cache import KeptPages
+from nodulebench.web.portal.page_cache import PageCache
 from nodulebench.web.portal.projects import routes as project_routes
-from nodulebench.web.portal.projects.sessions import ProjectRooms
+from nodulebench.web.portal.projects.sessions import ProjectSessions
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions import routes as submission_routes
-from nodulebench.web.portal.viewer_access.gateway import rooms_app
+from nodulebench.web.portal.viewer_access.gateway import sessions_app
 from nodulebench.web.portal.viewer_access.reviews import Reviews
 
 ROUTERS = tuple(
@@ -54,7 +54,7 @@ ROUTERS = tuple(
 API = "/api/"
 LOG = logging.getLogger("nodulebench.web.portal")
 MOST_PATH = 100
-WRITTEN_DOWN = frozenset(
+LOGGED_REFUSALS = frozenset(
     {"not_allowed", "form_old", "token_needed", "too_large", "busy", "disk_full", "kept_full"}
 )
 """Refusals that stand in the log: what no page leads to, or what fills the disk."""
@@ -71,18 +71,18 @@ def make_app(site: Site) -> FastAPI:
         openapi_url=None,
     )
     app.state.site = site
-    app.state.counter = Counter()
+    app.state.counter = UploadLimiter()
     provider = site.settings.provider
     app.state.oidc = None if provider is None else Oidc(provider, site.settings.address)
-    app.state.rooms = ProjectRooms(site)
+    app.state.rooms = ProjectSessions(site)
     for router in ROUTERS:
         app.include_router(router)
     for path, rooms, home in (
         ("/projects/{of}/room", app.state.rooms, ("projects", "/projects")),
-        ("/exams/{of}/room", ExamRooms(site), ("projects", "/projects")),
+        ("/exams/{of}/room", ExamSessions(site), ("projects", "/projects")),
         ("/entries/{of}/view", Reviews(site), ("entry", "..")),
     ):
-        app.mount(path, rooms_app(rooms, app.state.counter, home), name=rooms.route)
+        app.mount(path, sessions_app(rooms, app.state.counter, home), name=rooms.route)
     app.add_exception_handler(DeniedError, _refused)
     app.add_exception_handler(SignInError, _sign_in)
     app.add_exception_handler(HTTPException, _http)
@@ -95,7 +95,7 @@ def make_app(site: Site) -> FastAPI:
         tell=lambda path: site.refuse("", "too_large", at=path[:MOST_PATH]),
     )
     app.add_middleware(Headers, is_secure=site.settings.is_secure)
-    app.add_middleware(KeptPages, site=site)
+    app.add_middleware(PageCache, site=site)
     if site.settings.proxy:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=site.settings.proxy)
     return app
@@ -103,7 +103,7 @@ def make_app(site: Site) -> FastAPI:
 
 def _told(request: Request, code: str, status: int) -> Response:
     if request.url.path.startswith(API):
-        message = portal_language("en")(f"portal.refused.{code}")
+        message = portal_translator("en")(f"portal.refused.{code}")
         return JSONResponse({"error": code, "message": message}, status)
     return rendered(request, "refused.html", status, code=code, status=status)
 
@@ -111,7 +111,7 @@ def _told(request: Request, code: str, status: int) -> Response:
 def _refused(request: Request, error: Exception) -> Response:
     if not isinstance(error, DeniedError):
         raise error
-    if error.code in WRITTEN_DOWN:
+    if error.code in LOGGED_REFUSALS:
         site: Site = request.app.state.site
         visitor: Visitor = getattr(request.state, "visitor", NOBODY)
         site.refuse(visitor.account, error.code, at=request.url.path[:MOST_PATH])

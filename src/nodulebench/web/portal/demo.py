@@ -14,7 +14,7 @@ import polars as pl
 from sqlalchemy import func, select
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import Progress, untold
+from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.demo import DETECTORS, IMAGES, DemoChoice, make_and_read
 from nodulebench.io.marks.luna16 import write_marks
@@ -52,7 +52,7 @@ class _Sent:
 
 
 def fill(
-    site: Site, choice: DemoChoice = SMALL, progress: Progress = untold, *, runs: bool = True
+    site: Site, choice: DemoChoice = SMALL, progress: Progress = no_progress, *, runs: bool = True
 ) -> list[str]:
     """Fill a site that nobody uses yet.
 

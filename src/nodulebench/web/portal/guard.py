@@ -18,7 +18,7 @@ from nodulebench.web.portal.accounts.credentials import new_secret, same
 from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor, cookie_name, find_visitor
-from nodulebench.web.portal.middleware import Counter, refuse_full, takes_file
+from nodulebench.web.portal.middleware import UploadLimiter, require_free_disk, takes_file
 from nodulebench.web.portal.site import Site
 
 FORM = "form"
@@ -49,7 +49,7 @@ async def guard(request: Request) -> AsyncIterator[None]:
         if not visitor.is_signed_in:
             raise SignInError
         raise DeniedError("not_allowed", 403)
-    _refuse_nothing_characters(request)
+    _require_no_control_characters(request)
     if request.method in SAFE:
         yield
         return
@@ -57,7 +57,7 @@ async def guard(request: Request) -> AsyncIterator[None]:
         async with _place(request, site, visitor):
             yield
         return
-    refuse_other_sites(request, site)
+    require_same_site(request, site)
     if request.url.path.startswith("/api/"):
         raise DeniedError("token_needed", 401)
     async with (
@@ -76,18 +76,18 @@ def _place(request: Request, site: Site, visitor: Visitor) -> AbstractAsyncConte
     """Where a file is taken, if the request brings one and the disk has room for it."""
     if not takes_file(request.url.path):
         return nullcontext()
-    refuse_full(site.settings.storage, request.headers.get("content-length", ""))
-    counter: Counter = request.app.state.counter
+    require_free_disk(site.settings.storage, request.headers.get("content-length", ""))
+    counter: UploadLimiter = request.app.state.counter
     return counter.place(visitor.account)
 
 
-def _refuse_nothing_characters(request: Request) -> None:
+def _require_no_control_characters(request: Request) -> None:
     """Refuse the character of number 0, which no text has and PostgreSQL does not keep."""
     if NOTHING in request.url.path or NOTHING in unquote_plus(request.url.query):
         raise DeniedError("field_form")
 
 
-def refuse_other_sites(request: Request, site: Site) -> None:
+def require_same_site(request: Request, site: Site) -> None:
     """Refuse what the browser itself says comes from elsewhere.
 
     Raises:

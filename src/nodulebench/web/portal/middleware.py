@@ -135,7 +135,7 @@ SPARE = 1024**3
 """What stays free on the disk, for the database and for results."""
 
 
-class Counter:
+class UploadLimiter:
     """The places where files are taken, of one server."""
 
     def __init__(self, at_once: int = AT_ONCE, of_one: int = OF_ONE, waits_s: float = WAITS_S):
@@ -182,12 +182,12 @@ class Counter:
             return is_free
 
 
-def room(folder: Path) -> int:
+def free_bytes(folder: Path) -> int:
     """How many bytes may still be written to the disk of a folder."""
     return max(0, shutil.disk_usage(folder).free - SPARE)
 
 
-def refuse_full(folder: Path, declared: str) -> None:
+def require_free_disk(folder: Path, declared: str) -> None:
     """Refuse a file that the disk has no room for, twice: as it comes, and as it is kept.
 
     Args:
@@ -197,5 +197,5 @@ def refuse_full(folder: Path, declared: str) -> None:
     Raises:
         DeniedError: if there is none.
     """
-    if room(folder) <= 2 * (int(declared) if declared.isdecimal() else 0):
+    if free_bytes(folder) <= 2 * (int(declared) if declared.isdecimal() else 0):
         raise DeniedError("disk_full", 507)

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from nodulebench import __version__
 from nodulebench.i18n.numbers import decimals
-from nodulebench.i18n.translator import LANGUAGES, LanguageName, portal_language
+from nodulebench.i18n.translator import LANGUAGES, LanguageName, portal_translator
 from nodulebench.report.pages.cells import hidden_field, time_in_utc
 from nodulebench.report.pages.colours import colour_variables
 from nodulebench.report.pages.templates import asset, page
@@ -68,7 +68,7 @@ def rendered(request: Request, template: str, status: int = 200, /, **values: An
     site: Site = request.app.state.site
     visitor: Visitor = getattr(request.state, "visitor", NOBODY)
     secret: str = getattr(request.state, "form_secret", "")
-    say = portal_language(language_of(request))
+    say = portal_translator(language_of(request))
     body = page(
         f"portal/{template}",
         say=say,

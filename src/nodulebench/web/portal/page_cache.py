@@ -25,7 +25,7 @@ from nodulebench.web.portal.guard import FORM
 from nodulebench.web.portal.page import language_of
 from nodulebench.web.portal.site import Site
 
-KEPT: Final = re.compile(r"/(?:benchmarks/[0-9a-f]{16})?")
+CACHED: Final = re.compile(r"/(?:benchmarks/[0-9a-f]{16})?")
 """Addresses whose pages are kept: the first page, and leaderboards."""
 MOST, MOST_QUERY = 256, 400
 LASTS_S = 5.0
@@ -45,7 +45,7 @@ class _Page:
         return self.version == version and monotonic() - self.made_at < LASTS_S
 
 
-class KeptPages:
+class PageCache:
     """Answers from memory what everybody may see; anything else goes on to the site."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
@@ -70,7 +70,11 @@ class KeptPages:
 
     def _key(self, scope: Scope) -> Key | None:
         """What a request is answered by; None: not from memory."""
-        if scope["type"] != "http" or scope["method"] != "GET" or not KEPT.fullmatch(scope["path"]):
+        if (
+            scope["type"] != "http"
+            or scope["method"] != "GET"
+            or not CACHED.fullmatch(scope["path"])
+        ):
             return None
         request = Request(scope)
         is_somebody = "authorization" in request.headers or self._session in request.cookies

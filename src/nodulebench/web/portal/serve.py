@@ -19,7 +19,7 @@ from nodulebench.web.portal.database.models import Account, Invitation, now
 from nodulebench.web.portal.site import MIB, Settings, Site
 from nodulebench.web.viewer.app import listening
 
-LOOK_S = 1.0
+POLL_S = 1.0
 LOG = logging.getLogger("nodulebench.web.portal")
 
 
@@ -40,7 +40,7 @@ def beside(commands: Sequence[Sequence[str]], secrets: Mapping[str, str]) -> Ite
         return subprocess.Popen(whole, stdin=subprocess.PIPE, env=known)  # noqa: S603
 
     def watch() -> None:
-        while not stop.wait(LOOK_S):
+        while not stop.wait(POLL_S):
             for number, one in enumerate(started):
                 if one.poll() is not None:
                     words = " ".join(commands[number][:2])
@@ -95,7 +95,7 @@ def serve(
         _answer(site, listening(host, port, is_shared=processes > 1), threading.Event())
 
 
-def serve_beside(settings: Settings, host: str, port: int, stop: threading.Event) -> None:
+def serve_alongside(settings: Settings, host: str, port: int, stop: threading.Event) -> None:
     """Answer beside another process, at the same port, until told to stop."""
     _answer(Site.open(settings), listening(host, port, is_shared=True), stop)
 

@@ -19,14 +19,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from nodulebench.core.errors import InputError
 from nodulebench.core.optional_packages import needs
 from nodulebench.evaluation.recompute import load_evaluated
-from nodulebench.i18n.translator import Language, LanguageName, language
+from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.io.atomic import make_folder
-from nodulebench.web.viewer.evaluation import Judged, open_gallery
-from nodulebench.web.viewer.exam import Exam, open_exam_room
-from nodulebench.web.viewer.project import open_work_room
+from nodulebench.web.viewer.evaluation import EvaluationLayer, open_gallery
+from nodulebench.web.viewer.exam import Exam, open_exam_session
+from nodulebench.web.viewer.project import open_project_session
 from nodulebench.web.viewer.routes import evaluation, page, project, readings, scans
-from nodulebench.web.viewer.session import Room, open_room
-from nodulebench.web.viewer.study import open_study_room
+from nodulebench.web.viewer.session import ReadingSession, open_session
+from nodulebench.web.viewer.study import open_study_session
 
 TOKEN = "token"  # noqa: S105 - the name of a parameter
 POLICY = (
@@ -70,7 +70,7 @@ def listening(host: str, port: int, *, is_shared: bool = False) -> socket.socket
 
 
 @dataclass(frozen=True)
-class Door:
+class LocalAuth:
     """The names under which a machine is called, and the secret of its address."""
 
     port: int
@@ -86,7 +86,7 @@ class Door:
         """The name of the cookie: every port has its own."""
         return f"nodulebench-{self.port}"
 
-    def guard(self, app: ASGIApp, say: Language) -> "Guard":
+    def guard(self, app: ASGIApp, say: Translator) -> "Guard":
         """What stands before an app."""
         return Guard(app, self, say)
 
@@ -99,7 +99,7 @@ class Door:
 class Entrance(Protocol):
     """Who lets people into a room: this machine's door, or the site that it is part of."""
 
-    def guard(self, app: ASGIApp, say: Language) -> ASGIApp:
+    def guard(self, app: ASGIApp, say: Translator) -> ASGIApp:
         """What stands before an app."""
         ...
 
@@ -118,7 +118,7 @@ def with_headers(send: Send) -> Send:
 class Guard:
     """Everything that comes in goes by here first."""
 
-    def __init__(self, app: ASGIApp, door: Door, say: Language) -> None:
+    def __init__(self, app: ASGIApp, door: LocalAuth, say: Translator) -> None:
         self._app = app
         self._door = door
         self._say = say
@@ -178,7 +178,7 @@ PORT = ".port"
 
 
 def workbench_app(
-    room: Room | None,
+    room: ReadingSession | None,
     door: Entrance,
     speaks: LanguageName = "en",
     home: tuple[str, str] | None = None,
@@ -191,7 +191,7 @@ def workbench_app(
         speaks: the language of the page.
         home: what the way out leads to, and its address; None: there is none.
     """
-    say = language(speaks)
+    say = translator(speaks)
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.room, app.state.say, app.state.home = room, say, home
     for routes in (page, scans, readings, evaluation, project):
@@ -233,9 +233,9 @@ def serve(
         InputError: if there are no scans, somebody else reads there, or the port is taken.
     """
     opening = (
-        open_room(place, reader, folder)
+        open_session(place, reader, folder)
         if exam is None
-        else open_exam_room(place, reader, exam, folder)
+        else open_exam_session(place, reader, exam, folder)
     )
     with opening as room:
         _serve(room, port, opened, speaks)
@@ -253,12 +253,12 @@ def serve_project(
     key: Path | None = None,
     passphrase: str = "",
 ) -> None:
-    """Serve somebody's part in an annotation project until it is stopped; see ``open_work_room``.
+    """Serve one person's part of an annotation project; see ``open_project_session``.
 
     Raises:
         InputError: if the person has no part in it, an image is missing, or the port is taken.
     """
-    with open_work_room(project, images, reader, folder, key, passphrase) as room:
+    with open_project_session(project, images, reader, folder, key, passphrase) as room:
         _serve(room, port, opened, speaks)
 
 
@@ -277,7 +277,7 @@ def serve_study(
     Raises:
         InputError: if the person has no part in it, an image is missing, or the port is taken.
     """
-    with open_study_room(study, images, reader, folder) as room:
+    with open_study_session(study, images, reader, folder) as room:
         _serve(room, port, opened, speaks)
 
 
@@ -303,14 +303,16 @@ def serve_evaluation(
     Raises:
         InputError: if the result cannot be read, no case has a scan, or the port is taken.
     """
-    judged = Judged(load_evaluated(result))
+    judged = EvaluationLayer(load_evaluated(result))
     with open_gallery(images, judged, folder) as room:
         _serve(room, port, opened, speaks)
 
 
-def _serve(room: Room, port: int, opened: Callable[[str], object], speaks: LanguageName) -> None:
+def _serve(
+    room: ReadingSession, port: int, opened: Callable[[str], object], speaks: LanguageName
+) -> None:
     with _listening_as_before(room.folder, port) as heard:
-        door = Door(heard.getsockname()[1])
+        door = LocalAuth(heard.getsockname()[1])
         settings = uvicorn.Config(
             workbench_app(room, door, speaks),
             log_level="warning",

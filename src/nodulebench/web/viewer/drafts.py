@@ -17,7 +17,7 @@ from typing import Annotated, Any, BinaryIO, Protocol
 
 from pydantic import Field, FiniteFloat
 
-from nodulebench.core.config_model import Written, checked
+from nodulebench.core.config_model import ConfigModel, checked
 from nodulebench.core.errors import InputError, NoduleBenchError
 from nodulebench.io.atomic import locked, make_folder, settle
 from nodulebench.web.viewer.findings import Finding
@@ -27,7 +27,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 Seconds = Annotated[FiniteFloat, Field(ge=0, le=86_400)]
 
 
-class Edit(Written):
+class Edit(ConfigModel):
     """One change that a client asks for."""
 
     client: Name
@@ -45,7 +45,7 @@ class Edit(Written):
 
 
 @dataclass
-class Kept:
+class SavedDraft:
     """A finding as it stands, or that it was removed, and how often it was changed."""
 
     version: int
@@ -56,7 +56,7 @@ class Kept:
 class Draft:
     """The reading of one scan so far."""
 
-    findings: dict[str, Kept] = field(default_factory=dict)
+    findings: dict[str, SavedDraft] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)
     """Client -> the number of its last edit."""
     seconds: float = 0.0
@@ -79,22 +79,22 @@ class Draft:
             self.findings[edit.finding_id] = applied(edit)
 
 
-def applied(edit: Edit) -> Kept:
+def applied(edit: Edit) -> SavedDraft:
     """How the finding of an edit stands after it."""
-    return Kept(edit.based_on + 1, edit.finding)
+    return SavedDraft(edit.based_on + 1, edit.finding)
 
 
 class ConflictError(NoduleBenchError):
     """An edit that cannot be made on what stands now."""
 
-    def __init__(self, code: str, kept: Kept | None = None) -> None:
+    def __init__(self, code: str, kept: SavedDraft | None = None) -> None:
         super().__init__(code)
         self.code = code
         """``changed_elsewhere`` or ``handed_in``."""
         self.kept = kept
 
 
-def refuse_edit(draft: Draft, edit: Edit) -> bool:
+def require_editable(draft: Draft, edit: Edit) -> bool:
     """Whether an edit was made before, and is not made again.
 
     Raises:
@@ -121,7 +121,7 @@ class Drafts(Protocol):
         """The reading of a case; an empty one where nothing was done yet."""
         ...
 
-    def edit(self, case_id: str, edit: Edit) -> Kept | None:
+    def edit(self, case_id: str, edit: Edit) -> SavedDraft | None:
         """Make an edit, unless it was made before, and tell how its finding stands then.
 
         Raises:
@@ -161,7 +161,7 @@ class FolderDrafts:
         with self._lock:
             return self._drafts.setdefault(case_id, Draft())
 
-    def edit(self, case_id: str, edit: Edit) -> Kept | None:
+    def edit(self, case_id: str, edit: Edit) -> SavedDraft | None:
         """Make an edit, unless it was made before, and tell how its finding stands then.
 
         Raises:
@@ -169,7 +169,7 @@ class FolderDrafts:
         """
         with self._lock:
             draft = self._drafts.setdefault(case_id, Draft())
-            if not refuse_edit(draft, edit):
+            if not require_editable(draft, edit):
                 self._write({"case_id": case_id, "edit": edit.model_dump(mode="json")})
                 draft.make(edit)
             return draft.findings.get(edit.finding_id or "")

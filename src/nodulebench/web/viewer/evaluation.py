@@ -24,7 +24,7 @@ from nodulebench.imaging.outlines import box_outline, read_outline
 from nodulebench.metrics.score_order import threshold_at
 from nodulebench.web.viewer.findings import DIGITS
 from nodulebench.web.viewer.scans import Scan, Tiles, scans_in
-from nodulebench.web.viewer.session import Room, Voxels, beside
+from nodulebench.web.viewer.session import ReadingSession, Voxels, scan_context
 
 FOUND, MISSED, IGNORED = "found", "missed", "ignored_finding"
 """What a nodule or an ignored finding of the reference is."""
@@ -34,7 +34,7 @@ CORNERS = 48
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class EvaluationLayer:
     """The results of one evaluation, by rule, algorithm and case."""
 
     evaluated: Evaluated
@@ -279,22 +279,24 @@ def _circles(row: dict[str, Any], tiles: Tiles) -> Iterator[dict[str, Any]]:
             yield {"slice_index": number, "outline": outline.round(DIGITS).tolist()}
 
 
-class Gallery(Room):
+class Gallery(ReadingSession):
     """The cases of an evaluation that have a scan."""
 
     def __init__(
-        self, folder: Path, scans: list[Scan], judged: Judged, voxels: Voxels | None = None
+        self, folder: Path, scans: list[Scan], judged: EvaluationLayer, voxels: Voxels | None = None
     ) -> None:
         super().__init__(folder, scans, None, "", voxels)
         self._judged = judged
 
-    def judged(self) -> Judged:
+    def judged(self) -> EvaluationLayer:
         """The evaluation."""
         return self._judged
 
 
 @contextmanager
-def open_gallery(place: Path, judged: Judged, folder: Path | None = None) -> Iterator[Gallery]:
+def open_gallery(
+    place: Path, judged: EvaluationLayer, folder: Path | None = None
+) -> Iterator[Gallery]:
     """A room to look at the scans of an evaluation.
 
     Args:
@@ -302,12 +304,12 @@ def open_gallery(place: Path, judged: Judged, folder: Path | None = None) -> Ite
         judged: the evaluation.
         folder: where voxels are kept; None: beside the scans.
     """
-    scans = scans_judged(place, judged)
-    with closing(Gallery(folder or beside(place), scans, judged)) as gallery:
+    scans = evaluated_scans(place, judged)
+    with closing(Gallery(folder or scan_context(place), scans, judged)) as gallery:
         yield gallery
 
 
-def scans_judged(place: Path, judged: Judged) -> list[Scan]:
+def evaluated_scans(place: Path, judged: EvaluationLayer) -> list[Scan]:
     """The scans of the cases of an evaluation, in their order; cases without one are left out.
 
     Raises:

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 
 from nodulebench.annotation.exam import (
-    FIGURES,
+    METRICS,
     ExamRules,
     ExamSheet,
     hold_exam,
@@ -20,10 +20,10 @@ from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.recompute import evaluated_of
 from nodulebench.io.formats import read_reference
 from nodulebench.web.viewer.drafts import Drafts, open_drafts
-from nodulebench.web.viewer.evaluation import Judged
+from nodulebench.web.viewer.evaluation import EvaluationLayer
 from nodulebench.web.viewer.export import answer_of
 from nodulebench.web.viewer.scans import Scan, scans_of
-from nodulebench.web.viewer.session import Room, Voxels, beside
+from nodulebench.web.viewer.session import ReadingSession, Voxels, scan_context
 
 SHEETS = "exam"
 _ANY_NUMBER = ExamRules(sequences=None)
@@ -34,7 +34,7 @@ class Sat:
     """An exam that is over: its sheet, and key and answers over the images."""
 
     sheet: ExamSheet
-    judged: Judged
+    judged: EvaluationLayer
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +55,13 @@ class Exam:
         protocol = TestProtocol(
             name="exam",
             rules=(RuleChoice(name=self.rules.rule),),
-            figures=tuple(figure.name for figure in FIGURES),
+            figures=tuple(figure.name for figure in METRICS),
             interval=IntervalChoice(bootstraps=0),
         )
-        return Sat(sheet, Judged(evaluated_of(evaluate(self.key, [answer], protocol))))
+        return Sat(sheet, EvaluationLayer(evaluated_of(evaluate(self.key, [answer], protocol))))
 
 
-class ExamRoom(Room):
+class ExamSession(ReadingSession):
     """The sequences of an exam. Nothing of its key is told before all of them were handed in."""
 
     def __init__(
@@ -96,7 +96,7 @@ class ExamRoom(Room):
         """Write the sheet into the folder of the room."""
         write_sheets([sheet], self.folder / SHEETS)
 
-    def judged(self) -> Judged | None:
+    def judged(self) -> EvaluationLayer | None:
         """Key and answers over the images, when it is over."""
         found = self.sat()
         return None if found is None else found.judged
@@ -108,18 +108,18 @@ class ExamRoom(Room):
 
 
 @contextmanager
-def open_exam_room(
+def open_exam_session(
     place: Path, reader: str, exam: Exam, folder: Path | None = None
-) -> Iterator[ExamRoom]:
+) -> Iterator[ExamSession]:
     """The room of somebody who sits an exam on their own machine.
 
     Raises:
         InputError: if a scan is not there, or somebody else reads there.
     """
-    scans, kept = scans_of(place, exam.case_ids), folder or beside(place)
+    scans, kept = scans_of(place, exam.case_ids), folder or scan_context(place)
     with (
         open_drafts(kept, reader) as drafts,
-        closing(ExamRoom(kept, scans, drafts, reader, exam)) as room,
+        closing(ExamSession(kept, scans, drafts, reader, exam)) as room,
     ):
         yield room
 

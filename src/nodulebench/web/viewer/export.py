@@ -38,12 +38,12 @@ from nodulebench.web.viewer.findings import (
     sizes_of,
 )
 from nodulebench.web.viewer.scans import Tiles, tiles_of
-from nodulebench.web.viewer.session import Room
+from nodulebench.web.viewer.session import ReadingSession
 
 NODULES, CASE_TABLE, READINGS = "nodules.csv", "cases.csv", "readings"
 
 
-def write_readings(room: Room, drafts: Drafts) -> None:
+def write_readings(room: ReadingSession, drafts: Drafts) -> None:
     """Write everything that was handed in so far into the folder of the room.
 
     ``nodules.csv`` has the outlined nodules, slice by slice, as NIFDC has them; ``readings/`` every
@@ -56,13 +56,13 @@ def write_readings(room: Room, drafts: Drafts) -> None:
     write_findings(readings, room.folder / READINGS)
 
 
-def answer_of(room: Room, drafts: Drafts) -> Submission:
+def answer_of(room: ReadingSession, drafts: Drafts) -> Submission:
     """The outlined nodules that were handed in so far, as a submission."""
     return _submission(room.reader, *_handed_in(room, drafts))
 
 
 def _handed_in(
-    room: Room, drafts: Drafts
+    room: ReadingSession, drafts: Drafts
 ) -> tuple[dict[str, Tiles], list[tuple[str, str, Finding]]]:
     """The voxels of scans that were handed in, and what was drawn there, as it was acquired."""
     scans = [scan for scan in room.scans if drafts.of(scan.case_id).is_handed_in]

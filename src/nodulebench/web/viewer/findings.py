@@ -12,7 +12,7 @@ from pydantic import Field, FiniteFloat, model_validator
 
 from nodulebench.annotation.observer_study.calls import Call
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.core.config_model import Written
+from nodulebench.core.config_model import ConfigModel
 from nodulebench.imaging.geometry import FARTHEST_MM, Geometry, is_orthonormal
 from nodulebench.imaging.outlines import area_mm2
 from nodulebench.imaging.rasters import DrawnOutline, polygon_pixels, trace_outlines, voxels_of
@@ -29,7 +29,7 @@ MOST_CORNERS = 2_000
 LONGEST_COMMENT = 2_000
 
 
-class OutlinedSlice(Written):
+class OutlinedSlice(ConfigModel):
     """A closed outline on one slice."""
 
     slice_index: int = Field(ge=0)
@@ -43,7 +43,7 @@ class OutlinedSlice(Written):
         return DrawnOutline(self.slice_index, np.array(self.outline, dtype=np.float64))
 
 
-class Ruler(Written):
+class Ruler(ConfigModel):
     """A long axis, and a short one across it, that a reader laid on a slice."""
 
     slice_index: int = Field(ge=0)
@@ -51,7 +51,7 @@ class Ruler(Written):
     short: tuple[Point, Point] | None = None
 
 
-class Finding(Written):
+class Finding(ConfigModel):
     """One finding, as it stands now."""
 
     kind: Call = "nodule"

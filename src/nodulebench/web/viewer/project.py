@@ -12,17 +12,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nodulebench.annotation.project import Desk, open_project
+from nodulebench.annotation.project import ProjectHandle, open_project
 from nodulebench.annotation.reader_view import (
     Answer,
     Shown,
     drawn_by_others,
-    hand_in_answers,
-    hand_in_reading,
     shown_candidates,
+    submit_answers,
+    submit_reading,
 )
 from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice, Reading
-from nodulebench.annotation.tasks import KnownBatches, Task, stands_of, tasks_of
+from nodulebench.annotation.tasks import KnownBatches, Task, statuses_of, tasks_of
 from nodulebench.annotation.workflow.actions import ReleaseBatch
 from nodulebench.annotation.workflow.batch import Batch
 from nodulebench.core.errors import InputError, Problem
@@ -31,7 +31,7 @@ from nodulebench.web.viewer.evaluation import outlined, shown_number
 from nodulebench.web.viewer.export import placed, slice_rows
 from nodulebench.web.viewer.findings import Finding, OutlinedSlice
 from nodulebench.web.viewer.scans import Scan, Tiles, scans_of
-from nodulebench.web.viewer.session import Beside, Room, Voxels
+from nodulebench.web.viewer.session import ReadingSession, ScanContext, Voxels
 
 
 def reading_of(
@@ -114,7 +114,7 @@ def finding_of(shown: Shown, tiles: Tiles) -> Finding:
     )
 
 
-def told_of(shown: Shown, tiles: Tiles) -> dict[str, Any]:
+def status_of(shown: Shown, tiles: Tiles) -> dict[str, Any]:
     """What is known of a candidate, ``why`` as notices whose words are made at the door."""
     at = {one.slice_index: shown_number(row, tiles) for one, row in _with_rows(shown)}
     return {
@@ -157,15 +157,15 @@ def _middle(slices: tuple[DrawnSlice, ...], tiles: Tiles) -> list[float]:
     return [largest.center_x_mm, largest.center_y_mm, height]
 
 
-class Desks(Protocol):
+class ProjectHandles(Protocol):
     """Opens the project for one look or one step."""
 
-    def __call__(self, *, acts: bool = False) -> AbstractContextManager[Desk]:
+    def __call__(self, *, acts: bool = False) -> AbstractContextManager[ProjectHandle]:
         """The project; ``acts``: for a step."""
         ...
 
 
-class WorkRoom(Room):
+class ProjectSession(ReadingSession):
     """The cases of a project in which one person has a part."""
 
     def __init__(
@@ -174,7 +174,7 @@ class WorkRoom(Room):
         images: Mapping[str, Scan],
         drafts: Drafts,
         reader: str,
-        desks: Desks,
+        desks: ProjectHandles,
         voxels: Voxels,
         known: KnownBatches | None = None,
     ) -> None:
@@ -190,7 +190,7 @@ class WorkRoom(Room):
         with self._desks() as desk:
             return self._tasks(desk, self._known.of(desk))
 
-    def _tasks(self, desk: Desk, batches: Mapping[str, Batch]) -> dict[int, Task]:
+    def _tasks(self, desk: ProjectHandle, batches: Mapping[str, Batch]) -> dict[int, Task]:
         found = {task.number: task for task in tasks_of(desk, batches, self.reader)}
         self._open |= found
         return found
@@ -246,7 +246,7 @@ class WorkRoom(Room):
         with self._desks() as desk:
             batches = self._known.of(desk)
             tasks = list(self._tasks(desk, batches).values())
-            stands = stands_of(desk, batches, self.reader, tasks)
+            stands = statuses_of(desk, batches, self.reader, tasks)
         return [
             {
                 "batch": one.batch_id,
@@ -272,7 +272,7 @@ class WorkRoom(Room):
         mean = sum(spent) / len(spent)
         return sum(max(0.0, mean - drafts[one.number].seconds) for one in left)
 
-    def beside(self, number: int, tiles: Tiles) -> Beside:
+    def beside(self, number: int, tiles: Tiles) -> ScanContext:
         """What is asked in a case, and the candidates that the person may see there."""
         with self._desks() as desk:
             batches = self._known.of(desk)
@@ -281,10 +281,10 @@ class WorkRoom(Room):
             seen = shown_candidates(desk.workflow, batch, self.reader, task.case_id)
             others = drawn_by_others(desk.workflow, batch, self.reader, task.case_id)
         is_own = task.mode == "revise"
-        return Beside(
+        return ScanContext(
             task.mode,
             {one.name: finding_of(one, tiles) for one in seen},
-            {} if is_own else {one.name: told_of(one, tiles) for one in seen},
+            {} if is_own else {one.name: status_of(one, tiles) for one in seen},
             {name: [finding_of(one, tiles) for one in drawn] for name, drawn in others.items()},
         )
 
@@ -296,7 +296,7 @@ class WorkRoom(Room):
         with _told_by_name(task):
             self._hand_in(task, self.beside(number, tiles), tiles, drafts)
 
-    def _hand_in(self, task: Task, beside: Beside, tiles: Tiles, drafts: Drafts) -> None:
+    def _hand_in(self, task: Task, beside: ScanContext, tiles: Tiles, drafts: Drafts) -> None:
         with drafts.handing_in(_key(task)) as draft, self._desks(acts=True) as desk:
             if task.mode in ("read", "revise"):
                 before = desk.batch(task.batch_id).readings.get((task.case_id, self.reader))
@@ -306,11 +306,11 @@ class WorkRoom(Room):
                     if draft.findings.get(finding.finding_id) is None
                 }
                 drawn = reading_of(task, self.reader, draft.present, tiles, kept)
-                hand_in_reading(desk, self.reader, task, drawn)
+                submit_reading(desk, self.reader, task, drawn)
             else:
                 said = _standing(draft, beside)
                 answers = list(answers_of(task, said, beside.given, tiles))
-                hand_in_answers(desk, self.reader, task, answers)
+                submit_answers(desk, self.reader, task, answers)
 
     def release(self, batch_id: str) -> None:
         """Release a batch; see ``annotate review release``."""
@@ -318,7 +318,7 @@ class WorkRoom(Room):
             desk.does(self.reader, ReleaseBatch(batch_id=batch_id))
 
 
-def _standing(draft: Draft, beside: Beside) -> dict[str, Any]:
+def _standing(draft: Draft, beside: ScanContext) -> dict[str, Any]:
     """Candidates as they were given, with what was said of them since, and what was added."""
     return {**beside.given, **draft.present}
 
@@ -343,14 +343,14 @@ def _key(task: Task, mode: str = "") -> str:
 
 
 @contextmanager
-def open_work_room(
+def open_project_session(
     project: Path,
     images: Path,
     reader: str,
     folder: Path | None = None,
     key: Path | None = None,
     passphrase: str = "",
-) -> Iterator[WorkRoom]:
+) -> Iterator[ProjectSession]:
     """The room of somebody who has a part in an annotation project.
 
     Args:
@@ -370,7 +370,7 @@ def open_work_room(
     scans = scans_of(images, (desk.repeats.get(task.case_id, task.case_id) for task in tasks))
 
     @contextmanager
-    def desks(*, acts: bool = False) -> Iterator[Desk]:  # noqa: ARG001 - of other projects
+    def desks(*, acts: bool = False) -> Iterator[ProjectHandle]:  # noqa: ARG001 - of other projects
         with lock:
             yield desk
 
@@ -379,6 +379,6 @@ def open_work_room(
     cache = where.with_name(f"{where.name}-voxels")
     with (
         open_drafts(kept, reader) as drafts,
-        closing(WorkRoom(kept, scans, drafts, reader, desks, Voxels(cache))) as room,
+        closing(ProjectSession(kept, scans, drafts, reader, desks, Voxels(cache))) as room,
     ):
         yield room

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume, upright
 from nodulebench.io.atomic import staged_folder
@@ -104,7 +104,7 @@ def scans_of(place: Path, wanted: Iterable[str]) -> dict[str, Scan]:
         InputError: if one of those is not there.
     """
     found = {scan.case_id: scan for scan in scans_in(place)}
-    refuse_any(
+    raise_problems(
         Problem(f"folder '{place.name}'", f"holds no scan of '{name}', which is to be read.")
         for name in dict.fromkeys(wanted)
         if name not in found
@@ -155,7 +155,7 @@ def tiles_of(scan: Scan, cache: Path) -> Tiles:
     Raises:
         InputError: if the scan cannot be read as a volume.
     """
-    return kept_tiles(read_tiles(scan, cache), scan, cache)
+    return cached_tiles(read_tiles(scan, cache), scan, cache)
 
 
 def read_tiles(scan: Scan, cache: Path) -> Tiles:
@@ -171,7 +171,7 @@ def read_tiles(scan: Scan, cache: Path) -> Tiles:
     return Tiles(made.volume, made.original, made.is_resampled)
 
 
-def kept_tiles(tiles: Tiles, scan: Scan, cache: Path) -> Tiles:
+def cached_tiles(tiles: Tiles, scan: Scan, cache: Path) -> Tiles:
     """The same voxels, mapped from the cache, where they are kept first if they are not there."""
     folder = cache / _known_by(scan)
     if not (folder / GRID).is_file():

@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, Any
 from nodulebench.core.errors import InputError
 from nodulebench.web.viewer.drafts import Draft, Drafts, open_drafts
 from nodulebench.web.viewer.findings import Finding
-from nodulebench.web.viewer.scans import Scan, Tiles, kept_tiles, read_tiles, scans_in
+from nodulebench.web.viewer.scans import Scan, Tiles, cached_tiles, read_tiles, scans_in
 
 if TYPE_CHECKING:
     from nodulebench.annotation.exam import ExamSheet
-    from nodulebench.web.viewer.evaluation import Judged
+    from nodulebench.web.viewer.evaluation import EvaluationLayer
 
-KEPT_BESIDE = "-reading"
+MOST_CACHED = "-reading"
 """What the folder of readings is called: the folder of scans and this."""
 CACHE = "voxels"
 
 
 @dataclass(frozen=True)
-class Beside:
+class ScanContext:
     """What a scan is opened with, beside what its reader drew."""
 
     mode: str = "read"
@@ -86,7 +86,7 @@ class Voxels:
         self._importing.shutdown(wait=True, cancel_futures=True)
 
 
-class Room:
+class ReadingSession:
     """The scans of a folder, and what its reader made of them."""
 
     script = "main.js"
@@ -146,7 +146,7 @@ class Room:
         return read_tiles(self.scan(number), self.cache)
 
     def _kept(self, number: int, tiles: Tiles) -> Tiles:
-        return kept_tiles(tiles, self.scan(number), self.cache)
+        return cached_tiles(tiles, self.scan(number), self.cache)
 
     def scan(self, number: int) -> Scan:
         """The scan that a number stands for."""
@@ -186,9 +186,9 @@ class Room:
             "is_handed_in": draft.is_handed_in,
         }
 
-    def beside(self, number: int, tiles: Tiles) -> Beside:  # noqa: ARG002 - of other rooms
+    def beside(self, number: int, tiles: Tiles) -> ScanContext:  # noqa: ARG002 - of other rooms
         """What a scan is opened with."""
-        return Beside()
+        return ScanContext()
 
     def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
         """Freeze the reading of a scan, and write what was handed in so far for others."""
@@ -197,7 +197,7 @@ class Room:
         drafts.hand_in(self.draft_key(number))
         write_readings(self, drafts)
 
-    def judged(self) -> "Judged | None":
+    def judged(self) -> "EvaluationLayer | None":
         """What is looked at in the room, with its labels; None: it is drawn in."""
         return None
 
@@ -211,7 +211,7 @@ class Room:
 
 
 @contextmanager
-def open_room(place: Path, reader: str, folder: Path | None = None) -> Iterator[Room]:
+def open_session(place: Path, reader: str, folder: Path | None = None) -> Iterator[ReadingSession]:
     """The reading room of a folder of scans, or of one scan.
 
     Args:
@@ -222,12 +222,15 @@ def open_room(place: Path, reader: str, folder: Path | None = None) -> Iterator[
     Raises:
         InputError: if there are no scans, or somebody else reads there.
     """
-    scans, kept = scans_in(place), folder or beside(place)
-    with open_drafts(kept, reader) as drafts, closing(Room(kept, scans, drafts, reader)) as room:
+    scans, kept = scans_in(place), folder or scan_context(place)
+    with (
+        open_drafts(kept, reader) as drafts,
+        closing(ReadingSession(kept, scans, drafts, reader)) as room,
+    ):
         yield room
 
 
-def beside(place: Path) -> Path:
+def scan_context(place: Path) -> Path:
     """Where readings and voxels of scans are kept, unless somebody says otherwise."""
     where = place.resolve()
-    return where.with_name(f"{where.name}{KEPT_BESIDE}")
+    return where.with_name(f"{where.name}{MOST_CACHED}")

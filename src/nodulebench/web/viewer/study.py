@@ -16,13 +16,13 @@ from nodulebench.core.errors import InputError
 from nodulebench.web.viewer.drafts import ConflictError, Drafts, open_drafts
 from nodulebench.web.viewer.findings import Finding, Ruler
 from nodulebench.web.viewer.scans import Scan, Tiles, patch_of, scans_of, tiles_of
-from nodulebench.web.viewer.session import Beside, Room, Voxels
+from nodulebench.web.viewer.session import ReadingSession, ScanContext, Voxels
 
 MARK = "mark"
 """What the one finding of a place is called."""
 
 
-class StudyRoom(Room):
+class StudySession(ReadingSession):
     """The places of a study in the order of one reader."""
 
     script = "study.js"
@@ -90,12 +90,12 @@ class StudyRoom(Room):
             for number, place in enumerate(self._places)
         ]
 
-    def beside(self, number: int, tiles: Tiles) -> Beside:  # noqa: ARG002 - of other rooms
+    def beside(self, number: int, tiles: Tiles) -> ScanContext:  # noqa: ARG002 - of other rooms
         """The place, and what it was called if it was judged."""
         place = self._places[number]
         middle, said = self._study.middle_mm(place), self._study.calls(self.reader).get(place)
         finding = Finding(place_mm=middle, call=None if said is None else said.call)
-        return Beside("judge" if said is None else "look", {MARK: finding})
+        return ScanContext("judge" if said is None else "look", {MARK: finding})
 
     def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
         """Keep what the place was called, for good.
@@ -122,9 +122,9 @@ def ruler_mm(ruler: Ruler | None) -> float | None:
 
 
 @contextmanager
-def open_study_room(
+def open_study_session(
     folder: Path, images: Path, reader: str, kept: Path | None = None
-) -> Iterator[StudyRoom]:
+) -> Iterator[StudySession]:
     """The room of a reader of an observer study.
 
     Args:
@@ -143,6 +143,6 @@ def open_study_room(
     cache = where.with_name(f"{where.name}-voxels")
     with (
         open_drafts(own, reader) as drafts,
-        closing(StudyRoom(own, scans, drafts, reader, study, cache)) as room,
+        closing(StudySession(own, scans, drafts, reader, study, cache)) as room,
     ):
         yield room

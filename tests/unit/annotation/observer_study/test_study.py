@@ -12,12 +12,12 @@ from nodulebench.annotation.observer_study.calls import Study, shuffled
 from nodulebench.annotation.observer_study.selection import SUSPECTS
 from nodulebench.annotation.observer_study.study import (
     OpenStudy,
+    add_to_queue,
     answer,
-    ask_into,
     begin_study,
     calls_table,
     open_study,
-    told_of,
+    status_of,
 )
 from nodulebench.core.errors import InputError
 
@@ -73,7 +73,7 @@ def test_a_call_is_there_when_the_study_is_opened_again(study: OpenStudy) -> Non
         ("a", "2", "ann", "nodule", 4.5),
         ("b", "7", "ann", "non_nodule", None),
     ]
-    assert told_of(again)["logs"]["ann"] == {"calls": 2, "digest": second.digest}
+    assert status_of(again)["logs"]["ann"] == {"calls": 2, "digest": second.digest}
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_table_is_asked_for_filled_in_and_handed_in_twice(
     study: OpenStudy, tmp_path: Path
 ) -> None:
     file = tmp_path / "ann.csv"
-    assert ask_into(study, "ann", file) == 4
+    assert add_to_queue(study, "ann", file) == 4
     asked = pl.read_csv(file, schema_overrides={"mark_id": pl.String})
     assert asked.select("case_id", "mark_id").rows() == study.places("ann")
     assert asked.columns == ["case_id", "mark_id", "x_mm", "y_mm", "z_mm", "call", "diameter_mm"]
@@ -149,8 +149,8 @@ def test_a_table_is_asked_for_filled_in_and_handed_in_twice(
     assert answer(study, "ann", file) == 0
     assert [call.diameter_mm for call in study.calls("ann").values()] == [5.25, 2.0, None]
     with pytest.raises(InputError, match="is there already"):
-        ask_into(study, "ann", file)
-    assert ask_into(study, "ann", tmp_path / "rest.csv") == 1
+        add_to_queue(study, "ann", file)
+    assert add_to_queue(study, "ann", tmp_path / "rest.csv") == 1
 
 
 def test_of_a_table_with_wrong_rows_nothing_is_kept(study: OpenStudy, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from nodulebench.annotation.workflow.actions import NIFDC
 from nodulebench.cli import main
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.io.images.metaimage import write_volume
 from nodulebench.io.json_files import write_json
@@ -67,7 +67,7 @@ def images(tmp_path_factory) -> Path:
 
 def told(reading_, images, table=None) -> list[tuple[str, str, str]]:
     found = warn_of([reading_], cases() if table is None else table, images)
-    return [(one.finding_id, one.notice.code, english(one.notice)) for one in found]
+    return [(one.finding_id, one.notice.code, in_english(one.notice)) for one in found]
 
 
 def test_density_and_lungs_are_looked_at_in_the_image(images: Path) -> None:

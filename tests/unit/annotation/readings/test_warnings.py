@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from builders.annotation import drawn, reading, small_cases
 from nodulebench.annotation.readings.reading import DrawnFinding, DrawnSlice
 from nodulebench.annotation.readings.warnings import WarningLimits, warn
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.geometry import geometries
 from nodulebench.imaging.outlines import crosses_itself
 from nodulebench.imaging.rasters import voxels_of
@@ -43,7 +43,7 @@ def test_a_long_diameter_is_more_than_30_mm() -> None:
     assert kinds(outlined("10 10;40 10;40 12;10 12", 3, 4)) == ["long_diameter"] * 2  # hypot(30, 2)
     assert kinds(outlined("10 10;40 10;25 12", 3, 4)) == []  # exactly 30 mm
     (told,) = warn(reading("r", "a", drawn("f", (3, 50, 50, 31))))
-    assert english(told.notice) == "long diameter 31.0 mm on slice 3, more than 30 mm"
+    assert in_english(told.notice) == "long diameter 31.0 mm on slice 3, more than 30 mm"
     assert kinds(drawn("f", (3, 50, 50, 30), (4, 50, 50, 30))) == []  # a box has no diagonal
 
 
@@ -67,7 +67,7 @@ def test_an_outline_mostly_outside_the_lungs_is_told() -> None:
     lung[:, :, :48] = True
     finding = drawn("f", (3, 50, 50, 8.2), (4, 50, 50, 8.2))  # columns 46 to 54: two of nine
     (told,) = warn(reading("r", "a", finding), PLACE, lung=lung)
-    assert (told.notice.code, english(told.notice)) == (
+    assert (told.notice.code, in_english(told.notice)) == (
         "outside_lung",
         "78% of it lies outside the lungs",
     )

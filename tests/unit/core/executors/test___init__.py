@@ -3,32 +3,32 @@
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import HERE, EngineChoice
-from nodulebench.core.executors import open_engine
-from nodulebench.core.executors.local import LocalEngine
+from nodulebench.core.executor import IN_PROCESS, ExecutorChoice
+from nodulebench.core.executors import open_executor
+from nodulebench.core.executors.local import LocalExecutor
 
 
 def test_one_worker_is_this_process_unless_a_task_might_kill_it() -> None:
-    with open_engine(EngineChoice(), 1) as engine:
-        assert engine is HERE
-    with open_engine(EngineChoice(), 1, is_guarded=True) as engine:
-        assert engine == LocalEngine(1)
-    with open_engine(EngineChoice(workers=1), 4) as engine:
-        assert engine is HERE
+    with open_executor(ExecutorChoice(), 1) as engine:
+        assert engine is IN_PROCESS
+    with open_executor(ExecutorChoice(), 1, is_guarded=True) as engine:
+        assert engine == LocalExecutor(1)
+    with open_executor(ExecutorChoice(workers=1), 4) as engine:
+        assert engine is IN_PROCESS
 
 
 def test_as_many_workers_as_somebody_says_or_as_is_usual() -> None:
-    with open_engine(EngineChoice(), 3) as engine:
-        assert engine == LocalEngine(3)
-    with open_engine(EngineChoice(workers=5), 3) as engine:
-        assert engine == LocalEngine(5)
+    with open_executor(ExecutorChoice(), 3) as engine:
+        assert engine == LocalExecutor(3)
+    with open_executor(ExecutorChoice(workers=5), 3) as engine:
+        assert engine == LocalExecutor(5)
 
 
 @pytest.mark.parametrize("name", ["ray", "dask:", "daskk", "tcp://127.0.0.1:1", ""])
 def test_what_is_no_engine_is_refused(name: str) -> None:
     with (
         pytest.raises(InputError, match=r"is no engine. There are local, dask"),
-        open_engine(EngineChoice(name), 1),
+        open_executor(ExecutorChoice(name), 1),
     ):
         pass
 
@@ -36,6 +36,6 @@ def test_what_is_no_engine_is_refused(name: str) -> None:
 def test_a_cluster_elsewhere_has_its_own_workers() -> None:
     with (
         pytest.raises(InputError, match=r"--workers: is of a cluster that has its own workers"),
-        open_engine(EngineChoice("dask://127.0.0.1:1", 3), 1),
+        open_executor(ExecutorChoice("dask://127.0.0.1:1", 3), 1),
     ):
         pass

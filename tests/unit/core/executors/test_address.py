@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import EngineChoice
+from nodulebench.core.executor import ExecutorChoice
 from nodulebench.core.executors.dask import address_of
 
 
@@ -27,7 +27,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
     ],
 )
 def test_this_machine_needs_no_certificates(name: str, text: str) -> None:
-    found = address_of(EngineChoice(name))
+    found = address_of(ExecutorChoice(name))
     assert (found.text, found.certificates) == (text, None)
 
 
@@ -36,21 +36,21 @@ def test_this_machine_needs_no_certificates(name: str, text: str) -> None:
 )
 def test_any_other_machine_needs_them(host: str, files: dict[str, Path]) -> None:
     with pytest.raises(InputError, match=r"another machine.*certificates.*--tls-ca, --tls-cert"):
-        address_of(EngineChoice(f"dask://{host}:8786"))
-    found = address_of(EngineChoice(f"dask://{host}:8786", **files))
+        address_of(ExecutorChoice(f"dask://{host}:8786"))
+    found = address_of(ExecutorChoice(f"dask://{host}:8786", **files))
     assert found.text == f"tls://{host}:8786"
     assert found.certificates is not None
     assert found.certificates.key == files["tls_key"]
 
 
 def test_certificates_are_used_on_this_machine_too(files: dict[str, Path]) -> None:
-    assert address_of(EngineChoice("dask://localhost:1", **files)).text == "tls://localhost:1"
+    assert address_of(ExecutorChoice("dask://localhost:1", **files)).text == "tls://localhost:1"
 
 
 def test_what_is_missing_of_them_is_named(files: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         address_of(
-            EngineChoice("dask://node:1", tls_ca=files["tls_ca"], tls_cert=tmp_path / "none.pem")
+            ExecutorChoice("dask://node:1", tls_ca=files["tls_ca"], tls_cert=tmp_path / "none.pem")
         )
     told = str(caught.value)
     assert "--tls-cert" in told
@@ -62,4 +62,4 @@ def test_what_is_missing_of_them_is_named(files: dict[str, Path], tmp_path: Path
 @pytest.mark.parametrize("name", ["dask://", "dask://host:port", "dask://h:1/x", "dask://h:1?a=b"])
 def test_what_is_no_address_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"names no scheduler. Write dask://HOST:PORT"):
-        address_of(EngineChoice(name))
+        address_of(ExecutorChoice(name))

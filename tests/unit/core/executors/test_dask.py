@@ -17,19 +17,19 @@ pytestmark = pytest.mark.slow
 import nodulebench
 from builders.worker_tasks import behave, double, folder_of, slow_double, threads
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import EngineChoice, Lost, Terms
+from nodulebench.core.executor import ExecutorChoice, FailedTask, TaskLimits
 from nodulebench.core.executors import dask as module
-from nodulebench.core.executors.dask import DaskEngine, open_cluster, refuse_other_versions
+from nodulebench.core.executors.dask import DaskExecutor, open_cluster, require_same_versions
 from nodulebench.core.executors.dask_worker import version
 from nodulebench.core.executors.local import CARDS
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[DaskEngine]:
+def cluster() -> Iterator[DaskExecutor]:
     cards = os.environ.get(CARDS)
     os.environ[CARDS] = "4,7"
     try:
-        with open_cluster(EngineChoice("dask"), 2, gpus=1) as opened:
+        with open_cluster(ExecutorChoice("dask"), 2, gpus=1) as opened:
             yield opened
     finally:
         os.environ.pop(CARDS)
@@ -38,7 +38,7 @@ def cluster() -> Iterator[DaskEngine]:
 
 
 def test_it_is_on_loopback_with_keys_of_its_own_and_without_a_dashboard(
-    cluster: DaskEngine,
+    cluster: DaskExecutor,
 ) -> None:
     cluster.client.wait_for_workers(1)
     known = cluster.client.scheduler_info()
@@ -50,12 +50,12 @@ def test_it_is_on_loopback_with_keys_of_its_own_and_without_a_dashboard(
     assert (cluster.workers, cluster.is_here) == (2, True)
 
 
-def test_every_task_has_its_result(cluster: DaskEngine) -> None:
+def test_every_task_has_its_result(cluster: DaskExecutor) -> None:
     assert dict(cluster.map(double, range(12))) == {number: 2 * number for number in range(12)}
     assert list(cluster.map(double, [])) == []
 
 
-def test_a_large_task_is_read_from_memory_and_the_memory_given_back(cluster: DaskEngine) -> None:
+def test_a_large_task_is_read_from_memory_and_the_memory_given_back(cluster: DaskExecutor) -> None:
     def in_memory() -> list[Path]:
         return [path for path in Path("/proc/self/fd").iterdir() if "memfd:nodule" in _target(path)]
 
@@ -79,31 +79,31 @@ def _target(descriptor: Path) -> str:
 
 @pytest.mark.slow
 def test_a_task_that_ends_its_process_or_hangs_is_lost_as_on_this_machine(
-    cluster: DaskEngine,
+    cluster: DaskExecutor,
 ) -> None:
-    found = dict(cluster.map(behave, ["a", "die", "break", "hang", "b"], Terms(5.0)))
+    found = dict(cluster.map(behave, ["a", "die", "break", "hang", "b"], TaskLimits(5.0)))
     assert found == {
         0: "A",
-        1: Lost("died", -9),
-        2: Lost("died", 3),
-        3: Lost("timed_out"),
+        1: FailedTask("died", -9),
+        2: FailedTask("died", 3),
+        3: FailedTask("timed_out"),
         4: "B",
     }
 
 
-def test_a_task_with_a_graphics_card_sees_the_one_of_its_worker(cluster: DaskEngine) -> None:
-    found = dict(cluster.map(threads, [CARDS] * 6, Terms(gpus=1)))
+def test_a_task_with_a_graphics_card_sees_the_one_of_its_worker(cluster: DaskExecutor) -> None:
+    found = dict(cluster.map(threads, [CARDS] * 6, TaskLimits(gpus=1)))
     assert set(found.values()) == {"4", "7"}
 
 
 def test_a_path_means_there_what_it_means_here(
-    cluster: DaskEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert dict(cluster.map(folder_of, [0])) == {0: str(tmp_path.resolve())}
 
 
-def test_ctrl_c_is_for_the_command_alone(cluster: DaskEngine) -> None:
+def test_ctrl_c_is_for_the_command_alone(cluster: DaskExecutor) -> None:
     cluster.client.wait_for_workers(1)
     (pid,) = cluster.client.run(os.getpid).values()
     os.kill(pid, signal.SIGINT)
@@ -112,7 +112,7 @@ def test_ctrl_c_is_for_the_command_alone(cluster: DaskEngine) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_loses_nothing(cluster: DaskEngine) -> None:
+def test_a_worker_that_is_killed_loses_nothing(cluster: DaskExecutor) -> None:
     (pid, *_) = cluster.client.run(os.getpid).values()
     found = {}
     for number, result in cluster.map(slow_double, range(10)):
@@ -122,7 +122,7 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: DaskEngine) -> None:
     assert found == {number: 2 * number for number in range(10)}
 
 
-def test_whoever_stops_to_listen_ends_what_is_done(cluster: DaskEngine) -> None:
+def test_whoever_stops_to_listen_ends_what_is_done(cluster: DaskExecutor) -> None:
     results = cluster.map(behave, ["a", "hang", "hang"])
     assert next(results) == (0, "A")
     results.close()
@@ -130,13 +130,13 @@ def test_whoever_stops_to_listen_ends_what_is_done(cluster: DaskEngine) -> None:
 
 
 def test_workers_of_another_version_are_refused(
-    cluster: DaskEngine, monkeypatch: pytest.MonkeyPatch
+    cluster: DaskExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refuse_other_versions(cluster)
+    require_same_versions(cluster)
     real = version()
     monkeypatch.setattr(nodulebench, "__version__", "0.0.1")
     with pytest.raises(InputError, match=rf"has NoduleBench {real}, here is 0.0.1"):
-        refuse_other_versions(cluster)
+        require_same_versions(cluster)
 
 
 class _Future:
@@ -150,7 +150,7 @@ class _Future:
 
 
 def test_a_task_whose_workers_were_all_lost_gets_the_cluster_to_itself_before_it_is_gone(
-    cluster: DaskEngine, monkeypatch: pytest.MonkeyPatch
+    cluster: DaskExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     under_way = []
 
@@ -160,33 +160,33 @@ def test_a_task_whose_workers_were_all_lost_gets_the_cluster_to_itself_before_it
         under_way.append((list(numbers), most))
         for number in numbers:
             is_bad = tasks[number] == "bad" or (tasks[number] == "beside" and most > 1)
-            yield number, Lost("gone") if is_bad else tasks[number].upper()
+            yield number, FailedTask("gone") if is_bad else tasks[number].upper()
 
-    monkeypatch.setattr(DaskEngine, "_given", given)
+    monkeypatch.setattr(DaskExecutor, "_given", given)
     found = dict(cluster.map(behave, ["a", "bad", "beside"]))
-    assert found == {0: "A", 1: Lost("gone"), 2: "BESIDE"}
+    assert found == {0: "A", 1: FailedTask("gone"), 2: "BESIDE"}
     (together, most), (alone, one) = under_way
     assert (together, alone, one) == ([0, 1, 2], [1, 2], 1)
     assert most > 1
 
 
 def test_a_lost_worker_is_a_lost_task_and_a_lost_scheduler_ends_the_work(
-    cluster: DaskEngine,
+    cluster: DaskExecutor,
 ) -> None:
     from distributed import KilledWorker
 
     killed: Any = _Future("error", KilledWorker("task", None, 4))
-    assert cluster._result(killed) == Lost("gone")
+    assert cluster._result(killed) == FailedTask("gone")
     left: Any = _Future("cancelled", None)
     with pytest.raises(InputError, match=r"cluster: was lost.*same command goes on"):
         cluster._result(left)
 
 
-def test_a_scheduler_that_is_lost_between_two_questions_is_told_too(cluster: DaskEngine) -> None:
+def test_a_scheduler_that_is_lost_between_two_questions_is_told_too(cluster: DaskExecutor) -> None:
     def unanswered() -> None:
         raise ConnectionResetError
 
-    silent: Any = DaskEngine(SimpleNamespace(nthreads=unanswered))  # type: ignore[arg-type]
+    silent: Any = DaskExecutor(SimpleNamespace(nthreads=unanswered))  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"cluster: was lost.*same command goes on"):
         _ = silent.workers
     gone: Any = _Future("finished", ConnectionResetError())
@@ -205,18 +205,18 @@ def certificates(security: Any, folder: Path) -> dict[str, Path]:
 
 
 def test_a_scheduler_is_spoken_to_by_whoever_has_its_certificates(
-    cluster: DaskEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from distributed import Security
 
     address = cluster.client.scheduler_info()["address"].replace("tls", "dask")
     files = certificates(cluster.client.security, tmp_path / "own")
-    with open_cluster(EngineChoice(address, **files), 1) as engine:
+    with open_cluster(ExecutorChoice(address, **files), 1) as engine:
         assert not engine.is_here  # whoever they are
         assert dict(engine.map(double, [4])) == {0: 8}
     monkeypatch.setattr(module, "CONNECT_S", 2)
     strange = certificates(Security.temporary(), tmp_path / "strange")
-    for choice in (EngineChoice(address, **strange), EngineChoice(address)):
+    for choice in (ExecutorChoice(address, **strange), ExecutorChoice(address)):
         with (
             pytest.raises(InputError, match="does not answer, or not to these certificates"),
             open_cluster(choice, 1),
@@ -228,6 +228,6 @@ def test_where_nobody_answers_it_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(module, "CONNECT_S", 1)
     with (
         pytest.raises(InputError, match=r"tcp://127.0.0.1:9: does not answer.*dask scheduler"),
-        open_cluster(EngineChoice("dask://127.0.0.1:9"), 2),
+        open_cluster(ExecutorChoice("dask://127.0.0.1:9"), 2),
     ):
         pass

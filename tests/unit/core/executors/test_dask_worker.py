@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from builders.worker_tasks import behave, double, threads
-from nodulebench.core.executor import USUAL, Lost, Terms
+from nodulebench.core.executor import DEFAULT_LIMITS, FailedTask, TaskLimits
 from nodulebench.core.executors import dask_worker as carrier
 from nodulebench.core.executors.dask_worker import (
     TRIMMING,
@@ -29,7 +29,9 @@ def _nothing_left() -> Any:
     assert set() == carrier._USED
 
 
-def carry(function: Any, task: Any, terms: Terms = USUAL, *, is_wanted: bool = True) -> Any:
+def carry(
+    function: Any, task: Any, terms: TaskLimits = DEFAULT_LIMITS, *, is_wanted: bool = True
+) -> Any:
     packed = packed_bytes(function), packed_bytes(task)
     return pickle.loads(carried(*packed, terms, lambda: is_wanted))  # noqa: S301 - our own
 
@@ -45,17 +47,17 @@ def test_one_process_does_all_tasks_of_a_function_and_another_those_of_the_next(
 
 
 def test_a_task_that_ends_its_process_is_lost_alone() -> None:
-    assert carry(behave, "break") == Lost("died", 3)
+    assert carry(behave, "break") == FailedTask("died", 3)
     assert carry(behave, "b") == "B"
 
 
 def test_a_task_that_takes_too_long_is_ended() -> None:
-    assert carry(behave, "hang", Terms(1.0)) == Lost("timed_out")
+    assert carry(behave, "hang", TaskLimits(1.0)) == FailedTask("timed_out")
 
 
 def test_a_task_that_nobody_waits_for_is_ended_long_before_its_time() -> None:
     begin = time.monotonic()
-    assert carry(behave, "hang", is_wanted=False) == Lost("timed_out")
+    assert carry(behave, "hang", is_wanted=False) == FailedTask("timed_out")
     assert time.monotonic() - begin < 600
 
 
@@ -70,12 +72,12 @@ def test_a_process_keeps_memory_as_usual_whatever_the_nanny_says(
 def test_a_process_sees_its_own_graphics_cards_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CARDS, "3,5,6")
     monkeypatch.setattr(carrier, "_USED", {3})
-    assert carry(threads, CARDS, Terms(gpus=2)) == "5,6"
+    assert carry(threads, CARDS, TaskLimits(gpus=2)) == "5,6"
     assert {3, 5, 6} == carrier._USED
     clear_bench()
     assert {3} == carrier._USED
     with pytest.raises(RuntimeError, match="3 graphics cards are asked for, 2 are free"):
-        carry(threads, CARDS, Terms(gpus=3))
+        carry(threads, CARDS, TaskLimits(gpus=3))
     carrier._USED.clear()
 
 

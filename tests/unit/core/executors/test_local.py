@@ -4,56 +4,58 @@ import time
 import pytest
 
 from builders.worker_tasks import behave, double, memory_limit, threads
-from nodulebench.core.executor import USUAL, Lost, Terms, map_in_batches
-from nodulebench.core.executors.local import LocalEngine
+from nodulebench.core.executor import DEFAULT_LIMITS, FailedTask, TaskLimits, map_in_batches
+from nodulebench.core.executors.local import LocalExecutor
 
 
 def test_every_task_has_its_result_whatever_the_number_of_workers():
     for processes in (1, 3):
-        found = dict(LocalEngine(processes).map(double, list(range(20))))
+        found = dict(LocalExecutor(processes).map(double, list(range(20))))
         assert found == {number: 2 * number for number in range(20)}
 
 
 def test_nothing_to_do_starts_nothing():
-    assert list(LocalEngine().map(double, [])) == []
+    assert list(LocalExecutor().map(double, [])) == []
 
 
 def test_a_task_that_ends_its_worker_is_lost_and_the_rest_is_done():
-    found = dict(LocalEngine(2).map(behave, ["a", "die", "b", "break", "c"]))
+    found = dict(LocalExecutor(2).map(behave, ["a", "die", "b", "break", "c"]))
     assert [found[number] for number in (0, 2, 4)] == ["A", "B", "C"]
-    assert found[1] == Lost("died", -9)
-    assert found[3] == Lost("died", 3)
+    assert found[1] == FailedTask("died", -9)
+    assert found[3] == FailedTask("died", 3)
 
 
 @pytest.mark.slow
 def test_a_task_that_takes_too_long_is_lost():
     start = time.monotonic()
-    found = dict(LocalEngine(1).map(behave, ["hang", "a"], Terms(5.0)))
-    assert found == {0: Lost("timed_out"), 1: "A"}
+    found = dict(LocalExecutor(1).map(behave, ["hang", "a"], TaskLimits(5.0)))
+    assert found == {0: FailedTask("timed_out"), 1: "A"}
     assert time.monotonic() - start < 600
 
 
 def test_of_a_lost_batch_only_the_cause_stays_lost():
-    found = dict(map_in_batches(LocalEngine(2), behave, ["a", "die", "b", "c", "d"], size=2))
-    assert found == {0: "A", 1: Lost("died", -9), 2: "B", 3: "C", 4: "D"}
+    found = dict(map_in_batches(LocalExecutor(2), behave, ["a", "die", "b", "c", "d"], size=2))
+    assert found == {0: "A", 1: FailedTask("died", -9), 2: "B", 3: "C", 4: "D"}
 
 
 @pytest.mark.slow
 def test_a_task_that_hangs_its_batch_has_its_own_time_when_it_is_given_again():
     tasks = ["hang", "a"]
     found = dict(
-        map_in_batches(LocalEngine(2), behave, tasks, size=2, seconds_alone=4.0, terms=Terms(5.0))
+        map_in_batches(
+            LocalExecutor(2), behave, tasks, size=2, seconds_alone=4.0, terms=TaskLimits(5.0)
+        )
     )
-    assert found == {0: Lost("timed_out"), 1: "A"}
+    assert found == {0: FailedTask("timed_out"), 1: "A"}
 
 
 def test_a_task_that_wants_too_much_memory_does_not_get_it():
-    found = dict(LocalEngine(1).map(behave, ["eat", "a"]))
-    assert found == {0: Lost("died", 1), 1: "A"}
+    found = dict(LocalExecutor(1).map(behave, ["eat", "a"]))
+    assert found == {0: FailedTask("died", 1), 1: "A"}
 
 
 def test_a_worker_computes_on_one_core():
-    assert dict(LocalEngine().map(threads, ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"])) == {
+    assert dict(LocalExecutor().map(threads, ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"])) == {
         0: "1",
         1: "1",
     }
@@ -64,6 +66,10 @@ def test_a_worker_holds_the_limit_on_memory_whatever_the_machine_has():
     import resource
 
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    most = USUAL.memory_bytes if hard == resource.RLIM_INFINITY else min(hard, USUAL.memory_bytes)
-    assert dict(LocalEngine().map(memory_limit, [None])) == {0: most}
-    assert 4 << 30 <= USUAL.memory_bytes <= 16 << 30
+    most = (
+        DEFAULT_LIMITS.memory_bytes
+        if hard == resource.RLIM_INFINITY
+        else min(hard, DEFAULT_LIMITS.memory_bytes)
+    )
+    assert dict(LocalExecutor().map(memory_limit, [None])) == {0: most}
+    assert 4 << 30 <= DEFAULT_LIMITS.memory_bytes <= 16 << 30

@@ -10,8 +10,8 @@ pytest.importorskip("dask_jobqueue")
 
 from builders.worker_tasks import slow_double
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import EngineChoice
-from nodulebench.core.executors import open_engine
+from nodulebench.core.executor import ExecutorChoice
+from nodulebench.core.executors import open_executor
 
 
 def _answers() -> bool:
@@ -25,7 +25,7 @@ def test_where_no_jobs_can_be_submitted_it_is_told(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with (
         pytest.raises(InputError, match=r"--engine slurm: needs sbatch.*where jobs are submitted"),
-        open_engine(EngineChoice("slurm"), 2),
+        open_executor(ExecutorChoice("slurm"), 2),
     ):
         pass
 
@@ -36,7 +36,7 @@ def test_a_job_that_is_cancelled_loses_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     found = {}
-    with open_engine(EngineChoice("slurm", 2), 1) as engine:
+    with open_executor(ExecutorChoice("slurm", 2), 1) as engine:
         (certificates,) = tmp_path.iterdir()
         assert certificates.stat().st_mode & 0o077 == 0
         for number, result in engine.map(slow_double, range(40)):

@@ -10,12 +10,12 @@ from nodulebench.core.notices import Notice
 from nodulebench.curation.admission.checks import CHECKS, CODES_OF_MODULE
 from nodulebench.curation.admission.image import Fault, SeriesImage
 from nodulebench.curation.admission.reasons import Limits, Subject
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 
 def told(code, slices, image=None, **limits):
     reason = CHECKS[code](Subject(series_of(*slices), image, Limits(**limits)))
-    return None if reason is None else english(reason.notice)
+    return None if reason is None else in_english(reason.notice)
 
 
 def with_slice(number, **changes):

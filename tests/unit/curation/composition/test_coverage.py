@@ -19,7 +19,7 @@ from nodulebench.curation.composition.design import (
 )
 from nodulebench.curation.composition.sampling import draw_cases
 from nodulebench.curation.composition.service import cover, reach_to_one_side
-from nodulebench.i18n.translator import english, language
+from nodulebench.i18n.translator import in_english, translator
 from nodulebench.report.sections.composition import render_coverage
 
 POOL = reference(
@@ -42,11 +42,11 @@ def outcome(**rule: object) -> RuleOutcome:
     return found
 
 
-said = language("en").messages
+said = translator("en").messages
 
 
 def missing(found: RuleOutcome) -> tuple[str, ...]:
-    return tuple(english(one) for one in found.missing)
+    return tuple(in_english(one) for one in found.missing)
 
 
 def test_rows_are_counted() -> None:
@@ -230,9 +230,9 @@ def test_a_stratum_is_thin_where_its_interval_would_be_wide() -> None:
 
 def test_the_document_has_what_the_commission_inspects() -> None:
     document = cover(POOL, None)
-    topics = [english(one["topic"]) for one in document["commission"]]
+    topics = [in_english(one["topic"]) for one in document["commission"]]
     assert topics == ["Sufficiency", "Heterogeneity", "Quality of labels", "Ethics and law"]
-    assert "ethics approval not stated" in english(document["commission"][3]["evidence"])
+    assert "ethics approval not stated" in in_english(document["commission"][3]["evidence"])
 
 
 def test_what_is_not_stated_is_no_hospital_and_no_country() -> None:

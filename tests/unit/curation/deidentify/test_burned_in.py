@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pytest
 from pydicom.dataset import Dataset
 
-from nodulebench.curation.deidentify.burned_in import find_text, refuse_by_header, scales_of
-from nodulebench.curation.deidentify.codec import RefusedError
-from nodulebench.i18n.translator import english
+from nodulebench.curation.deidentify.burned_in import check_header, find_text, scales_of
+from nodulebench.curation.deidentify.codec import NotCleanableError
+from nodulebench.i18n.translator import in_english
 
 
 def letter(kind: str) -> npt.NDArray[np.bool_]:
@@ -99,9 +99,9 @@ def test_values_without_a_meaning_are_searched_too() -> None:
 def said(data: Any) -> str:
     """Why a header is refused; empty: it is not."""
     try:
-        refuse_by_header(data)
-    except RefusedError as error:
-        return english(error.notice)
+        check_header(data)
+    except NotCleanableError as error:
+        return in_english(error.notice)
     return ""
 
 

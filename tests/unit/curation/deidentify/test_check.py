@@ -22,7 +22,7 @@ from nodulebench.curation.deidentify.check import leftovers, words_in
 from nodulebench.curation.deidentify.files import check_file, deidentify_file
 from nodulebench.curation.deidentify.identity import Pseudonyms, identity_of
 from nodulebench.curation.deidentify.profile import ACTIONS
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 KEYED = Pseudonyms(bytes(range(32)))
 
@@ -152,7 +152,7 @@ def test_names_in_other_scripts_are_found_too(tmp_path: Path, charset: str) -> N
     identity = identity_of(data)
     assert "小明" in identity.words
     assert any(
-        "(0008,0070) Manufacturer" in english(leftover) for leftover in leftovers(made, identity)
+        "(0008,0070) Manufacturer" in in_english(leftover) for leftover in leftovers(made, identity)
     )
     assert words_in(path.read_bytes(), identity) == [Notice("left_word_in_bytes", {"word": "小明"})]
 
@@ -204,7 +204,7 @@ def test_what_cannot_be_cleaned_is_left_out_with_the_reason(
     path = write_slice(data, tmp_path / "in.dcm")
     outcome = deidentify_file(path, tmp_path / "out", KEYED)
     assert outcome.refused is not None
-    assert english(outcome.refused).startswith(reason)
+    assert in_english(outcome.refused).startswith(reason)
     assert not (tmp_path / "out").exists()
 
 
@@ -304,13 +304,13 @@ def test_the_check_finds_what_is_left(tmp_path: Path, change: object, message: s
     pydicom.dcmwrite(path, data, enforce_file_format=True)
     found = check_file(path)
     assert len(found) >= 1
-    assert any(message in english(one) for one in found), found
+    assert any(message in in_english(one) for one in found), found
 
 
 def test_the_originals_are_found_to_identify(tmp_path: Path) -> None:
     found = check_file(write_slice(identified_slice(), tmp_path / "in.dcm"))
     assert len(found) > 25
-    named = " ".join(map(english, found))
+    named = " ".join(map(in_english, found))
     assert PATIENT not in named  # the report itself names nobody
     for name in ("PatientBirthDate", "InstitutionName", "is private", "StudyInstanceUID"):
         assert name in named

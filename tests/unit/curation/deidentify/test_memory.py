@@ -16,7 +16,7 @@ from nodulebench.curation.deidentify.check import leftovers
 from nodulebench.curation.deidentify.codec import Memory, key_of
 from nodulebench.curation.deidentify.files import deidentify_file
 from nodulebench.curation.deidentify.identity import Identity, Pseudonyms, shifted_date
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 KEYED = Pseudonyms(bytes(range(32)))
 KERNEL = 0x00181210
@@ -182,7 +182,7 @@ def identity(**more: Any) -> Identity:
 
 
 def told(*given: Any) -> list[str]:
-    return [english(leftover) for leftover in leftovers(*given)]
+    return [in_english(leftover) for leftover in leftovers(*given)]
 
 
 def test_what_was_clean_for_one_patient_is_checked_for_another(tmp_path: Path) -> None:

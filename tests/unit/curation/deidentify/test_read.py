@@ -9,9 +9,9 @@ import pytest
 
 from builders.identified_slice import identified_slice, write_slice
 from nodulebench.curation.deidentify import codec as read
-from nodulebench.curation.deidentify.codec import RefusedError, read_dataset
+from nodulebench.curation.deidentify.codec import NotCleanableError, read_dataset
 
-NOT_DICOM = (RefusedError, pydicom.errors.InvalidDicomError)
+NOT_DICOM = (NotCleanableError, pydicom.errors.InvalidDicomError)
 CHARACTER_SET = 0x00080005
 
 
@@ -113,7 +113,7 @@ def test_a_file_that_is_no_dicom_is_refused(tmp_path: Path) -> None:
     for number, content in enumerate((b"", b"DICM", bytes(4000), b"x" * 128 + b"DICN" + bytes(99))):
         path = tmp_path / str(number)
         path.write_bytes(content)
-        with pytest.raises(RefusedError) as caught:
+        with pytest.raises(NotCleanableError) as caught:
             read_dataset(path)
         assert caught.value.notice.code == "not_dicom"
 

@@ -16,7 +16,7 @@ from nodulebench.curation.deidentify.check import elements_in, is_known_clean, r
 from nodulebench.curation.deidentify.codec import Memory, encoded, file_of
 from nodulebench.curation.deidentify.files import deidentify_file
 from nodulebench.curation.deidentify.identity import Identity, Pseudonyms
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 KEYED = Pseudonyms(bytes(range(32)))
 CT = "1.2.840.10008.5.1.4.1.1.2"
@@ -156,6 +156,6 @@ def test_what_a_broken_cleaner_would_leave_is_found_in_every_slice(
     for number in range(1, 6):
         path = write_slice(identified_slice(number), tmp_path / f"{number}.dcm")
         outcome = deidentify_file(path, tmp_path / "out", KEYED, memory=memory)
-        told = english(outcome.refused) if outcome.refused else ""
+        told = in_english(outcome.refused) if outcome.refused else ""
         refused.append("(0008,0080) InstitutionName is removed" in told)
     assert refused == [False, False, True, True, True]

@@ -15,8 +15,8 @@ from builders.identified_slice import PATIENT, ROOT, identified_slice, write_sli
 from builders.worker_tasks import behave
 from conftest import TEST_DATA
 from nodulebench.core.errors import InputError
-from nodulebench.core.executor import HERE, Engine, Lost
-from nodulebench.core.executors.local import LocalEngine
+from nodulebench.core.executor import IN_PROCESS, Executor, FailedTask
+from nodulebench.core.executors.local import LocalExecutor
 from nodulebench.core.notices import Notice
 from nodulebench.curation.deidentify import service as deidentify_files
 from nodulebench.curation.deidentify.key_table import read_key_table
@@ -26,7 +26,7 @@ from nodulebench.curation.deidentify.service import (
     check_folder,
     deidentify_folder,
 )
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.security.vault import Secret
 
 pytest.importorskip("cryptography")
@@ -42,7 +42,7 @@ def incoming(tmp_path: Path) -> Path:
 
 
 def run(
-    incoming: Path, *, secret: Secret = SECRET, engine: Engine = HERE, **more: object
+    incoming: Path, *, secret: Secret = SECRET, engine: Executor = IN_PROCESS, **more: object
 ) -> DeidentifyReport:
     folder = incoming.parent
     return deidentify_folder(
@@ -109,7 +109,7 @@ def test_two_processes_write_what_one_writes(incoming: Path, tmp_path: Path) -> 
     one = {path.name: path.read_bytes() for path in out.rglob("*.dcm")}
     for path in out.rglob("*.dcm"):
         path.unlink()
-    run(incoming, engine=LocalEngine(2))
+    run(incoming, engine=LocalExecutor(2))
     assert {path.name: path.read_bytes() for path in out.rglob("*.dcm")} == one
 
 
@@ -175,30 +175,31 @@ def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
     def lossy(_: object, function: Any, batches: list[Any], *__: object) -> Iterator[Any]:
         for number, batch in reversed(list(enumerate(batches))):
             is_bad = "/1.dcm" in str(batch)
-            yield number, Lost("died", -9) if is_bad else function(batch)
+            yield number, FailedTask("died", -9) if is_bad else function(batch)
 
-    monkeypatch.setattr(LocalEngine, "map", lossy)
-    made = run(incoming, engine=LocalEngine(2))
+    monkeypatch.setattr(LocalExecutor, "map", lossy)
+    made = run(incoming, engine=LocalExecutor(2))
     names = [Path(outcome.source).name for outcome in made.outcomes]
     assert names == ["0.dcm", "1.dcm", "2.dcm", "letter.txt"]
     assert made.written == 2
-    assert english(made.refused[0].refused) == "cannot be read (its reader died (exit -9))"
+    assert in_english(made.refused[0].refused) == "cannot be read (its reader died (exit -9))"
     (incoming.parent / "out" / "1.dcm").write_bytes(b"x")
     found = [
-        english(one.why) for one in check_folder(incoming.parent / "out", engine=LocalEngine(2))
+        in_english(one.why)
+        for one in check_folder(incoming.parent / "out", engine=LocalExecutor(2))
     ]
     assert found == ["cannot be read (its reader died (exit -9))"]
 
 
 def test_a_process_that_dies_costs_no_other_file_of_its_batch() -> None:
     words: list[Any] = ["a", "die", *"b" * deidentify_files.BATCH, "c"]
-    found = dict(deidentify_files._each(behave, words, LocalEngine(2)))
-    assert found.pop(1) == Lost("died", -9)
+    found = dict(deidentify_files._each(behave, words, LocalExecutor(2)))
+    assert found.pop(1) == FailedTask("died", -9)
     assert found == {number: word.upper() for number, word in enumerate(words) if number != 1}
 
 
 def test_two_processes_check_what_one_checks(incoming: Path) -> None:
-    assert check_folder(incoming, engine=LocalEngine(2)) == check_folder(incoming) != []
+    assert check_folder(incoming, engine=LocalExecutor(2)) == check_folder(incoming) != []
 
 
 def test_what_lies_behind_a_link_is_not_passed_over(incoming: Path, tmp_path: Path) -> None:
@@ -255,7 +256,7 @@ def test_where_nothing_can_be_written_several_processes_say_so_too(incoming: Pat
     shutil.rmtree(patient)
     patient.write_text("in the way")
     with pytest.raises(InputError, match=r"\.dcm: cannot be written: Not a dir"):
-        run(incoming, engine=LocalEngine(2))
+        run(incoming, engine=LocalExecutor(2))
     assert len(read_key_table(incoming.parent / "keys", SECRET)) == 1
 
 

@@ -5,14 +5,14 @@ import pytest
 
 from builders.lung_scenes import LUNG_HU, ball, lung_with, rod
 from nodulebench.detection.classifiers import description
-from nodulebench.detection.classifiers.description import NAMES, describe_places, describe_voxels
+from nodulebench.detection.classifiers.description import NAMES, describe_positions, describe_voxels
 
 MIDDLE = (32.0, 32.0, 32.0)
 
 
 def seen(chest, *places):
     """The columns by name."""
-    rows = describe_places(chest, chest.to_world(np.array(places)))
+    rows = describe_positions(chest, chest.to_world(np.array(places)))
     assert rows.shape == (len(places), len(NAMES))
     return [dict(zip(NAMES, row.tolist(), strict=True)) for row in rows]
 
@@ -85,10 +85,10 @@ def test_places_at_the_border_and_beyond_it_are_described():
 def test_many_places_are_described_as_each_alone(monkeypatch):
     chest = lung_with(ball(MIDDLE, 4.0))
     places = chest.to_world(np.random.default_rng(3).uniform(10, 54, (7, 3)))
-    together = describe_places(chest, places)
+    together = describe_positions(chest, places)
     monkeypatch.setattr(description, "AT_ONCE", 2)
-    assert describe_places(chest, places) == pytest.approx(together, rel=1e-5, abs=1e-3)
-    assert describe_places(chest, places[:0]).shape == (0, len(NAMES))
+    assert describe_positions(chest, places) == pytest.approx(together, rel=1e-5, abs=1e-3)
+    assert describe_positions(chest, places[:0]).shape == (0, len(NAMES))
 
 
 def test_places_in_one_voxel_have_equal_descriptions_wherever_they_are_in_a_list() -> None:

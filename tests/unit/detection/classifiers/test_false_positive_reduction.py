@@ -9,7 +9,10 @@ import pytest
 from builders.lung_scenes import ball, lung_with, rod
 from nodulebench.detection.classifiers import false_positive_reduction as second_look
 from nodulebench.detection.classifiers import weights as weight_files
-from nodulebench.detection.classifiers.false_positive_reduction import looked_at, proposals
+from nodulebench.detection.classifiers.false_positive_reduction import (
+    candidates_to_score,
+    proposals,
+)
 from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import (
     classifier_of,
@@ -30,7 +33,7 @@ def at(chest, *places, score=1.0):
 def test_a_ball_is_likelier_than_a_vessel_and_the_score_is_a_probability():
     both = lung_with(np.maximum(ball((32.0, 32.0, 20.0), 4.0), rod((0, 32, 46), 2.0)))
     found = at(both, (32.0, 32.0, 46.0), (32.0, 32.0, 20.0), score=7.0)
-    judged = looked_at({"a": found}, both)["a"]
+    judged = candidates_to_score({"a": found}, both)["a"]
     assert np.array_equal(judged.center_mm[0], found.center_mm[1]), "the most likely comes first"
     assert 0.3 < judged.score[0] <= 1.0
     assert len(judged) == 1 or judged.score[1] < 0.1 * judged.score[0]
@@ -39,7 +42,7 @@ def test_a_ball_is_likelier_than_a_vessel_and_the_score_is_a_probability():
 def test_whoever_proposes_a_place_it_is_as_likely():
     chest = lung_with(ball(MIDDLE, 4.0))
     one, two = at(chest, MIDDLE, score=0.1), at(chest, MIDDLE, (10.0, 10.0, 10.0), score=99.0)
-    judged = looked_at({"a": one, "b": no_candidates(), "c": two}, chest)
+    judged = candidates_to_score({"a": one, "b": no_candidates(), "c": two}, chest)
     assert judged["a"].score[0] == pytest.approx(judged["c"].score[0], rel=1e-6)
     assert list(judged) == ["a", "b", "c"]
     assert len(judged["b"]) == 0
@@ -49,9 +52,9 @@ def test_what_is_less_likely_than_the_least_is_dropped(monkeypatch):
     chest = lung_with(ball(MIDDLE, 4.0))
     found = at(chest, MIDDLE, (12.0, 12.0, 12.0))
     monkeypatch.setattr(second_look, "LEAST_PROBABILITY", 0.2)
-    assert len(looked_at({"a": found}, chest)["a"]) == 1
+    assert len(candidates_to_score({"a": found}, chest)["a"]) == 1
     monkeypatch.setattr(second_look, "LEAST_PROBABILITY", 0.0)
-    assert len(looked_at({"a": found}, chest)["a"]) == 2
+    assert len(candidates_to_score({"a": found}, chest)["a"]) == 2
 
 
 def test_of_what_decides_eleven_sets_of_weights_are_packaged_and_each_is_another():

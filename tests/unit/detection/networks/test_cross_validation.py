@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from nodulebench.core.errors import InputError
-from nodulebench.detection.held_out import choose_unseen, series_digest
+from nodulebench.detection.held_out import choose_held_out, series_digest
 from nodulebench.detection.networks import NETWORKS, cross_validation, training
 from nodulebench.detection.networks.cross_validation import (
     Course,
@@ -64,8 +64,8 @@ def test_each_fold_is_judged_by_weights_that_never_saw_it(
     assert [one.card.folds for one in done] == [(1, 2), (0, 2), (0, 1, 2)]
     cards = [one.card for one in done]
     # s3 is of no fold, so that the weights of all folds never saw it either
-    assert [choose_unseen(f"s{scan}", cards).number for scan in range(4)] == [0, 1, 2, 2]
-    assert not choose_unseen("s2", cards).is_unseen
+    assert [choose_held_out(f"s{scan}", cards).number for scan in range(4)] == [0, 1, 2, 2]
+    assert not choose_held_out("s2", cards).is_unseen
     with np.load(tmp_path / "m5lcad-0.npz") as kept:
         assert kept["chosen"].tolist() == [*range(6), *range(18, 24)]
         assert kept["score"].shape == (12,)
@@ -245,7 +245,7 @@ def test_what_grandparents_have_seen_counts_too(examples: Examples, tmp_path: Pa
     second = train_without(NAME, None, _tuned(Course(only(1), tmp_path / "b", RECIPE), first))
     third = train_without(NAME, 1, _tuned(Course(only(2), tmp_path / "c", RECIPE), second))
 
-    seen = [choose_unseen(f"s{scan}", [third.card]).is_unseen for scan in range(4)]
+    seen = [choose_held_out(f"s{scan}", [third.card]).is_unseen for scan in range(4)]
     assert seen == [False, False, False, True]
     with pytest.raises(InputError, match="have seen 1 series of fold 0"):
         train_without(NAME, 0, _tuned(Course(examples, tmp_path / "d", RECIPE), third))
@@ -292,10 +292,10 @@ def test_a_training_that_was_killed_after_it_stopped_is_not_taken_up_again(
     def kill(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cross_validation, "_judge_unseen", kill)
+    monkeypatch.setattr(cross_validation, "_score_held_out", kill)
     with pytest.raises(KeyboardInterrupt):
         train_without(NAME, 0, course)
-    monkeypatch.setattr(cross_validation, "_judge_unseen", lambda *_: {})
+    monkeypatch.setattr(cross_validation, "_score_held_out", lambda *_: {})
     done = train_without(NAME, 0, course)
 
     assert (done.card.steps, done.card.steps_taken, done.card.kept_step) == (6, 4, 2)
@@ -313,7 +313,7 @@ def test_folds_that_decide_when_it_stops_are_not_learnt_from(
 
     assert (done.card.folds, done.card.held_back) == ((2,), (1,))
     assert all(one.area is not None for one in done.curve)
-    seen = [choose_unseen(f"s{scan}", [done.card]).is_unseen for scan in range(4)]
+    seen = [choose_held_out(f"s{scan}", [done.card]).is_unseen for scan in range(4)]
     assert seen == [True, False, False, True]
 
 

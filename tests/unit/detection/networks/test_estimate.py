@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from nodulebench.detection.networks import FINDERS, NETWORKS
+from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
 from nodulebench.detection.networks import cross_validation as estimate
 from nodulebench.detection.networks.cross_validation import (
     TIMED,
@@ -21,7 +21,7 @@ from nodulebench.detection.networks.cross_validation import (
     seconds_of_a_step,
     train_without,
 )
-from nodulebench.detection.networks.detectors.search import FoundPlaces
+from nodulebench.detection.networks.detectors.search import FoundPositions
 from nodulebench.detection.networks.examples import Examples, make_examples
 from nodulebench.detection.networks.patches import scans_of
 from nodulebench.detection.networks.training import Check
@@ -109,14 +109,16 @@ def test_a_network_is_tried_on_some_candidates(examples: Examples, tmp_path: Pat
 def test_a_finder_is_tried_on_the_first_slab_of_a_scan(
     examples: Examples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finder = replace(FINDERS["heatmap"], build=torch.nn.Identity, slab=12, margin=4, step_mm=1.0)
-    monkeypatch.setitem(FINDERS._loaded, "heatmap", finder)
+    finder = replace(
+        DETECTION_NETWORKS["heatmap"], build=torch.nn.Identity, slab=12, margin=4, step_mm=1.0
+    )
+    monkeypatch.setitem(DETECTION_NETWORKS._loaded, "heatmap", finder)
     monkeypatch.setattr(estimate, "seconds_of_a_step", lambda *_: 2.0)
     seen = []
 
-    def look(*given: torch.Tensor) -> FoundPlaces:
+    def look(*given: torch.Tensor) -> FoundPositions:
         seen.append([one.tolist() for one in given[-2:]])
-        return FoundPlaces(torch.zeros(0, 3), torch.zeros(0), torch.zeros(0))
+        return FoundPositions(torch.zeros(0, 3), torch.zeros(0), torch.zeros(0))
 
     monkeypatch.setattr(estimate, "search", look)
     _clock(monkeypatch, iter([5.0, 8.0]))

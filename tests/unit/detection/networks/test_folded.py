@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn
 
-from nodulebench.detection.networks import FINDERS, NETWORKS
+from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
 from nodulebench.detection.networks.inference import folded
 
 OURS = {"twoscale": 0, "heatmap": 0, "znet_unet": 0}
@@ -29,10 +29,10 @@ def normalisations(module: nn.Module) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*NETWORKS, *FINDERS])
+@pytest.mark.parametrize("name", [*NETWORKS, *DETECTION_NETWORKS])
 def test_it_answers_the_same(name: str) -> None:
     torch.manual_seed(3)
-    one = NETWORKS[name] if name in NETWORKS else FINDERS[name]
+    one = NETWORKS[name] if name in NETWORKS else DETECTION_NETWORKS[name]
     module = learnt(one.build())
     patches = torch.rand(2, *one.look.shape)
     quick = folded(module)

@@ -9,7 +9,11 @@ from nodulebench.detection.networks.examples import (
     Examples,
     join_examples,
 )
-from nodulebench.detection.networks.inference import area_under_roc, judge, patches_around
+from nodulebench.detection.networks.inference import (
+    area_under_roc,
+    patches_around,
+    score_candidates,
+)
 from nodulebench.detection.networks.network import Augment, cube, scaled
 from nodulebench.detection.networks.training import (
     train,
@@ -28,9 +32,9 @@ def test_joined_examples_are_judged_as_apart(examples: Examples) -> None:
     joined = join_examples([examples, examples])
     apart, both = examples.judged([2]), joined.judged([2])
 
-    twice = judge(module, SMALL, joined, both)
+    twice = score_candidates(module, SMALL, joined, both)
 
-    once = judge(module, SMALL, examples, apart)
+    once = score_candidates(module, SMALL, examples, apart)
     torch.testing.assert_close(twice, once.repeat(2), rtol=0, atol=1e-6)  # batches differ
     assert joined.series == examples.series * 2
     assert joined.series_by_fold == examples.series_by_fold
@@ -42,10 +46,10 @@ def test_looks_beside_a_candidate_are_averaged_with_its_own(examples: Examples) 
     others = (cube((5, 5, 5), (2.0, 2.0, 2.0)), cube((5, 5, 5), (1.0, 1.0, 1.0)))
     chosen = examples.judged([0])
 
-    found = judge(module, replace(SMALL, beside=others), examples, chosen)
+    found = score_candidates(module, replace(SMALL, beside=others), examples, chosen)
 
     each = [
-        judge(module, replace(SMALL, look=other), examples, chosen)
+        score_candidates(module, replace(SMALL, look=other), examples, chosen)
         for other in (SMALL.look, *others)
     ]
     torch.testing.assert_close(found, torch.stack(each).mean(dim=0))
@@ -59,10 +63,10 @@ def test_several_patches_of_a_candidate_are_changed_as_its_network_has_it(
     module, chosen = Small(), examples.judged([0])
 
     def zoomed(judged: Augment | None) -> torch.Tensor:
-        return judge(module, replace(SMALL, judged=judged), examples, chosen, tries=2)
+        return score_candidates(module, replace(SMALL, judged=judged), examples, chosen, tries=2)
 
     still = zoomed(Augment(zoom=(1.0, 1.0)))
-    torch.testing.assert_close(still, judge(module, SMALL, examples, chosen))
+    torch.testing.assert_close(still, score_candidates(module, SMALL, examples, chosen))
     assert not torch.allclose(zoomed(Augment(zoom=(2.0, 2.0))), still)
     assert not torch.allclose(zoomed(None), still)  # turned, as in learning
 
@@ -78,16 +82,18 @@ def test_what_lies_beyond_the_part_that_is_seen_does_not_count(examples: Example
     chosen = examples.judged([0, 1, 2, 3])
 
     assert torch.equal(
-        judge(module, SMALL, trimmed, chosen), judge(module, SMALL, elsewhere, chosen)
+        score_candidates(module, SMALL, trimmed, chosen),
+        score_candidates(module, SMALL, elsewhere, chosen),
     )
     assert not torch.equal(
-        judge(module, SMALL, trimmed, chosen), judge(module, SMALL, examples, chosen)
+        score_candidates(module, SMALL, trimmed, chosen),
+        score_candidates(module, SMALL, examples, chosen),
     )
 
 
 def test_of_no_candidates_nothing_is_said(examples: Examples) -> None:
     module = train(SMALL, examples, [0], recipe=replace(RECIPE, steps=1))
-    assert len(judge(module, SMALL, examples, examples.judged([99]))) == 0
+    assert len(score_candidates(module, SMALL, examples, examples.judged([99]))) == 0
 
 
 def test_probabilities_are_those_of_single_precision_on_every_processor(
@@ -96,7 +102,7 @@ def test_probabilities_are_those_of_single_precision_on_every_processor(
     torch.manual_seed(0)
     module, chosen = Small().eval(), examples.judged([0, 1, 2, 3])
 
-    found = judge(module, SMALL, examples, chosen)
+    found = score_candidates(module, SMALL, examples, chosen)
 
     cut = patches_around(
         examples, chosen, SMALL.look, Augment(), torch.Generator(), is_learning=False

@@ -3,7 +3,7 @@ import pytest
 pytest.importorskip("torch")
 
 from nodulebench.core.errors import InputError
-from nodulebench.detection.held_out import choose_unseen
+from nodulebench.detection.held_out import choose_held_out
 from nodulebench.detection.networks.cards import packaged_weights
 from nodulebench.detection.networks.weights import read_card, read_weights
 
@@ -37,11 +37,11 @@ def test_a_series_of_a_fold_is_judged_by_weights_that_never_saw_it() -> None:
     cards = [read_card(path) for path in FILES]
     series = "1.3.6.1.4.1.14519.5.2.1.6279.6001.179049373636438705059720603192"
 
-    choice = choose_unseen(series, cards)
+    choice = choose_held_out(series, cards)
 
     assert choice.is_unseen
     assert choice.fold not in cards[choice.number].folds
-    assert choose_unseen("of nobody", cards).number == len(cards) - 1
+    assert choose_held_out("of nobody", cards).number == len(cards) - 1
 
 
 def test_packaged_weights_are_those_of_their_cards_and_small() -> None:

@@ -11,11 +11,15 @@ torch = pytest.importorskip("torch")
 from builders.small_network import RECIPE, SMALL, Small, weights
 from nodulebench.core.errors import InputError
 from nodulebench.detection.networks import training
-from nodulebench.detection.networks.batches import Lesson, batches, lesson_of
+from nodulebench.detection.networks.batches import TrainingBatch, batches, training_batch
 from nodulebench.detection.networks.examples import (
     Examples,
 )
-from nodulebench.detection.networks.inference import area_under_roc, judge, patches_around
+from nodulebench.detection.networks.inference import (
+    area_under_roc,
+    patches_around,
+    score_candidates,
+)
 from nodulebench.detection.networks.network import Augment, scaled
 from nodulebench.detection.networks.training import (
     Learner,
@@ -30,7 +34,7 @@ def test_a_network_learns_to_tell_balls_from_tubes(examples: Examples) -> None:
     module = train(SMALL, examples, [0, 1, 2], recipe=how)
     unseen = examples.judged([3])
 
-    found = judge(module, SMALL, examples, unseen, tries=2)
+    found = score_candidates(module, SMALL, examples, unseen, tries=2)
 
     assert area_under_roc(found, examples.is_nodule[unseen]) > 0.8
 
@@ -177,7 +181,7 @@ def test_a_state_that_takes_long_to_save_is_saved_seldom_but_at_first_and_last(
 def test_batches_that_are_drawn_together_are_the_same_wherever_a_run_begins(
     examples: Examples,
 ) -> None:
-    lesson = replace(lesson_of(SMALL, examples, [0, 1], RECIPE), at_once=4)
+    lesson = replace(training_batch(SMALL, examples, [0, 1], RECIPE), at_once=4)
     device = torch.device("cpu")
     whole = list(islice(batches(lesson, 3, 0, device), 10))
     later = list(islice(batches(lesson, 3, 6, device), 4))
@@ -190,7 +194,7 @@ def test_batches_that_are_drawn_together_are_the_same_wherever_a_run_begins(
 
 
 def test_patches_drawn_together_keep_their_labels(examples: Examples) -> None:
-    lesson = lesson_of(SMALL, examples, [0, 1], replace(RECIPE, augment=Augment()))
+    lesson = training_batch(SMALL, examples, [0, 1], replace(RECIPE, augment=Augment()))
     every, look = torch.arange(len(examples.which)), torch.from_numpy(SMALL.look.offset_mm)
     random = torch.Generator()
     known = patches_around(examples, every, look, Augment(), random, is_learning=False)
@@ -205,7 +209,9 @@ def test_patches_drawn_together_keep_their_labels(examples: Examples) -> None:
 def test_a_run_of_batches_drawn_together_goes_on_as_it_would_have_gone(
     ends: int, examples: Examples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training, "lesson_of", lambda *how: replace(lesson_of(*how), at_once=4))
+    monkeypatch.setattr(
+        training, "training_batch", lambda *how: replace(training_batch(*how), at_once=4)
+    )
     keep = tmp_path / "state.safetensors"
     how = replace(RECIPE, steps=30, check_every=1)
 
@@ -226,13 +232,13 @@ def test_speed_is_measured_with_and_without_patches_to_cut(
 ) -> None:
     drawn = []
 
-    def counted(*given: Any) -> Lesson:
-        lesson = lesson_of(*given)
+    def counted(*given: Any) -> TrainingBatch:
+        lesson = training_batch(*given)
         return replace(
             lesson, draw=lambda random, steps: drawn.append(steps) or lesson.draw(random, steps)
         )
 
-    monkeypatch.setattr(training, "lesson_of", counted)
+    monkeypatch.setattr(training, "training_batch", counted)
     monkeypatch.setattr(training, "MEASURED_STEPS", 5)
     assert patches_a_second(SMALL, examples, RECIPE, is_cut=False) > 0
     assert drawn == [1]

@@ -12,14 +12,14 @@ from safetensors.torch import save_file
 
 from nodulebench.core.errors import InputError
 from nodulebench.detection.networks import NETWORKS, weights
-from nodulebench.detection.networks.cards import SCHEMA, Card, recipe_facts
+from nodulebench.detection.networks.cards import SCHEMA, ModelCard, recipe_facts
 from nodulebench.detection.networks.weights import (
     read_card,
     read_weights,
     write_weights,
 )
 
-CARD = Card(
+CARD = ModelCard(
     "m5lcad",
     3,
     2000,
@@ -92,7 +92,7 @@ def test_steps_of_nothing_are_refused(tmp_path: Path) -> None:
 def test_the_order_of_axes_in_memory_does_not_matter(tmp_path: Path) -> None:
     torch.manual_seed(0)
     module = NETWORKS["twoscale"].build()
-    card = Card("twoscale", 0, 1, "", "", ())
+    card = ModelCard("twoscale", 0, 1, "", "", ())
     write_weights(tmp_path / "plain", module, card)
     write_weights(tmp_path / "turned", module.to(memory_format=torch.channels_last_3d), card)
 
@@ -116,7 +116,7 @@ def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_network_is_told(tmp_path: Path) -> None:
-    card = Card("resnet", 0, 1, "", "", ())
+    card = ModelCard("resnet", 0, 1, "", "", ())
     write_weights(tmp_path / "w", NETWORKS["m5lcad"].build(), card)
 
     with pytest.raises(InputError, match="there is no network 'resnet'"):

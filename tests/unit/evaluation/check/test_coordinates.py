@@ -7,7 +7,7 @@ import pytest
 
 from builders.tables import Case, case, cohort, mark, nodule
 from builders.words import sentences
-from nodulebench.evaluation.check.coordinates import place_notices
+from nodulebench.evaluation.check.coordinates import coordinate_notices
 
 GRID: dict[str, Any] = {
     **dict(zip(("size_x", "size_y", "size_z"), (400, 380, 150), strict=True)),
@@ -54,27 +54,27 @@ SLIPS = {
 
 @pytest.mark.parametrize("slip", SLIPS)
 def test_the_slip_that_was_made_is_the_one_that_is_told(slip: str) -> None:
-    (notice,) = place_notices(cohort(*cases(SLIPS[slip], **GRID)))
+    (notice,) = coordinate_notices(cohort(*cases(SLIPS[slip], **GRID)))
     assert notice.code == "would_be_hit"
     assert notice.values == {"given": 0, "nodules": 4, "hits": 4, "slip": slip}
 
 
 def test_in_words() -> None:
-    assert sentences(place_notices(cohort(*cases(SLIPS["ras"])))) == (
+    assert sentences(coordinate_notices(cohort(*cases(SLIPS["ras"])))) == (
         "4 of the 4 nodules in cases with marks would be hit if x and y were mirrored (RAS? LPS "
         "is wanted); as given, 0 are.",
     )
 
 
 def test_without_geometry_voxels_cannot_be_tried_and_that_is_told() -> None:
-    (notice,) = place_notices(cohort(*cases(to_voxels)))
+    (notice,) = coordinate_notices(cohort(*cases(to_voxels)))
     assert notice.code == "few_hits"
     assert notice.values == {"given": 0, "nodules": 4, "untried": 4}
 
 
 def test_where_nothing_explains_it_no_slip_is_named() -> None:
     shifted = cases(lambda at: at + np.array([31, 17, 23]), **GRID)
-    assert sentences(place_notices(cohort(*shifted))) == (
+    assert sentences(coordinate_notices(cohort(*shifted))) == (
         "Only 0 of the 4 nodules in cases with marks are hit, and no usual slip of coordinates "
         "explains it.",
     )
@@ -82,18 +82,18 @@ def test_where_nothing_explains_it_no_slip_is_named() -> None:
 
 def test_nothing_is_tried_where_half_are_hit_or_there_are_too_few() -> None:
     right = cases(lambda at: at)
-    assert place_notices(cohort(*right)) == ()
+    assert coordinate_notices(cohort(*right)) == ()
     half = [*right[:2], *cases(SLIPS["ras"])[2:]]
-    assert place_notices(cohort(*half)) == ()
-    assert place_notices(cohort(*cases(SLIPS["ras"])[:2])) == ()
+    assert coordinate_notices(cohort(*half)) == ()
+    assert coordinate_notices(cohort(*cases(SLIPS["ras"])[:2])) == ()
 
 
 def test_nodules_of_cases_without_marks_do_not_make_hits_few() -> None:
     silent = [case(f"s{number}", nodule(8)) for number in range(40)]
-    assert place_notices(cohort(*cases(lambda at: at), *silent)) == ()
+    assert coordinate_notices(cohort(*cases(lambda at: at), *silent)) == ()
 
 
 def test_a_slip_has_to_bring_far_more() -> None:
     # one of four is hit as given, and mirroring brings two: that is no explanation
     mixed = [*cases(lambda at: at)[:1], *cases(SLIPS["ras"])[1:3], *cases(lambda at: at + 50)[3:]]
-    assert place_notices(cohort(*mixed)) == ()
+    assert coordinate_notices(cohort(*mixed)) == ()

@@ -4,7 +4,7 @@ import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.evaluation.check.submission import score_notices
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 
 def found(hit: float | None, other: float | None, count: int = 10) -> tuple:
@@ -20,7 +20,7 @@ def found(hit: float | None, other: float | None, count: int = 10) -> tuple:
 
 def test_inverted_scores_are_asked_about() -> None:
     (notice,) = found(0.1, 0.9)
-    assert english(notice) == (
+    assert in_english(notice) == (
         "Hits have lower scores than false positives: in 0% of pairs only the hit has the higher "
         "one. Does a low score mean a nodule here? A high one has to."
     )

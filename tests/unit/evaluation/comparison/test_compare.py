@@ -13,10 +13,10 @@ from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
 from nodulebench.evaluation.comparison.compare import (
     AlgorithmComparison,
     ComparisonChoice,
-    FigureDifference,
+    MetricDifference,
     compare_algorithms,
 )
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.matching import label_marks, targets
 from nodulebench.statistics.bootstrap import Bootstrap
 from nodulebench.statistics.multiplicity import benjamini_hochberg, bonferroni, holm
@@ -42,7 +42,7 @@ def one_rule(**algorithms: LabelledCohort) -> dict[str, dict[str, LabelledCohort
 
 def difference(
     comparison: AlgorithmComparison, algorithm: str, figure: str, point: str = ""
-) -> FigureDifference:
+) -> MetricDifference:
     (one,) = (
         difference
         for difference in comparison.differences
@@ -188,7 +188,7 @@ def test_an_undefined_figure_is_told_with_the_algorithm_and_the_reason() -> None
     chosen = protocol(figures=("precision",), **RATES)
     (one,) = compare_algorithms(cohorts, chosen, ComparisonChoice("old")).differences
     assert one.comparison is None
-    assert english(one.reason) == "silent: no mark counts as hit or false positive"
+    assert in_english(one.reason) == "silent: no mark counts as hit or false positive"
 
 
 def test_a_figure_that_no_algorithm_has_is_told_too() -> None:
@@ -197,7 +197,7 @@ def test_a_figure_that_no_algorithm_has_is_told_too() -> None:
     comparison = compare_algorithms(cohorts, chosen, ComparisonChoice("old"))
     (one,) = comparison.differences
     assert one.comparison is None
-    assert english(one.reason) == "silent: no mark counts as hit or false positive"
+    assert in_english(one.reason) == "silent: no mark counts as hit or false positive"
     assert comparison.rankings == {}
 
 
@@ -232,7 +232,7 @@ def test_algorithms_that_find_the_same_nodules_are_not_tested_on_them() -> None:
     (one,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
     assert one.tests is None
     assert (one.both, one.algorithm_only, one.baseline_only, one.neither) == (1, 0, 0, 1)
-    assert english(one.reason) == "no nodule tells the algorithms apart"
+    assert in_english(one.reason) == "no nodule tells the algorithms apart"
 
 
 def test_rankings_order_every_figure_that_has_a_better_end() -> None:
@@ -324,7 +324,7 @@ def test_algorithms_judged_on_different_nodules_are_told() -> None:
         one_rule(narrow=narrow, wide=wide), protocol(**RATES), ComparisonChoice("wide")
     )
     (notice,) = comparison.notices
-    assert "had to find different nodules" in english(notice)
+    assert "had to find different nodules" in in_english(notice)
 
 
 def test_resamples_too_few_for_the_adjustment_are_told() -> None:
@@ -332,7 +332,7 @@ def test_resamples_too_few_for_the_adjustment_are_told() -> None:
     cohorts = made_up_cohorts(4)
     few = ComparisonChoice("a0", bootstraps=358, permutations=0)
     (notice,) = compare_algorithms(cohorts, three_rules(), few).notices
-    assert english(notice) == (
+    assert in_english(notice) == (
         "358 resamples are too few to adjust for 9 comparisons: no P value can be below 0.0056, so "
         "differences may pass as not significant. Use at least 360."
     )

@@ -11,10 +11,10 @@ from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.evaluation.comparison.compare import (
     ComparisonChoice,
-    FigureDifference,
+    MetricDifference,
     compare_algorithms,
 )
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 
 FIGURES = ("recall", "fp_per_case", "cpm", "wafroc1_area")
 
@@ -36,7 +36,7 @@ def patients(count: int, nodules: int, *misses: int) -> LabelledCohort:
 
 def compared(
     first: LabelledCohort, second: LabelledCohort, figure: str = "recall", **choice
-) -> FigureDifference:
+) -> MetricDifference:
     interval = IntervalChoice(bootstraps=10_000)
     asked = protocol(figures=(figure,), interval=interval)
     chosen = ComparisonChoice("second", (figure,), permutations=0, **choice)
@@ -100,7 +100,7 @@ def test_bounds_of_a_difference_in_false_positives(monkeypatch: pytest.MonkeyPat
         pytest.approx(0.2),
         None,
     )
-    assert english(one.comparison.difference.reason) == (
+    assert in_english(one.comparison.difference.reason) == (
         "no interval: 15 patients are too few for a rate without upper limit (20 needed)"
     )
     monkeypatch.setattr("nodulebench.evaluation.comparison.replicates.FEWEST_FOR_GOOD_RATE", 10)
@@ -121,7 +121,7 @@ def test_two_algorithms_that_agree_on_three_nodules_are_not_equivalent() -> None
     test = one.comparison.margin
     assert test is not None
     assert (test.is_equivalent, test.is_non_inferior, test.is_superior) == (False, False, False)
-    assert english(test.reason) == (
+    assert in_english(test.reason) == (
         "not assessable: cannot be met with 3 patients even by a perfect result; at least 72 are "
         "needed"
     )
@@ -182,7 +182,7 @@ def test_fewer_false_positives_are_no_loss() -> None:
 def test_a_bound_near_the_margin_is_drawn_ten_times_as_often() -> None:
     first, second = patients(100, 1, 1, 1, 1), patients(100, 1)
     near, far = (compared(first, second, margin=margin) for margin in (0.0848, 0.2))
-    methods = [english(one.comparison.difference.method) for one in (near, far)]
+    methods = [in_english(one.comparison.difference.method) for one in (near, far)]
     assert "100000 replicates" in methods[0]
     assert "10000 replicates" in methods[1]
 
@@ -196,7 +196,7 @@ def test_figures_without_a_worst_case_have_no_interval_on_few_patients() -> None
     one = compared(c2(), c1(), "marks_per_case")
     assert one.comparison is not None
     assert one.comparison.difference.low is None
-    assert english(one.comparison.difference.reason) == (
+    assert in_english(one.comparison.difference.reason) == (
         "no interval: 15 patients bear on it, 20 are needed"
     )
     assert np.isfinite(one.comparison.standard_error)

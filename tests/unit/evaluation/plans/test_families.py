@@ -10,7 +10,7 @@ from nodulebench.core.protocol import IntervalChoice
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.plans.freeze import freeze_plan
 from nodulebench.evaluation.plans.verdict import by_family, evaluated_under
-from nodulebench.i18n.translator import english, language
+from nodulebench.i18n.translator import in_english, translator
 from nodulebench.report.sections.verdict import verdict
 
 
@@ -41,7 +41,7 @@ def test_a_secondary_family_is_adjusted_within_itself_behind_its_gate() -> None:
         by_family([outcome("primary", 0.01), outcome("more", 0.015), outcome("more", 0.02)], 0.95)
     )
     assert [one.is_met for one in late] == [True, False, False]
-    assert english(late[1].reason) == (
+    assert in_english(late[1].reason) == (
         "met alone (P 0.015), but not beside the others of its family (adjusted P 0.03, "
         "allowed 0.025)"
     )
@@ -63,7 +63,7 @@ def test_nothing_is_claimed_behind_a_family_that_was_not_met() -> None:
     assert [one.is_met for one in found] == [True, True, False, True]
     closed = list(by_family([outcome("more", 0.001), outcome("primary", 0.3, is_met=False)], 0.95))
     assert closed[0].is_met is None
-    assert english(closed[0].reason) == (
+    assert in_english(closed[0].reason) == (
         "not tested: not all criteria of the family 'primary' were met"
     )
 
@@ -124,12 +124,12 @@ def test_a_plan_with_families_is_judged_and_told() -> None:
     shown = document.to_json()["plan"]["criteria"]
     assert shown[0]["family"] == "primary"
     assert shown[1]["family"] == "secondary"
-    block = verdict(document, language("en"))
+    block = verdict(document, translator("en"))
     assert block.sentences[0] == "1 of 1 acceptance criteria are met."
     assert block.sentences[1].startswith(
         "The verdict rests on the primary criteria. Of 3 further ones 2 may be claimed"
     )
-    assert "次要" in str(verdict(document, language("zh")).table)
+    assert "次要" in str(verdict(document, translator("zh")).table)
 
 
 @pytest.mark.parametrize("family", ["", "secondary"])

@@ -10,8 +10,8 @@ from nodulebench.core.protocol import IntervalChoice
 from nodulebench.core.protocols import load_protocol
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.plans.freeze import freeze_plan, unattainable
-from nodulebench.evaluation.plans.verdict import evaluated_under, judge
-from nodulebench.i18n.translator import english
+from nodulebench.evaluation.plans.verdict import evaluated_under, judge_criteria
+from nodulebench.i18n.translator import in_english
 
 CASES = (
     case("a", nodule(8, type="solid"), mark(0.9), false_mark(0.8), vendor="X"),
@@ -45,7 +45,7 @@ def frozen(*criteria, cases=CASES):
 
 def outcome(*criteria, **options):
     found = evaluated(*CASES)
-    return [judge(criterion, found.algorithms[0], **options) for criterion in criteria]
+    return [judge_criteria(criterion, found.algorithms[0], **options) for criterion in criteria]
 
 
 @pytest.mark.parametrize(
@@ -84,10 +84,10 @@ def test_an_undefined_figure_is_neither_met_nor_failed_and_says_why() -> None:
     found = evaluated(case("a", nodule(8), vendor="X"), case("b", vendor="Y"))
     stated = (criterion("precision", "<=", 1.0), criterion("precision", ">=", 0.0))
     for one in stated:
-        judged = judge(one, found.algorithms[0])
+        judged = judge_criteria(one, found.algorithms[0])
         assert judged.is_met is None
         assert judged.value is None
-        assert english(judged.reason) == "no mark counts as hit or false positive"
+        assert in_english(judged.reason) == "no mark counts as hit or false positive"
 
 
 @pytest.mark.parametrize(
@@ -108,16 +108,16 @@ def test_an_undefined_figure_is_neither_met_nor_failed_and_says_why() -> None:
 def test_what_cannot_be_compared_is_undecided_and_says_why(stated, reason) -> None:
     (found,) = outcome(stated)
     assert found.is_met is None
-    assert english(found.reason) == reason
+    assert in_english(found.reason) == reason
 
 
 def test_a_rule_that_could_not_be_applied_leaves_its_criteria_undecided() -> None:
     chosen = protocol("center_hit")
     found = evaluate(reference(*CASES), [submission(*CASES)], chosen)
     stated = Criterion(figure="recall", rule="center_hit", comparison=">=", limit=0)
-    judged = judge(stated, found.algorithms[0])
+    judged = judge_criteria(stated, found.algorithms[0])
     assert judged.is_met is None
-    assert english(judged.reason).startswith(
+    assert in_english(judged.reason).startswith(
         "the rule center_hit could not be applied: center_hit needs"
     )
 
@@ -125,9 +125,9 @@ def test_a_rule_that_could_not_be_applied_leaves_its_criteria_undecided() -> Non
 def test_a_value_without_an_interval_has_no_bound_to_compare() -> None:
     chosen = PROTOCOL.model_copy(update={"interval": IntervalChoice(bootstraps=0)})
     found = evaluate(reference(*CASES), [submission(*CASES)], chosen)
-    judged = judge(criterion(bound="low"), found.algorithms[0])
+    judged = judge_criteria(criterion(bound="low"), found.algorithms[0])
     assert judged.is_met is None
-    assert english(judged.reason) == "there is no low bound"
+    assert in_english(judged.reason) == "there is no low bound"
     assert judged.value == pytest.approx(2 / 3)
 
 
@@ -159,7 +159,7 @@ def test_another_list_of_cases_and_another_reference_are_told_and_have_no_verdic
     ]
     assert fewer.verdict == "undecided"
     assert [criterion.is_met for criterion in fewer.criteria] == [None]
-    assert english(fewer.criteria[0].reason) == "the test was not the planned one"
+    assert in_english(fewer.criteria[0].reason) == "the test was not the planned one"
     assert fewer.criteria[0].value == pytest.approx(2 / 3)
     moved = (case("a", nodule(9, type="solid"), mark(0.9), vendor="X"), *CASES[1:])
     other = evaluated_under(plan, evaluated(*moved)).plan
@@ -212,11 +212,11 @@ def test_three_nodules_in_four_scans_pass_no_strict_plan(chosen) -> None:
     assert outcome.verdict == "undecided"
     assert [criterion.is_met for criterion in outcome.criteria] == [None] * 4
     unit = chosen.interval.unit
-    assert [english(criterion.reason) for criterion in outcome.criteria[:3]] == [
+    assert [in_english(criterion.reason) for criterion in outcome.criteria[:3]] == [
         f"not assessable: cannot be met with 3 {unit}s even by a perfect result; at least 72 are "
         "needed"
     ] * 3
-    assert english(outcome.criteria[3].reason).startswith("no interval: 4")
+    assert in_english(outcome.criteria[3].reason).startswith("no interval: 4")
 
 
 def test_the_perfect_device_passes_where_one_with_a_miss_does() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nodulebench.imaging.lungs.air import judge_regions, padded, see_air, seen_mean
+from nodulebench.imaging.lungs.air import classify_regions, padded, see_air, seen_mean
 from nodulebench.imaging.morphology import block_mean
 
 STEP_MM = np.array([3.0, 3.0, 3.0])
@@ -103,6 +103,6 @@ def test_regions_are_lung_by_density_vessels_and_wall():
     outside[:, 119] = True  # two voxels from the fourth
     outside[:, 99] = True
     hu[outside] = -1000.0
-    judged = judge_regions(hu, regions, 4, outside, STEP_MM)
+    judged = classify_regions(hu, regions, 4, outside, STEP_MM)
     assert judged.is_lung.tolist() == [False, True, False, False, False]
     assert judged.is_other.tolist() == [False, False, False, True, True]

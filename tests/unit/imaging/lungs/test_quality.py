@@ -11,7 +11,7 @@ from nodulebench.imaging.lungs.quality import (
     RANGES,
     LungMeasures,
     body_share,
-    doubts_about,
+    lung_warnings,
     measure_lungs,
 )
 from nodulebench.imaging.lungs.segmentation import segment_lungs
@@ -38,20 +38,20 @@ def test_what_is_found_in_heads_bellies_and_legs_is_not(name):
 
 
 def test_usual_lungs_leave_no_doubt():
-    assert doubts_about(USUAL) == ()
+    assert lung_warnings(USUAL) == ()
 
 
 @pytest.mark.parametrize("one", RANGES, ids=lambda one: one.measure)
 def test_each_measure_is_told_just_outside_its_range(one):
     for inside, outside in ((one.low, one.low - 0.01), (one.high, one.high + 0.01)):
-        assert doubts_about(replace(USUAL, **{one.measure: inside})) == ()
-        (doubt,) = doubts_about(replace(USUAL, **{one.measure: outside}))
+        assert lung_warnings(replace(USUAL, **{one.measure: inside})) == ()
+        (doubt,) = lung_warnings(replace(USUAL, **{one.measure: outside}))
         assert doubt.code == "lungs_unlike"
         assert doubt.values == {**one._asdict(), "value": outside}
 
 
 def test_a_single_lung_is_told_by_its_own_code():
-    (doubt,) = doubts_about(replace(USUAL, smaller_share=0.05))
+    (doubt,) = lung_warnings(replace(USUAL, smaller_share=0.05))
     assert (doubt.code, doubt.values) == ("one_lung", {"smaller_share": 0.05})
 
 

@@ -16,7 +16,7 @@ from pydicom.uid import (
 )
 
 from nodulebench.core.notices import Notice
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.volume import make_volume
 from nodulebench.io.dicom import pixels as dicom_pixels
 from nodulebench.io.dicom.header import SeriesHeader
@@ -53,8 +53,8 @@ def refused(header: SliceHeader) -> str:
     with pytest.raises(PixelsError) as caught:
         stored_values(header)
     (problem,) = caught.value.problems
-    assert f"{english(caught.value.notice)}." == problem.what
-    return english(caught.value.notice)
+    assert f"{in_english(caught.value.notice)}." == problem.what
+    return in_english(caught.value.notice)
 
 
 def test_a_slice_is_described_by_its_header(file):
@@ -206,7 +206,7 @@ def test_a_frame_that_is_not_described_makes_the_file_unreadable(file):
     data.save_as(file)
     undescribed = Notice("frames_undescribed", {"count": 5, "of": 4})
     assert read_slices(file) == NoSlices(str(file), undescribed, is_damaged=True)
-    assert english(undescribed) == "describes 5 of its 4 frames"
+    assert in_english(undescribed) == "describes 5 of its 4 frames"
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_other_files_are_told_by_what_they_are(tmp_path, name, content, what, is
     path.write_bytes(content)
     found = read_slices(path)
     assert isinstance(found, NoSlices)
-    assert (found.path, english(found.notice), found.is_damaged) == (str(path), what, is_damaged)
+    assert (found.path, in_english(found.notice), found.is_damaged) == (str(path), what, is_damaged)
 
 
 def test_a_dicomdir_is_another_file_not_a_damaged_one(file):
@@ -244,7 +244,7 @@ def test_a_dicomdir_is_another_file_not_a_damaged_one(file):
 def test_a_file_that_cannot_be_opened_is_told(tmp_path):
     found = read_slices(tmp_path / "gone.dcm")
     assert isinstance(found, NoSlices)
-    assert "No such file" in english(found.notice)
+    assert "No such file" in in_english(found.notice)
 
 
 def test_what_is_no_number_counts_as_not_said(file):
@@ -389,4 +389,4 @@ def test_a_series_whose_name_is_no_uid_is_not_read(file, uid, what):
         data.save_as(file)
     found = read_slices(file)
     assert isinstance(found, NoSlices)
-    assert (english(found.notice), found.is_damaged) == (what, True)
+    assert (in_english(found.notice), found.is_damaged) == (what, True)

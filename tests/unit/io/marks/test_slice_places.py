@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from nodulebench import read_reference, read_submission
 from nodulebench.core.errors import InputError
-from nodulebench.io.marks.boxes import refuse_contradictions
+from nodulebench.io.marks.boxes import require_no_contradictions
 
 HEADER = "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm\n"
 OTHERS = "slice_index and z_mm do not agree with the other boxes of the case."
@@ -69,7 +69,7 @@ def test_any_grid_is_taken_with_heights_rounded_to_a_tenth(
             "z_mm": start + spacing * np.array(numbers) + rounding,
         }
     )
-    refuse_contradictions(slices, {}, "slices")
+    require_no_contradictions(slices, {}, "slices")
 
 
 def test_the_slices_of_a_folder_are_looked_at_too(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from builders.tables import Slice, case, labels_of, mark, nodule, protocol, refe
 from builders.words import sentences
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.notices import reason_of
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.matching import label_marks
 
 # Worked example: a nodule on slices 10, 11, 12 with its largest slice 11; three marks
@@ -209,7 +209,7 @@ def test_list_of_points_leaves_the_rule_undefined():
     here = nodule(6, (0, 0, 0), Slice(0, 0, 0, 6, 6))
     with pytest.raises(UndefinedError) as caught:
         labels_of(case("a", here, mark(0.5)), rule="center_hit")
-    assert english(reason_of(caught.value)) == (
+    assert in_english(reason_of(caught.value)) == (
         "center_hit needs boxes per slice; the submission is a list of points"
     )
 
@@ -219,7 +219,7 @@ def test_reference_of_points_leaves_the_rule_undefined():
         labels_of(
             case("a", nodule(6), mark(0.5, (0, 0, 0), Slice(0, 0, 0, 2, 2))), rule="center_hit"
         )
-    assert english(reason_of(caught.value)) == (
+    assert in_english(reason_of(caught.value)) == (
         "center_hit needs boxes per slice; the reference is a list of points"
     )
 

@@ -18,7 +18,7 @@ from nodulebench.phantom.body.organs import (
     TOWARDS_RIGHT_VENTRICLE,
     draw_slice,
     empty_slice,
-    heart_place,
+    heart_position,
 )
 from nodulebench.phantom.body.slice import (
     SliceGrid,
@@ -60,7 +60,7 @@ def test_a_heart_has_its_own_axes():
     assert np.dot(HEART_AXIS, TOWARDS_RIGHT_VENTRICLE) == pytest.approx(0, abs=2e-3)
     assert np.linalg.norm(TOWARDS_RIGHT_VENTRICLE) == pytest.approx(1, abs=2e-3)
     tip = np.array(HEART_CENTER) + 30.0 * np.array(HEART_AXIS)
-    place = heart_place(CHEST, tip[:1], tip[1:2], float(tip[2]))
+    place = heart_position(CHEST, tip[:1], tip[1:2], float(tip[2]))
     assert place.along[0] == pytest.approx(30.0, abs=0.05)
     assert place.rightward[0] == pytest.approx(0.0, abs=0.05)
     assert place.aside[0] == pytest.approx(0.0, abs=0.05)
@@ -68,7 +68,7 @@ def test_a_heart_has_its_own_axes():
 
 def test_chambers_are_brighter_than_the_muscle_around_the_left_one(heart):
     inside = heart.surfaces.heart < -12.0
-    place = heart_place(ENHANCED, heart.surfaces.x, heart.surfaces.y, heart.z_mm)
+    place = heart_position(ENHANCED, heart.surfaces.x, heart.surfaces.y, heart.z_mm)
     away = np.hypot(place.rightward + 17.0, place.aside)
     cavity = inside & (away < 10) & (np.abs(place.along - 8) < 10)
     septum = inside & (np.abs(away - 23.0) < 2) & (np.abs(place.along - 8) < 8)
@@ -78,7 +78,7 @@ def test_chambers_are_brighter_than_the_muscle_around_the_left_one(heart):
 
 def test_fat_fills_the_groove_between_the_ventricles(heart):
     depth = -heart.surfaces.heart
-    place = heart_place(ENHANCED, heart.surfaces.x, heart.surfaces.y, heart.z_mm)
+    place = heart_position(ENHANCED, heart.surfaces.x, heart.surfaces.y, heart.z_mm)
     groove = (np.abs(place.rightward - SEPTUM_MM) < 2.0) & (depth > 2.0) & (depth < 3.5)
     is_in_front = np.broadcast_to(heart.y < 0, groove.shape)
     assert np.median(heart.hu[groove & is_in_front]) < -20

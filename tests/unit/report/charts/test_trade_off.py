@@ -1,11 +1,11 @@
 """The front of cost and worth, by hand, and the picture that shows it."""
 
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.report.charts.lines import (
     WORTH,
     TradeOff,
     front_of,
-    trade_off_picture,
+    trade_off_chart,
 )
 
 POINTS = [
@@ -24,7 +24,7 @@ def test_the_front_has_what_no_other_is_beyond() -> None:
 
 
 def test_the_picture_names_every_algorithm_and_the_front() -> None:
-    drawn = trade_off_picture(POINTS, "median_seconds", "sensitivity", language())
+    drawn = trade_off_chart(POINTS, "median_seconds", "sensitivity", translator())
     assert all(f">{point.name}<" in drawn for point in POINTS)
     assert "on the front: quick, best" in drawn
 
@@ -32,4 +32,4 @@ def test_the_picture_names_every_algorithm_and_the_front() -> None:
 def test_algorithms_that_cost_and_find_nothing_can_be_drawn() -> None:
     nothing = [TradeOff("x", 0.0, 0.0)]
     for worth in WORTH:
-        assert ">x<" in trade_off_picture(nothing, "peak_memory_mb", worth, language())
+        assert ">x<" in trade_off_chart(nothing, "peak_memory_mb", worth, translator())

@@ -18,10 +18,10 @@ from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.curation.composition.design import CoverageRule, DesignInput
 from nodulebench.curation.composition.service import cover
 from nodulebench.curation.page import Card, SeriesBrowser
-from nodulebench.i18n.translator import LANGUAGES, Language, language
+from nodulebench.i18n.translator import LANGUAGES, Translator, translator
 from nodulebench.imaging.rasters import png
 from nodulebench.report.blocks import Paragraphs, Section
-from nodulebench.report.content import Audience, Beside, report_content
+from nodulebench.report.content import Audience, ReportAttachments, report_content
 from nodulebench.report.html import page
 from nodulebench.report.pages.templates import framed
 from nodulebench.report.sections.composition import render_coverage
@@ -55,7 +55,7 @@ def skeleton(html: str) -> list[tuple[str, ...]]:
 def attacked(value: Any) -> Any:
     """The value with an attack at the end of every text in it; pictures and our words stay."""
     match value:
-        case Markup() | Language():
+        case Markup() | Translator():
             return value
         case str():
             return value + ATTACK if value else value
@@ -88,7 +88,7 @@ def test_report_shows_every_text_as_text(audience: Audience, language: Any) -> N
         plan=plan(verdicts={"One": "failed"}),
     )
     view = png(np.zeros((9, 9), dtype=np.uint8))
-    beside = Beside(
+    beside = ReportAttachments(
         flips=flips_of(one), patches=[Patch("One", "hit", "c", "n", (view, view, view), "solid")]
     )
     content = report_content(
@@ -102,7 +102,11 @@ def test_names_in_pictures_and_data_of_the_script_are_text() -> None:
     one = evaluation(*(algorithm_result(name, (90, 66)) for name in names))
     plain = evaluation(*(algorithm_result(name[0], (90, 66)) for name in names))
     pages = [
-        page(report_content(evaluation_document(it), curves_of(it), Beside(flips=flips_of(it))))
+        page(
+            report_content(
+                evaluation_document(it), curves_of(it), ReportAttachments(flips=flips_of(it))
+            )
+        )
         for it in (one, plain)
     ]
     assert_harmless(*pages)
@@ -116,7 +120,7 @@ def test_curation_page_shows_every_text_as_text() -> None:
         folder="f",
     )  # fmt: skip
     cards = [card, replace(card, pictures=())]
-    browser = SeriesBrowser([("thick", "thick", 1)], cards, language("en"))
+    browser = SeriesBrowser([("thick", "thick", 1)], cards, translator("en"))
     said: dict[str, Any] = {
         "title": "t", "kind": "k", "lead": "l", "facts": [("a", "b")], "footer": ["f"],
         "version": "1", "sections": [Section("s", "Title", [browser, Paragraphs(["a", "b"])])],

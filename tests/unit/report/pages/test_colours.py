@@ -7,7 +7,7 @@ import pytest
 
 import nodulebench
 from nodulebench.report.pages.colours import COLOURS, MEDIA, colour_variables, palette, with_colours
-from nodulebench.report.pages.svg import drawing, label, stand_alone
+from nodulebench.report.pages.svg import drawing, label, standalone
 from nodulebench.report.pages.templates import asset
 
 PACKAGE = Path(nodulebench.__file__).parent
@@ -63,7 +63,7 @@ def test_colours_stand_nowhere_else() -> None:
 def test_variables_are_filled_in_where_readers_know_none() -> None:
     assert with_colours("a{fill:var(--ink)}", "dark") == "a{fill:#e5e9ee}"
     picture = drawing("picture", 10, 10, [label(1, 2, "<x>", "first")], description="a & b")
-    alone = stand_alone(picture, medium="print")
+    alone = standalone(picture, medium="print")
     assert "var(" not in alone
     assert palette("print")["c2"] in alone
     assert "&lt;x&gt;" in alone

@@ -31,7 +31,7 @@ def test_characters_that_no_page_may_hold_are_replaced() -> None:
 
 
 def test_compiled_templates_are_kept(tmp_path: Path) -> None:
-    kept = bytecode.KeptBytecode(str(tmp_path))
+    kept = bytecode.BytecodeCache(str(tmp_path))
     for _ in range(2):
         made = Environment(
             loader=DictLoader({"a": "x{{ y }}"}), bytecode_cache=kept, autoescape=True
@@ -41,7 +41,7 @@ def test_compiled_templates_are_kept(tmp_path: Path) -> None:
 
 
 def test_nowhere_to_keep_them_does_no_harm(tmp_path: Path) -> None:
-    kept = bytecode.KeptBytecode(str(tmp_path / "not" / "there"))
+    kept = bytecode.BytecodeCache(str(tmp_path / "not" / "there"))
     made = Environment(loader=DictLoader({"a": "x{{ y }}"}), bytecode_cache=kept, autoescape=True)
     assert made.get_template("a").render(y=1) == "x1"
 
@@ -50,5 +50,5 @@ def test_no_folder_of_ones_own_means_no_kept_bytecode(monkeypatch: pytest.Monkey
     def refuse(_: object) -> str:
         raise RuntimeError("not yours")
 
-    monkeypatch.setattr(bytecode.KeptBytecode, "_get_default_cache_dir", refuse)
-    assert bytecode.kept_bytecode() is None
+    monkeypatch.setattr(bytecode.BytecodeCache, "_get_default_cache_dir", refuse)
+    assert bytecode.bytecode_cache() is None

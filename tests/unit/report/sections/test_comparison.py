@@ -15,20 +15,20 @@ from builders.report import (
 )
 from nodulebench.core.documents.comparison import significance_mark
 from nodulebench.i18n.numbers import p_value, signed
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.report.blocks import Table
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.comparison import (
     comparison_blocks,
     difference_chart,
-    leading_figure,
+    leading_metric,
     margin_answer,
     rank_chart,
     told,
 )
 from nodulebench.report.sections.rules import rule_effect_blocks
 
-SAY = language()
+SAY = translator()
 
 
 def tables(blocks: list) -> dict[str, Table]:
@@ -180,7 +180,7 @@ def test_rank_chart_needs_three_algorithms() -> None:
 
 def test_leading_figure_is_recall_where_there_is_no_cpm() -> None:
     found = compared(differences=[difference("Two", 0.1, 0.5, figure="recall")])
-    assert leading_figure(found, "center_hit") == "recall"
+    assert leading_metric(found, "center_hit") == "recall"
 
 
 def test_rule_effects_stand_with_published_and_paired_tests() -> None:

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from builders.tables import case, nodule, reference
-from nodulebench.curation.composition.design import CoverageRule, DesignInput, Where
+from nodulebench.curation.composition.design import CoverageRule, DesignInput, RowFilter
 from nodulebench.curation.composition.service import cover, write_coverage
 from nodulebench.i18n.en.coverage import NOTICES, TEXTS
 from nodulebench.i18n.translator import LANGUAGES
@@ -27,7 +27,10 @@ RULES = (
     CoverageRule(
         name="r3",
         column="beds",
-        where=(Where(column="vendor", values=("GE", "Canon")), Where(column="beds", at_least=500)),
+        where=(
+            RowFilter(column="vendor", values=("GE", "Canon")),
+            RowFilter(column="beds", at_least=500),
+        ),
         minimum_share=0.5,
         is_complete=True,
     ),

@@ -8,14 +8,14 @@ from builders.evaluation import algorithm_result, evaluation
 from builders.report import group_document, plan
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.documents.records import Verdict
-from nodulebench.i18n.translator import LanguageName, language
+from nodulebench.i18n.translator import LanguageName, translator
 from nodulebench.report.sections.methods import course_chart
 
 
 @pytest.mark.parametrize("name", ["en", "zh"])
 def test_every_station_is_drawn_with_what_is_known_of_it(name: LanguageName) -> None:
     document = evaluation_document(evaluation(algorithm_result("Alpha", (90, 66))))
-    drawn = str(course_chart(document, language(name)).picture)
+    drawn = str(course_chart(document, translator(name)).picture)
     assert drawn.count('class="box"') >= 6
     assert document.reference.name in drawn
     assert str(document.reference.cases) in drawn
@@ -24,7 +24,7 @@ def test_every_station_is_drawn_with_what_is_known_of_it(name: LanguageName) -> 
 
 def test_stations_stand_in_the_order_of_the_work() -> None:
     document = evaluation_document(evaluation(algorithm_result("Alpha", (90, 66))))
-    drawn = str(course_chart(document, language()).picture)
+    drawn = str(course_chart(document, translator()).picture)
     named = ("Design", "Collection", "Cleaning", "Annotation", "Release", "Test")
     places = [drawn.index(f"{name}:") for name in named]
     assert places == sorted(places)
@@ -33,7 +33,7 @@ def test_stations_stand_in_the_order_of_the_work() -> None:
 @pytest.mark.parametrize("verdict", get_args(Verdict))
 @pytest.mark.parametrize("name", ["en", "zh"])
 def test_the_verdict_is_in_the_language_of_the_report(name: LanguageName, verdict: str) -> None:
-    say, document = language(name), group_document(plan=plan(verdict))
+    say, document = translator(name), group_document(plan=plan(verdict))
     drawn = str(course_chart(document, say).picture)
     assert say(f"verdict.{verdict}") in drawn
     assert (verdict in drawn) == (say(f"verdict.{verdict}") == verdict)

@@ -10,7 +10,7 @@ import pytest
 from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.core.results import Evaluation
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.report.charts.interactive import PRECISION, Chart, first_digits
 from nodulebench.report.charts.svg import nice_ticks
 from nodulebench.report.sections.curves import (
@@ -24,7 +24,7 @@ from nodulebench.report.sections.curves import (
     tolerance_chart,
 )
 
-SAY = language()
+SAY = translator()
 ALPHA = algorithm_result("Alpha", (90, 66))
 
 

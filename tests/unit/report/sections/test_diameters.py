@@ -4,10 +4,10 @@ import subprocess
 import sys
 
 from builders.report import group_content, group_document, typed
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.report.sections.curves import diameter_chart
 
-SAY = language()
+SAY = translator()
 
 
 def test_histogram_tells_its_bins_and_the_fitted_curve() -> None:

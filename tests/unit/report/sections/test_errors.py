@@ -7,12 +7,12 @@ import polars as pl
 from builders.evaluation import curves_of, evaluation
 from builders.report import group_document
 from nodulebench.core.documents.records import RuleSummary, WorstCases
-from nodulebench.i18n.translator import language
-from nodulebench.report.content import Beside
+from nodulebench.i18n.translator import translator
+from nodulebench.report.content import ReportAttachments
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.errors import Patch, cause_blocks, galleries, worst_case_tables
 
-SAY = language()
+SAY = translator()
 PNG = b"\x89PNG\r\n\x1a\n"
 CAUSES = pl.DataFrame(
     {
@@ -93,7 +93,7 @@ def test_gallery_escapes_names() -> None:
 
 
 def test_error_analysis_has_its_place_in_the_report() -> None:
-    beside = Beside(causes=CAUSES, patches=[patch("missed", "n2")])
+    beside = ReportAttachments(causes=CAUSES, patches=[patch("missed", "n2")])
     html = render_html(group_document(), curves_of(evaluation()), beside=beside)
     part = html[html.index('id="errors"') : html.index('id="test-set"')]
     assert part.index("case-013") < part.index("One: nodules missed")

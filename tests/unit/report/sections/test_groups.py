@@ -7,7 +7,7 @@ import pytest
 
 from builders.report import group_content, group_document, typed
 from nodulebench.core.documents.comparison import PairOfRules, Significance
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.report.sections.groups import (
     box_charts,
     difference_chart,
@@ -20,7 +20,7 @@ from nodulebench.report.sections.groups import (
     tied_types,
 )
 
-SAY = language()
+SAY = translator()
 
 
 def test_group_value_is_mean_and_sample_deviation() -> None:

@@ -8,7 +8,7 @@ import pytest
 from builders.evaluation import algorithm_result, curves_of, evaluation
 from builders.report import plan, typed
 from nodulebench.core.documents.evaluation import Document, evaluation_document
-from nodulebench.report.content import Beside, report_content
+from nodulebench.report.content import ReportAttachments, report_content
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.verdict import Issued
 
@@ -21,7 +21,7 @@ def document(**changes: str) -> Document:
 
 
 def test_facts_and_signatures_stand_on_the_page() -> None:
-    html = render_html(document(), curves_of(ONE), beside=Beside(issued=STATED))
+    html = render_html(document(), curves_of(ONE), beside=ReportAttachments(issued=STATED))
     head = html[: html.index("</header>")]
     for text in ("Test laboratory", "2026-17", "A. Bo", "2026-11-15"):
         assert f"<dd>{text}</dd>" in head
@@ -33,7 +33,7 @@ def test_facts_and_signatures_stand_on_the_page() -> None:
 def test_the_laboratory_of_the_plan_is_named_unless_another_is_stated() -> None:
     planned = document(laboratory="Planned laboratory")
     assert ("Laboratory", "Planned laboratory") in report_content(planned, curves_of(ONE)).facts
-    found = report_content(planned, curves_of(ONE), Beside(issued=STATED))
+    found = report_content(planned, curves_of(ONE), ReportAttachments(issued=STATED))
     assert ("Laboratory", "Test laboratory") in found.facts
 
 
@@ -51,7 +51,7 @@ def test_the_date_in_the_pdf_is_the_day_of_issue(
     from nodulebench.report.pdf import render_pdf
 
     path = tmp_path / "report.pdf"
-    beside = Beside(issued=Issued("Test laboratory", "7", date=date))
+    beside = ReportAttachments(issued=Issued("Test laboratory", "7", date=date))
     render_pdf(path, document(), curves_of(ONE), beside=beside)
     facts = pypdf.PdfReader(path).metadata
     assert facts is not None

@@ -8,12 +8,12 @@ import pytest
 
 from builders.evaluation import algorithm_result, evaluation
 from nodulebench.core.documents.evaluation import evaluation_document
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.report.charts.diagrams import SCHEMES, Step, circle, flow_chart, scheme
 from nodulebench.report.charts.svg import text_width, wrapped
 from nodulebench.report.sections.methods import matching_chart, rule_sketches
 
-SAY = language()
+SAY = translator()
 
 
 def document(*rules: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from builders.sentences import sentence
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.core.results import AlgorithmResult, RuleResult, Stratum
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.report.sections.summary import about_intervals, hardest, paragraphs
 
 ALPHA = algorithm_result("Alpha", (90, 66))
@@ -24,7 +24,9 @@ RESULT = ALPHA.rules["center_hit"]
 
 
 def told(*algorithms: AlgorithmResult, **fields: Any) -> str:
-    return "\n".join(paragraphs(evaluation_document(evaluation(*algorithms, **fields)), language()))
+    return "\n".join(
+        paragraphs(evaluation_document(evaluation(*algorithms, **fields)), translator())
+    )
 
 
 def test_algorithm_that_no_rule_fits_is_told_with_the_reason() -> None:
@@ -65,7 +67,7 @@ def test_rules_that_tie_are_all_named() -> None:
     content = evaluation_document(evaluation(ALPHA)).to_json()
     rules = content["algorithms"][0]["rules"]
     rules["another"] = rules["center_hit"]
-    text = "\n".join(paragraphs(typed(content), language()))
+    text = "\n".join(paragraphs(typed(content), translator()))
     assert "recall is highest under center hit and another (0.750)" in text
 
 
@@ -151,7 +153,7 @@ def test_meaning_of_an_interval_names_level_and_unit() -> None:
     document = evaluation_document(
         evaluation(ALPHA, interval=IntervalChoice(level=0.9, unit="case"))
     )
-    text = about_intervals(document, language())
+    text = about_intervals(document, translator())
     assert "Numbers in brackets are 90\N{NO-BREAK SPACE}% intervals." in text
     assert "repeated on other cases drawn from the same population" in text
 
@@ -161,5 +163,5 @@ def test_missing_intervals_are_said_to_be_missing() -> None:
     for result in content["algorithms"][0]["rules"].values():
         for figure in result.get("figures", {}).values():
             figure.pop("low", None)
-    told = about_intervals(typed(content), language())
+    told = about_intervals(typed(content), translator())
     assert told.startswith("The numbers stand without intervals")

@@ -12,12 +12,12 @@ from builders.report import compared, difference, plan, typed
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.core.results import AlgorithmResult
 from nodulebench.i18n.numbers import with_interval
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.report.sections.summary import answer
 
 ALPHA = algorithm_result("Alpha", (90, 66))
 BETA = algorithm_result("Beta", (84, 70))
-SAY = language()
+SAY = translator()
 HALF_WIDTH = 0.02
 """Of the interval of every difference that `difference` builds."""
 

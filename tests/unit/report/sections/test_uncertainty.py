@@ -6,7 +6,7 @@ from typing import Any
 from builders.evaluation import algorithm_result, evaluation
 from builders.report import group_document, plan, typed
 from nodulebench.core.documents.evaluation import Document, evaluation_document
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.report.content import report_content
 from nodulebench.report.sections.checklist import ANSWERS, ITEMS, checklist_table
 from nodulebench.report.sections.methods import terms_table
@@ -16,7 +16,7 @@ from nodulebench.report.sections.uncertainty import (
     uncertainty_table,
 )
 
-SAY = language()
+SAY = translator()
 
 
 def content(**changes: Any) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from builders.evaluation import algorithm_result, curves_of, evaluation
 from builders.report import criterion, plan, typed
 from builders.sentences import sentence_json
 from nodulebench.core.documents.evaluation import Document, evaluation_document
-from nodulebench.i18n.translator import language
+from nodulebench.i18n.translator import translator
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.verdict import verdict
 
-SAY = language()
+SAY = translator()
 ONE = evaluation(algorithm_result("Alpha", (90, 66)))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from builders.algorithms import small_volume
 from nodulebench.core.algorithm import RunContract, RunOutput
-from nodulebench.io.untrusted_files import OutputRefusedError
+from nodulebench.io.untrusted_files import OutputRejectedError
 from nodulebench.runner.contract import output as taken_marks
 from nodulebench.runner.contract.output import TakenMarks, read_output
 
@@ -21,7 +21,7 @@ def read(folder: Path, run: RunContract = PLAIN) -> TakenMarks:
 
 
 def refused(folder: Path, run: RunContract = PLAIN) -> str:
-    with pytest.raises(OutputRefusedError) as error:
+    with pytest.raises(OutputRejectedError) as error:
         read(folder, run)
     return error.value.why.code
 

@@ -11,10 +11,10 @@ from nodulebench.io.folders import _began
 from nodulebench.runner.isolation import cgroups
 from nodulebench.runner.isolation.cgroups import (
     Group,
+    kill_count,
     make_group,
     make_outer_group,
     remove_outer_group,
-    told_of_kills,
 )
 from nodulebench.runner.isolation.sandbox import MIB, Limits
 
@@ -194,7 +194,7 @@ def test_what_ran_out_is_known_when_the_group_below_is_gone(
     group.remove()
     outer = make_outer_group(LIMITS)
     try:
-        with told_of_kills(outer) as told:
+        with kill_count(outer) as told:
             assert told() == 0
             below = [folder / "below" for folder in outer.folders]
             for folder in below:

@@ -39,7 +39,7 @@ from nodulebench.runner.isolation.containers import (
 )
 from nodulebench.runner.isolation.sandbox import MIB, Isolation, Job, Limits, Mount
 from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.runner.isolation.self_test import WALLS, SelfTest, self_test
+from nodulebench.runner.isolation.self_test import PROTECTIONS, SelfTest, self_test
 from nodulebench.runner.slot import CaseRun, open_slot
 
 LIMITS = Limits(cpus=1.5, memory_bytes=64 * MIB, pids=24, output_bytes=4 * MIB)
@@ -177,7 +177,7 @@ def test_every_wall_of_an_engine_holds(engine: type[Engine]) -> None:
         _, tested = choose_isolation(engine.name, place)
     assert tested is not None
     assert tested.broken == ()
-    assert set(tested.holds) == set(WALLS)
+    assert set(tested.holds) == set(PROTECTIONS)
     assert tested.version.startswith(engine.name)
     assert left_groups() == []
 

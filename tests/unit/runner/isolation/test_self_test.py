@@ -14,7 +14,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.runner.isolation import bubblewrap, cgroups, choose
 from nodulebench.runner.isolation.choose import choose_isolation
 from nodulebench.runner.isolation.scratch import in_own_thread, scratch_folder
-from nodulebench.runner.isolation.self_test import WALLS, SelfTest, self_test
+from nodulebench.runner.isolation.self_test import PROTECTIONS, SelfTest, self_test
 
 pytestmark = needs_bubblewrap
 
@@ -27,7 +27,7 @@ def outcome() -> SelfTest:
 def test_every_wall_of_bubblewrap_holds() -> None:
     found = outcome()
     assert found.broken == (), found.problem
-    assert set(found.holds) == set(WALLS)
+    assert set(found.holds) == set(PROTECTIONS)
     assert found.version.startswith("bubblewrap")
 
 
@@ -114,7 +114,7 @@ def test_what_a_sandbox_shows_of_the_operator_is_noticed(
 def test_where_none_holds_auto_says_why_and_takes_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = SelfTest("bubblewrap", "1", dict.fromkeys(WALLS, True) | {"pids": False})
+    broken = SelfTest("bubblewrap", "1", dict.fromkeys(PROTECTIONS, True) | {"pids": False})
     monkeypatch.setattr(choose, "self_test", lambda *_: broken)
     with pytest.raises(
         InputError, match=r"(.*does not hold: pids.\n){3}.*none of them can be used"

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from nodulebench.core.notices import Notice, read_notice
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.runner.robustness.relations import (
     Marks,
     as_many,
     found_and_nothing_else,
     is_found,
-    kept_marks,
     never_rising,
     partners,
     same_marks,
     still_found,
+    unchanged_marks,
 )
 from nodulebench.runner.robustness.variants import InsertedNodule
 
@@ -42,7 +42,7 @@ def test_agreement_counts_partners_of_both_lists():
     verdict = same_marks(before, after, tolerance_mm=2.0, least=0.8)
     # 2 pairs: 4 of 5 marks
     assert verdict.is_passed
-    assert english(verdict.measured) == "2 of 3 and 2 marks agree (0.80), at least 0.8"
+    assert in_english(verdict.measured) == "2 of 3 and 2 marks agree (0.80), at least 0.8"
     assert same_marks(before, after, tolerance_mm=2.0, least=0.81).is_passed is False
 
 
@@ -50,24 +50,24 @@ def test_partners_with_other_scores_do_not_agree_where_scores_count():
     before = marks((0, 0, 0, 0.0), (20, 0, 0, 1.0))
     after = marks((0, 0, 0, 0.04), (20, 0, 0, 0.8))
     verdict = same_marks(before, after, tolerance_mm=1.0, least=1.0, score_tolerance=0.05)
-    assert (verdict.is_passed, english(verdict.measured)[:7]) == (False, "1 of 2 ")
+    assert (verdict.is_passed, in_english(verdict.measured)[:7]) == (False, "1 of 2 ")
     assert same_marks(before, after, tolerance_mm=1.0, least=1.0).is_passed
 
 
 def test_nothing_can_be_said_where_there_are_no_marks():
     assert same_marks(marks(), marks(), tolerance_mm=1.0, least=1.0).is_passed is None
     assert same_marks(marks((0, 0, 0, 1)), marks(), tolerance_mm=1.0, least=0.5).is_passed is False
-    kept = kept_marks(marks(), marks((0, 0, 0, 1)), tolerance_mm=1.0, count=10, least=0.5)
+    kept = unchanged_marks(marks(), marks((0, 0, 0, 1)), tolerance_mm=1.0, count=10, least=0.5)
     assert kept.is_passed is None
 
 
 def test_only_the_highest_scores_have_to_stay():
     before = marks((0, 0, 0, 0.9), (20, 0, 0, 0.8), (40, 0, 0, 0.1))
     after = marks((0, 0, 0, 0.1), (20, 0, 0, 0.1), (90, 0, 0, 0.9))
-    assert kept_marks(before, after, tolerance_mm=1.0, count=2, least=1.0).is_passed
-    verdict = kept_marks(before, after, tolerance_mm=1.0, count=3, least=0.8)
+    assert unchanged_marks(before, after, tolerance_mm=1.0, count=2, least=1.0).is_passed
+    verdict = unchanged_marks(before, after, tolerance_mm=1.0, count=3, least=0.8)
     assert verdict.is_passed is False
-    assert english(verdict.measured) == (
+    assert in_english(verdict.measured) == (
         "2 of the 3 highest-scored marks stay (0.67), at least 0.8; of all marks 0.67"
     )
 
@@ -105,7 +105,7 @@ def test_sensitivity_may_rise_by_chance_only():
     names = [Notice("variant_none"), *(Notice("variant_dose", {"part": n}) for n in (2, 4))]
     assert never_rising(names, (5, 4, 5), 8, 1).is_passed
     assert never_rising(names, (5, 4, 6), 8, 1).is_passed is False
-    assert english(never_rising(names, (5, 4, 5), 8, 1).measured) == (
+    assert in_english(never_rising(names, (5, 4, 5), 8, 1).measured) == (
         "found of 8: as it is: 5, dose 1/2: 4, dose 1/4: 5"
     )
     assert never_rising(names, (0, 0, 0), 8, 1).is_passed is None
@@ -139,7 +139,7 @@ def test_denser_lungs_have_the_nodules_and_about_as_many_marks(after, kept, is_p
     runs = [(Notice("variant_nodules"), before), (DENSE, after)]
     verdict = as_many([NODULE, SMALL], runs, **limits)
     assert verdict.is_passed is is_passed
-    assert english(verdict.measured) == (
+    assert in_english(verdict.measured) == (
         f"{kept} of 1 large nodules that were found stay found; marks with nodules: 3, "
         f"median -750 HU: {len(after)}; at most 2 times more or fewer"
     )
@@ -153,7 +153,7 @@ def test_what_was_measured_beside_nodules_stands_within_what_was_measured_of_the
     away = marks((100, 0, 0, 1))
     limits = {"large_mm": 10.0, "tolerance_mm": 2.0, "margin_mm": 10.0, "least": 0.9}
     told = found_and_nothing_else([NODULE, SMALL], away, away, **limits).measured
-    assert english(told) == (
+    assert in_english(told) == (
         "0 of 1 large found (0 of 2 in all); elsewhere 1 of 1 and 1 marks agree (1.00), "
         "at least 0.9"
     )

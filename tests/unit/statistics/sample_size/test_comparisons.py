@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from nodulebench.core.errors import InputError
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.statistics.mcnemar import PairedHits, mcnemar_exact
 from nodulebench.statistics.sample_size.comparisons import size_for_paired_detection
 
@@ -32,7 +32,7 @@ def test_correlated_nodules_multiply_the_size() -> None:
 def test_a_spread_of_numbers_and_an_unsaid_correlation_are_assumed_cautiously() -> None:
     plan = size_for_paired_detection(difference=0.1, discordance=0.2, nodules_per_patient=5)
     assert plan.details["design_effect"] == pytest.approx(3.4)  # 1 + (5 + 4 - 1) x 0.3
-    assert "correlate with 0.3 (assumed): design effect 3.4." in english(plan.assumptions[2])
+    assert "correlate with 0.3 (assumed): design effect 3.4." in in_english(plan.assumptions[2])
 
 
 def test_mcnemar_reaches_about_the_power_planned() -> None:

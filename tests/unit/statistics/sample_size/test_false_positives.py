@@ -6,7 +6,7 @@ from scipy import stats
 
 from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.statistics.sample_size.false_positives import (
     size_for_false_positive_limit,
     size_for_false_positives,
@@ -22,7 +22,7 @@ def test_over_dispersed_counts_need_more_cases() -> None:
     # variance 2 + .5 * 4 = 4: twice as many
     plan = size_for_false_positives(rate=2.0, half_width=0.2, dispersion=0.5)
     assert plan.answer == 385
-    assert english(plan.method) == "normal interval of a negative binomial mean"
+    assert in_english(plan.method) == "normal interval of a negative binomial mean"
 
 
 def poisson_at_most(count: int, mean: float) -> float:

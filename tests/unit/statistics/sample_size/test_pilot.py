@@ -10,7 +10,7 @@ from builders.words import undefined
 from nodulebench.core.arrays import BoolArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import InputError, UndefinedError
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
 from nodulebench.statistics.sample_size.comparisons import size_from_pilot
@@ -49,7 +49,7 @@ def test_the_answer_is_the_first_size_with_the_power_wanted() -> None:
     reached = [point.size for point in plan.curve if point.value >= 0.8]
     assert plan.answer == reached[0]
     assert plan.unit == "patients"
-    assert english(plan.assumptions[0]) == "Patients are like the 60 of the pilot set."
+    assert in_english(plan.assumptions[0]) == "Patients are like the 60 of the pilot set."
 
 
 def test_no_size_tried_may_suffice() -> None:
@@ -74,7 +74,9 @@ def test_a_margin_raises_the_power() -> None:
         for margin in (0.0, 0.1)
     )
     assert not_inferior.curve[0].value > superior.curve[0].value + 0.1
-    assert english(not_inferior.question) == "How many patients show that it loses less than 0.1?"
+    assert (
+        in_english(not_inferior.question) == "How many patients show that it loses less than 0.1?"
+    )
 
 
 def test_an_assumed_difference_replaces_that_of_the_pilot() -> None:
@@ -89,7 +91,7 @@ def test_an_assumed_difference_replaces_that_of_the_pilot() -> None:
         assumed_difference=0.0,
     )
     assert plan.curve[0].value == pytest.approx(0.025, abs=0.012)
-    assert english(plan.assumptions[1]) == "The difference is 0, as assumed."
+    assert in_english(plan.assumptions[1]) == "The difference is 0, as assumed."
 
 
 def test_any_figure_can_be_planned_for() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from nodulebench.core.errors import InputError
-from nodulebench.i18n.translator import english
+from nodulebench.i18n.translator import in_english
 from nodulebench.statistics.sample_size.proportions import size_for_sensitivity
 from nodulebench.statistics.sample_size.result import Plan
 
@@ -26,7 +26,7 @@ def test_ten_nodules_a_patient_with_a_long_tail_nearly_triple_the_size() -> None
     assert plan.details["independent_nodules"] == 196
     assert plan.answer == 561  # 195.92 * 2.86 = 560.3
     assert plan.details["patients"] == 55
-    assert "(assumed: geometric), which correlate with 0.1: design effect 2.86" in english(
+    assert "(assumed: geometric), which correlate with 0.1: design effect 2.86" in in_english(
         plan.assumptions[1]
     )
 
@@ -42,7 +42,7 @@ def test_equal_numbers_have_the_design_effect_of_the_mean() -> None:
 def test_a_correlation_that_nobody_gave_is_a_cautious_one_and_said() -> None:
     plan = size_for_sensitivity(sensitivity=0.85, half_width=0.05, nodules_per_patient=3)
     assert plan.details["design_effect"] == pytest.approx(3)  # 1 + (3 + 2 - 1) x 0.5
-    assert "which correlate with 0.5 (assumed): design effect 3." in english(plan.assumptions[1])
+    assert "which correlate with 0.5 (assumed): design effect 3." in in_english(plan.assumptions[1])
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodulebench.core.errors import InputError
-from nodulebench.i18n.messages import UNTOLD
-from nodulebench.i18n.translator import LANGUAGES, LanguageName, english, language
+from nodulebench.i18n.messages import UNDISCLOSED
+from nodulebench.i18n.translator import LANGUAGES, LanguageName, in_english, translator
 from nodulebench.statistics.delong import hanley_mcneil_standard_error
 from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
 from nodulebench.statistics.sample_size.comparisons import size_for_paired_detection
@@ -48,8 +48,8 @@ def test_every_plan_has_its_answer_on_the_curve_and_its_assumptions_in_words(pla
     sizes = [point.size for point in plan.curve]
     assert sizes == sorted(set(sizes))
     assert plan.answer in sizes
-    assert all(english(assumption).endswith(".") for assumption in plan.assumptions)
-    assert english(plan.question).endswith("?")
+    assert all(in_english(assumption).endswith(".") for assumption in plan.assumptions)
+    assert in_english(plan.question).endswith("?")
     if plan.curve_name == "power":
         assert value_at(plan, plan.answer) >= 0.8
         assert plan.curve[0].value < 0.8
@@ -60,8 +60,8 @@ def test_every_plan_has_its_answer_on_the_curve_and_its_assumptions_in_words(pla
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_no_value_of_a_question_or_an_assumption_is_left_out(name: LanguageName) -> None:
     all_told = [assumption for plan in PLANS for assumption in (plan.question, *plan.assumptions)]
-    said = [language(name).message(one) for one in all_told]
-    assert [words for words in said if re.search(UNTOLD + r"|[][{}]", words)] == []
+    said = [translator(name).message(one) for one in all_told]
+    assert [words for words in said if re.search(UNDISCLOSED + r"|[][{}]", words)] == []
     assert [words[-1] for words in said if words[-1] not in ".?。？"] == []
 
 

@@ -115,7 +115,7 @@ def test_the_description_names_every_route_of_the_interface(site: Site) -> None:
         "/api/v1/benchmarks/{benchmark_id}/leaderboard",
         "/api/v1/entries/{entry_id}",
     ]
-    assert "EntryTold" in found["components"]["schemas"]
+    assert "EntryInfo" in found["components"]["schemas"]
 
 
 def test_a_browsers_session_cannot_be_used_to_write_by_the_interface(

@@ -44,7 +44,7 @@ from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.app import ROUTERS, make_app
 from nodulebench.web.portal.database.event_log import latest_events
 from nodulebench.web.portal.database.models import Benchmark, Entry, Job, Result, now
-from nodulebench.web.portal.middleware import Counter
+from nodulebench.web.portal.middleware import UploadLimiter
 from nodulebench.web.portal.site import Settings, Site
 from nodulebench.web.portal.submissions import archive, jobs, worker
 from nodulebench.web.portal.submissions import service as entries
@@ -322,7 +322,7 @@ def test_refusals_are_told_once_and_then_counted(monkeypatch: pytest.MonkeyPatch
 
 def test_one_account_has_one_place_and_all_together_a_few() -> None:
     """Eight files of two people at a counter of three places: two at once, never more of one."""
-    places, most, of_one = Counter(at_once=3, of_one=1), [0], [0]
+    places, most, of_one = UploadLimiter(at_once=3, of_one=1), [0], [0]
     taken: list[str] = []
 
     async def send(account: str) -> None:
@@ -343,7 +343,7 @@ def test_one_account_has_one_place_and_all_together_a_few() -> None:
 
 
 def test_who_waits_too_long_for_a_place_is_told_to_come_again() -> None:
-    places = Counter(at_once=1, waits_s=0.02)
+    places = UploadLimiter(at_once=1, waits_s=0.02)
 
     async def second() -> None:
         async with places.place("ada"):
@@ -359,11 +359,11 @@ def test_who_waits_too_long_for_a_place_is_told_to_come_again() -> None:
 def test_a_full_disk_takes_no_file(
     site: Site, as_ada: Browser, ada: Visitor, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counter, "room", lambda _: 100)
+    monkeypatch.setattr(counter, "free_bytes", lambda _: 100)
     answer = as_ada.send(benchmark, "validate", GOOD)
     assert answer.status_code == 507
     assert (refused(site)[0]["account"], refused(site)[0]["code"]) == (ada.account, "disk_full")
-    monkeypatch.setattr(counter, "room", lambda _: 1_000_000)
+    monkeypatch.setattr(counter, "free_bytes", lambda _: 1_000_000)
     assert as_ada.send(benchmark, "validate", GOOD).status_code == 200
 
 

@@ -41,7 +41,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Process]:
     STARTED.clear()
     AGAIN.clear()
     monkeypatch.setattr(module.subprocess, "Popen", Process)
-    monkeypatch.setattr(module, "LOOK_S", 0.01)
+    monkeypatch.setattr(module, "POLL_S", 0.01)
     return STARTED
 
 

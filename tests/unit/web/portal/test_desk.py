@@ -14,14 +14,14 @@ from nodulebench.web.portal.database.event_log import parse_event
 from nodulebench.web.portal.database.models import Benchmark, Worker, now
 from nodulebench.web.portal.leaderboards.reuse import uses_of
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.jobs import living_workers, say_alive, say_ended
+from nodulebench.web.portal.submissions.jobs import living_workers, record_end, send_heartbeat
 
 
 def test_workers_are_shown_while_they_live(site: Site, as_organiser: Browser) -> None:
     assert "No worker says that it lives" in as_organiser.get("/desk").text
-    say_alive(site, "lab:1", opens_sealed=True)
-    say_alive(site, "lab:2", opens_sealed=False)
-    say_ended(site, "lab:2")
+    send_heartbeat(site, "lab:1", opens_sealed=True)
+    send_heartbeat(site, "lab:2", opens_sealed=False)
+    record_end(site, "lab:2")
     page = as_organiser.get("/desk").text
     assert "lab:1" in page
     assert "lab:2" not in page
@@ -31,7 +31,7 @@ def test_workers_are_shown_while_they_live(site: Site, as_organiser: Browser) ->
         assert living_workers(session) == []
     with site.database.writing() as session:
         session.get_one(Worker, "lab:1").seen_at = now() - timedelta(days=2)
-    say_alive(site, "lab:3", opens_sealed=False)
+    send_heartbeat(site, "lab:3", opens_sealed=False)
     with site.database.reading() as session:
         assert session.get(Worker, "lab:1") is None
 
@@ -42,10 +42,10 @@ def test_a_worker_says_that_it_lives_and_that_it_ends(
     seen: list[str] = []
 
     def listen(_: Site, name: str, *, opens_sealed: bool) -> None:
-        say_alive(site, name, opens_sealed=opens_sealed)
+        send_heartbeat(site, name, opens_sealed=opens_sealed)
         seen.append(name)
 
-    monkeypatch.setattr("nodulebench.web.portal.submissions.worker.say_alive", listen)
+    monkeypatch.setattr("nodulebench.web.portal.submissions.worker.send_heartbeat", listen)
     as_ada.send(benchmark, "submit", GOOD)
     assert work_off(site) == 1
     assert len(set(seen)) == 1

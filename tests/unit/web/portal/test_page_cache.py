@@ -10,7 +10,7 @@ from nodulebench.web.portal import page_cache as kept_pages
 from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.app import make_app
 from nodulebench.web.portal.benchmarks import routes as benchmark_route
-from nodulebench.web.portal.page_cache import KeptPages
+from nodulebench.web.portal.page_cache import PageCache
 from nodulebench.web.portal.site import Site
 
 
@@ -154,7 +154,7 @@ def test_a_page_lasts_no_longer_than_dates_may_pass(
 
 def test_memory_has_a_bound(site: Site, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_pages, "MOST", 3)
-    kept = KeptPages(make_app(site), site)
+    kept = PageCache(make_app(site), site)
     public = Browser(site)
     public.wear(kept)  # type: ignore[arg-type]
     for number in range(5):

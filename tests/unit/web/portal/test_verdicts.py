@@ -22,7 +22,7 @@ from builders.portal import (
 from builders.sealed import PEOPLE, SECRET, Desk, make_desk
 from nodulebench.custody.withdrawal import withdraw
 from nodulebench.evaluation.plans.freeze import freeze_files
-from nodulebench.i18n.translator import portal_language
+from nodulebench.i18n.translator import portal_translator
 from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.database.models import Job
 from nodulebench.web.portal.site import Site
@@ -76,7 +76,7 @@ def rows(content: str) -> list[dict[str, str]]:
 def check_surfaces(browser: Browser, benchmark: str, entry: str, verdict: str, why: str) -> None:
     """Whatever shows a verdict shows this one, and the reason of an undecided one."""
     for name in ("en", "zh"):
-        word = portal_language(name)(f"portal.verdict.{verdict}")  # type: ignore[arg-type]
+        word = portal_translator(name)(f"portal.verdict.{verdict}")  # type: ignore[arg-type]
         for path in (entry, f"/benchmarks/{benchmark}"):
             page = browser.client.get(path, headers={"accept-language": name}).text
             assert re.search(rf'class="tag {verdict}"[^>]*>{word}<', page), (path, name)

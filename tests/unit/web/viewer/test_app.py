@@ -11,24 +11,24 @@ from starlette.testclient import TestClient
 
 from builders.attacked import HANGING
 from builders.reading import ball, write_scans
-from nodulebench.web.viewer.app import Door, workbench_app
+from nodulebench.web.viewer.app import LocalAuth, workbench_app
 from nodulebench.web.viewer.findings import MOST_CORNERS, OutlinedSlice
 from nodulebench.web.viewer.routes import readings as outlines
-from nodulebench.web.viewer.session import Room, open_room
+from nodulebench.web.viewer.session import ReadingSession, open_session
 
-DOOR = Door(8040)
+DOOR = LocalAuth(8040)
 HOME = "http://127.0.0.1:8040"
 OWN = {"X-Requested-With": "nodulebench"}
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    with open_room(write_scans(tmp_path / "scans", "a", "b"), "anna") as opened:
+def room(tmp_path: Path) -> Iterator[ReadingSession]:
+    with open_session(write_scans(tmp_path / "scans", "a", "b"), "anna") as opened:
         yield opened
 
 
 @pytest.fixture
-def stranger(room: Room) -> TestClient:
+def stranger(room: ReadingSession) -> TestClient:
     return TestClient(workbench_app(room, DOOR), base_url=HOME)
 
 
@@ -147,7 +147,7 @@ def test_an_edit_that_cannot_be_is_refused_and_leaves_nothing(
 
 
 def test_a_scan_that_cannot_be_read_says_why_and_is_tried_again(
-    reader: TestClient, room: Room
+    reader: TestClient, room: ReadingSession
 ) -> None:
     voxels = room.scans[0].files[1]
     content = voxels.read_bytes()
@@ -159,7 +159,7 @@ def test_a_scan_that_cannot_be_read_says_why_and_is_tried_again(
     assert reader.get("/scans/0").status_code == 200
 
 
-def test_the_page_speaks_both_languages(room: Room) -> None:
+def test_the_page_speaks_both_languages(room: ReadingSession) -> None:
     for name, word in (("en", "Not calibrated for diagnosis"), ("zh", "不可用于诊断")):
         client = TestClient(workbench_app(room, DOOR, name), base_url=HOME)
         page = client.get(DOOR.address).text
@@ -189,7 +189,7 @@ def test_strokes_and_gaps_are_answered(reader: TestClient) -> None:
     assert [one["slice_index"] for one in filled] == [12, 13, 14, 15]
 
 
-def test_handing_in_writes_what_was_drawn(reader: TestClient, room: Room) -> None:
+def test_handing_in_writes_what_was_drawn(reader: TestClient, room: ReadingSession) -> None:
     reader.post("/scans/0/edits", json=edit(1), headers=OWN)
     assert reader.post("/scans/0/hand-in", headers=OWN).status_code == 200
     lines = (room.folder / "nodules.csv").read_text().splitlines()
@@ -211,7 +211,9 @@ def test_an_outline_that_became_too_long_is_refused_not_broken(
     assert "at most 2000 items" in answer.json()["problem"]
 
 
-def test_how_scans_are_hung_is_kept_with_the_readings(reader: TestClient, room: Room) -> None:
+def test_how_scans_are_hung_is_kept_with_the_readings(
+    reader: TestClient, room: ReadingSession
+) -> None:
     assert reader.get("/hanging").json() is None
     assert reader.post("/hanging", json=HANGING, headers=OWN).json() == {"is_kept": True}
     assert reader.get("/hanging").json() == HANGING
@@ -222,7 +224,7 @@ def test_how_scans_are_hung_is_kept_with_the_readings(reader: TestClient, room: 
     assert reader.get("/hanging").json() == HANGING
 
 
-def test_a_broken_hanging_says_where(reader: TestClient, room: Room) -> None:
+def test_a_broken_hanging_says_where(reader: TestClient, room: ReadingSession) -> None:
     (room.folder / "hanging.json").write_text('{"layout": "one"}', encoding="utf-8")
     told = reader.get("/hanging")
     assert told.status_code == 422

@@ -14,12 +14,12 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.protocol import RuleChoice
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.recompute import evaluated_of
-from nodulebench.web.viewer.app import Door, workbench_app
-from nodulebench.web.viewer.evaluation import Judged, open_gallery
-from nodulebench.web.viewer.session import Room
+from nodulebench.web.viewer.app import LocalAuth, workbench_app
+from nodulebench.web.viewer.evaluation import EvaluationLayer, open_gallery
+from nodulebench.web.viewer.session import ReadingSession
 
 X, Y, Z = BALL_MM.tolist()
-DOOR = Door(8040)
+DOOR = LocalAuth(8040)
 BOX = Slice(12, X, Y, 12, 10)
 CASES = (
     case(
@@ -37,20 +37,20 @@ CASES = (
 
 
 @pytest.fixture
-def judged() -> Judged:
+def judged() -> EvaluationLayer:
     truth, said = reference(*CASES), submission(*CASES, name="cad")
-    return Judged(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
+    return EvaluationLayer(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
 
 
 @pytest.fixture
-def room(tmp_path: Path, judged: Judged) -> Iterator[Room]:
+def room(tmp_path: Path, judged: EvaluationLayer) -> Iterator[ReadingSession]:
     folder = write_scans(tmp_path / "scans", "b", "a", "other")
     with open_gallery(folder, judged) as opened:
         yield opened
 
 
 def test_a_gallery_has_the_scans_of_the_cases_in_their_order(
-    room: Room, judged: Judged, tmp_path: Path
+    room: ReadingSession, judged: EvaluationLayer, tmp_path: Path
 ) -> None:
     assert [scan.case_id for scan in room.scans] == ["a", "b"]
     with (
@@ -60,7 +60,9 @@ def test_a_gallery_has_the_scans_of_the_cases_in_their_order(
         pass
 
 
-def test_nodules_and_marks_have_the_labels_of_the_rule(judged: Judged, room: Room) -> None:
+def test_nodules_and_marks_have_the_labels_of_the_rule(
+    judged: EvaluationLayer, room: ReadingSession
+) -> None:
     tiles = room.tiles(0, waits_s=600)
     assert tiles is not None
     shown = judged.shown("a", "luna16", "cad", tiles)
@@ -77,7 +79,7 @@ def test_nodules_and_marks_have_the_labels_of_the_rule(judged: Judged, room: Roo
 
 
 def test_a_diameter_is_drawn_as_its_ball_and_a_mark_without_one_as_a_point(
-    judged: Judged, room: Room
+    judged: EvaluationLayer, room: ReadingSession
 ) -> None:
     tiles = room.tiles(0, waits_s=600)
     assert tiles is not None
@@ -94,10 +96,10 @@ def test_a_diameter_is_drawn_as_its_ball_and_a_mark_without_one_as_a_point(
         assert away**2 + (height - Z) ** 2 == pytest.approx(36, abs=1e-2)
 
 
-def test_boxes_lie_on_the_slices_that_they_were_given_for(room: Room) -> None:
+def test_boxes_lie_on_the_slices_that_they_were_given_for(room: ReadingSession) -> None:
     cases = (case("a", nodule(12, (X, Y, Z), BOX), mark(0.9, at=(X, Y, Z))),)
     truth, said = reference(*cases), submission(*cases, name="cad")
-    judged = Judged(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
+    judged = EvaluationLayer(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
     tiles = room.tiles(0, waits_s=600)
     assert tiles is not None
     (drawn,) = judged.shown("a", "luna16", "cad", tiles)[0]["finding"]["slices"]
@@ -110,7 +112,7 @@ def test_boxes_lie_on_the_slices_that_they_were_given_for(room: Room) -> None:
     ]
 
 
-def test_errors_are_listed_case_by_case_misses_first(judged: Judged) -> None:
+def test_errors_are_listed_case_by_case_misses_first(judged: EvaluationLayer) -> None:
     told = [
         (error["case_id"], error["label"]) for error in judged.stands("luna16", "cad")["errors"]
     ]
@@ -124,12 +126,14 @@ def test_what_another_rule_judges_differently_is_told() -> None:
     space = {"space": "volume", "radius_mm": 10.0}
     farther = RuleChoice(name="center_distance", parameters=space)
     rules = protocol().model_copy(update={"rules": (*protocol().rules, farther)})
-    judged = Judged(evaluated_of(evaluate(truth, [said], rules)))
+    judged = EvaluationLayer(evaluated_of(evaluate(truth, [said], rules)))
     flips = {error["label"]: error["flips"] for error in judged.stands("luna16", "cad")["errors"]}
     assert flips == {"missed": True, "false_positive": True}
 
 
-def test_a_threshold_misses_what_its_marks_no_longer_find(judged: Judged, room: Room) -> None:
+def test_a_threshold_misses_what_its_marks_no_longer_find(
+    judged: EvaluationLayer, room: ReadingSession
+) -> None:
     """At 0.85 the mark of 0.9 is left, at 0.95 none: by hand."""
     tiles = room.tiles(0, waits_s=600)
     assert tiles is not None
@@ -149,7 +153,7 @@ def test_a_threshold_misses_what_its_marks_no_longer_find(judged: Judged, room: 
     assert missed == ["a", "a", "b", "c"]
 
 
-def test_thresholds_to_choose_from_are_those_of_the_curve(judged: Judged) -> None:
+def test_thresholds_to_choose_from_are_those_of_the_curve(judged: EvaluationLayer) -> None:
     """One false positive, at 0.8, in three cases: a third a case."""
     points = judged.points("luna16", "cad")
     assert points[:2] == [{"name": "evaluated"}, {"name": "every", "threshold": 0.7}]
@@ -163,7 +167,7 @@ def test_thresholds_to_choose_from_are_those_of_the_curve(judged: Judged) -> Non
 def test_an_operating_point_is_what_is_shown_first_and_can_be_left() -> None:
     truth, said = reference(*CASES), submission(*CASES, name="cad")
     at_a_rate = protocol("luna16").model_copy(update={"operating_point": 0.125})
-    judged = Judged(evaluated_of(evaluate(truth, [said], at_a_rate)))
+    judged = EvaluationLayer(evaluated_of(evaluate(truth, [said], at_a_rate)))
     assert judged.stands("luna16", "cad")["threshold"] == 0.9
     assert judged.stands("luna16", "cad")["false_positives"] == 0
     assert judged.stands("luna16", "cad", 0.7)["false_positives"] == 1
@@ -172,12 +176,12 @@ def test_an_operating_point_is_what_is_shown_first_and_can_be_left() -> None:
 def test_marks_without_scores_have_no_threshold() -> None:
     cases = (case("a", nodule(12, at=(X, Y, Z)), mark(None, at=(X, Y, Z))),)
     truth, said = reference(*cases), submission(*cases, name="cad")
-    judged = Judged(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
+    judged = EvaluationLayer(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
     assert judged.points("luna16", "cad") == []
     assert judged.stands("luna16", "cad", 0.5)["found"] == 1
 
 
-def test_a_site_says_with_each_request_what_is_looked_at(room: Room) -> None:
+def test_a_site_says_with_each_request_what_is_looked_at(room: ReadingSession) -> None:
     """As a portal does, whose people look at results of their own."""
     app = workbench_app(None, DOOR)
 
@@ -191,7 +195,7 @@ def test_a_site_says_with_each_request_what_is_looked_at(room: Room) -> None:
     assert "judging.js" in client.get("/").text
 
 
-def test_routes_answer_with_what_was_judged_and_nothing_can_be_drawn(room: Room) -> None:
+def test_routes_answer_with_what_was_judged_and_nothing_can_be_drawn(room: ReadingSession) -> None:
     client = TestClient(workbench_app(room, DOOR), base_url="http://127.0.0.1:8040")
     assert client.get("/judged").status_code == 403
     client.get(DOOR.address)

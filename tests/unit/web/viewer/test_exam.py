@@ -11,11 +11,11 @@ from builders.attacked import OWN, TRIES, answers_of, routes_of
 from builders.exams import PANEL, ball_exam, empty_key
 from builders.reading import BALL_MM, write_scans
 from nodulebench.core.errors import InputError
-from nodulebench.web.viewer.app import Door, workbench_app
-from nodulebench.web.viewer.exam import Exam, exam_of, open_exam_room
-from nodulebench.web.viewer.session import Room
+from nodulebench.web.viewer.app import LocalAuth, workbench_app
+from nodulebench.web.viewer.exam import Exam, exam_of, open_exam_session
+from nodulebench.web.viewer.session import ReadingSession
 
-DOOR = Door(8040)
+DOOR = LocalAuth(8040)
 CLICK = {"place_mm": BALL_MM.tolist()}
 
 
@@ -25,20 +25,20 @@ def exam(tmp_path: Path) -> Exam:
 
 
 @pytest.fixture
-def room(tmp_path: Path, exam: Exam) -> Iterator[Room]:
+def room(tmp_path: Path, exam: Exam) -> Iterator[ReadingSession]:
     folder = write_scans(tmp_path / "scans", "other", "a", "b")
-    with open_exam_room(folder, "anna", exam) as opened:
+    with open_exam_session(folder, "anna", exam) as opened:
         yield opened
 
 
 @pytest.fixture
-def client(room: Room) -> TestClient:
+def client(room: ReadingSession) -> TestClient:
     made = TestClient(workbench_app(room, DOOR), base_url="http://127.0.0.1:8040")
     made.get(DOOR.address)
     return made
 
 
-def told(client: TestClient, room: Room) -> dict[str, str]:
+def told(client: TestClient, room: ReadingSession) -> dict[str, str]:
     """All that a candidate is answered by every route, without handing in."""
     steps = [f"/scans/{number}/hand-in" for number in (-1, 0, 1)]
     found = answers_of(client, but=steps)
@@ -47,12 +47,12 @@ def told(client: TestClient, room: Room) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_nothing_of_the_key_is_told_before_the_last_scan_is_handed_in(
-    client: TestClient, room: Room, tmp_path: Path
+    client: TestClient, room: ReadingSession, tmp_path: Path
 ) -> None:
     """Every answer is the one that an exam without any nodule gives, on every route."""
     (tmp_path / "empty.csv").write_text(empty_key("a", "b"))
     other = exam_of(tmp_path / "empty.csv")
-    with open_exam_room(tmp_path / "scans", "anna", other, tmp_path / "other") as easy:
+    with open_exam_session(tmp_path / "scans", "anna", other, tmp_path / "other") as easy:
         app = workbench_app(easy, DOOR)
         assert sorted(routes_of(app)) == sorted(TRIES)
         twin = TestClient(app, base_url="http://127.0.0.1:8040")
@@ -72,7 +72,7 @@ def test_nothing_of_the_key_is_told_before_the_last_scan_is_handed_in(
 
 
 def test_nothing_marked_is_not_passed_and_shows_what_was_missed(
-    client: TestClient, room: Room
+    client: TestClient, room: ReadingSession
 ) -> None:
     client.post("/scans/0/hand-in", headers=OWN)
     assert client.post("/scans/1/hand-in", headers=OWN).json()["is_over"]
@@ -103,7 +103,7 @@ def test_a_sequence_without_a_scan_and_a_key_without_slices_are_refused(
     folder = write_scans(tmp_path / "few", "a")
     with (
         pytest.raises(InputError, match="holds no scan of 'b'"),
-        open_exam_room(folder, "anna", exam),
+        open_exam_session(folder, "anna", exam),
     ):
         pass
     luna16 = tmp_path / "luna16"

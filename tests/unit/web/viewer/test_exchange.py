@@ -14,20 +14,20 @@ from starlette.testclient import TestClient
 from builders.attacked import OWN
 from builders.reading import BALL_MM, ball, write_scans
 from nodulebench.imaging.rasters import voxels_of
-from nodulebench.web.viewer.app import Door, workbench_app
+from nodulebench.web.viewer.app import LocalAuth, workbench_app
 from nodulebench.web.viewer.findings import Finding
 from nodulebench.web.viewer.scans import Tiles
-from nodulebench.web.viewer.session import open_room
+from nodulebench.web.viewer.session import open_session
 
 SCANS = {"plain": ball(), "flipped": ball(direction=np.diag([-1.0, -1.0, 1.0]))}
-DOOR = Door(8040)
+DOOR = LocalAuth(8040)
 PLACE = BALL_MM.tolist()
 
 
 @pytest.fixture(params=SCANS)
 def client(request: Any, tmp_path: Path) -> Iterator[TestClient]:
     folder = write_scans(tmp_path / "scans", "a", volume=SCANS[request.param])
-    with open_room(folder, "anna") as room:
+    with open_session(folder, "anna") as room:
         made = TestClient(workbench_app(room, DOOR), base_url="http://127.0.0.1:8040")
         made.get(DOOR.address)
         yield made

@@ -13,24 +13,24 @@ from nodulebench.io.table_files import read_cases
 from nodulebench.web.viewer.drafts import Drafts, Edit
 from nodulebench.web.viewer.export import write_readings
 from nodulebench.web.viewer.findings import Finding, measured, proposed
-from nodulebench.web.viewer.session import Room, open_room
+from nodulebench.web.viewer.session import ReadingSession, open_session
 
 PLACE = (float(BALL_MM[0]), float(BALL_MM[1]), float(BALL_MM[2]))
 
 
-def drafts_of(room: Room) -> Drafts:
+def drafts_of(room: ReadingSession) -> Drafts:
     assert room.drafts is not None
     return room.drafts
 
 
-def put(room: Room, case_id: str, name: str, finding: Finding) -> None:
+def put(room: ReadingSession, case_id: str, name: str, finding: Finding) -> None:
     number = sum(drafts_of(room).of(case_id).seen.values()) + 1
     edit = Edit(client="tab", number=number, finding_id=name, finding=finding)
     drafts_of(room).edit(case_id, edit)
 
 
 def test_outlines_sizes_and_words_come_back(tmp_path: Path) -> None:
-    with open_room(write_scans(tmp_path / "scans", "a", "b", "c"), "anna") as room:
+    with open_session(write_scans(tmp_path / "scans", "a", "b", "c"), "anna") as room:
         tiles = room.tiles(0, waits_s=30)
         assert tiles is not None
         nodule = Finding(
@@ -74,7 +74,7 @@ def test_outlines_sizes_and_words_come_back(tmp_path: Path) -> None:
 
 
 def test_nothing_found_is_a_reading_too(tmp_path: Path) -> None:
-    with open_room(write_scans(tmp_path / "scans", "a"), "anna") as room:
+    with open_session(write_scans(tmp_path / "scans", "a"), "anna") as room:
         drafts_of(room).hand_in("a")
         write_readings(room, drafts_of(room))
     readings = read_findings(tmp_path / "scans-reading" / "readings")

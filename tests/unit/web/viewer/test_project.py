@@ -9,7 +9,7 @@ from nodulebench.annotation.project import audit_project
 from nodulebench.annotation.release import export_released
 from nodulebench.core.errors import InputError
 from nodulebench.io.formats import read_reference
-from nodulebench.web.viewer.project import open_work_room
+from nodulebench.web.viewer.project import open_project_session
 
 EVERYBODY = ("r1", "r2", "r3", "lead2", "judge1")
 
@@ -206,13 +206,13 @@ FAR = [{"slice_index": 3, "outline": [[900, 900], [910, 900], [910, 910]]}]
 def test_strangers_and_missing_images_are_refused(folder: Path) -> None:
     with (
         pytest.raises(InputError, match="person 'nobody': is not known"),
-        open_work_room(folder / "panel", folder / "scans", "nobody"),
+        open_project_session(folder / "panel", folder / "scans", "nobody"),
     ):
         pass
     (folder / "scans" / "b.mhd").unlink()
     (folder / "scans" / "b.raw").unlink(missing_ok=True)
     with (
         pytest.raises(InputError, match="holds no scan of 'b'"),
-        open_work_room(folder / "panel", folder / "scans", "r1"),
+        open_project_session(folder / "panel", folder / "scans", "r1"),
     ):
         pass

@@ -18,7 +18,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.imaging.volume import upright
 from nodulebench.web.viewer.findings import Ruler
 from nodulebench.web.viewer.scans import Tiles, patch_of
-from nodulebench.web.viewer.study import open_study_room, ruler_mm
+from nodulebench.web.viewer.study import open_study_session, ruler_mm
 
 SECRETS = ("secret-case", "secret-mark", "0.8125", "bo")
 
@@ -39,7 +39,7 @@ def made(folder: Path, *, patch_mm: float = 30) -> OpenStudy:
 
 @contextmanager
 def judging(folder: Path, name: str = "ann") -> Iterator[AtHome]:
-    with open_study_room(folder / "study", folder / "scans", name) as room:
+    with open_study_session(folder / "study", folder / "scans", name) as room:
         yield AtHome(room)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from builders.reading import BALL_MM, ball, write_scans
 from nodulebench.web.viewer import session as room_module
-from nodulebench.web.viewer.scans import VOXELS, Scan, Tiles, kept_tiles, scans_in, tiles_of
-from nodulebench.web.viewer.session import open_room
+from nodulebench.web.viewer.scans import VOXELS, Scan, Tiles, cached_tiles, scans_in, tiles_of
+from nodulebench.web.viewer.session import open_session
 
 
 def the_scan(folder: Path) -> Scan:
@@ -71,10 +71,10 @@ def test_a_scan_is_shown_before_the_disk_has_it_and_mapped_from_there_afterwards
 
     def slowly(tiles: Tiles, scan: Scan, cache: Path) -> Tiles:
         assert may_keep.wait(600)
-        return kept_tiles(tiles, scan, cache)
+        return cached_tiles(tiles, scan, cache)
 
-    monkeypatch.setattr(room_module, "kept_tiles", slowly)
-    with open_room(write_scans(tmp_path / "scans", "a"), "anna", kept) as room:
+    monkeypatch.setattr(room_module, "cached_tiles", slowly)
+    with open_session(write_scans(tmp_path / "scans", "a"), "anna", kept) as room:
         shown = room.tiles(0, waits_s=600)
         assert not list(kept.rglob(VOXELS))
         may_keep.set()

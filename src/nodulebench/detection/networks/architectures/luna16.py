@@ -201,7 +201,7 @@ CADIMI_RECIPE = Recipe(
 )
 EPOCHS, OTHERS = 80, 20_000
 MOVED_MM = 4 * CADIMI_STEP_MM
-BESIDE = ((-MOVED_MM, 0.0), (MOVED_MM, 0.0), (0.0, -MOVED_MM), (0.0, MOVED_MM))
+PLANE_OFFSET_MM = ((-MOVED_MM, 0.0), (MOVED_MM, 0.0), (0.0, -MOVED_MM), (0.0, MOVED_MM))
 """Along rows and columns of a view; a candidate is judged there, too."""
 CADIMI = Network(
     "cadimi",
@@ -211,7 +211,8 @@ CADIMI = Network(
     # with as many nodules as other candidates in a batch, an epoch shows every other one once
     replace(CADIMI_RECIPE, steps=EPOCHS * 2 * OTHERS // CADIMI_RECIPE.batch),
     beside=tuple(
-        planes(ORTHOGONAL, CADIMI_SIZE, CADIMI_STEP_MM, ASIDE_MM, moved) for moved in BESIDE
+        planes(ORTHOGONAL, CADIMI_SIZE, CADIMI_STEP_MM, ASIDE_MM, moved)
+        for moved in PLANE_OFFSET_MM
     ),
 )
 """Printed: 80 epochs of all nodules and 20,000 other candidates; Nesterov; rate .01, decay .001;

@@ -72,7 +72,7 @@ def _cube(step_mm: float) -> "tuple[tuple[int, int, int], tuple[float, float, fl
     return (SIZE, SIZE, SIZE), (step_mm, step_mm, step_mm)
 
 
-LOOK = together(cube(*_cube(NEAR_MM)), cube(*_cube(FAR_MM)))
+SAMPLING = together(cube(*_cube(NEAR_MM)), cube(*_cube(FAR_MM)))
 RECIPE = replace(
     OWN,
     batch=192,
@@ -81,4 +81,4 @@ RECIPE = replace(
     smoothing=0.05,
     tries=8,
 )
-TWOSCALE = Network("twoscale", LOOK, TwoScale, RECIPE)
+TWOSCALE = Network("twoscale", SAMPLING, TwoScale, RECIPE)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from nodulebench.detection.networks.network import Look, Recipe
+from nodulebench.detection.networks.network import Recipe, SamplingGrid
 
 if TYPE_CHECKING:
     from nodulebench.detection.networks.detectors.tiles import Tiles
@@ -18,11 +18,11 @@ ROWS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Finder:
+class DetectionNetwork:
     """A network that finds nodules. It learns from tiles and looks through a scan in slabs."""
 
     name: str
-    look: Look
+    look: SamplingGrid
     """A tile that it learns from."""
     step_mm: float
     """Of the voxels that it sees, along all axes."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nodulebench.detection.networks.detectors.base import ROWS, Finder
+from nodulebench.detection.networks.detectors.base import ROWS, DetectionNetwork
 from nodulebench.detection.networks.detectors.tiles import Tiles
 from nodulebench.detection.networks.network import OWN, cube
 
@@ -128,7 +128,7 @@ def separate(found: Tensor, step_mm: float) -> Tensor:
     return kept.to(found.device)
 
 
-HEATMAP = Finder(
+HEATMAP = DetectionNetwork(
     "heatmap",
     cube((TILE, TILE, TILE), (1.0, 1.0, 1.0)),
     1.0,

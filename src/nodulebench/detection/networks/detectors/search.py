@@ -6,7 +6,7 @@ from math import ceil
 import torch
 from torch import Tensor, nn
 
-from nodulebench.detection.networks.detectors.base import ROWS, Finder
+from nodulebench.detection.networks.detectors.base import ROWS, DetectionNetwork
 from nodulebench.detection.networks.inference import full_precision, laid_out
 from nodulebench.detection.networks.network import cube, scaled
 from nodulebench.detection.networks.patches import Scans, cut
@@ -16,7 +16,7 @@ MULTIPLE = 32
 
 
 @dataclass(frozen=True, eq=False)
-class FoundPlaces:
+class FoundPositions:
     """What a finder found in a scan, best first."""
 
     place: Tensor
@@ -29,8 +29,8 @@ class FoundPlaces:
 
 
 def search(
-    module: nn.Module, finder: Finder, scans: Scans, which: int, low: Tensor, high: Tensor
-) -> FoundPlaces:
+    module: nn.Module, finder: DetectionNetwork, scans: Scans, which: int, low: Tensor, high: Tensor
+) -> FoundPositions:
     """Look through a part of a scan.
 
     Args:
@@ -74,4 +74,4 @@ def search(
         whole = finder.gather(torch.cat(parts), step)
     place = (first_mm + whole[:, :3] * step) / spacing_mm
     inside = ((place >= low - 0.5) & (place <= high + 0.5)).all(dim=1)
-    return FoundPlaces(place[inside], whole[inside, 3], whole[inside, 4])
+    return FoundPositions(place[inside], whole[inside, 3], whole[inside, 4])

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from nodulebench.detection.networks.augment import faces, turns
-from nodulebench.detection.networks.detectors.base import Finder
+from nodulebench.detection.networks.detectors.base import DetectionNetwork
 from nodulebench.detection.networks.examples import Examples
 from nodulebench.detection.networks.network import Recipe, scaled
 from nodulebench.detection.networks.patches import cut
@@ -48,7 +48,7 @@ class Sight:
     """How far a tile lies from a candidate at most."""
 
 
-def sight_of(finder: Finder, device: torch.device) -> Sight:
+def sight_of(finder: DetectionNetwork, device: torch.device) -> Sight:
     """What a finder sees, there where it learns."""
     return Sight(
         torch.from_numpy(finder.look.offset_mm).to(device),

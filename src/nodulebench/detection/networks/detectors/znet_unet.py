@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nodulebench.detection.networks.detectors.base import ROWS, Finder
+from nodulebench.detection.networks.detectors.base import ROWS, DetectionNetwork
 from nodulebench.detection.networks.detectors.tiles import Tiles
 from nodulebench.detection.networks.network import Augment, Recipe, cube
 
@@ -128,7 +128,7 @@ def _labels(at: Indices) -> Indices:
     return found
 
 
-ZNET_UNET = Finder(
+ZNET_UNET = DetectionNetwork(
     "znet_unet",
     cube((1, TILE, TILE), (STEP_MM, STEP_MM, STEP_MM)),
     STEP_MM,

@@ -40,14 +40,14 @@ def sign_in_as(site: Site, person: Person, agent: str, *, is_open: bool) -> Sign
     raise DeniedError("oidc_unknown", 403)
 
 
-def refuse(site: Site, address: str, why: str) -> None:
+def record_refusal(site: Site, address: str, why: str) -> None:
     """Write down that an answer did not count, and count it against where it came from."""
     with site.database.writing() as session:
         count_failure(session, _aim(address), address)
     site.refuse("", "oidc_wrong", why=why[:80])
 
 
-def refuse_many(site: Site, address: str) -> None:
+def record_refusals(site: Site, address: str) -> None:
     """Refuse another answer from where too many did not count: each costs the provider a look."""
     with site.database.reading() as session:
         if is_throttled(session, _aim(address), address):

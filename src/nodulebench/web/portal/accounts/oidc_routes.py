@@ -67,7 +67,7 @@ def oidc_end(site: AtSite, by: By) -> Response:
 def oidc_return(request: Request, site: AtSite, by: By) -> Response:
     """Back from the provider: begin a session, or connect the account of this one."""
     oidc, address = _of(request), request.client.host if request.client else ""
-    identities.refuse_many(site, address)
+    identities.record_refusals(site, address)
     question = Question(request.cookies.get(cookie_name(site, OIDC), ""), by.csrf)
     given = {name: request.query_params.get(name, "") for name in GIVEN}
     try:
@@ -77,7 +77,7 @@ def oidc_return(request: Request, site: AtSite, by: By) -> Response:
     except AwayError as error:
         raise DeniedError("oidc_away", 502) from error
     except OidcError as error:
-        identities.refuse(site, address, str(error))
+        identities.record_refusal(site, address, str(error))
         raise DeniedError("oidc_wrong", 403) from error
     answer = _connected(site, by, person) if by.session else _entered(request, site, person)
     answer.delete_cookie(cookie_name(site, OIDC), path="/", secure=site.settings.is_secure)

@@ -71,7 +71,7 @@ def use_link(request: Request, site: AtSite, form: Sent, secret: str) -> Respons
     """Make the account of a link, or set its password, and sign in."""
     login, name = field(form, "login"), field(form, "name")
     try:
-        _refuse_unequal(form)
+        _require_equal(form)
         account = accounts.use_link(
             site, secret, login, name, exact_field(form, "password", MOST_PASSWORD)
         )
@@ -93,17 +93,17 @@ def use_link(request: Request, site: AtSite, form: Sent, secret: str) -> Respons
 @router.get("/register", name="register_page")
 def register_page(request: Request, site: AtSite) -> Response:
     """The form for an account of one's own, where an organiser opened that."""
-    _refuse_closed_registration(site)
+    _require_open_registration(site)
     return rendered(request, "link.html", account=None, roles=["participant"], action="/register")
 
 
 @router.post("/register", name="register")
 def register(request: Request, site: AtSite, form: Sent) -> Response:
     """Make an account of one's own, and sign in."""
-    _refuse_closed_registration(site)
+    _require_open_registration(site)
     login, name = field(form, "login"), field(form, "name")
     try:
-        _refuse_unequal(form)
+        _require_equal(form)
         accounts.register(site, login, name, exact_field(form, "password", MOST_PASSWORD))
     except DeniedError as error:
         values = {"account": None, "roles": ["participant"], "action": "/register"}
@@ -123,7 +123,7 @@ def account(request: Request, site: AtSite, by: By) -> Response:
 def change_password(request: Request, site: AtSite, by: By, form: Sent) -> Response:
     """Change one's own password."""
     try:
-        _refuse_unequal(form)
+        _require_equal(form)
         old, new = (exact_field(form, name, MOST_PASSWORD) for name in ("old", "password"))
         accounts.set_password(site, by.account, old, new, by.session)
     except DeniedError as error:
@@ -218,7 +218,7 @@ def is_registration_open(site: Site) -> bool:
     return found is not None and bool(found.value.get("is_open"))
 
 
-def _refuse_closed_registration(site: Site) -> None:
+def _require_open_registration(site: Site) -> None:
     if not is_registration_open(site):
         raise DeniedError("not_found", 404)
 
@@ -235,7 +235,7 @@ def _end_others(session: Transaction, by: Visitor) -> None:
     session.execute(delete(Session).where(others))
 
 
-def _refuse_unequal(form: FormData) -> None:
+def _require_equal(form: FormData) -> None:
     if form.get("password") != form.get("again"):
         raise DeniedError("passwords_differ")
 

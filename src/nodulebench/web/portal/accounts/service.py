@@ -98,8 +98,8 @@ def use_link(site: Site, secret: str, login: str, name: str, password: str) -> s
         link = find_link(session, secret)
         known = None if link.account_id is None else session.get(Account, link.account_id)
     login = login.strip().lower() if known is None else known.login
-    _refuse_names(login, name if known is None else known.name)
-    _refuse_password(password, login)
+    _require_free_name(login, name if known is None else known.name)
+    _require_strong_password(password, login)
     hashed = site.settings.passwords.hashed(password)
     with site.database.writing() as session:
         link = find_link(session, secret)
@@ -117,8 +117,8 @@ def use_link(site: Site, secret: str, login: str, name: str, password: str) -> s
 def register(site: Site, login: str, name: str, password: str) -> str:
     """An account that somebody makes alone, as a participant, where an organiser opened that."""
     login = login.strip().lower()
-    _refuse_names(login, name)
-    _refuse_password(password, login)
+    _require_free_name(login, name)
+    _require_strong_password(password, login)
     hashed = site.settings.passwords.hashed(password)
     with site.database.writing() as session:
         return new_account(site, session, login, name, hashed, ["participant"], "")
@@ -182,7 +182,7 @@ def set_password(site: Site, account: str, old: str, new: str, keep: str) -> Non
         found = session.get_one(Account, account)
     if not site.settings.passwords.fits(old, found.password):
         raise DeniedError("password_wrong", 403)
-    _refuse_password(new, found.login)
+    _require_strong_password(new, found.login)
     hashed = site.settings.passwords.hashed(new)
     with site.acting(account, "password_changed") as session:
         session.get_one(Account, account).password = hashed
@@ -202,7 +202,7 @@ def close_account(site: Site, account: str, by: str) -> None:
     """End an account: its name and password go, its entries are shown as withdrawn by nobody."""
     with site.acting(by, "account_closed", of=account) as session:
         found = session.get_one(Account, account)
-        _refuse_last_organiser(session, found, [])
+        _require_another_organiser(session, found, [])
         found.closed_at, found.password, found.factor = now(), None, None
         found.login, found.name, found.roles = f"closed-{found.id}", "", []
         _forget_certificates(session, account)
@@ -225,7 +225,7 @@ def change_roles(site: Site, account: str, roles: tuple[str, ...], by: str) -> N
         found = session.get(Account, account)
         if found is None or found.closed_at is not None:
             raise DeniedError("not_found", 404)
-        _refuse_last_organiser(session, found, chosen)
+        _require_another_organiser(session, found, chosen)
         found.roles = chosen
         if account != by:
             session.execute(delete(Session).where(Session.account_id == account))
@@ -265,20 +265,20 @@ def _has_factor(account: Account, code: str) -> bool:
     return True
 
 
-def _refuse_names(login: str, name: str) -> None:
+def _require_free_name(login: str, name: str) -> None:
     if not LOGIN.fullmatch(login):
         raise DeniedError("login_form")
     if not name.strip() or len(name) > MOST_NAME or not name.isprintable():
         raise DeniedError("name_form")
 
 
-def _refuse_password(password: str, login: str) -> None:
+def _require_strong_password(password: str, login: str) -> None:
     problem = password_problem(password, login)
     if problem:
         raise DeniedError(problem)
 
 
-def _refuse_last_organiser(session: Transaction, account: Account, roles: list[str]) -> None:
+def _require_another_organiser(session: Transaction, account: Account, roles: list[str]) -> None:
     """Somebody has to be able to open the site to others."""
     if "organiser" not in account.roles or "organiser" in roles:
         return

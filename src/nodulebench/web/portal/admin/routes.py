@@ -25,7 +25,7 @@ from nodulebench.web.portal.database.models import (
     now,
 )
 from nodulebench.web.portal.guard import AtSite, By, Sent, field
-from nodulebench.web.portal.leaderboards.leaderboard import in_english
+from nodulebench.web.portal.leaderboards.leaderboard import reason_in_english
 from nodulebench.web.portal.leaderboards.reuse import all_uses
 from nodulebench.web.portal.page import rendered, see
 from nodulebench.web.portal.projects.service import all_progress
@@ -47,7 +47,7 @@ ENTRIES = {
 
 
 @router.get("/desk", name="desk")
-def desk(request: Request, site: AtSite, by: By) -> Response:
+def dashboard(request: Request, site: AtSite, by: By) -> Response:
     """How the site stands."""
     with site.database.reading() as session:
         last = select(Job).options(joinedload(Job.entry).joinedload(Entry.benchmark))
@@ -104,7 +104,7 @@ def _row(entry: Entry, state: str | None, result: Result | None) -> dict[str, ob
         "state": "withdrawn" if entry.withdrawn_at else state,
         "result": None if result is None else result.digest,
         "verdict": figures.get("verdict"),
-        "verdict_reason": in_english(figures.get("verdict_reason")),
+        "verdict_reason": reason_in_english(figures.get("verdict_reason")),
     }
 
 

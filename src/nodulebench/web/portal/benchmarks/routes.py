@@ -15,7 +15,7 @@ from nodulebench.core.errors import InputError, NoduleBenchError, Problem
 from nodulebench.core.protocols import NAMES
 from nodulebench.curation.composition.design import NAMES as DESIGNS
 from nodulebench.curation.composition.service import cover_files
-from nodulebench.i18n.translator import portal_language
+from nodulebench.i18n.translator import portal_translator
 from nodulebench.io.bundle import is_sealed
 from nodulebench.io.csv_files import csv_content
 from nodulebench.report.sections.composition import coverage_parts
@@ -29,8 +29,8 @@ from nodulebench.web.portal.benchmarks.releases import (
     released_file,
 )
 from nodulebench.web.portal.benchmarks.releases import release as release_files
-from nodulebench.web.portal.benchmarks.rules import FILES, Laid, laid_path
-from nodulebench.web.portal.benchmarks.save_rules import kind_of, lay_down, take_away
+from nodulebench.web.portal.benchmarks.rules import FILES, RuleFile, rule_file_path
+from nodulebench.web.portal.benchmarks.save_rules import kind_of, save_rules, take_away
 from nodulebench.web.portal.benchmarks.service import (
     TRACKS,
     BenchmarkRules,
@@ -38,7 +38,7 @@ from nodulebench.web.portal.benchmarks.service import (
     make_benchmark,
     problem_text,
     rules_of,
-    score_anew,
+    score_again,
     state_of,
     test_sets,
 )
@@ -123,7 +123,7 @@ def change_benchmark(site: AtSite, by: By, form: Sent, benchmark_id: str) -> Res
 
 
 @router.post("/benchmarks/{benchmark_id}/terms", name="lay_down")
-def lay_terms_down(
+def save_rule_files(
     request: Request, site: AtSite, by: By, form: Sent, benchmark_id: str
 ) -> Response:
     """Lay down candidates, folds or acceptance criteria, or ask for them no longer."""
@@ -134,7 +134,7 @@ def lay_terms_down(
     if not isinstance(file, UploadFile) or not file.filename:
         raise DeniedError("file_missing")
     try:
-        lay_down(site, by, benchmark_id, kind, file.filename, file.file)
+        save_rules(site, by, benchmark_id, kind, file.filename, file.file)
     except InputError as error:
         with site.database.reading() as session:
             found = find_benchmark(session, by, benchmark_id)
@@ -146,7 +146,7 @@ def lay_terms_down(
 @router.post("/benchmarks/{benchmark_id}/rescore", name="rescore")
 def rescore(site: AtSite, by: By, benchmark_id: str) -> Response:
     """Score every entry anew under a new version, after the test set was corrected."""
-    score_anew(site, by, benchmark_id)
+    score_again(site, by, benchmark_id)
     return see(f"/benchmarks/{benchmark_id}")
 
 
@@ -227,7 +227,7 @@ def composition(request: Request, site: AtSite, name: str, design: str = "") -> 
     if not is_sealed(place):
         try:
             document = cover_files(place, None, chosen)
-            parts = coverage_parts(document, portal_language(language_of(request)))
+            parts = coverage_parts(document, portal_translator(language_of(request)))
         except NoduleBenchError as error:
             wrong = problem_text(error, site)
     values = {"name": name, "design": chosen or "", "designs": DESIGNS, "wrong": wrong}
@@ -264,17 +264,17 @@ def download(
 
 
 @router.get("/benchmarks/{benchmark_id}/terms/{kind}", name="download_terms")
-def download_terms(
+def download_rule_file(
     request: Request, site: AtSite, by: By, benchmark_id: str, kind: str
 ) -> Response:
     """The candidates or the folds that a benchmark asks for."""
     laid_kind = kind_of(kind)
     with site.database.reading() as session:
         rules = rules_of(find_benchmark(session, by, benchmark_id))
-    laid: Laid | None = getattr(rules, laid_kind)
+    laid: RuleFile | None = getattr(rules, laid_kind)
     if laid is None or laid_kind == "plan":  # a plan holds digests of the reference
         raise DeniedError("not_found", 404)
-    path = laid_path(site, benchmark_id, laid_kind, laid.version)
+    path = rule_file_path(site, benchmark_id, laid_kind, laid.version)
     return _file(request, path, laid.digest, path.name)
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from pydantic import Field
 
-from nodulebench.core.config_model import Written
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.config_model import ConfigModel
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.plans import TestPlan
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.tables import NODULES, Reference
@@ -29,7 +29,7 @@ FILES: dict[Kind, str] = {
 """What can be laid down, and the name that each version of it has."""
 
 
-class Laid(Written):
+class RuleFile(ConfigModel):
     """One version of a file; older versions stay, for the entries that were made under them."""
 
     version: Annotated[int, Field(ge=1)]
@@ -38,7 +38,7 @@ class Laid(Written):
     """Candidates, folds, or criteria in it."""
 
 
-def laid_path(site: Site, benchmark: str, kind: Kind, version: int) -> Path:
+def rule_file_path(site: Site, benchmark: str, kind: Kind, version: int) -> Path:
     """Where a version of a file lies."""
     return site.benchmark(benchmark) / "terms" / FILES[kind].format(version=version)
 
@@ -115,7 +115,7 @@ ANSWERS: tuple[Answer, ...] = ("no", "folds", "yes")
 """Not trained on the test set; cross-validated on it; trained on it without folds."""
 
 
-class Training(Written):
+class Training(ConfigModel):
     """What who submits says of training on the test set, as it was checked."""
 
     answer: Answer = ""
@@ -133,7 +133,7 @@ def checked_folds(path: Path, cases: pl.DataFrame) -> pl.DataFrame:
         InputError: with every problem, as ``nodulebench folds check`` tells them.
     """
     folds = read_folds([path])
-    refuse_any([*fold_problems(folds, Reference("test set", cases, NODULES.empty()))])
+    raise_problems([*fold_problems(folds, Reference("test set", cases, NODULES.empty()))])
     return folds
 
 
@@ -144,7 +144,7 @@ def write_folds(source: Path, cases: pl.DataFrame, target: Path) -> int:
     return tested["fold"].n_unique()
 
 
-def refuse_other_folds(folds: pl.DataFrame, laid: pl.DataFrame, source: str) -> None:
+def require_same_folds(folds: pl.DataFrame, laid: pl.DataFrame, source: str) -> None:
     """Refuse folds that divide the cases in another way than those of the benchmark.
 
     Names of folds do not matter.
@@ -161,10 +161,10 @@ def _tested(folds: pl.DataFrame) -> pl.DataFrame:
     return folds.filter((pl.col("part") == "test") | pl.col("part").is_null())
 
 
-class Terms(Written):
+class AcceptedRules(ConfigModel):
     """Under what an entry was taken; it stays so, whatever is laid down later."""
 
-    candidates: Laid | None = None
+    candidates: RuleFile | None = None
     training: Training = Training()
 
     @property
@@ -173,12 +173,12 @@ class Terms(Written):
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
-def terms_of(entry: Entry) -> Terms:
+def accepted_rules(entry: Entry) -> AcceptedRules:
     """Under what an entry was taken."""
-    return Terms.model_validate(entry.terms)
+    return AcceptedRules.model_validate(entry.terms)
 
 
 def track_of(entry: Entry) -> str:
     """What an entry is ranked among: its track, and of candidate lists the very version."""
-    listed = terms_of(entry).candidates
+    listed = accepted_rules(entry).candidates
     return entry.track if listed is None else f"{entry.track}-{listed.version}"

@@ -15,8 +15,8 @@ from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.benchmarks.rules import (
     FILES,
     Kind,
-    Laid,
-    laid_path,
+    RuleFile,
+    rule_file_path,
     write_candidates,
     write_folds,
     write_frozen,
@@ -24,7 +24,7 @@ from nodulebench.web.portal.benchmarks.rules import (
 from nodulebench.web.portal.benchmarks.service import known_cases, rules_of
 from nodulebench.web.portal.database.models import Benchmark
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.checks import without_place
+from nodulebench.web.portal.submissions.checks import without_match
 from nodulebench.web.portal.submissions.service import file_name
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def kind_of(name: str) -> Kind:
     return found
 
 
-def lay_down(
+def save_rules(
     site: Site, by: Visitor, benchmark: str, kind: Kind, name: str, content: BinaryIO
-) -> Laid:
+) -> RuleFile:
     """Lay a file down for a benchmark as the next version of its kind.
 
     Entries that were made under an older version keep it.
@@ -62,10 +62,10 @@ def lay_down(
         try:
             count = _written(site, found, kind, source, target)
         except InputError as error:
-            raise InputError(without_place(error.problems, place)) from error
+            raise InputError(without_match(error.problems, place)) from error
         digest = file_digest(target)
-        laid = Laid(version=_newest(site, benchmark, kind) + 1, digest=digest, count=count)
-        path = laid_path(site, benchmark, kind, laid.version)
+        laid = RuleFile(version=_newest(site, benchmark, kind) + 1, digest=digest, count=count)
+        path = rule_file_path(site, benchmark, kind, laid.version)
         make_folder(path.parent)
         if not create_once(path, target.read_bytes()):
             raise DeniedError("form_old", 409)  # somebody else was faster
@@ -105,12 +105,12 @@ def _open_cases(site: Site, benchmark: Benchmark) -> pl.DataFrame:
 
 def _newest(site: Site, benchmark: str, kind: Kind) -> int:
     version = 0
-    while laid_path(site, benchmark, kind, version + 1).exists():
+    while rule_file_path(site, benchmark, kind, version + 1).exists():
         version += 1
     return version
 
 
-def _set(site: Site, by: Visitor, benchmark: str, kind: Kind, laid: Laid | None) -> None:
+def _set(site: Site, by: Visitor, benchmark: str, kind: Kind, laid: RuleFile | None) -> None:
     told: dict[str, Fact] = {"benchmark": benchmark, "kind": kind}
     facts = told if laid is None else {**told, "version": laid.version, "digest": laid.digest}
     action = "terms_ended" if laid is None else "terms_laid"

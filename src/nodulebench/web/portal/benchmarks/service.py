@@ -13,7 +13,7 @@ from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
-from nodulebench.core.config_model import Written
+from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import NoduleBenchError
 from nodulebench.core.protocols import NAMES, load_protocol
 from nodulebench.core.tables import without_images
@@ -23,7 +23,7 @@ from nodulebench.io.formats import read_reference
 from nodulebench.io.table_files import read_parquet, write_parquet
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor
-from nodulebench.web.portal.benchmarks.rules import Laid
+from nodulebench.web.portal.benchmarks.rules import RuleFile
 from nodulebench.web.portal.database.models import Benchmark, Entry, new_id, now
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.jobs import enqueue
@@ -35,7 +35,7 @@ TRACKS: tuple[Track, ...] = get_args(Track)
 State = Literal["before", "open", "closed"]
 
 
-class BenchmarkRules(Written):
+class BenchmarkRules(ConfigModel):
     """What an organiser chose for a benchmark."""
 
     tracks: tuple[Track, ...] = ("detection",)
@@ -53,11 +53,11 @@ class BenchmarkRules(Written):
     """How many entries an account may have scored; None: as many as it likes."""
     cross_validates: bool = False
     """Whether who trained on the test set has to cross-validate, and to say whether they did."""
-    candidates: Laid | None = None
+    candidates: RuleFile | None = None
     """The candidates of the track of false-positive reduction, which is closed without them."""
-    folds: Laid | None = None
+    folds: RuleFile | None = None
     """The folds to cross-validate by; None: one's own."""
-    plan: Laid | None = None
+    plan: RuleFile | None = None
     """The frozen plan by which entries are judged; None: there are no acceptance criteria."""
 
     @property
@@ -65,7 +65,7 @@ class BenchmarkRules(Written):
         """The tracks that something can be sent in for."""
         return tuple(track for track in self.tracks if track == "detection" or self.candidates)
 
-    def listed_for(self, track: str) -> Laid | None:
+    def listed_for(self, track: str) -> RuleFile | None:
         """The candidates that entries of a track score; None: they have marks of their own.
 
         Raises:
@@ -134,7 +134,7 @@ def make_benchmark(
     return benchmark
 
 
-def score_anew(site: Site, by: Visitor, benchmark: str) -> int:
+def score_again(site: Site, by: Visitor, benchmark: str) -> int:
     """Begin a new version of a benchmark, and score every entry under it; how many.
 
     Older results stay, each with its version. Nothing changes where the test set cannot be read.

@@ -4,19 +4,19 @@ from fastapi import APIRouter, Request
 from starlette.datastructures import UploadFile
 from starlette.responses import JSONResponse, Response
 
-from nodulebench.annotation.exam import JUDGED
+from nodulebench.annotation.exam import PASS_METRICS
 from nodulebench.core.errors import NoduleBenchError
 from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.exams.service import (
+    disclosed_sheet,
     end_exam,
     find_exam,
     make_exam,
     results_of,
     rules_of,
-    told_sheet,
 )
-from nodulebench.web.portal.exams.sessions import stand_of
+from nodulebench.web.portal.exams.sessions import exam_status
 from nodulebench.web.portal.guard import AtSite, By, Sent, field
 from nodulebench.web.portal.page import rendered, see
 from nodulebench.web.portal.site import Site
@@ -50,7 +50,7 @@ def exam(request: Request, site: AtSite, by: By, exam_id: str) -> Response:
     """An exam: to who sits it how they stand, to organisers and auditors who passed."""
     with site.database.reading() as session:
         found = find_exam(session, exam_id)
-        stand = stand_of(session, found, by)
+        stand = exam_status(session, found, by)
         sees_all = may(by.roles, "exam_sheets") and stand is None
         if stand is None and not sees_all:
             raise DeniedError("not_found", 404)
@@ -59,7 +59,7 @@ def exam(request: Request, site: AtSite, by: By, exam_id: str) -> Response:
             if sees_all
             else []
         )
-    values = {"stand": stand, "sees_all": sees_all, "results": results, "figures": JUDGED}
+    values = {"stand": stand, "sees_all": sees_all, "results": results, "figures": PASS_METRICS}
     return rendered(request, "exam.html", exam=found, rules=rules_of(found), **values)
 
 
@@ -74,9 +74,9 @@ def end(site: AtSite, by: By, exam_id: str) -> Response:
 def exam_sheets(site: AtSite, by: By, exam_id: str) -> Response:
     """Who passed, as ``annotate review start --exam`` takes it; nothing of where nodules lie."""
     with site.database.reading() as session:
-        if stand_of(session, find_exam(session, exam_id), by) is not None:
+        if exam_status(session, find_exam(session, exam_id), by) is not None:
             raise DeniedError("not_allowed", 403)
-        sheets = [told_sheet(result) for result in results_of(session, exam_id)]
+        sheets = [disclosed_sheet(result) for result in results_of(session, exam_id)]
     headers = {"Content-Disposition": 'attachment; filename="exam.json"'}
     return JSONResponse(sheets, headers=headers)
 

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.annotation.exam import ExamRules
-from nodulebench.core.errors import Problem, refuse_any
+from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.manifests import file_digest
 from nodulebench.web.portal.accounts.service import DeniedError
@@ -56,7 +56,7 @@ def make_exam(
     with staged_folder(site.exam(exam_id), last=KEY, is_new=True) as stage:
         (stage / KEY).write_bytes(key.read())
         exam = exam_of(stage / KEY, rules)
-        refuse_any(_misplaced(exam, scans_of(place, exam.case_ids), voxels_of(site)))
+        raise_problems(_misplaced(exam, scans_of(place, exam.case_ids), voxels_of(site)))
     digest = file_digest(site.exam(exam_id) / KEY)
     with site.acting(by, "exam_made", exam=exam_id, digest=digest) as session:
         made = {"title": title, "images": images, "rules": rules.model_dump(mode="json")}
@@ -108,7 +108,7 @@ def rules_of(exam: SiteExam) -> ExamRules:
     return ExamRules.model_validate(exam.rules)
 
 
-TOLD = ("candidate", "has_passed", "failed", "pass_mark", "rule", "counts", "figures")
+SHEET_FIELDS = ("candidate", "has_passed", "failed", "pass_mark", "rule", "counts", "figures")
 """What of a sheet others may see: nothing of it says where a nodule of the key lies."""
 
 
@@ -127,12 +127,12 @@ def passed_accounts(session: Transaction, exam_id: str | None) -> frozenset[str]
     )
 
 
-def told_sheet(result: ExamResult, candidate: str = "") -> dict[str, Any]:
+def disclosed_sheet(result: ExamResult, candidate: str = "") -> dict[str, Any]:
     """A result as ``exam.json`` has it, without the nodules that were missed.
 
     Args:
         result: of an account.
         candidate: who they are where it is used; nothing: as they sign in.
     """
-    told = {name: result.sheet[name] for name in TOLD}
+    told = {name: result.sheet[name] for name in SHEET_FIELDS}
     return {**told, "candidate": candidate} if candidate else told

@@ -19,11 +19,11 @@ from nodulebench.web.portal.viewer_access.drafts import SqlDrafts
 from nodulebench.web.portal.viewer_access.gateway import Recent, Steps
 from nodulebench.web.portal.viewer_access.reviews import images_of, voxels_of
 from nodulebench.web.viewer.drafts import Drafts
-from nodulebench.web.viewer.exam import Exam, ExamRoom, exam_of
+from nodulebench.web.viewer.exam import Exam, ExamSession, exam_of
 from nodulebench.web.viewer.scans import Scan, Tiles, scans_of
 from nodulebench.web.viewer.session import Voxels
 
-ROOM = "exam_room"
+ROUTE = "exam_room"
 MOST_ROOMS, MOST_EXAMS = 200, 20
 """That are held open; whoever comes back later gets theirs anew."""
 
@@ -37,7 +37,7 @@ class Shared:
     voxels: Voxels
 
 
-class SiteExamRoom(ExamRoom):
+class SiteExamSession(ExamSession):
     """The room of one account in one exam."""
 
     def __init__(self, folder: Path, shared: Shared, steps: Steps, visitor: Visitor) -> None:
@@ -63,17 +63,17 @@ class SiteExamRoom(ExamRoom):
                 site.record(session, self._account, "exam_sat", **facts, passed=sheet.has_passed)
 
 
-class ExamRooms:
+class ExamSessions:
     """Every account's room in every exam of a site."""
 
-    route = ROOM
+    route = ROUTE
 
     def __init__(self, site: Site) -> None:
         self.site = site
         self._shared: Recent[Shared] = Recent(MOST_EXAMS)
-        self._rooms: Recent[SiteExamRoom] = Recent(MOST_ROOMS)
+        self._rooms: Recent[SiteExamSession] = Recent(MOST_ROOMS)
 
-    def of(self, name: str, visitor: Visitor) -> SiteExamRoom:
+    def of(self, name: str, visitor: Visitor) -> SiteExamSession:
         """The room of somebody in an exam.
 
         Raises:
@@ -94,9 +94,9 @@ class ExamRooms:
         scans = scans_of(images_of(self.site, found.images), exam.case_ids)
         return Shared(exam, scans, Voxels(voxels_of(self.site)))
 
-    def _room(self, shared: Shared, exam_id: str, visitor: Visitor) -> SiteExamRoom:
+    def _room(self, shared: Shared, exam_id: str, visitor: Visitor) -> SiteExamSession:
         folder = self.site.exam(exam_id) / visitor.account
-        return SiteExamRoom(folder, shared, Steps(self.site, exam_id), visitor)
+        return SiteExamSession(folder, shared, Steps(self.site, exam_id), visitor)
 
 
 def may_sit(exam: SiteExam, visitor: Visitor) -> bool:
@@ -104,7 +104,7 @@ def may_sit(exam: SiteExam, visitor: Visitor) -> bool:
     return exam.made_by != visitor.account and not visitor.is_organiser
 
 
-Stand = Literal["open", "begun", "passed", "failed", "ended"]
+ExamStatus = Literal["open", "begun", "passed", "failed", "ended"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +112,21 @@ class Line:
     """An exam, and how somebody stands in it."""
 
     exam: SiteExam
-    stand: Stand | None
+    stand: ExamStatus | None
     """None: it is not theirs to sit."""
 
 
 def exams_for(session: Transaction, visitor: Visitor) -> list[Line]:
     """The exams that concern somebody, the newest first."""
     found = session.scalars(select(SiteExam).order_by(SiteExam.created_at.desc()))
-    lines = [Line(one, stand_of(session, one, visitor)) for one in found]
+    lines = [Line(one, exam_status(session, one, visitor)) for one in found]
     oversees = bool({"organiser", "auditor"} & visitor.roles)
     return [line for line in lines if oversees or line.stand not in (None, "ended")]
 
 
-def stand_of(session: Transaction, exam: SiteExam, visitor: Visitor) -> Stand | None:
+def exam_status(session: Transaction, exam: SiteExam, visitor: Visitor) -> ExamStatus | None:
     """How somebody stands in an exam; None: it is not theirs to sit."""
-    if not may(visitor.roles, ROOM) or not may_sit(exam, visitor):
+    if not may(visitor.roles, ROUTE) or not may_sit(exam, visitor):
         return None
     result = session.get(ExamResult, (exam.id, visitor.account))
     if result is not None:

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.i18n.numbers import decimals
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.pages.colours import palette
 from nodulebench.report.pdf import FONTS, MONOSPACED, typeset
 from nodulebench.security.statements import signed_print, signed_statement
@@ -19,7 +19,7 @@ from nodulebench.web.portal.database.event_log import SqlStore
 from nodulebench.web.portal.database.models import Certificate, Entry, Result, now
 from nodulebench.web.portal.leaderboards.leaderboard import readings_of
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.scoring import told_digests
+from nodulebench.web.portal.submissions.scoring import disclosed_digests
 from nodulebench.web.portal.submissions.service import find_entry, find_own, is_nameless, result_of
 
 SCHEMA = "nodulebench/certificate@1"
@@ -42,7 +42,7 @@ def certify(site: Site, by: Visitor, entry: str) -> int:
             return known.number
         number = (session.scalar(select(func.max(Certificate.number))) or 0) + 1
         at = now()
-        told = _told(site, found, result, number, at.isoformat(timespec="seconds"))
+        told = _stated(site, found, result, number, at.isoformat(timespec="seconds"))
         content = signed_statement("certificate", told, site.key)
         session.add(Certificate(number=number, result_id=result.id, content=content, created_at=at))
         facts = {"entry": entry, "number": number, "result": result.digest}
@@ -73,14 +73,14 @@ def find_certificate(
     return found, entry, result
 
 
-def standing_of(entry: Entry, result: Result) -> str:
+def rank_statement(entry: Entry, result: Result) -> str:
     """Whether what a certificate says still counts: counts, superseded or withdrawn."""
     if entry.withdrawn_at is not None:
         return "withdrawn"
     return "counts" if result.version == entry.benchmark.version else "superseded"
 
 
-def print_certificate(site: Site, found: Certificate, say: Language) -> bytes:
+def print_certificate(site: Site, found: Certificate, say: Translator) -> bytes:
     """A certificate on paper, signed as a file of its own.
 
     Raises:
@@ -92,7 +92,7 @@ def print_certificate(site: Site, found: Certificate, say: Language) -> bytes:
         return signed_print((folder / "made.pdf").read_bytes(), site.key)
 
 
-def facts_of(told: dict[str, Any], say: Language) -> list[tuple[str, str]]:
+def facts_of(told: dict[str, Any], say: Translator) -> list[tuple[str, str]]:
     """What a certificate is about: names and values, in their order."""
     entry, benchmark = told["entry"], told["benchmark"]
     version = say("portal.version", version=benchmark["version"])
@@ -109,7 +109,7 @@ def facts_of(told: dict[str, Any], say: Language) -> list[tuple[str, str]]:
     ]
 
 
-def digests_of(told: dict[str, Any], say: Language) -> list[tuple[str, str]]:
+def digests_of(told: dict[str, Any], say: Translator) -> list[tuple[str, str]]:
     """The digests that a certificate names."""
     return [
         (say("portal.digest"), told["entry"]["digest"]),
@@ -128,7 +128,7 @@ def _trained(told: dict[str, Any]) -> list[str]:
     return [answer] if answer else []
 
 
-def _verdict(told: dict[str, Any], say: Language) -> list[str]:
+def _verdict(told: dict[str, Any], say: Translator) -> list[str]:
     if not told["verdict"]:
         return []
     verdict, reason = say(f"portal.verdict.{told['verdict']}"), told.get("verdict_reason")
@@ -137,7 +137,7 @@ def _verdict(told: dict[str, Any], say: Language) -> list[str]:
     return [say("portal.verdict_because", verdict=verdict, reason=say.message(reason))]
 
 
-def _told(site: Site, entry: Entry, result: Result, number: int, at: str) -> dict[str, Any]:
+def _stated(site: Site, entry: Entry, result: Result, number: int, at: str) -> dict[str, Any]:
     benchmark = entry.benchmark
     return {
         "schema": SCHEMA,
@@ -167,14 +167,14 @@ def _told(site: Site, entry: Entry, result: Result, number: int, at: str) -> dic
             "at": result.created_at.isoformat(timespec="seconds"),
             "scorer": result.figures.get("scorer", ""),
         },
-        "digests": told_digests(result.figures),
+        "digests": disclosed_digests(result.figures),
         "readings": readings_of(result),
         "verdict": result.figures.get("verdict"),
         "verdict_reason": result.figures.get("verdict_reason"),
     }
 
 
-def _printed(found: Certificate, say: Language) -> dict[str, Any]:
+def _printed(found: Certificate, say: Translator) -> dict[str, Any]:
     told = found.content["certificate"]
     rows = [
         [
@@ -209,7 +209,7 @@ def _printed(found: Certificate, say: Language) -> dict[str, Any]:
     }
 
 
-def _title(one: dict[str, Any], say: Language) -> str:
+def _title(one: dict[str, Any], say: Translator) -> str:
     return say.figure(f"{one['figure']}/{one['point']}" if one["point"] else one["figure"]).title
 
 

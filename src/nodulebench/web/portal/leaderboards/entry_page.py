@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as Transaction
 from nodulebench.evaluation.report import read_excerpt
 from nodulebench.evaluation.result_folder import EVALUATION
 from nodulebench.i18n.numbers import decimals
-from nodulebench.i18n.translator import Language, LanguageName, portal_language
+from nodulebench.i18n.translator import LanguageName, Translator, portal_translator
 from nodulebench.metrics import is_lower_better
 from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.charts.lines import Step, history_chart
@@ -26,7 +26,7 @@ from nodulebench.web.portal.leaderboards.leaderboard import Line, board_of, read
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.service import shown_name
 
-MOST_KEPT = 128
+MOST_CACHED = 128
 """Curves of results that a process keeps, tens of kilobytes each: reading one costs 0.1 s."""
 
 
@@ -58,7 +58,7 @@ def shown_of(
     entry: Entry,
     result: Result,
     visitor: Visitor,
-    say: Language,
+    say: Translator,
     *,
     rule: str = "",
     stratum: str = "",
@@ -87,12 +87,12 @@ def shown_of(
     return Shown(rules, chosen, strata, part, readings, froc, misses)
 
 
-@lru_cache(MOST_KEPT)
+@lru_cache(MOST_CACHED)
 def _blocks(
     folder: Path, audience: Audience, language: LanguageName, name: str, rule: str
 ) -> tuple[Markup, tuple[Markup, ...]]:
     """The curve and the errors of a result, as a page has them; a result is never changed."""
-    say = portal_language(language)
+    say = portal_translator(language)
     found = read_excerpt(folder, audience, say, name=name, rule=rule)
     froc = NOTHING if found.froc is None else found.froc.__html__()
     return froc, tuple(miss.__html__() for miss in found.misses)
@@ -108,7 +108,7 @@ def history_of(
     benchmark: Benchmark,
     visitor: Visitor,
     account: str,
-    say: Language,
+    say: Translator,
 ) -> Chart | None:
     """How an account's entries of the first track and rule went on; None: there are too few.
 

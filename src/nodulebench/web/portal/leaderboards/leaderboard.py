@@ -12,11 +12,11 @@ from sqlalchemy.orm import joinedload
 
 from nodulebench.core.documents.records import Verdict
 from nodulebench.i18n.numbers import decimals
-from nodulebench.i18n.translator import english, language
+from nodulebench.i18n.translator import in_english, translator
 from nodulebench.metrics import is_lower_better
 from nodulebench.report.pages.templates import page
 from nodulebench.web.portal.accounts.users import Visitor
-from nodulebench.web.portal.benchmarks.rules import terms_of, track_of
+from nodulebench.web.portal.benchmarks.rules import accepted_rules, track_of
 from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result
 from nodulebench.web.portal.leaderboards.rankings import read_ranking
@@ -129,7 +129,7 @@ class Board:
                 "track": self.track,
                 "training": line.training,
                 "verdict": line.verdict,
-                "verdict_reason": in_english(line.verdict_reason),
+                "verdict_reason": reason_in_english(line.verdict_reason),
                 "stratum": self.stratum,
                 **dict(reading),
             }
@@ -242,7 +242,7 @@ def _line(result: Result, visitor: Visitor, rule: str, by: Reading, stratum: str
     entry = result.entry
     withdrawn = entry.withdrawn_at is not None
     under = [reading for reading in readings_of(result, stratum) if reading["rule"] == rule]
-    training = terms_of(entry).training
+    training = accepted_rules(entry).training
     readings = {Reading(one["figure"], one["point"]).name: one for one in under}
     own = {} if withdrawn else readings.get(by.name, {})
     return Line(
@@ -265,9 +265,9 @@ def _line(result: Result, visitor: Visitor, rule: str, by: Reading, stratum: str
     )
 
 
-def in_english(reason: dict[str, Any] | None) -> str:
+def reason_in_english(reason: dict[str, Any] | None) -> str:
     """Why a verdict is undecided, for tables and programs; nothing: it is decided."""
-    return english(reason) if reason else ""
+    return in_english(reason) if reason else ""
 
 
 def _ranked(lines: list[Line], by: Reading) -> list[Line]:
@@ -285,7 +285,7 @@ def badge_of(result: Result | None) -> str:
     found = [] if result is None else readings_of(result)
     by = _ordering([Reading(one["figure"], one["point"]) for one in found], "")
     one = next((one for one in found if (one["figure"], one["point"]) == by), {})
-    words = f"{language('en').figure(by.name).title} {decimals(one.get('value'))}"
+    words = f"{translator('en').figure(by.name).title} {decimals(one.get('value'))}"
     if one.get("low") is not None and one.get("high") is not None:
         words += f" ({decimals(one['low'])}–{decimals(one['high'])})"
     return page("portal/badge.html", words=words)

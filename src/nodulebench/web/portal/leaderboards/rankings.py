@@ -60,7 +60,7 @@ def read_ranking(
     site: Site, session: Transaction, benchmark: Benchmark, track: str = "detection"
 ) -> Ranking | None:
     """The ranking of the results of a track as they are now; None: none was made of these yet."""
-    kept = _kept(_place(site, benchmark.id, track))
+    kept = _cached(_place(site, benchmark.id, track))
     results = counted_results(session, benchmark, track)
     if kept is None or kept["results"] != [result.id for result in results]:
         return None
@@ -127,7 +127,7 @@ def compared(site: Site, one: Result, other: Result) -> list[dict[str, Any]]:
         DeniedError: if their results do not allow it.
     """
     file = site.settings.storage / COMPARED / f"{one.id}-{other.id}.json"
-    kept = _kept(file)
+    kept = _cached(file)
     if kept is None:
         folders = [site.results / result.folder for result in (one, other)]
         if not all((folder / EVALUATION).is_file() for folder in folders):
@@ -157,7 +157,7 @@ def compared(site: Site, one: Result, other: Result) -> list[dict[str, Any]]:
     return differences
 
 
-def _kept(path: Path) -> dict[str, Any] | None:
+def _cached(path: Path) -> dict[str, Any] | None:
     try:
         kept: dict[str, Any] = json.loads(path.read_bytes())
     except (FileNotFoundError, ValueError):

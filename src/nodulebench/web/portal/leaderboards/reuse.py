@@ -11,10 +11,10 @@ from pathlib import Path
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session as Transaction
 
-from nodulebench.core.errors import InputError, refuse_any
+from nodulebench.core.errors import InputError, raise_problems
 from nodulebench.custody.adaptive_reuse import Answers, deviations
 from nodulebench.custody.budget import answers_of
-from nodulebench.custody.feedback import Standing, looks_statement
+from nodulebench.custody.feedback import BudgetStatus, budget_statement
 from nodulebench.custody.verify import read_audit
 from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Account, Benchmark, Entry, Result
@@ -80,7 +80,7 @@ def _open(session: Transaction, benchmark: Benchmark) -> Iterator[Use]:
 
 def _sealed(session: Transaction, benchmark: Benchmark) -> Iterator[Use]:
     found = read_audit(Path(benchmark.reference))
-    refuse_any(found.problems)
+    raise_problems(found.problems)
     events, reuse = found.events, found.policy.reuse
     for use in found.uses:
         account = session.get(Account, use.developer.removeprefix(DEVELOPER))
@@ -90,7 +90,7 @@ def _sealed(session: Transaction, benchmark: Benchmark) -> Iterator[Use]:
 
 
 def _use(benchmark: Benchmark, who: str, looks: int, allowed: int | None, answers: Answers) -> Use:
-    told = looks_statement(Standing(looks, allowed or looks, answers))
+    told = budget_statement(BudgetStatus(looks, allowed or looks, answers))
     usual = deviations(ONE_SIDED, 0) if looks == 1 else None
     return Use(
         benchmark.id,

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import JSONResponse, Response
 
 from nodulebench.core.optional_packages import is_installed
-from nodulebench.i18n.translator import portal_language
+from nodulebench.i18n.translator import portal_translator
 from nodulebench.web.portal.guard import AtSite, By
 from nodulebench.web.portal.leaderboards.certificates import (
     certify,
@@ -14,7 +14,7 @@ from nodulebench.web.portal.leaderboards.certificates import (
     facts_of,
     find_certificate,
     print_certificate,
-    standing_of,
+    rank_statement,
 )
 from nodulebench.web.portal.page import language_of, rendered, see
 
@@ -31,7 +31,7 @@ def ask(site: AtSite, by: By, entry_id: str) -> Response:
 @router.get("/certificates/{number}", name="certificate")
 def certificate(request: Request, site: AtSite, by: By, number: Number) -> Response:
     """What a certificate says, and whether it still counts."""
-    say = portal_language(language_of(request))
+    say = portal_translator(language_of(request))
     with site.database.reading() as session:
         found, entry, result = find_certificate(session, by, number)
         told = found.content["certificate"]
@@ -41,7 +41,7 @@ def certificate(request: Request, site: AtSite, by: By, number: Number) -> Respo
             "at": found.created_at,
             "told": told,
             "content": found.content,
-            "standing": standing_of(entry, result),
+            "standing": rank_statement(entry, result),
             "facts": facts_of(told, say),
             "digests": digests_of(told, say),
             "has_print": is_installed("typst"),
@@ -63,7 +63,7 @@ def certificate_print(request: Request, site: AtSite, by: By, number: Number) ->
     """The certificate on paper, signed as well."""
     with site.database.reading() as session:
         found, _, _ = find_certificate(session, by, number)
-    content = print_certificate(site, found, portal_language(language_of(request)))
+    content = print_certificate(site, found, portal_translator(language_of(request)))
     name = f'attachment; filename="certificate-{number}.pdf"'
     headers = {"Content-Disposition": name}
     return Response(content, headers=headers, media_type="application/pdf")

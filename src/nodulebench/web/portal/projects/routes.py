@@ -13,7 +13,7 @@ from sqlalchemy import select
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
-from nodulebench.annotation.project import Desk
+from nodulebench.annotation.project import ProjectHandle
 from nodulebench.annotation.reader_view import unread_cases
 from nodulebench.annotation.release import export_released
 from nodulebench.annotation.reviewers import draw_reviewer, open_batch
@@ -51,7 +51,7 @@ from nodulebench.web.portal.projects.service import (
     state_of,
     write_out,
 )
-from nodulebench.web.portal.projects.sessions import ROOM, ProjectRooms
+from nodulebench.web.portal.projects.sessions import ROUTE, ProjectSessions
 from nodulebench.web.portal.projects.store import Books
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.viewer_access.reviews import scan_folders
@@ -59,12 +59,12 @@ from nodulebench.web.portal.viewer_access.reviews import scan_folders
 router = APIRouter(include_in_schema=False)
 
 
-def _rooms(request: Request) -> ProjectRooms:
-    rooms: ProjectRooms = request.app.state.rooms
+def _sessions(request: Request) -> ProjectSessions:
+    rooms: ProjectSessions = request.app.state.rooms
     return rooms
 
 
-OpenRooms = Annotated[ProjectRooms, Depends(_rooms)]
+OpenSessions = Annotated[ProjectSessions, Depends(_sessions)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,10 @@ class Asked:
     request: Request
     site: AtSite
     by: By
-    rooms: OpenRooms
+    rooms: OpenSessions
     project_id: str
 
-    def does(self, step: Callable[[Desk, str], object]) -> Response:
+    def does(self, step: Callable[[ProjectHandle, str], object]) -> Response:
         """Take a step as the person that an account is; what is refused is told on the page."""
         books = open_books(self.site, self.project_id, self.by.account)
         with self.site.database.reading() as session:
@@ -96,7 +96,7 @@ Asking = Annotated[Asked, Depends()]
 
 
 @router.get("/projects", name="projects")
-def projects(request: Request, site: AtSite, by: By, rooms: OpenRooms) -> Response:
+def projects(request: Request, site: AtSite, by: By, rooms: OpenSessions) -> Response:
     """The projects in which somebody has a part, and how much is left there; organisers see all."""
     with site.database.reading() as session:
         own = select(AnnotationProject).order_by(AnnotationProject.created_at.desc())
@@ -162,7 +162,7 @@ def open_one(asked: Asking, form: Sent) -> Response:
     """Give cases to a team: those that are named, or all that no batch has."""
     named = field(form, "cases", most=200_000).split()
 
-    def step(desk: Desk, actor: str) -> None:
+    def step(desk: ProjectHandle, actor: str) -> None:
         open_batch(
             desk,
             actor,
@@ -188,7 +188,7 @@ def approve_one(asked: Asking, form: Sent, batch_id: str) -> Response:
     approves = field(form, "approves") == "yes"
     comment = field(form, "comment")
 
-    def step(desk: Desk, actor: str) -> None:
+    def step(desk: ProjectHandle, actor: str) -> None:
         said = {"approves": approves, "inspected": inspected, "comment": comment}
         desk.does(actor, ApproveBatch(batch_id=batch_id, **said))
 
@@ -241,9 +241,9 @@ def _oversees(by: Visitor) -> bool:
     return bool({"organiser", "auditor"} & by.roles)
 
 
-def _stands(rooms: ProjectRooms, project_id: str, by: Visitor) -> list[dict[str, Any]] | None:
+def _stands(rooms: ProjectSessions, project_id: str, by: Visitor) -> list[dict[str, Any]] | None:
     """How far somebody's own part is; None: they have none."""
-    if not may(by.roles, ROOM):
+    if not may(by.roles, ROUTE):
         return None
     try:
         return rooms.of(project_id, by).stands()

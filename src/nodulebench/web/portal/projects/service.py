@@ -15,14 +15,14 @@ from nodulebench.annotation.project import (
     CASES,
     EVENTS,
     PROJECT,
-    Desk,
+    ProjectHandle,
     audit_project,
     open_project,
     start_project,
 )
 from nodulebench.annotation.reader_view import unread_cases
 from nodulebench.annotation.workflow.batch import Batch
-from nodulebench.core.errors import InputError, Problem, refuse_any
+from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.io.atomic import make_folder, staged_folder
 from nodulebench.io.csv_files import write_csv
@@ -40,7 +40,7 @@ from nodulebench.web.portal.database.models import (
     ProjectHead,
     new_id,
 )
-from nodulebench.web.portal.exams.service import find_exam, results_of, told_sheet
+from nodulebench.web.portal.exams.service import disclosed_sheet, find_exam, results_of
 from nodulebench.web.portal.projects.members import Member, exam_of_project, is_blind, members_of
 from nodulebench.web.portal.projects.store import Books, books_of, project_folder, tell_step
 from nodulebench.web.portal.site import Site
@@ -109,7 +109,7 @@ def _cases(site: Site, images: Path, file: Path) -> Path:
 
 
 def take_project(
-    site: Site, by: str, desk: Desk, *, title: str, images: str, exam_id: str = ""
+    site: Site, by: str, desk: ProjectHandle, *, title: str, images: str, exam_id: str = ""
 ) -> str:
     """Take a project over that was begun elsewhere, with its log; its id.
 
@@ -127,7 +127,7 @@ def take_project(
     if desk.workflow.rules.requires_exam and desk.passed is None and not exam_id:
         what = "asks for an exam, and does not say who passed it."
         raise InputError.at(str(desk.folder), what, "Make it anew, with an exam of the site.")
-    refuse_any(audit_project(desk).problems)
+    raise_problems(audit_project(desk).problems)
     wanted = (desk.repeats.get(one, one) for one in desk.workflow.cases["case_id"])
     scans_of(images_of(site, images), wanted)
     project_id = new_id()
@@ -152,7 +152,7 @@ def take_project(
     return project_id
 
 
-def write_out(books: Books, folder: Path) -> Desk:
+def write_out(books: Books, folder: Path) -> ProjectHandle:
     """Write a project as the folder that every command of ``annotate review`` takes.
 
     Raises:
@@ -162,7 +162,7 @@ def write_out(books: Books, folder: Path) -> Desk:
         raise InputError.at(str(folder), "is there already.", "Name a new folder.")
     with books.looking() as session:
         desk = books.on(session)
-        refuse_any(project_problems(books, session))
+        raise_problems(project_problems(books, session))
         with staged_folder(folder, last=PROJECT, is_new=True) as stage:
             for name in (PROJECT, CASES):
                 copyfile(desk.folder / name, stage / name)
@@ -187,7 +187,7 @@ def _sheets(session: Transaction, project_id: str) -> list[dict[str, Any]] | Non
     members = members_of(session, project_id).values()
     results = {result.account_id: result for result in results_of(session, exam_id)}
     return [
-        told_sheet(results[member.account], member.person)
+        disclosed_sheet(results[member.account], member.person)
         for member in members
         if member.account in results
     ]
@@ -231,7 +231,7 @@ def open_books(site: Site, project_id: str, account: str) -> Books:
 
 
 def state_of(
-    books: Books, session: Transaction, desk: Desk, *, checks: bool
+    books: Books, session: Transaction, desk: ProjectHandle, *, checks: bool
 ) -> tuple[list[str] | None, list[Batch], int]:
     """What is wrong with the log, batches, and how many cases none has; None: it was not checked.
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nodulebench.annotation.project import Desk
+from nodulebench.annotation.project import ProjectHandle
 from nodulebench.annotation.tasks import KnownBatches
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor
@@ -14,36 +14,36 @@ from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.viewer_access.drafts import SqlDrafts
 from nodulebench.web.portal.viewer_access.gateway import Recent
 from nodulebench.web.portal.viewer_access.reviews import images_of, voxels_of
-from nodulebench.web.viewer.project import WorkRoom
+from nodulebench.web.viewer.project import ProjectSession
 from nodulebench.web.viewer.scans import Scan, scans_in
 from nodulebench.web.viewer.session import Voxels
 
 MOST_ROOMS, MOST_PROJECTS = 200, 50
 """That are held open; whoever comes back later gets theirs anew."""
-ROOM = "room"
+ROUTE = "room"
 
 
 @dataclass(frozen=True)
 class Shared:
     """What all rooms of a project have in common."""
 
-    base: Desk
+    base: ProjectHandle
     scans: dict[str, Scan]
     voxels: Voxels
     known: KnownBatches
 
 
-class ProjectRooms:
+class ProjectSessions:
     """Every person's room in every project of a site."""
 
-    route = ROOM
+    route = ROUTE
 
     def __init__(self, site: Site) -> None:
         self.site = site
         self._shared: Recent[Shared] = Recent(MOST_PROJECTS)
-        self._rooms: Recent[WorkRoom] = Recent(MOST_ROOMS)
+        self._rooms: Recent[ProjectSession] = Recent(MOST_ROOMS)
 
-    def of(self, name: str, visitor: Visitor) -> WorkRoom:
+    def of(self, name: str, visitor: Visitor) -> ProjectSession:
         """The room of somebody in a project.
 
         Raises:
@@ -66,10 +66,10 @@ class ProjectRooms:
         base = books_of(self.site, project_id, "").base
         return Shared(base, scans, voxels, KnownBatches())
 
-    def _room(self, shared: Shared, project_id: str, account: str, person: str) -> WorkRoom:
+    def _room(self, shared: Shared, project_id: str, account: str, person: str) -> ProjectSession:
         books = Books(self.site, project_id, account, shared.base)
         drafts = SqlDrafts(books, ProjectEdit, project_id=project_id, person=person)
         folder = shared.base.folder.parent / person
-        return WorkRoom(
+        return ProjectSession(
             folder, shared.scans, drafts, person, books.desk, shared.voxels, shared.known
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session as Transaction
 
-from nodulebench.annotation.project import INDEX, Desk, open_project
+from nodulebench.annotation.project import INDEX, ProjectHandle, open_project
 from nodulebench.annotation.workflow.log import annotation_log
 from nodulebench.io.manifests import bytes_digest
 from nodulebench.security.event_log.store import Stored
@@ -58,7 +58,7 @@ class Books(Steps):
     """A project for one account: looks at it, and steps in it."""
 
     account: str
-    base: Desk
+    base: ProjectHandle
     """The project with nothing in its log."""
 
     @property
@@ -67,12 +67,12 @@ class Books(Steps):
         return self.of
 
     @contextmanager
-    def desk(self, *, acts: bool = False) -> Iterator[Desk]:
+    def desk(self, *, acts: bool = False) -> Iterator[ProjectHandle]:
         """The project for a look or a step."""
         with self.acting() if acts else self.looking() as session:
             yield self.on(session)
 
-    def on(self, session: Transaction) -> Desk:
+    def on(self, session: Transaction) -> ProjectHandle:
         """The project as a transaction sees it."""
         store = ProjectStore(session, self.site, self.project_id, self.account)
         index = self.base.folder / INDEX

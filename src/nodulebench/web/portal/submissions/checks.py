@@ -18,8 +18,8 @@ from nodulebench.web.portal.benchmarks.rules import (
     Training,
     candidate_problems,
     checked_folds,
-    laid_path,
-    refuse_other_folds,
+    require_same_folds,
+    rule_file_path,
 )
 from nodulebench.web.portal.benchmarks.service import known_cases, rules_of
 from nodulebench.web.portal.database.models import Benchmark
@@ -34,7 +34,7 @@ from nodulebench.web.portal.submissions.service import (
 )
 
 
-def look_through(
+def check_submission(
     site: Site, benchmark: Benchmark, sent: Received, track: str = "detection"
 ) -> Checked:
     """Everything that is wrong with what was sent; the reference is never opened.
@@ -50,18 +50,18 @@ def look_through(
             found = check_alone(marks_of(sent.path), cases, benchmark.protocol)
             laid = rules_of(benchmark).listed_for(track)
             if laid is not None and cases is not None and not found.problems:
-                listed = laid_path(site, benchmark.id, "candidates", laid.version)
+                listed = rule_file_path(site, benchmark.id, "candidates", laid.version)
                 wrong = candidate_problems(marks_of(sent.path), listed, cases)
                 found = replace(found, problems=wrong)
     except InputError as error:
         found = Checked(sent.path, problems=tuple(error.problems))
         if isinstance(error, ArchiveError):
             site.refuse(sent.by, "archive", digest=sent.digest)
-    problems = without_place(found.problems, str(sent.path.parent))
+    problems = without_match(found.problems, str(sent.path.parent))
     return replace(found, path=sent.path, problems=problems)
 
 
-def without_place(problems: Iterable[Problem], place: str) -> tuple[Problem, ...]:
+def without_match(problems: Iterable[Problem], place: str) -> tuple[Problem, ...]:
     """Problems that name files as they were sent, not where they lie."""
 
     def plain(text: str) -> str:
@@ -102,10 +102,10 @@ def declared_training(
     try:
         given = checked_folds(folds, cases)
         if laid is not None:
-            own = read_folds([laid_path(site, benchmark.id, "folds", laid.version)])
-            refuse_other_folds(given, own, folds.name)
+            own = read_folds([rule_file_path(site, benchmark.id, "folds", laid.version)])
+            require_same_folds(given, own, folds.name)
     except InputError as error:
-        raise InputError(without_place(error.problems, str(folds.parent))) from error
+        raise InputError(without_match(error.problems, str(folds.parent))) from error
     return Training(answer=answer, folds=file_digest(folds), count=given["fold"].n_unique())
 
 

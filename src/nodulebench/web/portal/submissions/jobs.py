@@ -172,14 +172,14 @@ def _end(job: Job, state: str, problems: dict[str, Any]) -> None:
     job.claim, job.lease_until = "", None
 
 
-SAY_S = 10.0
+HEARTBEAT_S = 10.0
 SILENT = timedelta(seconds=60)
 """Who has said nothing for so long is not shown."""
 GONE = timedelta(days=1)
 """Who has said nothing for so long is forgotten."""
 
 
-def say_alive(site: Site, name: str, *, opens_sealed: bool) -> None:
+def send_heartbeat(site: Site, name: str, *, opens_sealed: bool) -> None:
     """Write down that a worker lives, and forget those who are long gone."""
     with site.database.writing() as session:
         found = session.get(Worker, name)
@@ -190,7 +190,7 @@ def say_alive(site: Site, name: str, *, opens_sealed: bool) -> None:
             found.seen_at = now()
 
 
-def say_ended(site: Site, name: str) -> None:
+def record_end(site: Site, name: str) -> None:
     """Write down that a worker has ended."""
     with site.database.writing() as session:
         session.execute(delete(Worker).where(Worker.name == name))

@@ -21,10 +21,16 @@ from nodulebench.core.optional_packages import is_installed
 from nodulebench.evaluation.check.service import Checked
 from nodulebench.evaluation.report import ReportChoice, write_report
 from nodulebench.evaluation.result_folder import EVALUATION
-from nodulebench.i18n.translator import portal_language
+from nodulebench.i18n.translator import portal_translator
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import NOBODY, Visitor
-from nodulebench.web.portal.benchmarks.rules import ANSWERS, Answer, Terms, Training, terms_of
+from nodulebench.web.portal.benchmarks.rules import (
+    ANSWERS,
+    AcceptedRules,
+    Answer,
+    Training,
+    accepted_rules,
+)
 from nodulebench.web.portal.benchmarks.service import (
     TRACKS,
     find_benchmark,
@@ -41,9 +47,9 @@ from nodulebench.web.portal.leaderboards.rankings import compared, counted_resul
 from nodulebench.web.portal.page import language_of, rendered, see
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions import service as entries
-from nodulebench.web.portal.submissions.checks import declared_training, look_through
+from nodulebench.web.portal.submissions.checks import check_submission, declared_training
 from nodulebench.web.portal.submissions.jobs import ENDED
-from nodulebench.web.portal.submissions.scoring import told_digests
+from nodulebench.web.portal.submissions.scoring import disclosed_digests
 from nodulebench.web.portal.submissions.service import (
     Received,
     file_name,
@@ -51,7 +57,7 @@ from nodulebench.web.portal.submissions.service import (
     find_own,
     is_nameless,
     received,
-    refuse_closed,
+    require_open,
     result_of,
     shown_account,
     shown_name,
@@ -93,7 +99,7 @@ def _answer(
     with site.database.reading() as session:
         benchmark = find_benchmark(session, by, benchmark_id)
         if is_sent:
-            refuse_closed(session, by, benchmark)
+            require_open(session, by, benchmark)
     given = {name: field(form, name) for name in ("name", "track", "trained", *DECLARED)}
     track = given["track"] or next(iter(rules_of(benchmark).open_tracks), TRACKS[0])
     told: dict[str, object] = {"given": given, "file": file.filename}
@@ -113,7 +119,7 @@ def _answer(
                 name=given["name"],
                 track=track,
                 declared=declared,
-                terms=Terms(training=training),
+                terms=AcceptedRules(training=training),
             )
         except DeniedError as error:
             told["code"] = error.code
@@ -125,7 +131,7 @@ def _looked(
     site: Site, benchmark: Benchmark, sent: Received, form: FormData, track: str
 ) -> tuple[Checked, Training]:
     """What is wrong with the marks, and with what is said of training on the test set."""
-    found = look_through(site, benchmark, sent, track)
+    found = check_submission(site, benchmark, sent, track)
     try:
         return found, declared_training(site, benchmark, _answer_of(form), _folds(form, sent))
     except InputError as error:
@@ -183,7 +189,7 @@ def own_entries(request: Request, site: AtSite, by: By) -> Response:
     with site.database.reading() as session:
         own = select(Entry).where(Entry.account_id == by.account).order_by(Entry.created_at.desc())
         lines = [(one, one.benchmark, job_of(session, one)) for one in session.scalars(own)]
-        say = portal_language(language_of(request))
+        say = portal_translator(language_of(request))
         found = {benchmark.id: benchmark for _, benchmark, _ in lines}.values()
         drawn = [(one, history_of(site, session, one, by, by.account, say)) for one in found]
     histories = [(one, chart) for one, chart in drawn if chart is not None]
@@ -195,7 +201,7 @@ def entry(
     request: Request, site: AtSite, by: By, entry_id: str, rule: str = "", stratum: str = ""
 ) -> Response:
     """What is known of an entry, as far as the visitor may know it: under a rule, of a part."""
-    say = portal_language(language_of(request))
+    say = portal_translator(language_of(request))
     with site.database.reading() as session:
         found = find_entry(session, by, entry_id)
         is_own = by.is_organiser or by.account == found.account_id
@@ -205,7 +211,7 @@ def entry(
             "name": shown_name(found, by),
             "who": shown_account(found, by),
             "declared": {} if is_nameless(found, by) else found.declared,
-            "terms": terms_of(found),
+            "terms": accepted_rules(found),
             "job": job_of(session, found) if is_own else None,
             "result": None if found.withdrawn_at else result_of(session, found),
             "others": _comparable(session, found, by),
@@ -223,7 +229,7 @@ def entry(
         values["has_certificate"] = values["certificate"] is not None and not is_nameless(found, by)
         values["has_print"] = is_installed("typst")
         values["is_public"] = result is not None and found.benchmark.is_shown
-        values["digests"] = {} if result is None else told_digests(result.figures)
+        values["digests"] = {} if result is None else disclosed_digests(result.figures)
         choice = {"rule": rule, "stratum": stratum}
         values["shown"] = (
             None if result is None else shown_of(site, found, result, by, say, **choice)

@@ -17,7 +17,7 @@ from nodulebench import __version__
 from nodulebench.core.documents.evaluation import Document, reading, readings
 from nodulebench.core.errors import InputError, NoduleBenchError
 from nodulebench.core.executor import Progress
-from nodulebench.custody.evaluate import LookOrder, evaluate_sealed
+from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.permitted_tests import OutdatedPlanError
 from nodulebench.evaluation.result_folder import EVALUATION, FEEDBACK, read_document
 from nodulebench.evaluation.service import evaluate_files
@@ -27,7 +27,7 @@ from nodulebench.report.developer_copy import developers_document
 from nodulebench.runner.algorithms import named_algorithm
 from nodulebench.runner.run import RunChoice, run_algorithm
 from nodulebench.security.vault import Secret
-from nodulebench.web.portal.benchmarks.rules import Kind, Laid, laid_path, terms_of
+from nodulebench.web.portal.benchmarks.rules import Kind, RuleFile, accepted_rules, rule_file_path
 from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Job, Result, now
 from nodulebench.web.portal.site import Site
@@ -102,7 +102,7 @@ def score(site: Site, claimed: Claimed, opening: Opening | None, progress: Progr
     return Scored(str(out.relative_to(site.results)), digest, figures)
 
 
-def told_digests(figures: dict[str, Any]) -> dict[str, str]:
+def disclosed_digests(figures: dict[str, Any]) -> dict[str, str]:
     """The digests of a result that everybody may know; not those of reference and cases."""
     known = figures.get("digests", {})
     return {name: known[name] for name in ("protocol", "plan", "candidates") if name in known}
@@ -159,10 +159,10 @@ def _strata(document: Document) -> Iterator[dict[str, Any]]:
 def _order(site: Site, session: Transaction, claimed: Claimed) -> _Order:
     entry = session.get_one(Entry, claimed.entry)
     benchmark: Benchmark = entry.benchmark
-    listed, plan = terms_of(entry).candidates, rules_of(benchmark).plan
-    laid: dict[Kind, Laid | None] = {"candidates": listed, "plan": plan}
+    listed, plan = accepted_rules(entry).candidates, rules_of(benchmark).plan
+    laid: dict[Kind, RuleFile | None] = {"candidates": listed, "plan": plan}
     paths = {
-        kind: laid_path(site, benchmark.id, kind, one.version)
+        kind: rule_file_path(site, benchmark.id, kind, one.version)
         for kind, one in laid.items()
         if one is not None
     }
@@ -224,7 +224,7 @@ def _scored_sealed(
 ) -> dict[str, Any]:
     if opening is None:
         raise UnscoredError("the test set is sealed, and this worker was started without a key")
-    look = LookOrder(
+    look = SealedEvaluateOptions(
         marks=marks,
         sealed=order.reference,
         secret=opening.secret,

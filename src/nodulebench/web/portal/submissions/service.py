@@ -17,11 +17,11 @@ from nodulebench.io.manifests import file_digest
 from nodulebench.security.statements import signed_statement
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor
-from nodulebench.web.portal.benchmarks.rules import Terms
+from nodulebench.web.portal.benchmarks.rules import AcceptedRules
 from nodulebench.web.portal.benchmarks.service import rules_of, state_of
 from nodulebench.web.portal.database.database import UNREACHED
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result, new_id, now
-from nodulebench.web.portal.middleware import room
+from nodulebench.web.portal.middleware import free_bytes
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.archive import (
     CHUNK,
@@ -98,7 +98,7 @@ def marks_of(path: Path) -> Path:
     folder = path.parent / UNPACKED
     if folder.is_dir():
         return inside_of(folder)
-    return unpack(path, folder, min(MOST_BYTES, room(path.parent)))
+    return unpack(path, folder, min(MOST_BYTES, free_bytes(path.parent)))
 
 
 def forget_unpacked(site: Site, entry: str) -> None:
@@ -133,7 +133,7 @@ def submit(
     name: str,
     track: str = "detection",
     declared: dict[str, Any] | None = None,
-    terms: Terms | None = None,
+    terms: AcceptedRules | None = None,
     is_baseline: bool = False,
 ) -> Entry:
     """Make an entry of what was sent, put its job into the queue, and sign a receipt.
@@ -150,10 +150,10 @@ def submit(
         chosen = session.get(Benchmark, benchmark)
         if chosen is None:
             raise DeniedError("not_found", 404)
-        refuse_closed(session, by, chosen)
-        _refuse_much(site, session, by, sent.size)
+        require_open(session, by, chosen)
+        _require_quota(site, session, by, sent.size)
         listed = rules_of(chosen).listed_for(track)
-        taken = (terms or Terms()).model_copy(update={"candidates": listed})
+        taken = (terms or AcceptedRules()).model_copy(update={"candidates": listed})
         at = now()
         told = {
             "schema": RECEIPT,
@@ -191,7 +191,7 @@ def submit(
     return entry
 
 
-def refuse_closed(session: Transaction, by: Visitor, benchmark: Benchmark) -> None:
+def require_open(session: Transaction, by: Visitor, benchmark: Benchmark) -> None:
     """Refuse an entry that a benchmark does not take: not now, or no more from this account."""
     state = state_of(benchmark)
     if state != "open":
@@ -206,7 +206,7 @@ def refuse_closed(session: Transaction, by: Visitor, benchmark: Benchmark) -> No
             raise DeniedError("quota_spent", 429)
 
 
-def _refuse_much(site: Site, session: Transaction, by: Visitor, size: int) -> None:
+def _require_quota(site: Site, session: Transaction, by: Visitor, size: int) -> None:
     """Refuse what is more than is kept of one account; organisers know their disk."""
     kept = session.scalar(select(func.sum(Entry.size)).where(Entry.account_id == by.account)) or 0
     if not by.is_organiser and kept + size > site.settings.most_kept:

@@ -18,15 +18,15 @@ from nodulebench.web.portal.leaderboards.rankings import refresh_rankings
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.jobs import (
     BEAT_S,
-    SAY_S,
+    HEARTBEAT_S,
     Claimed,
     beat,
     claim,
     fail,
     finish,
     is_wanted,
-    say_alive,
-    say_ended,
+    record_end,
+    send_heartbeat,
 )
 from nodulebench.web.portal.submissions.scoring import Opening, drop, score, sweep_results
 from nodulebench.web.portal.submissions.service import forget_unpacked, sweep_uploads
@@ -54,11 +54,11 @@ def work(
     ranked_at = swept_at = said_at = float("-inf")
 
     def say() -> None:
-        say_alive(site, name, opens_sealed=opening is not None)
+        send_heartbeat(site, name, opens_sealed=opening is not None)
 
     while not stop.is_set():
         try:
-            if monotonic() - said_at > SAY_S:
+            if monotonic() - said_at > HEARTBEAT_S:
                 say()
                 said_at = monotonic()
             claimed = claim(site, name)
@@ -79,7 +79,7 @@ def work(
             LOG.warning("the database is away: %s", first_line(error))
         stop.wait(IDLE_S)
     with suppress(*UNREACHED):
-        say_ended(site, name)
+        record_end(site, name)
     return done
 
 

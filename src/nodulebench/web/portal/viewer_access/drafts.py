@@ -10,7 +10,14 @@ from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.core.config_model import checked
 from nodulebench.web.portal.viewer_access.gateway import Steps
-from nodulebench.web.viewer.drafts import ConflictError, Draft, Edit, Kept, applied, refuse_edit
+from nodulebench.web.viewer.drafts import (
+    ConflictError,
+    Draft,
+    Edit,
+    SavedDraft,
+    applied,
+    require_editable,
+)
 
 
 class SqlDrafts:
@@ -44,7 +51,7 @@ class SqlDrafts:
         """The draft of a case; an empty one where nothing was done yet."""
         return self.every().get(case_id) or Draft()
 
-    def edit(self, case_id: str, edit: Edit) -> Kept | None:
+    def edit(self, case_id: str, edit: Edit) -> SavedDraft | None:
         """Make an edit, unless it was made before, and tell how its finding stands then.
 
         Raises:
@@ -53,7 +60,7 @@ class SqlDrafts:
         with self._steps.acting() as session:
             draft = self._read(session).get(case_id) or Draft()
             kept = draft.findings.get(edit.finding_id or "")
-            if refuse_edit(draft, edit):
+            if require_editable(draft, edit):
                 return kept
             self._add(session, case_id, {"edit": edit.model_dump(mode="json")})
         return applied(edit) if edit.finding_id else None

@@ -15,26 +15,26 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from nodulebench.i18n.translator import LANGUAGES, Language, portal_language
+from nodulebench.i18n.translator import LANGUAGES, Translator, portal_translator
 from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor, find_visitor
-from nodulebench.web.portal.guard import SAFE, refuse_other_sites
-from nodulebench.web.portal.middleware import Counter, takes_file
+from nodulebench.web.portal.guard import SAFE, require_same_site
+from nodulebench.web.portal.middleware import UploadLimiter, takes_file
 from nodulebench.web.portal.page import language_of, see
 from nodulebench.web.portal.site import Site
 from nodulebench.web.viewer.app import OWN_PAGE, with_headers, workbench_app
-from nodulebench.web.viewer.session import Room
+from nodulebench.web.viewer.session import ReadingSession
 
 
-class Rooms(Protocol):
+class Sessions(Protocol):
     """The rooms of a kind, one for each thing and visitor."""
 
     site: Site
     route: str
     """By which the table of roles knows them."""
 
-    def of(self, name: str, visitor: Visitor) -> Room:
+    def of(self, name: str, visitor: Visitor) -> ReadingSession:
         """The room of a visitor in the thing of an id.
 
         Raises:
@@ -43,22 +43,24 @@ class Rooms(Protocol):
         ...
 
 
-class SiteDoor:
+class SessionGateway:
     """Lets those into a room who are signed in and have a part in what it is about."""
 
-    def __init__(self, rooms: Rooms, counter: Counter) -> None:
+    def __init__(self, rooms: Sessions, counter: UploadLimiter) -> None:
         self.rooms = rooms
         self.counter = counter
 
-    def guard(self, app: ASGIApp, say: Language) -> ASGIApp:
+    def guard(self, app: ASGIApp, say: Translator) -> ASGIApp:
         """What stands before an app."""
-        return SiteGuard(app, self.rooms, self.counter, portal_language(say.name))
+        return SiteGuard(app, self.rooms, self.counter, portal_translator(say.name))
 
 
 class SiteGuard:
     """Every request of a room: by whom it is made, and whose room it is about."""
 
-    def __init__(self, app: ASGIApp, rooms: Rooms, counter: Counter, say: Language) -> None:
+    def __init__(
+        self, app: ASGIApp, rooms: Sessions, counter: UploadLimiter, say: Translator
+    ) -> None:
         self._app = app
         self._rooms = rooms
         self._counter = counter
@@ -96,7 +98,7 @@ class SiteGuard:
             if not may(visitor.roles, self._rooms.route):
                 raise DeniedError("not_allowed", 403)
             if request.method not in SAFE:
-                refuse_other_sites(request, site)
+                require_same_site(request, site)
                 if request.headers.get(OWN_PAGE[0]) != OWN_PAGE[1]:
                     raise DeniedError("form_old", 403)
             room = self._rooms.of(request.path_params["of"], visitor)
@@ -117,7 +119,7 @@ class SiteGuard:
         return JSONResponse({"error": error.code, "problem": words}, error.status)
 
 
-def rooms_app(rooms: Rooms, counter: Counter, home: tuple[str, str]) -> ASGIApp:
+def sessions_app(rooms: Sessions, counter: UploadLimiter, home: tuple[str, str]) -> ASGIApp:
     """Rooms of a kind in every language, to be mounted with an id as ``of``.
 
     Args:
@@ -125,7 +127,7 @@ def rooms_app(rooms: Rooms, counter: Counter, home: tuple[str, str]) -> ASGIApp:
         counter: how many files are taken at once.
         home: what the way out leads to, and its address.
     """
-    door = SiteDoor(rooms, counter)
+    door = SessionGateway(rooms, counter)
     apps = {name: workbench_app(None, door, name, home=home) for name in LANGUAGES}
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

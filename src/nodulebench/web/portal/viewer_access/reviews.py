@@ -14,7 +14,7 @@ from nodulebench.web.portal.database.models import Benchmark, Entry, Result
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.service import find_entry, result_of
 from nodulebench.web.portal.viewer_access.gateway import Recent
-from nodulebench.web.viewer.evaluation import Gallery, Judged, scans_judged
+from nodulebench.web.viewer.evaluation import EvaluationLayer, Gallery, evaluated_scans
 from nodulebench.web.viewer.scans import Scan
 from nodulebench.web.viewer.session import Voxels
 
@@ -57,7 +57,7 @@ MOST_HELD = 16
 class Shared:
     """What all who look at a result have in common."""
 
-    judged: Judged
+    judged: EvaluationLayer
     scans: list[Scan]
     voxels: Voxels
 
@@ -93,8 +93,8 @@ class Reviews:
 
 
 def _shared(folder: Path, place: Path, voxels: Path) -> Shared:
-    judged = Judged(load_evaluated(folder))
-    return Shared(judged, scans_judged(place, judged), Voxels(voxels))
+    judged = EvaluationLayer(load_evaluated(folder))
+    return Shared(judged, evaluated_scans(place, judged), Voxels(voxels))
 
 
 def review_place(site: Site, entry: Entry, result: Result | None, visitor: Visitor) -> Path | None:

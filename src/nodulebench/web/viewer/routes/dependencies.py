@@ -6,17 +6,17 @@ from fastapi import Depends, HTTPException, Request
 
 from nodulebench.web.viewer.drafts import Drafts
 from nodulebench.web.viewer.scans import Scan, Tiles
-from nodulebench.web.viewer.session import Room
+from nodulebench.web.viewer.session import ReadingSession
 
 WAITS_S = 20.0
 
 
-def _room(request: Request) -> Room:
-    room: Room = getattr(request.state, "room", None) or request.app.state.room
+def _room(request: Request) -> ReadingSession:
+    room: ReadingSession = getattr(request.state, "room", None) or request.app.state.room
     return room
 
 
-GivenRoom = Annotated[Room, Depends(_room)]
+GivenRoom = Annotated[ReadingSession, Depends(_room)]
 
 
 def _scan(room: GivenRoom, number: int) -> Scan:

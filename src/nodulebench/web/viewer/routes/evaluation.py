@@ -5,24 +5,24 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, HTTPException, Query
 from pydantic import FiniteFloat
 
-from nodulebench.core.config_model import Written
-from nodulebench.web.viewer.evaluation import Judged
+from nodulebench.core.config_model import ConfigModel
+from nodulebench.web.viewer.evaluation import EvaluationLayer
 from nodulebench.web.viewer.routes.dependencies import GivenRoom, GivenScan, GivenTiles
 
 router = APIRouter()
 
 
-def _judged(room: GivenRoom) -> Judged:
+def _judged(room: GivenRoom) -> EvaluationLayer:
     judged = room.judged()
     if judged is None:
         raise HTTPException(404, "no evaluation is open")
     return judged
 
 
-GivenJudged = Annotated[Judged, Depends(_judged)]
+GivenJudged = Annotated[EvaluationLayer, Depends(_judged)]
 
 
-class Chosen(Written):
+class Chosen(ConfigModel):
     """How it shall be judged."""
 
     rule: str

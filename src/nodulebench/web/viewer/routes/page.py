@@ -8,15 +8,15 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from nodulebench.annotation.exam import JUDGED
+from nodulebench.annotation.exam import PASS_METRICS
 from nodulebench.annotation.observer_study.calls import CALLS
 from nodulebench.core.tables import DENSITIES, NODULE_TYPES
-from nodulebench.i18n.translator import Language
+from nodulebench.i18n.translator import Translator
 from nodulebench.report.pages.templates import page
 from nodulebench.web.viewer.export import TAKEN, WRITTEN
-from nodulebench.web.viewer.project import WorkRoom
+from nodulebench.web.viewer.project import ProjectSession
 from nodulebench.web.viewer.routes.dependencies import GivenRoom
-from nodulebench.web.viewer.study import StudyRoom
+from nodulebench.web.viewer.study import StudySession
 
 router = APIRouter()
 VIEWER = Path(__file__).parents[1] / "static" / "viewer"
@@ -28,7 +28,7 @@ OWN = "workbench."
 @router.get("/", response_class=HTMLResponse)
 def viewer(request: Request, room: GivenRoom) -> str:
     """The reading room in one page."""
-    say: Language = request.app.state.say
+    say: Translator = request.app.state.say
     is_judged = room.judged() is not None
     script = "judging.js" if is_judged else room.script
     return page(
@@ -37,11 +37,11 @@ def viewer(request: Request, room: GivenRoom) -> str:
         words=words(say),
         is_judged=is_judged,
         sheet=room.sheet(),
-        figures=JUDGED,
+        figures=PASS_METRICS,
         script=script,
         modules=modules_of(script),
-        is_study=isinstance(room, StudyRoom),
-        is_work=isinstance(room, WorkRoom),
+        is_study=isinstance(room, StudySession),
+        is_work=isinstance(room, ProjectSession),
         reader=room.reader,
         room=room.name,
         home=request.app.state.home,
@@ -65,7 +65,7 @@ def modules_of(script: str) -> tuple[str, ...]:
     return tuple(found)[1:]
 
 
-def words(say: Language) -> dict[str, Any]:
+def words(say: Translator) -> dict[str, Any]:
     """What the scripts say, without the beginning of the keys."""
     own = {key.removeprefix(OWN): text for key, text in say.texts(OWN).items()}
     names = (*NODULE_TYPES, *DENSITIES)

@@ -4,19 +4,19 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException
 
-from nodulebench.web.viewer.project import WorkRoom
+from nodulebench.web.viewer.project import ProjectSession
 from nodulebench.web.viewer.routes.dependencies import GivenRoom
 
 router = APIRouter()
 
 
-def _work(room: GivenRoom) -> WorkRoom:
-    if not isinstance(room, WorkRoom):
+def _work(room: GivenRoom) -> ProjectSession:
+    if not isinstance(room, ProjectSession):
         raise HTTPException(404, "no project is open")
     return room
 
 
-GivenWork = Annotated[WorkRoom, Depends(_work)]
+GivenWork = Annotated[ProjectSession, Depends(_work)]
 
 
 @router.get("/work")

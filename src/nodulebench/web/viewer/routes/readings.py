@@ -6,10 +6,10 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from pydantic import Field
 
-from nodulebench.core.config_model import Written
+from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import InputError
-from nodulebench.i18n.translator import Language
-from nodulebench.web.viewer.drafts import ConflictError, Edit, Kept
+from nodulebench.i18n.translator import Translator
+from nodulebench.web.viewer.drafts import ConflictError, Edit, SavedDraft
 from nodulebench.web.viewer.export import taken, written
 from nodulebench.web.viewer.findings import (
     MOST_CORNERS,
@@ -24,7 +24,7 @@ from nodulebench.web.viewer.findings import (
 )
 from nodulebench.web.viewer.routes.dependencies import GivenDrafts, GivenRoom, GivenTiles
 from nodulebench.web.viewer.scans import Tiles
-from nodulebench.web.viewer.session import Beside
+from nodulebench.web.viewer.session import ScanContext
 
 router = APIRouter()
 
@@ -34,14 +34,14 @@ def reading(
     request: Request, room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int
 ) -> dict[str, Any]:
     """All findings of a scan with their versions and sizes, and what is asked there."""
-    say: Language = request.app.state.say
+    say: Translator = request.app.state.say
     draft, beside = drafts.of(room.draft_key(number)), room.beside(number, tiles)
-    stands = {name: Kept(0, finding) for name, finding in beside.given.items()}
+    stands = {name: SavedDraft(0, finding) for name, finding in beside.given.items()}
     for name, kept in draft.findings.items():
         if kept.finding is None and name not in beside.told:
             stands.pop(name, None)
         else:
-            stands[name] = Kept(kept.version, kept.finding or beside.given[name])
+            stands[name] = SavedDraft(kept.version, kept.finding or beside.given[name])
     return {
         "mode": beside.mode,
         "is_handed_in": draft.is_handed_in or beside.mode == "look",
@@ -68,7 +68,7 @@ def edited(
     if room.is_closed(number):
         raise HTTPException(409, {"code": "handed_in", "stands": None})
     if edit.finding is not None:
-        _refuse_outside(edit.finding, tiles, room.title(number))
+        _require_inside_image(edit.finding, tiles, room.title(number))
     try:
         kept = drafts.edit(room.draft_key(number), edit)
     except ConflictError as error:
@@ -78,9 +78,7 @@ def edited(
 
 
 @router.post("/scans/{number}/hand-in")
-def handed_in(
-    room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int
-) -> dict[str, bool]:
+def submit(room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int) -> dict[str, bool]:
     """Hand in what was said of a scan; nothing of it can be changed afterwards.
 
     ``is_over`` says whether that was the last scan of an exam, which is judged then.
@@ -92,7 +90,7 @@ def handed_in(
     return {"is_handed_in": True, "is_over": room.sheet() is not None}
 
 
-def _candidate(beside: Beside, name: str, say: Language) -> dict[str, Any]:
+def _candidate(beside: ScanContext, name: str, say: Translator) -> dict[str, Any]:
     """What is known of a candidate, and how it was given; nothing of what the reader began."""
     if name not in beside.told:
         return {}
@@ -101,7 +99,7 @@ def _candidate(beside: Beside, name: str, say: Language) -> dict[str, Any]:
     return {"told": words, "given": beside.given[name].model_dump(mode="json")}
 
 
-def _told(kept: Kept, tiles: Tiles) -> dict[str, Any]:
+def _told(kept: SavedDraft, tiles: Tiles) -> dict[str, Any]:
     finding = kept.finding
     return {
         "version": kept.version,
@@ -110,21 +108,21 @@ def _told(kept: Kept, tiles: Tiles) -> dict[str, Any]:
     }
 
 
-def _refuse_outside(finding: Finding, tiles: Tiles, case_id: str) -> None:
+def _require_inside_image(finding: Finding, tiles: Tiles, case_id: str) -> None:
     count = tiles.volume.shape[0]
     if finding.last_slice >= count:
         what = f"slice {finding.last_slice} is outside the image, which has {count} slices."
         raise InputError.at(f"case '{case_id}'", what)
 
 
-class Click(Written):
+class Click(ConfigModel):
     """A click on a nodule, and turns of the wheel since."""
 
     place_mm: Place
     level: int = Field(default=0, ge=-8, le=8)
 
 
-class Stroke(Written):
+class Stroke(ConfigModel):
     """A closed stroke on a slice, and what was there before."""
 
     slice_index: int = Field(ge=0)
@@ -133,7 +131,7 @@ class Stroke(Written):
     adds: bool = True
 
 
-class Gaps(Written):
+class Gaps(ConfigModel):
     """Outlines that may leave slices out."""
 
     slices: Annotated[tuple[OutlinedSlice, ...], Field(min_length=1)]
@@ -152,7 +150,7 @@ def proposal(tiles: GivenTiles, click: Click) -> dict[str, Any]:
 @router.post("/scans/{number}/joined")
 def stroked(tiles: GivenTiles, given: Stroke) -> dict[str, Any]:
     """The outline of a slice after a stroke; null where nothing is left."""
-    _outlines_refuse_outside([given.slice_index], tiles)
+    _require_outline_inside([given.slice_index], tiles)
     made = joined(tiles, given.drawn, given.stroke, given.slice_index, adds=given.adds)
     return {"drawn": None if made is None else made.model_dump(mode="json")}
 
@@ -160,12 +158,12 @@ def stroked(tiles: GivenTiles, given: Stroke) -> dict[str, Any]:
 @router.post("/scans/{number}/filled")
 def filled(tiles: GivenTiles, gaps: Gaps) -> dict[str, Any]:
     """Outlines on all slices from the lowest to the highest that has one."""
-    _outlines_refuse_outside([slice_.slice_index for slice_ in gaps.slices], tiles)
+    _require_outline_inside([slice_.slice_index for slice_ in gaps.slices], tiles)
     made = filled_between(tiles, gaps.slices)
     return {"slices": [one.model_dump(mode="json") for one in made]}
 
 
-def _outlines_refuse_outside(numbers: list[int], tiles: Tiles) -> None:
+def _require_outline_inside(numbers: list[int], tiles: Tiles) -> None:
     count = tiles.volume.shape[0]
     if max(numbers) >= count:
         raise InputError.at(f"slice {max(numbers)}", f"is outside the image of {count} slices.")

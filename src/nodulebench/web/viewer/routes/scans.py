@@ -6,7 +6,7 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Response
 from pydantic import Field, FiniteFloat
 
-from nodulebench.core.config_model import Written, checked
+from nodulebench.core.config_model import ConfigModel, checked
 from nodulebench.io.atomic import make_folder
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.web.viewer.routes.dependencies import GivenRoom, GivenScan, GivenTiles
@@ -69,14 +69,14 @@ HANGING = "hanging.json"
 Zoom = Annotated[FiniteFloat, Field(gt=0, le=1000)]
 
 
-class Window(Written):
+class Window(ConfigModel):
     """Grey values in HU."""
 
     level: Annotated[FiniteFloat, Field(ge=-2000, le=4000)]
     width: Annotated[FiniteFloat, Field(ge=1, le=8000)]
 
 
-class Zooms(Written):
+class Zooms(ConfigModel):
     """How much larger than the whole picture each plane is shown."""
 
     axial: Zoom
@@ -84,7 +84,7 @@ class Zooms(Written):
     sagittal: Zoom
 
 
-class Hanging(Written):
+class Hanging(ConfigModel):
     """What every scan is opened with."""
 
     layout: Literal["three", "one", "prior"]

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 from scipy import ndimage
 
-from nodulebench.detection.networks import FINDERS, network_named
+from nodulebench.detection.networks import DETECTION_NETWORKS, network_named
 from nodulebench.detection.networks.cross_validation import Course, train_without
 from nodulebench.detection.networks.detectors import heatmap, znet_unet
 from nodulebench.detection.networks.detectors.search import search
@@ -63,7 +63,7 @@ def test_the_u_net_of_slices_halves_three_times() -> None:
     down = sum(twice(a, b, 9) for a, b in zip((1, *maps), maps, strict=False))
     up = sum(a * b * 4 + b + twice(2 * b, b, 9) for a, b in zip(maps[1:], maps, strict=False))
 
-    assert parameter_count(FINDERS["znet_unet"].build()) == down + up + maps[0] + 1
+    assert parameter_count(DETECTION_NETWORKS["znet_unet"].build()) == down + up + maps[0] + 1
 
 
 def test_the_heat_map_has_as_many_parameters_as_its_steps() -> None:
@@ -72,14 +72,14 @@ def test_the_heat_map_has_as_many_parameters_as_its_steps() -> None:
     halved = twice(24, 48, 27) + 24 * 48 + twice(48, 64, 27) + 48 * 64
     up = (64 + 1) * 48 + same[48] + (48 + 1) * 24 + same[24]
 
-    found = parameter_count(FINDERS["heatmap"].build())
+    found = parameter_count(DETECTION_NETWORKS["heatmap"].build())
 
     assert found == stem + sum(same.values()) + halved + up + (24 + 1) * 2
 
 
-@pytest.mark.parametrize("name", FINDERS)
+@pytest.mark.parametrize("name", DETECTION_NETWORKS)
 def test_answers_of_a_tile_lie_where_its_points_are(name: str) -> None:
-    finder = FINDERS[name]
+    finder = DETECTION_NETWORKS[name]
     with torch.inference_mode():
         answers = finder.build().eval()(torch.zeros(1, *finder.look.shape))
 
@@ -92,7 +92,7 @@ def test_answers_of_a_tile_lie_where_its_points_are(name: str) -> None:
 def test_findings_are_told_where_they_are_seen_however_a_tile_is_turned(
     examples: Examples,
 ) -> None:
-    finder = FINDERS["heatmap"]
+    finder = DETECTION_NETWORKS["heatmap"]
     finder = replace(finder, look=cube((24, 24, 24), (1.0, 1.0, 1.0)), stride=1)
     how = Recipe(augment=Augment((0.85, 1.2), is_turned_freely=True, is_flipped=True))
     chosen = torch.tensor([0, 2, 4]).repeat(8)
@@ -201,7 +201,7 @@ class Bright(torch.nn.Module):
 
 
 def test_a_scan_is_searched_in_slabs_as_if_in_one() -> None:
-    finder = FINDERS["heatmap"]
+    finder = DETECTION_NETWORKS["heatmap"]
     spacing = (1.5, 0.8, 0.9)
     grid = np.stack(np.meshgrid(*map(np.arange, (90, 50, 70)), indexing="ij"), axis=-1) * spacing
     centers = np.array(
@@ -227,7 +227,7 @@ def test_a_scan_is_searched_in_slabs_as_if_in_one() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FINDERS)
+@pytest.mark.parametrize("name", DETECTION_NETWORKS)
 def test_a_finder_learns_to_find_a_ball(
     name: str, examples: Examples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,7 +240,7 @@ def test_a_finder_learns_to_find_a_ball(
         slab=24 if name == "heatmap" else 4,
         margin=4 if name == "heatmap" else 0,
     )
-    monkeypatch.setitem(FINDERS._loaded, name, tiny)
+    monkeypatch.setitem(DETECTION_NETWORKS._loaded, name, tiny)
     recipe = replace(
         finder.recipe,
         steps=25 if name == "heatmap" else 70,

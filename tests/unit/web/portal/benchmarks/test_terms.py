@@ -17,7 +17,7 @@ from builders.portal import (
 )
 from nodulebench.io.manifests import file_digest
 from nodulebench.web.portal.accounts.users import Visitor
-from nodulebench.web.portal.benchmarks.rules import laid_path
+from nodulebench.web.portal.benchmarks.rules import rule_file_path
 from nodulebench.web.portal.benchmarks.service import BenchmarkRules, rules_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result
 from nodulebench.web.portal.site import Site
@@ -75,7 +75,7 @@ def test_candidates_are_scored_exactly_as_listed(
     laid = rules(site, two_tracks).candidates
     assert laid is not None
     assert (laid.version, laid.count) == (1, 3)
-    kept = laid_path(site, two_tracks, "candidates", 1)
+    kept = rule_file_path(site, two_tracks, "candidates", 1)
     # which of them are nodules is kept nowhere
     assert kept.read_text().splitlines() == [
         "seriesuid,coordX,coordY,coordZ",
@@ -184,7 +184,7 @@ def test_entries_are_judged_by_criteria_that_were_frozen(
     assert lay(as_organiser, benchmark, "plan", CRITERIA.format(limit=0.9), "c.toml").is_redirect
     laid = rules(site, benchmark).plan
     assert laid is not None
-    plan = json.loads(laid_path(site, benchmark, "plan", 1).read_text())
+    plan = json.loads(rule_file_path(site, benchmark, "plan", 1).read_text())
     assert plan["schema"] == "nodulebench/test-plan@1"
     paths = [as_ada.send(benchmark, "submit", one).headers["location"] for one in (GOOD, BETTER)]
     work_off(site)

@@ -21,7 +21,7 @@ from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.backup import back_up
 from nodulebench.web.portal.database.event_log import check_log, latest_events
 from nodulebench.web.portal.exams.service import end_exam, make_exam, results_of
-from nodulebench.web.portal.exams.sessions import SiteExamRoom
+from nodulebench.web.portal.exams.sessions import SiteExamSession
 from nodulebench.web.portal.projects.members import assign
 from nodulebench.web.portal.projects.service import make_project, open_books, take_project
 from nodulebench.web.portal.site import Site
@@ -232,7 +232,7 @@ def test_a_result_that_a_kill_kept_from_being_written_is_written_at_the_next_loo
             return [result.has_passed for result in results_of(session, exam)]
 
     with monkeypatch.context() as patched:
-        patched.setattr(SiteExamRoom, "keep", killed)
+        patched.setattr(SiteExamSession, "keep", killed)
         with pytest.raises(OSError, match="killed"):
             person.client.post(f"{person.where}/scans/1/hand-in", headers=OWN)
     assert results() == []
