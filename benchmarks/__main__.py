@@ -34,7 +34,7 @@ LONG = (
     "reading_faults",
     "viewer_speed",
     "broken_runs",
-    "engines",
+    "executors",
     "intervals",
     "candidate_blocks",
     "candidate_kinds",

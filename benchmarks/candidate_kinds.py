@@ -55,7 +55,7 @@ class Seen:
 
     name: str
     litres: float
-    figures: dict[str, float]
+    metrics: dict[str, float]
     counts: dict[str, dict[str, int]]
 
     def per_litre(self, detector: str, kind: str | None = None) -> float:
@@ -150,7 +150,7 @@ def look(name: str, volume: Volume, detectors: Sequence[str] = SIX) -> Seen:
         detector: dict(Counter(ground.kinds(candidates_of(detector, chest).center_mm)))
         for detector in detectors
     }
-    figures = {
+    metrics = {
         "median (HU)": density.median_hu,
         "p5 (HU)": density.p5_hu,
         "p95 (HU)": density.p95_hu,
@@ -158,7 +158,7 @@ def look(name: str, volume: Volume, detectors: Sequence[str] = SIX) -> Seen:
         "vessels (%)": 100 * density.vessel_share,
         "vessel sections per dm²": ground.sections_per_dm2(),
     }
-    return Seen(name, density.volume_ml / 1000, figures, counts)
+    return Seen(name, density.volume_ml / 1000, metrics, counts)
 
 
 def compact_scans(data: Path = DATA) -> Iterator[tuple[str, Volume]]:
@@ -214,10 +214,10 @@ def seen_of(group: str, keep: Path | None) -> list[Seen]:
 
 def print_lungs(groups: Mapping[str, Sequence[Seen]]) -> None:
     """Print how lungs look, least to most in each group."""
-    print("| figure | " + " | ".join(groups) + " |")
+    print("| metric | " + " | ".join(groups) + " |")
     print("|---" * (len(groups) + 1) + "|")
-    for name in next(iter(groups.values()))[0].figures:
-        cells = [_range([one.figures[name] for one in seen], 1) for seen in groups.values()]
+    for name in next(iter(groups.values()))[0].metrics:
+        cells = [_range([one.metrics[name] for one in seen], 1) for seen in groups.values()]
         print(f"| {name} | " + " | ".join(cells) + " |")
 
 

@@ -16,7 +16,7 @@ ALGORITHMS, BOOTSTRAPS = 10, 10_000
 
 
 def main() -> None:
-    """Print wall and CPU seconds of the whole command, for the CPM alone and for every figure."""
+    """Print wall and CPU seconds of the whole command, for the CPM alone and for every metric."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         names = write_submissions(Path(folder))
@@ -28,8 +28,8 @@ def main() -> None:
         print("| what | wall s | CPU s |")
         print("|---|---|---|")
         for what, more in (
-            ("CPM", ("--figure", "cpm", "--margin", "0.05")),
-            ("every figure of the protocol", ()),
+            ("CPM", ("--metric", "cpm", "--margin", "0.05")),
+            ("every metric of the protocol", ()),
         ):
             wall, cpu = _run(*compare, "--bootstraps", str(BOOTSTRAPS), *more)
             print(

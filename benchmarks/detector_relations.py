@@ -84,17 +84,17 @@ IN_SHORT: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "found_by_step": lambda said: _steps(said["steps"]),
     "large_stay": lambda said: f"{said['kept']} of {said['total']}",
 }
-"""What was measured, in a few figures."""
+"""What was measured, in a few metrics."""
 
 
 def in_short(measured: Notice) -> str:
-    """The figures of a verdict; where nothing can be said, that."""
+    """The metrics of a verdict; where nothing can be said, that."""
     known = IN_SHORT.get(measured.code)
     return "not tested" if known is None else known(measured.values)
 
 
 def cell(verdict: RelationVerdict) -> str:
-    """The figures of a verdict, bold where the relation does not hold."""
+    """The metrics of a verdict, bold where the relation does not hold."""
     told = in_short(verdict.measured)
     return f"**{told}**" if verdict.is_passed is False else told
 

@@ -58,19 +58,19 @@ def rejections(size: int, seed: int) -> list[tuple[bool, bool]]:
     protocol = TestProtocol(
         name="equal",
         rules=(RuleChoice(name="luna16"),),
-        figures=METRICS,
+        metrics=METRICS,
         interval=IntervalChoice(bootstraps=REPLICATES),
         seed=seed,
     )
     choice = ComparisonChoice(NAMES[1], METRICS, permutations=0)
     found = compare_algorithms({"luna16": cohorts}, protocol, choice)
     p_values = {
-        difference.reading.figure: difference.comparison.p_value
+        difference.reading.metric: difference.comparison.p_value
         for difference in found.differences
         if difference.algorithm == NAMES[0] and difference.comparison is not None
     }
     groups = {
-        reading.figure: max(line.group for line in ranking.lines)
+        reading.metric: max(line.group for line in ranking.lines)
         for (_, reading), ranking in found.rankings.items()
     }
     return [(p_values.get(name, 1.0) <= ALPHA, groups.get(name, 1) > 1) for name in METRICS]

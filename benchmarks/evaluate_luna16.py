@@ -32,7 +32,7 @@ def main() -> None:
     def kernel() -> None:
         labels = label_marks(reference, submission, protocol, protocol.rules[0])
         reading = read_froc(labelled_cohort(reference, submission, labels, is_target), protocol)
-        cpm = reading.figures["cpm"]
+        cpm = reading.metrics["cpm"]
         value = cpm.value if isinstance(cpm, Estimate) else None
         if not np.isclose(value or 0, 0.8419657913755723, rtol=0, atol=1e-15):
             raise RuntimeError("the kernel no longer gives the official CPM")

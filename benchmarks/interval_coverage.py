@@ -2,7 +2,7 @@
 
 Test sets are drawn from a population whose truth is known: scans with and without nodules, nodules
 of one patient alike, false positives crowded in some scans, two algorithms that find much the same.
-The truth is what the figures are on a set of 300,000 scans.
+The truth is what the metrics are on a set of 300,000 scans.
 """
 
 import os
@@ -74,7 +74,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Figures of the worse and the better algorithm on the whole population."""
+    """Metrics of the worse and the better algorithm on the whole population."""
 
     recall: tuple[float, float]
     cpm: tuple[float, float]
@@ -82,7 +82,7 @@ class Truth:
 
 @cache
 def population() -> Truth:
-    """The figures on a set so large that chance hardly matters."""
+    """The metrics on a set so large that chance hardly matters."""
     found = draw(WHOLE_POPULATION, np.random.default_rng(2**32), (WORSE, BETTER))
     once = np.ones((1, WHOLE_POPULATION), dtype=np.int32)
     return Truth(
@@ -105,8 +105,8 @@ def _coverage(pair: list[LabelledCohort], truth: Truth, seed: int) -> Outcome:
     bootstrap = Bootstrap(units, BOOTSTRAPS, seed)
     cohorts = dict(zip(("worse", "better"), pair, strict=True))
     drawn = {
-        name: replicate_metric(figure, cohorts, bootstrap)
-        for name, figure in (("recall", recall), ("CPM", cpm_exact))
+        name: replicate_metric(metric, cohorts, bootstrap)
+        for name, metric in (("recall", recall), ("CPM", cpm_exact))
     }
     known = {"recall": truth.recall, "CPM": truth.cpm}
     outcome = {}
@@ -136,9 +136,9 @@ def _coverage(pair: list[LabelledCohort], truth: Truth, seed: int) -> Outcome:
 
 
 def _leave_one_out(
-    figure: Callable[[LabelledCohort, np.ndarray], FloatArray], cohort: LabelledCohort
+    metric: Callable[[LabelledCohort, np.ndarray], FloatArray], cohort: LabelledCohort
 ) -> FloatArray:
-    blocks = [figure(cohort, block) for block in leave_one_out(np.arange(cohort.case_count))]
+    blocks = [metric(cohort, block) for block in leave_one_out(np.arange(cohort.case_count))]
     values = np.concatenate(blocks)
     return values[np.isfinite(values)]
 
@@ -148,11 +148,11 @@ def _type_one_error(pair: list[LabelledCohort], seed: int) -> Outcome:
     units = np.arange(first.case_count)
     cohorts = {"one": first, "other": second}
     outcome = {}
-    for name, figure in (("recall", recall), ("CPM", cpm_exact)):
-        replicates = replicate_metric(figure, cohorts, Bootstrap(units, BOOTSTRAPS, seed))
+    for name, metric in (("recall", recall), ("CPM", cpm_exact)):
+        replicates = replicate_metric(metric, cohorts, Bootstrap(units, BOOTSTRAPS, seed))
         found = paired_difference(replicates, "one", "other", level=LEVEL)
         swapped = permutation_test(
-            figure, first, second, unit_of_case=units, permutations=PERMUTATIONS, seed=seed
+            metric, first, second, unit_of_case=units, permutations=PERMUTATIONS, seed=seed
         )
         outcome[f"difference in {name}: paired bootstrap rejects"] = found.p_value < ALPHA
         outcome[f"difference in {name}: permutation rejects"] = swapped.p_value < ALPHA
@@ -215,7 +215,7 @@ def draw(
 
 
 def _reference(cases: int, nodules: int) -> Reference:
-    """Tables of the right length; the figures here look at the arrays only."""
+    """Tables of the right length; the metrics here look at the arrays only."""
     names = pl.Series([f"case{number}" for number in range(cases)])
     table = pl.DataFrame({"case_id": names})
     rows = pl.DataFrame({"case_id": pl.Series(["case0"] * nodules, dtype=pl.String)})

@@ -4,7 +4,7 @@ The populations here are made otherwise than those that the method's constants w
 nodules are found by a probit model with effects of patient and nodule, patients who have more
 nodules are harder (informative cluster size), counts are negative binomial around lognormal
 patients, some patients have two scans, scores are rounded so that many tie, and false positives
-may be rare. The truth is what the figures are on very many patients. Percentile intervals
+may be rare. The truth is what the metrics are on very many patients. Percentile intervals
 stand next to the guarded ones.
 """
 
@@ -134,7 +134,7 @@ def marked(patients: Patients) -> LabelledCohort:
 
 
 def _reference(cases: int, nodules: int) -> Reference:
-    """Tables of the right length; the figures here look at the arrays only."""
+    """Tables of the right length; the metrics here look at the arrays only."""
     table = pl.DataFrame({"case_id": pl.Series(np.arange(cases).astype(str))})
     rows = pl.DataFrame({"case_id": pl.Series(["0"] * nodules, dtype=pl.String)})
     return Reference("simulated", CASES.arrange(table), NODULES.arrange(rows))
@@ -142,7 +142,7 @@ def _reference(cases: int, nodules: int) -> Reference:
 
 @cache
 def truth(people: People) -> dict[str, float]:
-    """The figures on the whole population."""
+    """The metrics on the whole population."""
     cohort = marked(draw(people, POPULATION // 4, np.random.default_rng(2**32)))
     once = np.ones((1, cohort.case_count))
     return {name: float(np.mean(METRICS[name](cohort, once)[0])) for name in READ}
@@ -174,9 +174,9 @@ class Tally:
 
 
 def coverage(people: People, patients: int, sets: int) -> dict[str, tuple[Tally, Tally]]:
-    """Of whole figures: percentile and guarded intervals on many test sets."""
+    """Of whole metrics: percentile and guarded intervals on many test sets."""
     found = {name: (Tally(), Tally()) for name in READ}
-    figures = {name: partial(METRICS[name]) for name in READ}
+    metrics = {name: partial(METRICS[name]) for name in READ}
     for number in range(sets):
         study = draw(people, patients, np.random.default_rng([patients, number]))
         cohort = marked(study)
@@ -186,10 +186,10 @@ def coverage(people: People, patients: int, sets: int) -> dict[str, tuple[Tally,
         once = np.ones((1, cohort.case_count))
         (drawn,) = Bootstrap(units, REPLICATES, number).blocks()
         guarded = GuardedCohort(cohort, GuardedBootstrap(units, REPLICATES, number))
-        rows = guarded_rows(guarded, figures)
-        for name, figure in figures.items():
-            value = float(figure(cohort, once)[0])
-            replicates = figure(cohort, drawn)
+        rows = guarded_rows(guarded, metrics)
+        for name, metric in metrics.items():
+            value = float(metric(cohort, once)[0])
+            replicates = metric(cohort, drawn)
             low, high = percentile_interval(replicates[np.isfinite(replicates)], LEVEL)
             if name in ("recall", "precision") and low == high == value == 1:
                 low, high = all_or_none_interval(1.0, rows[name].units, LEVEL)
@@ -276,9 +276,9 @@ def recall_table(sets: int) -> Iterator[str]:
                 yield f"| {patients} | {kind} | {recall:g} | {before} | {after} |"
 
 
-def figure_table(sets: int) -> Iterator[str]:
-    """Coverage of other figures."""
-    yield "| patients | recall, FP per scan | figure | truth | percentile | guarded |"
+def metric_table(sets: int) -> Iterator[str]:
+    """Coverage of other metrics."""
+    yield "| patients | recall, FP per scan | metric | truth | percentile | guarded |"
     yield "|---|---|---|---|---|---|"
     for patients in (20, 50, 100):
         for recall, falses in ((0.9, 2.0), (0.99, 1.0), (0.99, 0.05)):
@@ -320,7 +320,7 @@ PAIRS = (
 def main() -> None:
     """Print the tables; a number scales how many test sets there are of each kind."""
     times = float(sys.argv[2]) if len(sys.argv) > 2 else 1.0
-    for table, sets in ((recall_table, 600), (verdict_table, 600), (figure_table, 150)):
+    for table, sets in ((recall_table, 600), (verdict_table, 600), (metric_table, 150)):
         print(f"\n{(table.__doc__ or '').strip()} {round(sets * times)} test sets each.\n")
         for line in table(round(sets * times)):
             print(line, flush=True)

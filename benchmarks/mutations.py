@@ -62,7 +62,7 @@ TESTS = (
     *(f"tests/unit/{stage}" for stage in STAGES),
     *("tests/unit/workflows/compare/test_pairs.py", "tests/unit/workflows/evaluate/test_guard.py"),
     "tests/unit/workflows/custody/test_evaluate_sealed.py",
-    *("tests/contracts/test_every_rule.py", "tests/contracts/test_every_figure.py"),
+    *("tests/contracts/test_every_rule.py", "tests/contracts/test_every_metric.py"),
     *("tests/agreement/test_luna16_any_submission.py", "tests/agreement/test_oracle_a.py"),
     "tests/agreement/test_statsmodels_and_sklearn.py",
     *("tests/properties/test_size_limit_follows_the_table.py",),

@@ -49,7 +49,7 @@ def print_fold(name: str, fold: int | None, course: Course) -> None:
         name,
         f"{parameter_count(module):,}",
         "all" if fold is None else fold,
-        ", ".join(f"{key} {value:.4f}" for key, value in done.card.figures.items()),
+        ", ".join(f"{key} {value:.4f}" for key, value in done.card.metrics.items()),
         f"{done.curve[-1].loss:.4f}" if done.curve else "",
         f"{done.seconds:.1f}",
         f"{rate:.0f}",
@@ -106,7 +106,7 @@ def main() -> None:
     torch.set_float32_matmul_precision("high")
     whole = join_examples([read_examples(folder) for folder in given.examples])
     examples = whole.to("cuda" if torch.cuda.is_available() else "cpu")
-    print("| network | parameters | fold | figures | loss | seconds | patches a second |")
+    print("| network | parameters | fold | metrics | loss | seconds | patches a second |")
     print("|---|---|---|---|---|---|---|")
     for name in given.networks.split(","):
         recipe = recipe_of(name, given.steps, given.average)

@@ -133,7 +133,7 @@ def sensitivities(reference: Reference, one: Submission, rates: tuple[float, ...
 
 
 def with_interval(values: npt.NDArray[np.float64], sign: str = "") -> str:
-    """A figure of all cases with the middle 95 % of the draws."""
+    """A metric of all cases with the middle 95 % of the draws."""
     low, high = np.nanquantile(values[1:], (0.025, 0.975))
     return f"{values[0]:{sign}.3f} ({low:{sign}.3f} to {high:{sign}.3f})"
 

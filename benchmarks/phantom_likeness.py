@@ -29,7 +29,7 @@ SCANNERS = (
 SEEDS = (9101, 9102, 9103, 9104, 9105)
 """One patient and protocol each; nothing was chosen by looking at them."""
 
-FIGURES: tuple[tuple[str, Callable[[LungDensity], float], float], ...] = (
+METRICS: tuple[tuple[str, Callable[[LungDensity], float], float], ...] = (
     ("p5 (HU)", lambda density: density.p5_hu, 1.0),
     ("median (HU)", lambda density: density.median_hu, 1.0),
     ("p95 (HU)", lambda density: density.p95_hu, 1.0),
@@ -50,7 +50,7 @@ def real_scans() -> Iterator[tuple[str, Volume]]:
 
 def print_row(name: str, density: LungDensity, dice: str = "") -> None:
     """One line of the table."""
-    values = " | ".join(f"{value(density):.1f}" for _, value, _ in FIGURES)
+    values = " | ".join(f"{value(density):.1f}" for _, value, _ in METRICS)
     print(f"| {name} | {density.volume_ml:.0f} | {values} | {dice} |", flush=True)
 
 
@@ -70,14 +70,14 @@ def measured_phantom(seed: int, scanner: Scanner) -> LungDensity:
 
 
 def print_ranges(real: Sequence[LungDensity], phantoms: Sequence[LungDensity]) -> None:
-    """For each figure whether all phantoms lie within the range of the real scans."""
-    print("\n| figure | real scans | phantoms | inside |")
+    """For each metric whether all phantoms lie within the range of the real scans."""
+    print("\n| metric | real scans | phantoms | inside |")
     print("|---|---|---|---|")
-    for name, value, factor in FIGURES:
+    for name, value, factor in METRICS:
         (low, high), (least, most) = (
             (min(map(value, group)), max(map(value, group))) for group in (real, phantoms)
         )
-        # factors other than 1 are used for positive figures only
+        # factors other than 1 are used for positive metrics only
         is_inside = low / factor <= least and most <= high * factor
         within = "" if factor == 1 else f" (times {factor:g})"
         print(
@@ -88,9 +88,9 @@ def print_ranges(real: Sequence[LungDensity], phantoms: Sequence[LungDensity]) -
 
 def main() -> None:
     """Print a table of lungs, their ranges, and the time of one large phantom."""
-    names = " | ".join(name for name, _, _ in FIGURES)
+    names = " | ".join(name for name, _, _ in METRICS)
     print(f"| scan | lungs (ml) | {names} | Dice |")
-    print("|---" * (len(FIGURES) + 3) + "|")
+    print("|---" * (len(METRICS) + 3) + "|")
     real = []
     for name, volume in real_scans():
         real.append(lung_density(volume.hu, segment_lungs(volume, name)))

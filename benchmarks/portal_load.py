@@ -65,8 +65,8 @@ def main(seconds: float = 10.0) -> None:
                     with sending:
                         found = _load(portal, seconds)
                     _must(found.bad == 0, found)
-                    figures = (found.per_second, found.p50_ms, found.p99_ms, found.cpu_ms)
-                    rows.append((name, what, *(f"{figure:.1f}" for figure in figures)))
+                    metrics = (found.per_second, found.p50_ms, found.p99_ms, found.cpu_ms)
+                    rows.append((name, what, *(f"{metric:.1f}" for metric in metrics)))
                 sent.append((name, *_at_once(portal)))
             portal.end()
     for header, lines in ((LEADERBOARD, rows), (AT_ONCE_TOLD, sent)):

@@ -12,7 +12,7 @@ from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder
 from nodulebench.evaluation.service import evaluate_files
 
-REUSE = '\n[reuse]\nlooks_per_developer = 9\nfeedback = "figures"\n'
+REUSE = '\n[reuse]\nevaluations_per_developer = 9\nfeedback = "metrics"\n'
 PROTOCOL, ALGORITHMS = "nifdc-2022", 10
 
 

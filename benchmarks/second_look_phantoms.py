@@ -94,13 +94,13 @@ def main() -> None:
         second_look.classifier_of = own
         each = [findings_of(part, NAMES) for part in (blocks, scans, judged)]
         for members in SHOWN:
-            figures = (
+            metrics = (
                 cpm(each[0], members),
                 float(np.mean(mixed(each[0], each[1], members))),
                 cpm(each[1], members),
                 cpm(each[2], members),
             )
-            cells = " | ".join(f"{figure:.3f}" for figure in figures)
+            cells = " | ".join(f"{metric:.3f}" for metric in metrics)
             print(f"| {way} | {'+'.join(members)} | {cells} |", flush=True)
 
 

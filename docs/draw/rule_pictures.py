@@ -124,7 +124,7 @@ def label_situations(rule: str) -> pl.DataFrame:
     """What a rule says: rows of case_id, mark_id, nodule_id, label."""
     reference, submission = tables()
     choice = RuleChoice(name=rule)
-    protocol = TestProtocol(name="picture", rules=(choice,), figures=("recall",))
+    protocol = TestProtocol(name="picture", rules=(choice,), metrics=("recall",))
     labels: Labels = label_marks(reference, submission, protocol, choice)
     return labels.table("", rule, submission, reference)
 

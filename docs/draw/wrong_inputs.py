@@ -73,7 +73,7 @@ def test_set() -> dict[str, str]:
         "luna16/annotations_excluded.csv": columns,
         "luna16/seriesuids.csv": "".join(f"{scan(number)}\n" for number in range(12)),
         "cases.csv": f"{header}\n" + "".join(f"{scan(number)},{grid}\n" for number in range(12)),
-        "strict.toml": 'name = "strict"\nfigures = ["recall"]\n[[rules]]\nname = "luna16"\n',
+        "strict.toml": 'name = "strict"\nmetrics = ["recall"]\n[[rules]]\nname = "luna16"\n',
         "set/cases.csv": "case_id,patient_id\nscan-01,P1\nscan-02,P2\n",
         "set/nodules.csv": NIFDC + "scan-01,n,10,12.5,1,1,5,5\n",
     }

@@ -7,9 +7,9 @@ from pathlib import Path
 from generate.command_line import command_line_page
 from generate.curation import curation_page
 from generate.evaluation_json import evaluation_json_page, evaluation_schema_text
-from generate.figures import figures_page
 from generate.formats import formats_page
 from generate.mark_rules import mark_rules_page
+from generate.metrics import metrics_page
 from generate.notebooks import notebook_page, portal_page
 from generate.policy import policy_page
 from generate.protocols import protocol_fields_page, published_protocols_page
@@ -22,7 +22,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "tables.md": tables_page,
     "formats.md": formats_page,
     "mark-rules.md": mark_rules_page,
-    "figures.md": figures_page,
+    "metrics.md": metrics_page,
     "protocol-fields.md": protocol_fields_page,
     "published-protocols.md": published_protocols_page,
     "custody-policy.md": policy_page,

@@ -19,7 +19,7 @@ from generate.markdown import (
 )
 from nodulebench.core.registry import Registry
 
-PAGES_OF_REGISTRIES = {"RULES": "mark-rules", "FIGURES": "figures", "FORMATS": "formats"}
+PAGES_OF_REGISTRIES = {"RULES": "mark-rules", "METRICS": "metrics", "FORMATS": "formats"}
 
 
 def public_names_page() -> str:

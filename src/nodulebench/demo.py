@@ -83,7 +83,7 @@ def demo_protocol(bootstraps: int) -> TestProtocol:
             "name": "demo",
             "title": "Three candidate detectors and their combination under five rules",
             "rules": tuple(RuleChoice(name=name) for name in rules),
-            "figures": (*published.figures, "sensitivity_at_fp_rate", "cpm"),
+            "metrics": (*published.metrics, "sensitivity_at_fp_rate", "cpm"),
             "interval": published.interval.model_copy(update={"bootstraps": bootstraps}),
             "strata": ("type", "size", "vendor"),
         }
@@ -135,9 +135,9 @@ def _each(function: Callable[[Any], Any], tasks: Sequence[Any], processes: int) 
     Raises:
         InputError: if a process died over a task.
     """
-    engine: Executor = IN_PROCESS if processes == 1 else LocalExecutor(processes)
+    executor: Executor = IN_PROCESS if processes == 1 else LocalExecutor(processes)
     terms = TaskLimits(preload=(__name__,))
-    for number, made in in_order(engine.map(function, tasks, terms)):
+    for number, made in in_order(executor.map(function, tasks, terms)):
         if isinstance(made, FailedTask):
             why = in_english(made.why)
             raise InputError.at(f"scan {number + 1}", f"was not made or read: {why}.")

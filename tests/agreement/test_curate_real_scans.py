@@ -428,7 +428,7 @@ def test_a_second_copy_is_excluded_and_the_first_stays(scan: Path, tmp_path: Pat
     shutil.copytree(whole / "a", renamed)
     for path in slice_files(renamed):
         change(path, SeriesInstanceUID=series, SOPInstanceUID=generate_uid())
-    result = curate(whole, tmp_path / "out", engine=LocalExecutor(1))
+    result = curate(whole, tmp_path / "out", executor=LocalExecutor(1))
     assert [codes(one)[:1] for one in result.series] == [
         [],
         ["duplicate_uid"],

@@ -1,6 +1,6 @@
 """LIDC-IDRI's files against counts that were made independently from the same files.
 
-``expected_counts.json`` and ``marks.csv.xz`` hold them, with the LUNA16 paper's published figures;
+``expected_counts.json`` and ``marks.csv.xz`` hold them, with the LUNA16 paper's published metrics;
 the rebuilt reference is held against the published ``annotations.csv``. See the data folder's
 SOURCES.md.
 """
@@ -345,8 +345,8 @@ def test_a_real_submission_scores_the_same_under_the_rebuilt_reference() -> None
         for reference in (published(), rebuilt())
     )
     assert ours.counts == official.counts
-    assert ours.figures["cpm"] == official.figures["cpm"]
-    assert ours.figures["sensitivity_at_fp_rate"] == official.figures["sensitivity_at_fp_rate"]
+    assert ours.metrics["cpm"] == official.metrics["cpm"]
+    assert ours.metrics["sensitivity_at_fp_rate"] == official.metrics["sensitivity_at_fp_rate"]
     assert flipped_marks(published(), rebuilt(), submission, protocol).height == 0
 
 

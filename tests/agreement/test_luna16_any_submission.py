@@ -79,7 +79,7 @@ def test_everything_equals_the_plain_implementation(seed: int, digits: int | Non
     pooled = [entry for entries in plain.entries.values() for entry in entries]
     rates = np.array(plain_luna16.RATES)
     wanted = plain_luna16.sensitivity_at(pooled, len(data[0]), rates)
-    readings = result.figures["sensitivity_at_fp_rate"]
+    readings = result.metrics["sensitivity_at_fp_rate"]
     assert isinstance(readings, dict)
     assert [reading.value for reading in readings.values()] == wanted.tolist()
 
@@ -90,7 +90,7 @@ def test_everything_equals_the_plain_implementation(seed: int, digits: int | Non
     assert [reading.low for reading in readings.values()] == low.tolist()
     assert [reading.high for reading in readings.values()] == high.tolist()
     replicate_cpm = np.sort([np.interp(rates, plain_luna16.GRID, row).mean() for row in curves])
-    cpm = result.figures["cpm"]
+    cpm = result.metrics["cpm"]
     assert isinstance(cpm, Estimate)
     assert (cpm.low, cpm.high) == (
         replicate_cpm[int(0.025 * REPLICATES)],

@@ -55,7 +55,7 @@ def expected(folder: Path, name: str) -> dict[str, Any]:
 
 
 def sensitivities(result: RuleResult) -> list[float | None]:
-    readings = result.figures["sensitivity_at_fp_rate"]
+    readings = result.metrics["sensitivity_at_fp_rate"]
     assert isinstance(readings, dict)
     assert tuple(readings) == RATES
     return [readings[rate].value for rate in RATES]
@@ -65,8 +65,8 @@ def counts_of(result: RuleResult) -> dict[str, int]:
     return {theirs: result.counts[ours] for ours, theirs in COUNTS.items()}
 
 
-def value_of(result: RuleResult, figure: str) -> float | None:
-    found = result.figures[figure]
+def value_of(result: RuleResult, metric: str) -> float | None:
+    found = result.metrics[metric]
     assert isinstance(found, Estimate)
     return found.value
 
@@ -90,13 +90,13 @@ def test_counts_sensitivities_and_bootstrap_bounds_equal_the_official_ones(
     assert sensitivities(result) == wanted["sensitivity"]
     assert value_of(result, "cpm") == wanted["cpm"]
     assert value_of(result, "cpm_exact") == wanted["exact_count_cpm"]
-    readings = result.figures["sensitivity_at_fp_rate"]
+    readings = result.metrics["sensitivity_at_fp_rate"]
     assert isinstance(readings, dict)
     assert [readings[rate].low for rate in RATES] == bootstrap["lower"]
     assert [readings[rate].high for rate in RATES] == bootstrap["upper"]
     means = np.array([readings[rate].mean for rate in RATES])
     np.testing.assert_allclose(means, bootstrap["mean"], rtol=0, atol=2e-6)
-    cpm = result.figures["cpm"]
+    cpm = result.metrics["cpm"]
     assert isinstance(cpm, Estimate)
     assert (cpm.low, cpm.high) == (
         bootstrap["cpm_replicates"]["lower"],

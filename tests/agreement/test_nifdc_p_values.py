@@ -1,6 +1,6 @@
 """P values printed by the NIFDC paper (Wang et al., Frontiers in Public Health 2022).
 
-The paper prints group means, three t-test P values and one ANOVA P value for each figure, but no
+The paper prints group means, three t-test P values and one ANOVA P value for each metric, but no
 standard deviations. With ten algorithms and unpaired equal-variance tests, the t-test P values
 determine the three deviations; the ANOVA P value then follows and has to agree with print.
 """
@@ -53,47 +53,47 @@ def implied_sds(means: tuple[float, ...], p_values: tuple[float, ...]) -> tuple[
     return tuple(np.sqrt(np.linalg.solve(which, sums)).tolist())
 
 
-@pytest.mark.parametrize("figure", PAPER)
-def test_nine_t_test_p_values_to_the_printed_digits(figure: str) -> None:
-    printed = PAPER[figure]
+@pytest.mark.parametrize("metric", PAPER)
+def test_nine_t_test_p_values_to_the_printed_digits(metric: str) -> None:
+    printed = PAPER[metric]
     group = groups(printed.means, implied_sds(printed.means, printed.t_tests))
     found = [round(unpaired_t(group[i], group[j]).p_value, 4) for i, j in PAIRS]
     assert found == list(printed.t_tests)
 
 
-@pytest.mark.parametrize("figure", PAPER)
-def test_implied_deviations(figure: str) -> None:
-    printed = PAPER[figure]
+@pytest.mark.parametrize("metric", PAPER)
+def test_implied_deviations(metric: str) -> None:
+    printed = PAPER[metric]
     found = implied_sds(printed.means, printed.t_tests)
     assert [round(sd, 2) for sd in found] == list(printed.sds)
 
 
-@pytest.mark.parametrize("figure", PAPER)
-def test_three_anova_p_values_within_the_rounding_band(figure: str) -> None:
+@pytest.mark.parametrize("metric", PAPER)
+def test_three_anova_p_values_within_the_rounding_band(metric: str) -> None:
     # the ANOVA P values that means and t-test P values give which round to the printed ones
-    printed = PAPER[figure]
+    printed = PAPER[metric]
     band = [
         one_way_anova(groups(means, implied_sds(means, p_values))).p_value
         for means in product(*[(mean - 0.005, mean + 0.005) for mean in printed.means])
         for p_values in product(*[(p - 5e-5, p + 5e-5) for p in printed.t_tests])
     ]
     assert min(band) <= printed.anova <= max(band)
-    if figure == "precision":
+    if metric == "precision":
         assert (round(min(band), 4), round(max(band), 4)) == (0.1466, 0.1552)
 
 
 def test_the_anova_of_recall_and_f1_to_the_printed_digits() -> None:
-    for figure in ("recall", "f1"):
-        printed = PAPER[figure]
+    for metric in ("recall", "f1"):
+        printed = PAPER[metric]
         group = groups(printed.means, implied_sds(printed.means, printed.t_tests))
         assert round(one_way_anova(group).p_value, 4) == printed.anova
 
 
 def test_the_marks_of_the_box_plots() -> None:
     marks = {}
-    for figure, printed in PAPER.items():
+    for metric, printed in PAPER.items():
         group = groups(printed.means, printed.sds)
-        marks[figure] = [unpaired_t(group[i], group[j]).mark for i, j in PAIRS]
+        marks[metric] = [unpaired_t(group[i], group[j]).mark for i, j in PAIRS]
     assert marks == {
         "recall": ["**", "**", "ns"],
         "precision": ["ns", "ns", "ns"],

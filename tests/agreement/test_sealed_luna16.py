@@ -1,4 +1,4 @@
-"""On the sealed LUNA16 set a submission gets the official figures, and they leave it rounded."""
+"""On the sealed LUNA16 set a submission gets the official metrics, and they leave it rounded."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from nodulebench.security.signatures import new_key
 pytest.importorskip("cryptography")
 
 
-def test_a_sealed_set_gives_the_figures_of_the_plain_one(luna16_data: Path, tmp_path: Path) -> None:
+def test_a_sealed_set_gives_the_metrics_of_the_plain_one(luna16_data: Path, tmp_path: Path) -> None:
     marks = next(iter(sorted((luna16_data / "submissions").glob("*.csv*"))), None)
     if marks is None:
         pytest.skip(f"no submission in {luna16_data}")
@@ -37,8 +37,8 @@ def test_a_sealed_set_gives_the_figures_of_the_plain_one(luna16_data: Path, tmp_
         SealedEvaluateOptions(marks, sealed, SECRET, "Bo", "Example", bootstraps=50)
     )
     plain, _ = evaluate_files((marks,), luna16_data, "luna16", bootstraps=50)
-    cpm = plain.algorithms[0].rules["luna16"].figures["cpm"]
-    assert told["figures"]["luna16.cpm"]["value"] == round(cpm.value, 2)
+    cpm = plain.algorithms[0].rules["luna16"].metrics["cpm"]
+    assert told["metrics"]["luna16.cpm"]["value"] == round(cpm.value, 2)
     kept = open_result(sealed, SECRET, "Cem", 2)["evaluation"]
-    assert kept["algorithms"][0]["rules"]["luna16"]["figures"]["cpm"] == cpm.to_json()
+    assert kept["algorithms"][0]["rules"]["luna16"]["metrics"]["cpm"] == cpm.to_json()
     assert kept["digests"] == plain.digests

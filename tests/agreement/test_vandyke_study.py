@@ -84,8 +84,8 @@ def test_fixed_cases(jackknife: ReaderMetrics) -> None:
 
 
 def test_delong_covariances(study: tuple[FloatArray, BoolArray]) -> None:
-    figures = metrics_from_ratings(*study, "delong")
-    found = obuchowski_rockette(figures).random_readers_random_cases.significance
+    metrics = metrics_from_ratings(*study, "delong")
+    found = obuchowski_rockette(metrics).random_readers_random_cases.significance
     assert found.statistic == pytest.approx(4.4849, abs=5e-5)
     assert found.degrees_of_freedom[1] == pytest.approx(15.07, abs=5e-3)
     assert found.p_value == pytest.approx(0.0512, abs=5e-5)

@@ -24,7 +24,7 @@ def test_every_detector_is_judged_by_its_own_marks_and_scans_are_seen_together()
     assert seen == [solid] * 3 + [("subsolidcad",)] * 3
 
 
-def test_verdicts_are_told_in_figures():
+def test_verdicts_are_told_in_metrics():
     agree = Notice("marks_agree", {"share": 0.984, "least": 0.9})
     found = {"large_found": 1, "large": 2, "elsewhere": agree}
     assert cell(RelationVerdict(False, Notice("inserted_found", found))) == "**1 of 2; 0.98**"

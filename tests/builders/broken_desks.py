@@ -10,7 +10,7 @@ SCORED = "seriesuid,coordX,coordY,coordZ,probability\n"
 CRITERIA = """
 name = "acceptance"
 [[criteria]]
-figure = "recall"
+metric = "recall"
 rule = "luna16"
 comparison = ">="
 limit = 0.5

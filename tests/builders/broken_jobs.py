@@ -137,7 +137,9 @@ CUSTODY = {
     "seal --new-vault-key": Job("seal --new-vault-key vault.key", "vault.key"),
     "unseal": use("unseal sealed --key ada.key --reason new --out plain", "plain sealed"),
     "unseal --result": use("unseal sealed --key cem.key --result 2", "sealed", ROSTER),
-    "audit --anchor": use("audit sealed --anchor far.anchor --key cem.key", "far.anchor sealed"),
+    "audit --checkpoint": use(
+        "audit sealed --checkpoint far.anchor --key cem.key", "far.anchor sealed"
+    ),
     "custody new-key": Job("custody new-key me.key", "me.key me.key.pub"),
     "custody admit": change(
         "admit sealed --key safe.key --person Dee --role auditor --new-key dee.key.pub"
@@ -311,15 +313,15 @@ STEPS = (
         "zoe",
     ),
     ("release", "release panel b1", "judge1"),
-    ("anchor", "anchor panel far.anchor", "office"),
+    ("checkpoint", "checkpoint panel far.anchor", "office"),
     ("quality", "quality panel --out quality.json", ""),
     ("export", "export panel reference --findings united", ""),
 )
 """A batch of cases from its beginning to its release: command, arguments, who gives it."""
 WRITTEN = {
-    "open": "panel-b1.promise",
+    "open": "panel-b1.commitment",
     "ask": "asked.csv",
-    "anchor": "far.anchor",
+    "checkpoint": "far.checkpoint",
     "quality": "quality.json",
     "export": "reference united",
 }

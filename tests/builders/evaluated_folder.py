@@ -16,7 +16,7 @@ from nodulebench.evaluation.result_folder import write_evaluation
 PROTOCOL = TestProtocol(
     name="small",
     rules=(RuleChoice(name="center_hit"), RuleChoice(name="luna16", parameters={})),
-    figures=("recall", "precision", "f_beta", "cpm", "density_accuracy", "malignancy_auc"),
+    metrics=("recall", "precision", "f_beta", "cpm", "density_accuracy", "malignancy_auc"),
     strata=("type", "size"),
     interval=IntervalChoice(bootstraps=10, others=("wilson",)),
     size_limit=SizeLimit(minimum_mm=4, sweep_mm=(0.0, 1.0, float("inf"))),
@@ -34,7 +34,7 @@ def write_small_evaluation(folder: Path, *, bootstraps: int = 10, method: str = 
     truth = made_up_reference(8, 30, 3)
     interval = PROTOCOL.interval.model_copy(update={"bootstraps": bootstraps, "method": method})
     chosen = PROTOCOL.model_copy(update={"interval": interval})
-    criterion = Criterion(figure="recall", rule="luna16", comparison=">=", limit=0.25)
+    criterion = Criterion(metric="recall", rule="luna16", comparison=">=", limit=0.25)
     stated = AcceptanceCriteria(name="acceptance", author="lab", criteria=(criterion,))
     plan = freeze_plan(stated, truth, chosen, at=datetime(2026, 5, 4, tzinfo=UTC))
     said = [made_up_submission(truth, skill, 3) for skill in SKILLS]

@@ -24,7 +24,7 @@ NO_BOXES = Notice("no_boxes_in_submission", {"rule": "center_distance"})
 
 
 def shown(value: float, half: float = 0.03, **more: Any) -> Estimate:
-    """A figure with a symmetric interval."""
+    """A metric with a symmetric interval."""
     return Estimate(value, value - half, value + half, 0.95, METHOD, mean=value, **more)
 
 
@@ -74,7 +74,7 @@ def rule_result(rule: str, hit: int, false_positive: int, *, has_scores: bool = 
             "over_cap": 0,
             "uncounted": 0,
         },
-        figures={
+        metrics={
             "cpm": shown(height * 0.9) if has_scores else no_curve,
             "sensitivity_at_fp_rate": readings,
             "recall": shown(height, others={"wilson": (height - 0.05, height + 0.04)}),
@@ -191,7 +191,7 @@ def protocol(**fields: Any) -> TestProtocol:
         "rules": tuple(
             RuleChoice(name=name) for name in ("center_hit", "center_distance", "area_overlap")
         ),
-        "figures": ("recall", "precision", "f_beta", "fp_per_case", "cpm", "density_accuracy"),
+        "metrics": ("recall", "precision", "f_beta", "fp_per_case", "cpm", "density_accuracy"),
         "strata": ("type", "scanner"),
         "interval": IntervalChoice(others=("wilson",)),
         "size_limit": SizeLimit(minimum_mm=4.0, sweep_mm=(0.0, 0.5, float("inf"))),

@@ -19,7 +19,7 @@ ROLES = {
     "Bo": "operator",
     "Cem": "auditor",
     "Ria": "reader",
-    "Safe": "keeper",
+    "Safe": "key_custodian",
 }
 
 
@@ -69,5 +69,5 @@ def make_keyed_desk(folder: Path, cases: int = 4) -> KeyedDesk:
         for name, role in ROLES.items()
     )
     reuse = POLICY[POLICY.index("[reuse]") :]
-    (folder / "policy.toml").write_text(f'keeper = "Test laboratory"\n\n{people}{reuse}')
+    (folder / "policy.toml").write_text(f'key_custodian = "Test laboratory"\n\n{people}{reuse}')
     return desk

@@ -60,7 +60,7 @@ COMMANDS: dict[str, list[str]] = {
         *("settle", "P", "b1", "b", "candidate-3"),
         *("--nodule", "--type", "solid", "--by", "judge1"),
     ],
-    "anchor": ["anchor", "P", "panel.anchor"],
+    "checkpoint": ["checkpoint", "P", "panel.checkpoint"],
     "release": ["release", "P", "b1", "--by", "judge1"],
     "export": ["export", "P", "bundle", "--findings", "findings"],
 }
@@ -145,7 +145,7 @@ def seen(folder: Path) -> dict[str, Any]:
         "states": {name: batch.state for name, batch in desk.batches().items()},
         "problems": [str(problem) for problem in audit_project(desk).problems],
         "files": sorted(path.name for path in files),
-        "anchor": (folder / "panel.anchor").is_file(),
+        "checkpoint": (folder / "panel.checkpoint").is_file(),
     }
 
 

@@ -22,8 +22,8 @@ MEASURED = ("seconds", "cpu_seconds", "peak_memory_mb", "peak_anonymous_mb")
 class KilledRuns:
     """One algorithm and one set, run again and again into folders of their own."""
 
-    def __init__(self, folder: Path, engine: str = "local", more: tuple[str, ...] = ()) -> None:
-        self.folder, self.engine, self.more = folder, engine, more
+    def __init__(self, folder: Path, executor: str = "local", more: tuple[str, ...] = ()) -> None:
+        self.folder, self.executor, self.more = folder, executor, more
         self.scratch = folder / "scratch"
         self.scratch.mkdir()
         self.algorithm = algorithm_folder(folder / "mine", PROGRAM)
@@ -33,8 +33,8 @@ class KilledRuns:
     def start(self, out: Path) -> "subprocess.Popen[bytes]":
         """Begin a run, or go on with it."""
         words = ["run", str(self.algorithm), str(self.cases), "--out", str(out)]
-        words += ["--engine", self.engine, *self.more]
-        words += [] if self.engine.startswith("dask://") else ["--workers", "2"]
+        words += ["--executor", self.executor, *self.more]
+        words += [] if self.executor.startswith("dask://") else ["--workers", "2"]
         return subprocess.Popen(
             [sys.executable, "-m", "nodulebench", *words],
             stdout=subprocess.DEVNULL,

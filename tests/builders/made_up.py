@@ -158,7 +158,7 @@ def made_up_protocol() -> TestProtocol:
         update={
             "name": "demo",
             "title": "Three made-up algorithms under three rules, and their FROC",
-            "figures": (*published.figures, "sensitivity_at_fp_rate", "cpm", "wafroc1_area"),
+            "metrics": (*published.metrics, "sensitivity_at_fp_rate", "cpm", "wafroc1_area"),
             "strata": ("type", "size", "vendor"),
         }
     )

@@ -1,4 +1,4 @@
-"""Random cases that say everything a figure may ask for, with ties, misses and empty cases."""
+"""Random cases that say everything a metric may ask for, with ties, misses and empty cases."""
 
 from dataclasses import replace
 

@@ -70,14 +70,14 @@ def difference(
     value: float,
     p_value: float,
     *,
-    figure: str = "cpm",
+    metric: str = "cpm",
     rule: str = "center_hit",
     margin: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """An algorithm against the baseline, whose figure is 0.675."""
+    """An algorithm against the baseline, whose metric is 0.675."""
     return {
         "rule": rule,
-        "figure": figure,
+        "metric": metric,
         "point": None,
         "algorithm": algorithm,
         "better": "higher",
@@ -138,7 +138,7 @@ def comparison(**changes: Any) -> dict[str, Any]:
     return {
         "baseline": "One",
         "method": "guarded",
-        "figures": [],
+        "metrics": [],
         "margin": 0.05,
         "level": 0.95,
         "bootstraps": 2000,
@@ -151,7 +151,7 @@ def comparison(**changes: Any) -> dict[str, Any]:
             difference("Three", -0.012, 0.3, margin=margin_test(is_non_inferior=True)),
             {
                 "rule": "area_overlap",
-                "figure": "cpm",
+                "metric": "cpm",
                 "point": None,
                 "algorithm": "Two",
                 "difference": {"value": None, "reason": {"code": "no_scores", "values": {}}},
@@ -181,7 +181,7 @@ def comparison(**changes: Any) -> dict[str, Any]:
         "rankings": [
             {
                 "rule": "center_hit",
-                "figure": "cpm",
+                "metric": "cpm",
                 "point": None,
                 "lines": [
                     rank("One", 0.675, 1, (1, 1), 0.97, 1),
@@ -234,9 +234,9 @@ def rule_effects() -> dict[str, Any]:
         "algorithms": ["One", "Two", "Three"],
         "baseline_rule": "center_hit",
         "relative_differences": {},
-        "figures": [
+        "metrics": [
             {
-                "figure": "recall",
+                "metric": "recall",
                 "point": None,
                 "groups": {
                     "center_hit": {"mean": 0.5468, "sd": 0.0873, "count": 10},
@@ -287,12 +287,12 @@ def plan(verdict: str = "failed", **changes: Any) -> dict[str, Any]:
 
 
 def criterion(
-    figure: str, bound: str, comparison: str, limit: float, *, met: bool | None, **changes: Any
+    metric: str, bound: str, comparison: str, limit: float, *, met: bool | None, **changes: Any
 ) -> dict[str, Any]:
     """A criterion, and how Alpha stands to it."""
     return {
         "algorithm": "Alpha",
-        "figure": figure,
+        "metric": metric,
         "rule": "center_hit",
         "stratum": "",
         "bound": bound,

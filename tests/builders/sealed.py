@@ -12,7 +12,7 @@ from nodulebench.security.signatures import new_key
 from nodulebench.security.vault import Secret
 
 PEOPLE = """
-keeper = "Test laboratory"
+key_custodian = "Test laboratory"
 
 [[people]]
 name = "Ada"
@@ -28,9 +28,9 @@ roles = ["auditor"]
 """
 POLICY = f"""{PEOPLE}
 [reuse]
-looks_per_developer = 2
+evaluations_per_developer = 2
 feedback = "rounded"
-figures = ["luna16.recall"]
+metrics = ["luna16.recall"]
 """
 SECRET = Secret("key file", bytes(range(32)))
 HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"

@@ -184,11 +184,11 @@ def submission(*cases: Case, name: str = "algorithm") -> Submission:
 
 
 def protocol(
-    rule: str = "luna16", *, figures: tuple[str, ...] = ("recall",), **fields: Any
+    rule: str = "luna16", *, metrics: tuple[str, ...] = ("recall",), **fields: Any
 ) -> TestProtocol:
     """A protocol with one rule; keyword arguments are its fields."""
     parameters = fields.pop("parameters", {})
-    chosen = {"rules": (RuleChoice(name=rule, parameters=parameters),), "figures": figures}
+    chosen = {"rules": (RuleChoice(name=rule, parameters=parameters),), "metrics": metrics}
     chosen["interval"] = fields.pop("interval", IntervalChoice(bootstraps=0))
     return TestProtocol(name="test", **chosen, **fields)
 

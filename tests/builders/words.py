@@ -19,7 +19,7 @@ def sentences(notices: Iterable[Any]) -> tuple[str, ...]:
 
 @contextmanager
 def undefined(match: str) -> Iterator[None]:
-    """Expect that a figure is undefined for a reason whose words hold the pattern."""
+    """Expect that a metric is undefined for a reason whose words hold the pattern."""
     with pytest.raises(UndefinedError) as found:
         yield
     said = in_english(reason_of(found.value))

@@ -41,8 +41,8 @@ EXPECTED = (
 )
 REUSE = {
     "verdict": 'feedback = "verdict"',
-    "rounded": 'feedback = "rounded"\nfigures = ["luna16.recall"]',
-    "figures": 'feedback = "figures"',
+    "rounded": 'feedback = "rounded"\nmetrics = ["luna16.recall"]',
+    "metrics": 'feedback = "metrics"',
     "cases": 'feedback = "cases"',
 }
 REASON = "at least one criterion could not be decided on this test set"
@@ -59,7 +59,7 @@ def make_test(folder: Path, expected: Expected, reuse: str = "") -> Desk:
     """A bundle with a frozen plan, and the marks that lead to the expected verdict."""
     desk = make_desk(folder, f"{PEOPLE}{REPORTER}\n[reuse]\n{reuse}\n")
     (folder / "criteria.toml").write_text(
-        'name = "accept"\n[[criteria]]\nfigure = "recall"\nrule = "luna16"\n'
+        'name = "accept"\n[[criteria]]\nmetric = "recall"\nrule = "luna16"\n'
         f'comparison = ">="\n{expected.criterion}\n'
     )
     plan = folder / "plan.json"

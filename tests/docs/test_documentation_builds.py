@@ -57,7 +57,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_pages_need_no_network(pages: Path) -> None:
     built = [*pages.rglob("*.html"), *pages.rglob("*.css")]
     assert pages / "explanation" / "rules" / "center_hit.html" in built
-    assert pages / "reference" / "generated" / "figures.html" in built
+    assert pages / "reference" / "generated" / "metrics.html" in built
     loading = {
         path.name: found.group()
         for path in built

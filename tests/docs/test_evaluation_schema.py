@@ -36,7 +36,7 @@ def documents() -> Iterator[dict[str, Any]]:
     for protocol in (*(load_protocol(name) for name in NAMES), made_up_protocol()):
         evaluation = evaluate(reference, [submission], with_options(protocol, bootstraps=5))
         yield evaluation_document(evaluation).to_json()
-    criterion = Criterion(figure="recall", rule="center_hit", comparison=">=", limit=0.5)
+    criterion = Criterion(metric="recall", rule="center_hit", comparison=">=", limit=0.5)
     stated = AcceptanceCriteria(name="plan", criteria=(criterion,))
     plan = freeze_plan(stated, reference, evaluation.protocol)
     for judged in (evaluated_under(plan, evaluation), _with_another_cohort(plan, evaluation)):

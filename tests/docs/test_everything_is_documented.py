@@ -1,4 +1,4 @@
-"""Every registered rule, figure, format, protocol, command and public name has its entry."""
+"""Every registered rule, metric, format, protocol, command and public name has its entry."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from nodulebench.core.protocols import NAMES, load_protocol
 from nodulebench.core.tables import TABLES
 
 DOCS = ROOT / "docs"
-RULES, FIGURES = tuple(nodulebench.RULES), tuple(nodulebench.METRICS)
+RULES, METRICS = tuple(nodulebench.RULES), tuple(nodulebench.METRICS)
 FORMATS = tuple(nodulebench.FORMATS)
 LABELS_IN_WORDS = {
     "two hits": "hit, hit",
@@ -46,7 +46,7 @@ def rows(page: str) -> Iterator[list[str]]:
     ("page", "names"),
     [
         ("mark-rules.md", RULES),
-        ("figures.md", FIGURES),
+        ("metrics.md", METRICS),
         ("formats.md", FORMATS),
         ("published-protocols.md", NAMES),
         ("command-line.md", tuple(f"nodulebench {name}" for name in COMMANDS)),
@@ -148,14 +148,14 @@ def test_published_protocols_name_what_exists() -> None:
     for name in NAMES:
         protocol = load_protocol(name)
         assert [rule.name for rule in protocol.rules if rule.name not in RULES] == []
-        assert [figure for figure in protocol.figures if figure not in FIGURES] == []
+        assert [metric for metric in protocol.metrics if metric not in METRICS] == []
 
 
 def test_pages_that_are_no_longer_made_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "old.md").write_text("# Old\n")
-    some = {name: PAGES[name] for name in ("figures.md", "evaluation.schema.json")}
+    some = {name: PAGES[name] for name in ("metrics.md", "evaluation.schema.json")}
     monkeypatch.setattr("generate.PAGES", some)
     write_pages(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == set(some)

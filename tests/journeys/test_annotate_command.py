@@ -60,7 +60,7 @@ def test_an_exam_says_who_passed_and_what_was_missed(tmp_path: Path, capsys) -> 
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["lee", "1.000", "1.000", "1.000", "passed"]
     assert lines[2].split() == ["kim", "1.000", "0.500", "1.000", "not", "passed:", "recall"]
-    assert lines[3] == "1 of 2 passed; each figure has to exceed 0.8"
+    assert lines[3] == "1 of 2 passed; each metric has to exceed 0.8"
     assert json.loads((out / "exam.json").read_text())[1]["missed"][0]["first_slice"] == 9
     assert run("exam", tmp_path / "key.csv", good) == 1
     assert "key 'key': has 1 sequences, not 20." in capsys.readouterr().err
@@ -172,17 +172,20 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert log[5].endswith(f"office draw b1: {reviewer} was drawn to review")
 
 
-def test_a_promise_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path, capsys) -> None:
+def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path, capsys) -> None:
     (tmp_path / "roster.toml").write_text(ROSTER)
-    desk, promise = tmp_path / "desk", tmp_path / "b1.promise"
+    desk, commitment = tmp_path / "desk", tmp_path / "b1.commitment"
     start = ("--roster", tmp_path / "roster.toml", "--cases", cases, "--draw-teams", 1)
     assert run("review", "start", desk, *start) == 0
     teams = dict(
         line.split(": ") for line in capsys.readouterr().out.splitlines() if "lead" in line
     )
     office = ("--by", "office")
-    assert run("review", "open", desk, "b1", "--team", "team-1", "--promise", promise, *office) == 0
-    assert run("review", "draw", desk, "b1", "--promise", promise, *office) == 1
+    assert (
+        run("review", "open", desk, "b1", "--team", "team-1", "--commitment", commitment, *office)
+        == 0
+    )
+    assert run("review", "draw", desk, "b1", "--commitment", commitment, *office) == 1
     assert "is not read by all. Draw then: before, it could be aimed at" in capsys.readouterr().err
     empty = wrote_marks(tmp_path / "nothing.csv")
     for reader in teams["team-1"].split(";")[0].split(", "):
@@ -190,14 +193,14 @@ def test_a_promise_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path, c
     told = capsys.readouterr().out
     assert "b1: review\n  waits for the draw of its reviewer\n" in told
     shutil.copytree(desk, tmp_path / "other")
-    assert run("review", "draw", desk, "b1", "--promise", promise, *office) == 0
+    assert run("review", "draw", desk, "b1", "--commitment", commitment, *office) == 0
     reviewer = teams["team-2"].split("leader ")[1]
     assert f"a: waits for {reviewer} to finish its review" in capsys.readouterr().out
-    other, promise = tmp_path / "other", tmp_path / "other-b1.promise"
+    other, commitment = tmp_path / "other", tmp_path / "other-b1.commitment"
     assert run("review", "draw", other, "b1", *office) == 1
-    assert f"{promise}: holds no promise of a draw. If it is lost, an" in capsys.readouterr().err
+    assert f"{commitment}: holds no promise of a draw. If it is lost, an" in capsys.readouterr().err
     anew = ("--anew", "the disk broke", "--by", "judge")
-    assert run("review", "draw", other, "b1", "--promise", promise, *anew) == 2
+    assert run("review", "draw", other, "b1", "--commitment", commitment, *anew) == 2
     assert run("review", "draw", other, "b1", *anew) == 0
     assert run("review", "audit", other) == 0
     told = capsys.readouterr().err

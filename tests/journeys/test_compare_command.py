@@ -46,7 +46,7 @@ def compare(folder: Path, *more: object) -> int:
 
 
 def test_a_comparison_is_printed_and_written(demo: Path, capsys) -> None:
-    choice = ("--baseline", "careful", "--figure", "recall", "--margin", 0.05)
+    choice = ("--baseline", "careful", "--metric", "recall", "--margin", 0.05)
     assert compare(demo, *choice, "--all") == 0
     told = capsys.readouterr().out
     assert told.startswith("recall under center_hit, best first\n")
@@ -74,7 +74,7 @@ def test_a_comparison_is_printed_and_written(demo: Path, capsys) -> None:
 
 
 def test_the_answer_is_one_table_with_the_best_first(demo: Path, capsys) -> None:
-    assert compare(demo, "--baseline", "careful", "--figure", "recall", "--margin", 0.05) == 0
+    assert compare(demo, "--baseline", "careful", "--metric", "recall", "--margin", 0.05) == 0
     shown = capsys.readouterr().out.splitlines()
     title, heads, *rows = shown[:5]
     assert title == "recall under center_hit, best first"
@@ -89,7 +89,7 @@ def test_the_answer_is_one_table_with_the_best_first(demo: Path, capsys) -> None
         assert part in heads
     algorithms = read(demo / "evaluation.json")["algorithms"]
     value = {
-        algorithm["name"]: algorithm["rules"]["center_hit"]["figures"]["recall"]["value"]
+        algorithm["name"]: algorithm["rules"]["center_hit"]["metrics"]["recall"]["value"]
         for algorithm in algorithms
     }
     order = sorted(value, key=lambda name: -value[name])
@@ -100,7 +100,7 @@ def test_the_answer_is_one_table_with_the_best_first(demo: Path, capsys) -> None
     (row,) = [
         one
         for one in written
-        if (one["rule"], one["figure"], one["algorithm"]) == ("center_hit", "recall", "eager")
+        if (one["rule"], one["metric"], one["algorithm"]) == ("center_hit", "recall", "eager")
     ]
     found = row["difference"]
     told = f"{found['value']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f})"
@@ -110,29 +110,29 @@ def test_the_answer_is_one_table_with_the_best_first(demo: Path, capsys) -> None
 
 
 def test_values_are_those_of_the_evaluation(demo: Path) -> None:
-    assert compare(demo, "--baseline", "careful", "--figure", "f_beta") == 0
+    assert compare(demo, "--baseline", "careful", "--metric", "f_beta") == 0
     document = read(demo / "evaluation.json")
     values = {
-        (rule, algorithm["name"]): result["figures"]["f1"]["value"]
+        (rule, algorithm["name"]): result["metrics"]["f1"]["value"]
         for algorithm in document["algorithms"]
         for rule, result in algorithm["rules"].items()
     }
     for row in read(demo / "comparison.json")["differences"]:
-        assert row["figure"] == "f1"
+        assert row["metric"] == "f1"
         assert row["value"] == pytest.approx(values[row["rule"], row["algorithm"]])
         assert row["baseline_value"] == pytest.approx(values[row["rule"], "careful"])
 
 
 def test_the_evaluation_lists_the_comparison_with_each_baseline_once(demo: Path) -> None:
     for baseline in ("careful", "eager", "careful"):
-        assert compare(demo, "--baseline", baseline, "--figure", "recall") == 0
+        assert compare(demo, "--baseline", baseline, "--metric", "recall") == 0
     listed = read(demo / "evaluation.json")["comparisons"]
     assert [one["baseline"] for one in listed] == ["eager", "careful"]
     assert listed[-1] == read(demo / "comparison.json")
 
 
 def test_a_comparison_can_be_recomputed_from_the_folder(demo: Path) -> None:
-    assert compare(demo, "--baseline", "eager", "--figure", "recall", "--margin", 0.1) == 0
+    assert compare(demo, "--baseline", "eager", "--metric", "recall", "--margin", 0.1) == 0
     evaluated = load_evaluated(demo)
     again = as_json(recompute_comparisons(evaluated))
     assert again == json.loads((demo / "evaluation.json").read_text())["comparisons"]
@@ -181,7 +181,7 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-CPM = protocol(figures=("recall", "cpm"), interval=IntervalChoice(bootstraps=50))
+CPM = protocol(metrics=("recall", "cpm"), interval=IntervalChoice(bootstraps=50))
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ CPM = protocol(figures=("recall", "cpm"), interval=IntervalChoice(bootstraps=50)
         ("same", 0.2, (), 0, "shown      cad (new), luna16, cpm: +0.000 (-0.1"),
         ("same", 0.01, (), 3, "(not assessable: cannot be met with 24 patients even by a perfect"),
         ("worse", 0.2, (), 3, "NOT SHOWN  cad (new), luna16, cpm: -0.625 ("),
-        ("worse", 0.2, ("--figure", "recall"), 3, "NOT SHOWN  cad (new), luna16, recall: -0.625 ("),
+        ("worse", 0.2, ("--metric", "recall"), 3, "NOT SHOWN  cad (new), luna16, recall: -0.625 ("),
     ],
 )
 def test_a_release_that_is_worse_does_not_pass_the_gate(
@@ -206,7 +206,7 @@ def test_a_release_that_is_worse_does_not_pass_the_gate(
 
 
 def test_a_gate_applies_to_each_algorithm_of_one_evaluation(demo: Path, capsys) -> None:
-    gate = ("--baseline", "careful", "--figure", "recall", "--no-worse-than")
+    gate = ("--baseline", "careful", "--metric", "recall", "--no-worse-than")
     assert compare(demo, *gate, 1.0) == 0
     assert compare(demo, *gate, 0.000001) == 3
     assert capsys.readouterr().out.rstrip().endswith("not met")
@@ -242,7 +242,7 @@ def test_two_real_submissions_are_compared_on_fold_9(
         *("--out", out),
     )
     assert evaluated == 0
-    assert run("compare", out, "--baseline", DEEPLUNG, "--margin", 0.05, "--figure", "cpm") == 0
+    assert run("compare", out, "--baseline", DEEPLUNG, "--margin", 0.05, "--metric", "cpm") == 0
     (row,) = read(out / "comparison.json")["differences"]
     assert row["algorithm"] == RES18
     difference = row["difference"]

@@ -61,7 +61,7 @@ def test_from_sealing_to_the_audit(desk: Desk, capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert "luna16.recall 0.5, at least" in out
     assert "look 1 of 2" in out
-    assert run("audit", "sealed", "--anchor", "small.anchor", "--key", "key.pem") == 0
+    assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "key.pem") == 0
     out = capsys.readouterr().out
     assert "evaluated  Bo (operator)" in out
     assert "developer example: 1 of 2 looks" in out
@@ -75,7 +75,7 @@ def test_from_sealing_to_the_audit(desk: Desk, capsys: pytest.CaptureFixture[str
 
     for event in sorted(Path("sealed/audit").glob("0*.json"))[2:]:
         event.unlink()
-    assert run("verify", "sealed", "--anchor", "small.anchor") == 1
+    assert run("verify", "sealed", "--checkpoint", "small.checkpoint") == 1
     errors = capsys.readouterr().err
     assert "small.anchor: says that the log has 3 events, but it ends with 2" in errors
     assert run("audit", "sealed") == 1
@@ -103,11 +103,11 @@ def test_the_same_with_a_key_for_each_person(
     assert run("unseal", "sealed", "--key", "ada.key", "--out", "plain", "--reason", "x") == 0
     assert run("unseal", "sealed", "--key", "cem.key", "--result", "3") == 0
     capsys.readouterr()
-    assert run("audit", "sealed", "--anchor", "small.anchor", "--key", "cem.key") == 0
+    assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "cem.key") == 0
     out = capsys.readouterr().out
     assert "evaluated  Bo (operator)" in out
     assert "one secret" not in out
-    verify = ["verify", "sealed", "--key", "cem.key", "--anchor", "small.anchor"]
+    verify = ["verify", "sealed", "--key", "cem.key", "--checkpoint", "small.checkpoint"]
     assert run(*verify, "--public-key", "ada.key.pub") == 0
     assert "7 events, chain and everybody's signatures" in capsys.readouterr().out
 
@@ -209,12 +209,20 @@ def test_keys_come_are_replaced_and_go(
     assert any(line.startswith("Dee (auditor), since event 3: SHA256:") for line in lines)
     assert run(*custody, "keys", "sealed", "--allowed-signers") == 0
     assert '"Dee" namespaces="nodulebench" ssh-ed25519 AAAA' in capsys.readouterr().out
-    assert run("audit", "sealed", "--anchor", "set.anchor", "--key", "dee") == 0
-    check = [*custody, "restore-check", "sealed", "--key", "ada.key", "--anchor", "set.anchor"]
+    assert run("audit", "sealed", "--checkpoint", "set.checkpoint", "--key", "dee") == 0
+    check = [
+        *custody,
+        "restore-check",
+        "sealed",
+        "--key",
+        "ada.key",
+        "--checkpoint",
+        "set.checkpoint",
+    ]
     assert run(*check) == 0
     assert "lost        nothing up to event 4" in capsys.readouterr().out
     assert run(*custody, "retire", "sealed", "--key", "ada.key", "--reason", "old") == 0
-    assert run("audit", "sealed", "--anchor", "set.anchor") == 0
+    assert run("audit", "sealed", "--checkpoint", "set.checkpoint") == 0
     Path("sealed/audit/00000005.json").unlink()
     assert run(*check) == 1
     assert "could NOT take the set's place" in capsys.readouterr().out

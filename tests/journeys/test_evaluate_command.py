@@ -78,10 +78,10 @@ def test_a_submission_gives_json_tables_and_a_report(luna16: Path, capsys) -> No
         2,
         1,
     )
-    figures = algorithm["rules"]["luna16"]["figures"]
-    assert list(figures["sensitivity_at_fp_rate"]) == ["0.125", "0.25", "0.5", "1", "2", "4", "8"]
-    assert figures["cpm"]["value"] == 1.0
-    assert figures["recall"]["value"] == 1.0
+    metrics = algorithm["rules"]["luna16"]["metrics"]
+    assert list(metrics["sensitivity_at_fp_rate"]) == ["0.125", "0.25", "0.5", "1", "2", "4", "8"]
+    assert metrics["cpm"]["value"] == 1.0
+    assert metrics["recall"]["value"] == 1.0
     labels = pl.read_parquet(out / "labels.parquet")
     assert labels["label"].to_list().count("hit") == 2
     assert "recall" in capsys.readouterr().out
@@ -102,10 +102,10 @@ def test_a_header_only_submission_is_valid_and_misses_everything(luna16: Path) -
     found = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
     result = found["algorithms"][0]["rules"]["luna16"]
     assert result["counts"]["missed"] == 2
-    assert result["figures"]["recall"]["value"] == 0
-    assert result["figures"]["cpm_exact"]["value"] == 0
-    assert result["figures"]["cpm"]["value"] is None
-    assert result["figures"]["cpm"]["reason"] == {"code": "program_stops", "values": {}}
+    assert result["metrics"]["recall"]["value"] == 0
+    assert result["metrics"]["cpm_exact"]["value"] == 0
+    assert result["metrics"]["cpm"]["value"] is None
+    assert result["metrics"]["cpm"]["reason"] == {"code": "program_stops", "values": {}}
 
 
 def test_a_fold_is_scored_in_its_order(luna16: Path) -> None:
@@ -374,13 +374,13 @@ def test_a_program_that_ends_runs_its_exit_handlers() -> None:
     assert {"finalised", "handled"} <= set(done.stdout.splitlines())
 
 
-def test_the_engine_may_be_named_but_no_other_than_there_is(capsys) -> None:
+def test_the_executor_may_be_named_but_no_other_than_there_is(capsys) -> None:
     with pytest.raises(SystemExit) as left:
-        main(["evaluate", "none.csv", "--reference", "none", "--engine", "ray"])
+        main(["evaluate", "none.csv", "--reference", "none", "--executor", "ray"])
     assert left.value.code == 1
-    assert "--engine ray: is no engine. There are local, dask" in capsys.readouterr().err
+    assert "--executor ray: is no engine. There are local, dask" in capsys.readouterr().err
     with pytest.raises(SystemExit) as left:
-        main(["evaluate", "none.csv", "--reference", "none", "--engine", "local"])
+        main(["evaluate", "none.csv", "--reference", "none", "--executor", "local"])
     assert left.value.code == 1
 
 

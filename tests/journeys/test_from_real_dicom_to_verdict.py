@@ -18,7 +18,7 @@ pytest.importorskip("cryptography")
 SCANS = ("LIDC-IDRI-0001", "LIDC-IDRI-0407")
 LUNA16 = TEST_DATA / "luna16"
 POLICY = """
-keeper = "Test laboratory"
+key_custodian = "Test laboratory"
 people = [
   { name = "Ada", roles = ["curator"] },
   { name = "Bo", roles = ["operator"] },
@@ -27,7 +27,7 @@ people = [
 
 [reuse]
 feedback = "rounded"
-figures = ["luna16.recall"]
+metrics = ["luna16.recall"]
 protocols = ["luna16"]
 minimum_stratum = 1
 """

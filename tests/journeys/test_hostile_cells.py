@@ -40,7 +40,7 @@ def test_a_result_has_no_formula_and_reads_back(tmp_path: Path) -> None:
     assert run("report", out) == 0
     assert run("verify", out) == 0
     written = [*out.rglob("*.csv")]
-    assert {"misses.csv", "false_positives.csv", "figures.csv"} <= {one.name for one in written}
+    assert {"misses.csv", "false_positives.csv", "metrics.csv"} <= {one.name for one in written}
     found = set().union(*map(cells, written))
     assert {f"'{ATTACK}", "'-s2", "-90.0"} <= found
     for cell in found:

@@ -129,7 +129,7 @@ def test_the_name_of_a_plan(told: Told, luna16: Path, tmp_path: Path) -> None:
     criteria, plan = tmp_path / "criteria.toml", tmp_path / "plan.json"
     criteria.write_text(
         f"name = {json.dumps(ATTACK + chr(0))}\n"
-        '[[criteria]]\nfigure = "recall"\nrule = "luna16"\ncomparison = ">="\nlimit = 0.5\n'
+        '[[criteria]]\nmetric = "recall"\nrule = "luna16"\ncomparison = ">="\nlimit = 0.5\n'
     )
     freeze = ("test-plan", "freeze", "--criteria", criteria, "--reference", luna16, "--out", plan)
     assert r"\u202eb\x00" in told(*freeze)

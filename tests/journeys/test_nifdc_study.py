@@ -1,4 +1,4 @@
-"""A study of the published size: ten made-up algorithms, 593 cases, 6,109 nodules, every figure."""
+"""A study of the published size: ten made-up algorithms, 593 cases, 6,109 nodules, every metric."""
 
 import json
 import re
@@ -35,8 +35,8 @@ SKILLS = tuple(
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reference = made_up_reference(593, 6109, seed=7)
     published = load_protocol("nifdc-2022")
-    figures = (*published.figures, "sensitivity_at_fp_rate", "cpm")
-    protocol = with_options(published.model_copy(update={"figures": figures}), bootstraps=30)
+    metrics = (*published.metrics, "sensitivity_at_fp_rate", "cpm")
+    protocol = with_options(published.model_copy(update={"metrics": metrics}), bootstraps=30)
     submissions = (made_up_submission(reference, skill, seed=3) for skill in SKILLS)
     found = evaluate(reference, submissions, protocol)
     out = tmp_path_factory.mktemp("study") / "out"
@@ -86,21 +86,21 @@ def test_test_set_has_the_published_shares(document: dict[str, Any]) -> None:
         "Diameters of the nodules to find",
     ],
 )
-def test_every_figure_is_drawn(page: str, title: str) -> None:
-    figure = re.search(
+def test_every_metric_is_drawn(page: str, title: str) -> None:
+    metric = re.search(
         rf"<figure[^>]*><figcaption><h3>{re.escape(title)}</h3></figcaption>(.*?)</figure>",
         page,
         re.DOTALL,
     )
-    assert figure, title
-    assert "<svg" in figure[1]
-    assert len(figure[1]) > 1500
+    assert metric, title
+    assert "<svg" in metric[1]
+    assert len(metric[1]) > 1500
 
 
 def test_every_algorithm_is_in_the_heat_map_once_a_size(page: str) -> None:
-    figure = page[page.index("Type missed most often, by size") :]
-    figure = figure[: figure.index("</figure>")]
-    counts = [int(text) for text in re.findall(r'<text class="value"[^>]*>(\d+)<', figure)]
+    metric = page[page.index("Type missed most often, by size") :]
+    metric = metric[: metric.index("</figure>")]
+    counts = [int(text) for text in re.findall(r'<text class="value"[^>]*>(\d+)<', metric)]
     assert len(counts) == 6 * 4
     assert [sum(counts[column::4]) for column in range(4)] == [10, 10, 10, 10]
 

@@ -14,7 +14,7 @@ from nodulebench.io.bundle import read_reference, write_reference
 
 pytest.importorskip("cryptography")
 CRITERIA = (
-    'name = "accept"\n[[criteria]]\nfigure = "recall"\nrule = "luna16"\n'
+    'name = "accept"\n[[criteria]]\nmetric = "recall"\nrule = "luna16"\n'
     'comparison = ">="\nlimit = 0.9\n'
 )
 HITS = tuple(f"scan{number}" for number in range(10))
@@ -100,7 +100,7 @@ def test_where_the_policy_names_no_plan_the_same_set_takes_the_new_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     freeze("bundle", "old.json")
-    seal("bundle", "sealed", "looks_per_developer = 1")
+    seal("bundle", "sealed", "evaluations_per_developer = 1")
     withdraw()
     assert run(*EVALUATE, "--reference", "sealed", "--plan", "old.json") == 1
     error = capsys.readouterr().err
@@ -120,7 +120,7 @@ def test_a_roster_with_the_old_plan_is_refused_before_anything_is_charged(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
     freeze("bundle", "old.json")
-    seal("bundle", "sealed", "looks_per_developer = 1")
+    seal("bundle", "sealed", "evaluations_per_developer = 1")
     withdraw()
     (desk.folder / "roster.csv").write_text("file,developer,alias\nall.csv,Example,A1\n")
     given = ("--roster", "roster.csv", "--as", "Bo", *OPEN, "--plan", "old.json")

@@ -14,20 +14,20 @@ name = "acceptance"
 author = "Test laboratory"
 
 [[criteria]]
-figure = "recall"
+metric = "recall"
 rule = "luna16"
 comparison = ">="
 limit = 0.5
 
 [[criteria]]
-figure = "recall"
+metric = "recall"
 rule = "luna16"
 bound = "low"
 comparison = ">="
 limit = 0.01
 
 [[criteria]]
-figure = "fp_per_case"
+metric = "fp_per_case"
 rule = "luna16"
 comparison = "<="
 limit = 4

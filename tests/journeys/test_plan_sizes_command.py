@@ -117,10 +117,10 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_a_figure_is_planned_by_simulation_from_a_pilot(capsys, pilot: Path) -> None:
+def test_a_metric_is_planned_by_simulation_from_a_pilot(capsys, pilot: Path) -> None:
     told = plan(
         capsys,
-        *("froc", pilot, "--algorithm", "careful", "--baseline", "eager", "--figure", "recall"),
+        *("froc", pilot, "--algorithm", "careful", "--baseline", "eager", "--metric", "recall"),
         *("--simulations", 200, "--size", 10, "--size", 4000),
     )
     assert "How many patients show that it is better?" in told
@@ -157,12 +157,12 @@ def test_no_size_that_suffices_is_said_in_words(capsys, pilot: Path) -> None:
             "there is no rule 'luna16'. Known: center_hit, center_distance, area_overlap.",
         ),
         (
-            ("--algorithm", "careful", "--baseline", "eager", "--figure", "fp_per_case"),
-            "figure 'fp_per_case': is not one number that is better when higher.",
+            ("--algorithm", "careful", "--baseline", "eager", "--metric", "fp_per_case"),
+            "metric 'fp_per_case': is not one number that is better when higher.",
         ),
         (
-            ("--algorithm", "careful", "--baseline", "eager", "--figure", "recal"),
-            "there is no figure of merit 'recal'. Did you mean 'recall'",
+            ("--algorithm", "careful", "--baseline", "eager", "--metric", "recal"),
+            "there is no metric 'recal'. Did you mean 'recall'",
         ),
     ],
 )

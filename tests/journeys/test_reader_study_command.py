@@ -144,7 +144,7 @@ def test_an_evaluation_of_the_readers_marks_gives_the_same(
     assert analyse(result, "--readers", listed) == 0
     assert "F 4.4563, df 1, 15.26, P 0.0517" in capsys.readouterr().out
     study, book = tmp_path / "study.json", tmp_path / "study.xlsx"
-    area = ("--readers", listed, "--figure", "wafroc_area")
+    area = ("--readers", listed, "--metric", "wafroc_area")
     assert analyse(result, *area, "--out", study) == 0
     assert "wafroc_area of 5 readers on 114 cases" in capsys.readouterr().out
     assert run("convert", result, book, "--to", "jafroc_xlsx", "--readers", listed) == 0
@@ -155,7 +155,7 @@ def test_an_evaluation_of_the_readers_marks_gives_the_same(
         who = number["modality", one["treatment"]], number["reader", one["reader_id"]]
         assert wafroc_of_workbook(book, *who) == pytest.approx(one["value"], abs=1e-12)
     compared = run(
-        *("compare", result, "--baseline", "way 1 reader 4", "--figure", "case_roc_area"),
+        *("compare", result, "--baseline", "way 1 reader 4", "--metric", "case_roc_area"),
         *("--bootstraps", 10, "--permutations", 0, "--all"),
     )
     assert compared == 0
@@ -164,7 +164,7 @@ def test_an_evaluation_of_the_readers_marks_gives_the_same(
     tests = {difference["algorithm"]: difference["delong"] for difference in found["differences"]}
     assert tests["way 0 reader 4"]["statistic"] == pytest.approx(-2.288, abs=5e-4)  # RJafroc
     assert tests["way 0 reader 4"]["p_value"] == pytest.approx(0.0222, abs=5e-5)
-    assert analyse(result, "--readers", listed, "--figure", "sensitivity_at_fp_rate") == 1
+    assert analyse(result, "--readers", listed, "--metric", "sensitivity_at_fp_rate") == 1
     assert "read at several points" in capsys.readouterr().err
     pl.DataFrame([("none", "a", "b")], schema=names, orient="row").write_csv(listed)
     assert analyse(result, "--readers", listed) == 1
@@ -172,7 +172,7 @@ def test_an_evaluation_of_the_readers_marks_gives_the_same(
 
 
 def test_who_did_not_read_everything_is_named(ratings: pl.DataFrame, path: Path, capsys) -> None:
-    assert analyse(path, "--figure", "cpm") == 1
+    assert analyse(path, "--metric", "cpm") == 1
     assert "holds ratings of cases" in capsys.readouterr().err
     assert analyse(path, "--algorithm", "reader 1") == 1
     assert "stands for an algorithm and has 2 readings" in capsys.readouterr().err

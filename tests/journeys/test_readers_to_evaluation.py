@@ -112,12 +112,12 @@ def released(tmp_path: Path, exam: Path, capsys) -> tuple[Path, str, list[str]]:
 
 
 def scores(tmp_path: Path, capsys, marks: Path, bundle: Path) -> tuple[dict, dict]:
-    """Counts and figures of an algorithm under center hit."""
+    """Counts and metrics of an algorithm under center hit."""
     out = tmp_path / f"result-{bundle.name}"
     options = ("--reference", bundle, "--protocol", "nifdc-2022", "--bootstraps", 0, "--out", out)
     run(capsys, "evaluate", marks, *options)
     found = json.loads((out / "evaluation.json").read_text())["algorithms"][0]["rules"]
-    return found["center_hit"]["counts"], found["center_hit"]["figures"]
+    return found["center_hit"]["counts"], found["center_hit"]["metrics"]
 
 
 def test_readings_become_a_bundle_that_scores_an_algorithm(
@@ -147,10 +147,10 @@ def test_readings_become_a_bundle_that_scores_an_algorithm(
     assert added["change"] == "candidate-1 added, part_solid, on 2 slices: seen by me"
 
     marks = wrote(tmp_path / "mine.csv", a=(SHARED,), b=(MISSED,), c=(LONE,))
-    counts, figures = scores(tmp_path, capsys, marks, bundle)
+    counts, metrics = scores(tmp_path, capsys, marks, bundle)
     assert (counts["hit"], counts["missed"], counts["false_positive"]) == (2, 0, 1)
-    assert figures["recall"]["value"] == 1.0
-    assert figures["precision"]["value"] == pytest.approx(2 / 3)
+    assert metrics["recall"]["value"] == 1.0
+    assert metrics["precision"]["value"] == pytest.approx(2 / 3)
 
 
 def test_the_same_readings_can_be_heard_by_another_rule(tmp_path: Path, released, capsys) -> None:

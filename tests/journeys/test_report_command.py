@@ -40,7 +40,7 @@ def test_chinese_report_stands_beside_the_english_one(folder: Path) -> None:
     done = run(folder, "--language", "zh")
     assert done.returncode == 0, done.stderr
     assert "主要指标" in (folder / "report-zh.html").read_text(encoding="utf-8")
-    assert "Key figures" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "Key metrics" in (folder / "report.html").read_text(encoding="utf-8")
 
 
 def test_problem_with_the_data_is_one_line_and_exit_1(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_precision_and_recall_are_drawn_where_the_protocol_asks_for_their_area(
     marks, protocol = tmp_path / "detector.csv", tmp_path / "areas.toml"
     marks.write_text(f"{head},probability\na,0,0,0,0.9\nb,50,50,50,0.7\nb,9,9,9,0.5\n")
     protocol.write_text(
-        'name = "areas"\nfigures = ["average_precision"]\n[[rules]]\nname = "luna16"\n'
+        'name = "areas"\nmetrics = ["average_precision"]\n[[rules]]\nname = "luna16"\n'
     )
     command = [sys.executable, "-m", "nodulebench", "evaluate", marks, "--reference", folder]
     result = tmp_path / "result"

@@ -74,7 +74,7 @@ function look() {{
       reading: plot.querySelector(".reading").textContent,
       outputs: [...plot.querySelectorAll(".legend output")].map((one) => one.textContent),
       zoomed: plot.querySelector(".inside").getAttribute("viewBox"),
-      empty: [...page.querySelectorAll("figure svg, .side svg")].filter(
+      empty: [...page.querySelectorAll("metric svg, .side svg")].filter(
         (one) => !one.closest("details:not([open]), [hidden]")
           && !one.getBoundingClientRect().width).length,
       pictures: page.querySelectorAll("svg.picture").length,

@@ -12,8 +12,8 @@ from nodulebench.cli import main
 pytest.importorskip("cryptography")
 REUSE = """
 [reuse]
-looks_per_developer = 2
-feedback = "figures"
+evaluations_per_developer = 2
+feedback = "metrics"
 
 [roster]
 aliases = ["A1", "A2", "A3"]
@@ -54,7 +54,7 @@ def test_from_a_roster_to_signed_reports(
     assert run(*EVALUATE, *PROTOCOL) == 0
     assert capsys.readouterr().out.count("done before, and charged once") == 2
 
-    compare = ("compare", "sealed", "--as", "Dee", *OPEN, "--baseline", "A1", "--figure", "recall")
+    compare = ("compare", "sealed", "--as", "Dee", *OPEN, "--baseline", "A1", "--metric", "recall")
     assert run(*compare, "--bootstraps", "40", "--permutations", "0") == 0
     assert "A3" in capsys.readouterr().out
     assert run(*REPORT, "--baseline", "A1", "--out", "study") == 0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from builders.annotation import drawn, memory_log, reading, small_cases, two_teams
-from nodulebench.annotation.people import PROGRAM, promise_of
+from nodulebench.annotation.people import PROGRAM, commitment_of
 from nodulebench.annotation.readings.reading import DrawnFinding, Reading
 from nodulebench.annotation.workflow.actions import (
     NIFDC,
@@ -35,7 +35,7 @@ PEOPLE = [person.person_id for person in ROSTER.people]
 CASES = small_cases("a", "b")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SEED = "5" * 64
-PROMISE = promise_of(SEED)
+COMMITMENT = commitment_of(SEED)
 MARKS = {
     "center": drawn("f1", (3, 50, 50, 8), (4, 50, 50, 8)),
     "corner": drawn("f2", (9, 20, 20, 6)),
@@ -70,8 +70,8 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
 
     @initialize(cases=st.sampled_from([("a",), ("a", "b")]), is_drawn=st.booleans())
     def open_the_first_batch(self, cases, is_drawn) -> None:
-        reviewer, promise = (None, PROMISE) if is_drawn else ("lead2", None)
-        self.open_batch("office", "batch-1", "one", reviewer, cases, promise)
+        reviewer, commitment = (None, COMMITMENT) if is_drawn else ("lead2", None)
+        self.open_batch("office", "batch-1", "one", reviewer, cases, commitment)
 
     def attempt(self, actor: str, action) -> bool:
         before = self.store.read()
@@ -95,20 +95,20 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
         team=st.sampled_from(["one", "two"]),
         reviewer=st.sampled_from(["lead1", "lead2", "r1", "judge1", None]),
         cases=st.sampled_from([("a",), ("a", "b"), ("z",)]),
-        promise=st.sampled_from([None, PROMISE]),
+        commitment=st.sampled_from([None, COMMITMENT]),
     )
-    def open_batch(self, actor, batch_id, team, reviewer, cases, promise=None) -> None:
+    def open_batch(self, actor, batch_id, team, reviewer, cases, commitment=None) -> None:
         order = OpenBatch(
             batch_id=batch_id,
             team_id=team,
             case_ids=cases,
             reviewer_id=reviewer,
-            promise=promise,
+            commitment=commitment,
         )
         if self.attempt(actor, order):
             assert actor == "office"
             assert cases != ("z",)
-            assert (reviewer is None) == (promise is not None)
+            assert (reviewer is None) == (commitment is not None)
             assert reviewer not in TEAMS[team].member_ids
             assert reviewer in ("lead1", "lead2", None)
 
@@ -121,7 +121,7 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
     def draw(self, actor, batch_id, seed, anew) -> None:
         before = self.batch(batch_id)
         if self.attempt(actor, DrawReviewer(batch_id=batch_id, seed=seed, anew=anew)):
-            assert before.order.promise == PROMISE
+            assert before.order.commitment == COMMITMENT
             assert before.order.reviewer_id is None
             assert before.checks is not None
             assert not before.missing_readings
@@ -434,7 +434,7 @@ TestAnythingInReview.settings = settings(max_examples=15, stateful_step_count=30
 
 def test_the_steps_tried_here_can_reach_a_release() -> None:
     machine = AnyoneTriesAnything()
-    machine.open_batch("office", "batch-1", "one", None, ("a", "b"), PROMISE)
+    machine.open_batch("office", "batch-1", "one", None, ("a", "b"), COMMITMENT)
     machine.hand_in_everything_that_is_missing("batch-1", ["center", "corner"])
     machine.check(PROGRAM, "batch-1")
     machine.type_everything("batch-1", "solid")

@@ -104,8 +104,8 @@ def evaluations(draw: st.DrawFn, readings: tuple[str, ...] = tuple(INTERVALS)) -
     said = [
         replace(submission(*found, name=name), threshold=declared) for name, found in algorithms
     ]
-    figures = ("recall", "fp_per_case", "cpm", "average_precision")
-    return evaluate(truth, said, protocol(figures=figures, **fields))
+    metrics = ("recall", "fp_per_case", "cpm", "average_precision")
+    return evaluate(truth, said, protocol(metrics=metrics, **fields))
 
 
 def _joined(lists: list[tuple[Case, ...]]) -> tuple[Case, ...]:
@@ -297,7 +297,7 @@ def ranked_document(is_hit: list[bool], cases: int) -> tuple[Document, pl.DataFr
     result = replace(
         rule_result("center_hit", 90, 66),
         counts=counts,
-        figures={"sensitivity_at_fp_rate": readings},
+        metrics={"sensitivity_at_fp_rate": readings},
         strata={},
         curves=(curve,),
     )

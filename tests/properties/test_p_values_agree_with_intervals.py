@@ -48,7 +48,7 @@ def all_differences(
     cohorts: dict[str, LabelledCohort], baseline: str, **options: object
 ) -> list[MetricDifference]:
     asked = protocol(
-        figures=tuple(METRICS), interval=IntervalChoice(bootstraps=REPLICATES), beta=2.0
+        metrics=tuple(METRICS), interval=IntervalChoice(bootstraps=REPLICATES), beta=2.0
     )
     chosen = ComparisonChoice(baseline, tuple(METRICS), permutations=0, **options)
     differences = compare_algorithms({"luna16": cohorts}, asked, chosen).differences
@@ -67,7 +67,7 @@ def test_every_metric_in_both_directions(method: str, seed: int, margin: float |
             all_differences(cohorts, baseline, method=method, margin=margin)
             for baseline in ("old", "new")
         )
-    assert len({difference.reading.figure for difference in there}) > len(METRICS) - 10
+    assert len({difference.reading.metric for difference in there}) > len(METRICS) - 10
     contradictions = [
         f"{difference.algorithm} {difference.reading}: {problem}"
         for difference in (*there, *back)
@@ -95,7 +95,7 @@ def contradictions_of(difference: MetricDifference) -> Iterator[str]:
     margin = comparison.margin
     if margin is None or margin.non_inferiority_p is None or margin.equivalence_p is None:
         return
-    is_higher_better = better_of(difference.reading.figure) != "lower"
+    is_higher_better = better_of(difference.reading.metric) != "lower"
     worst, best = (low, high) if is_higher_better else (-high, -low)
     if (margin.non_inferiority_p <= ALPHA / 2) != (worst > -margin.margin):
         yield f"non-inferiority P {margin.non_inferiority_p} and loss {worst}"

@@ -7,14 +7,14 @@ import pytest
 
 from builders.sealed import SECRET, Desk, make_desk
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
-from nodulebench.custody.verify import verify_sealed, write_anchor
+from nodulebench.custody.verify import verify_sealed, write_checkpoint
 
 pytest.importorskip("cryptography")
 
 
 @pytest.fixture(scope="module")
 def used(tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """A sealed set that was looked at twice, and an anchor of its log."""
+    """A sealed set that was looked at twice, and a checkpoint of its log."""
     desk = make_desk(tmp_path_factory.mktemp("used"))
     desk.seal()
     for name, hits in (("one.csv", ("scan0",)), ("two.csv", ("scan0", "scan1"))):
@@ -23,7 +23,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Desk:
                 desk.marks(name, *hits), desk.sealed, SECRET, "Bo", "Example", bootstraps=10
             )
         )
-    write_anchor(desk.sealed, desk.folder / "anchor.json", key=desk.folder / "key.pem")
+    write_checkpoint(desk.sealed, desk.folder / "checkpoint.json", key=desk.folder / "key.pem")
     return desk
 
 
@@ -39,7 +39,7 @@ def test_an_untouched_set_verifies(used: Desk) -> None:
         used.sealed,
         public_key=used.public_key,
         secret=SECRET,
-        anchors=[used.folder / "anchor.json"],
+        checkpoints=[used.folder / "checkpoint.json"],
     )
     assert found.is_good, found.problems
     assert [event.step for event in found.events] == [
@@ -105,7 +105,7 @@ def test_a_log_that_was_cut_off_is_found_by_its_head(
     assert any(message in str(problem) for problem in found.problems)
 
 
-def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
+def test_a_log_put_back_with_its_head_is_found_by_a_checkpoint_kept_elsewhere(
     used: Desk, tmp_path: Path
 ) -> None:
     folder = cut(used, tmp_path, 2)
@@ -123,10 +123,10 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
     log.write_head(log.check().events, "Bo")  # as whoever keeps the secret could
     assert len(events) == 3
     assert verify_sealed(folder, secret=SECRET).is_good
-    found = verify_sealed(folder, secret=SECRET, anchors=[used.folder / "anchor.json"])
+    found = verify_sealed(folder, secret=SECRET, checkpoints=[used.folder / "checkpoint.json"])
     assert [str(problem) for problem in found.problems] == [
-        f"{used.folder / 'anchor.json'}: says that the log has 5 events, but it ends with 3: it "
-        "was cut off. Restore the log from a copy."
+        f"{used.folder / 'checkpoint.json'}: says that the log has 5 events, but it ends with 3: "
+        "it was cut off. Restore the log from a copy."
     ]
 
 
@@ -159,17 +159,19 @@ def test_an_event_forged_without_the_secret_is_found_with_it(used: Desk, tmp_pat
     assert any("head.json: was changed" in text for text in named)
 
 
-def test_an_anchor_that_was_changed_or_is_anothers_is_named(used: Desk, tmp_path: Path) -> None:
-    original = used.folder / "anchor.json"
-    changed = tmp_path / "anchor.json"
+def test_a_checkpoint_that_was_changed_or_is_anothers_is_named(used: Desk, tmp_path: Path) -> None:
+    original = used.folder / "checkpoint.json"
+    changed = tmp_path / "checkpoint.json"
     changed.write_bytes(original.read_bytes().replace(b'"events": 5', b'"events": 4'))
-    found = verify_sealed(used.sealed, public_key=used.public_key, anchors=[changed])
+    found = verify_sealed(used.sealed, public_key=used.public_key, checkpoints=[changed])
     named = [str(problem) for problem in found.problems]
     assert any("says that event 4 reads otherwise" in text for text in named)
-    assert any("anchor.json: was changed: its signature does not hold." in text for text in named)
+    assert any(
+        "checkpoint.json: was changed: its signature does not hold." in text for text in named
+    )
     other = make_desk(tmp_path / "other")
     other.seal()
-    found = verify_sealed(other.sealed, anchors=[original])
+    found = verify_sealed(other.sealed, checkpoints=[original])
     assert "belongs to another log than that of the manifest" in str(found.problems[0])
 
 

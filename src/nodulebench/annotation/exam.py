@@ -1,7 +1,7 @@
 """Expert key + candidates' answers -> a result sheet each: passed or not, and what was missed.
 
 Marks are matched by center hit and counts pooled over all sequences; Dice is the mean over the
-nodules found, volumes added over slices. All three figures have to exceed the pass mark (Wang et
+nodules found, volumes added over slices. All three metrics have to exceed the pass mark (Wang et
 al., Frontiers in Public Health 2022).
 """
 
@@ -57,7 +57,7 @@ class ExamSheet:
 
     candidate: str
     rules: ExamRules
-    figures: dict[str, Estimate]
+    metrics: dict[str, Estimate]
     counts: dict[str, int]
     missed: pl.DataFrame
     """Nodules of the key without a mark, with place, size, type and slices."""
@@ -68,17 +68,17 @@ class ExamSheet:
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """Figures that do not exceed the pass mark; an undefined one does not."""
+        """Metrics that do not exceed the pass mark; an undefined one does not."""
         return tuple(
             name
             for name in PASS_METRICS
-            if (value := self.figures[name].value) is None
+            if (value := self.metrics[name].value) is None
             or value - self.rules.pass_mark <= NEGLIGIBLE
         )
 
     @property
     def has_passed(self) -> bool:
-        """Whether all three figures exceed the pass mark."""
+        """Whether all three metrics exceed the pass mark."""
         return not self.failed
 
 
@@ -115,7 +115,7 @@ def hold_exam(
 def _sheet(key: Reference, answer: Submission, rules: ExamRules) -> ExamSheet:
     choice = RuleChoice(name=rules.rule)
     protocol = TestProtocol(
-        name="exam", rules=(choice,), figures=tuple(figure.name for figure in METRICS)
+        name="exam", rules=(choice,), metrics=tuple(metric.name for metric in METRICS)
     )
     said, _ = keep_listed(key, answer, protocol)
     try:
@@ -129,7 +129,7 @@ def _sheet(key: Reference, answer: Submission, rules: ExamRules) -> ExamSheet:
     return ExamSheet(
         candidate=answer.name,
         rules=rules,
-        figures={figure.name: _estimate(figure, cohort) for figure in METRICS},
+        metrics={metric.name: _estimate(metric, cohort) for metric in METRICS},
         counts={
             "sequences": key.cases.height,
             "nodules": cohort.nodule_count,
@@ -143,9 +143,9 @@ def _sheet(key: Reference, answer: Submission, rules: ExamRules) -> ExamSheet:
     )
 
 
-def _estimate(figure: Ratio, cohort: LabelledCohort) -> Estimate:
+def _estimate(metric: Ratio, cohort: LabelledCohort) -> Estimate:
     try:
-        return Estimate(float(figure(cohort, np.ones((1, cohort.case_count)))[0]))
+        return Estimate(float(metric(cohort, np.ones((1, cohort.case_count)))[0]))
     except UndefinedError as error:
         return Estimate(None, reason=reason_of(error))
 
@@ -221,7 +221,7 @@ def sheet_json(sheet: ExamSheet) -> dict[str, Any]:
         "pass_mark": sheet.rules.pass_mark,
         "rule": sheet.rules.rule,
         "counts": sheet.counts,
-        "figures": {name: figure.to_json() for name, figure in sheet.figures.items()},
+        "metrics": {name: metric.to_json() for name, metric in sheet.metrics.items()},
         "missed": sheet.missed.to_dicts(),
         "false_marks": sheet.false_marks.to_dicts(),
         "outlines": sheet.outlines.to_dicts(),
@@ -231,9 +231,9 @@ def sheet_json(sheet: ExamSheet) -> dict[str, Any]:
 def sheet_text(sheet: ExamSheet) -> str:
     """A sheet for the candidate to read, as Markdown."""
     verdict = "passed" if sheet.has_passed else f"not passed: {', '.join(sheet.failed)}"
-    figures = [
-        f"| {name} | {_number(figure)} | {_needed(name, sheet.rules)} |"
-        for name, figure in sheet.figures.items()
+    metrics = [
+        f"| {name} | {_number(metric)} | {_needed(name, sheet.rules)} |"
+        for name, metric in sheet.metrics.items()
     ]
     return "\n".join(
         [
@@ -242,9 +242,9 @@ def sheet_text(sheet: ExamSheet) -> str:
             "{sequences} sequences, {nodules} nodules: {found} found, {missed} missed; "
             "{false_marks} marks on no nodule.".format(**sheet.counts),
             "",
-            "| figure | value | needed |",
+            "| metric | value | needed |",
             "|---|---|---|",
-            *figures,
+            *metrics,
             "",
             *_section("Missed nodules", sheet.missed),
             *_section("Marks on no nodule", sheet.false_marks),

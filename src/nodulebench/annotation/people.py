@@ -336,7 +336,7 @@ def possible_reviewers(teams: Sequence[Team], team_id: str) -> list[str]:
     return others
 
 
-def promise_of(seed: str) -> str:
+def commitment_of(seed: str) -> str:
     """What is told of a seed before the seed itself."""
     return hashlib.sha256(seed.encode()).hexdigest()
 

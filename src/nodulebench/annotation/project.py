@@ -44,8 +44,8 @@ from nodulebench.io.formats import read_case_list, read_cases, read_submission
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.io.manifests import file_digest
 from nodulebench.io.table_files import write_table
-from nodulebench.security.event_log.checkpoints import anchor_file_problems, write_anchor
-from nodulebench.security.event_log.events import Anchor
+from nodulebench.security.event_log.checkpoints import checkpoint_file_problems, write_checkpoint
+from nodulebench.security.event_log.events import Checkpoint
 from nodulebench.security.event_log.index import IndexedLog
 from nodulebench.security.event_log.signers import PersonSeal
 from nodulebench.security.event_log.store import FolderStore
@@ -451,14 +451,14 @@ class ProjectAudit:
 
 
 def audit_project(
-    desk: ProjectHandle, anchors: Sequence[Path] = (), public_key: Path | None = None
+    desk: ProjectHandle, checkpoints: Sequence[Path] = (), public_key: Path | None = None
 ) -> ProjectAudit:
     """Read and check the whole log, and judge anew whether every step was allowed.
 
     Args:
         desk: the project.
-        anchors: statements on the log that were kept elsewhere.
-        public_key: of whoever shall have signed the anchors.
+        checkpoints: statements on the log that were kept elsewhere.
+        public_key: of whoever shall have signed the checkpoints.
     """
     log = desk.log.log
     found = log.check()
@@ -467,15 +467,15 @@ def audit_project(
         Problem(stranger, "does not belong among the events: it was added.", "Move it elsewhere.")
         for stranger in log.store.strangers()
     ]
-    for path in anchors:
-        problems += anchor_file_problems(log, found.links, path, public_key)
+    for path in checkpoints:
+        problems += checkpoint_file_problems(log, found.links, path, public_key)
     if not found.problems:
         problems += step_problems(desk, found.events)
         if not desk.log.index_is_true(found.events):
             what = "does not say what the events say: it was changed."
             problems.append(Problem(str(desk.log.file), what, "Remove it; it is made anew."))
     signers = len(desk.workflow.roster.keys)
-    notices = tuple(_notices(found.events, signers, len(anchors)))
+    notices = tuple(_notices(found.events, signers, len(checkpoints)))
     return ProjectAudit(tuple(found.events), signers, tuple(problems), notices)
 
 
@@ -485,10 +485,10 @@ def step_problems(desk: ProjectHandle, events: Sequence[Event]) -> Iterator[Prob
         yield Problem(desk.log.log.store.where(event.number), f"{why.rstrip('.')}.")
 
 
-def anchor_project(
+def checkpoint_project(
     desk: ProjectHandle, path: Path, *, key: Path | None = None, passphrase: str = "", by: str = ""
-) -> Anchor:
-    """Write down how far the log goes; see ``write_anchor``.
+) -> Checkpoint:
+    """Write down how far the log goes; see ``write_checkpoint``.
 
     Raises:
         InputError: if the file lies in the project itself, or the log cannot be believed.
@@ -496,15 +496,15 @@ def anchor_project(
     if path.resolve().is_relative_to(desk.folder.resolve()):
         raise InputError.at(str(path), "lies in the project itself.", RESTORE_ELSEWHERE)
     log = desk.log.log
-    return write_anchor(log, log.check(), path, key=key, passphrase=passphrase, by=by)
+    return write_checkpoint(log, log.check(), path, key=key, passphrase=passphrase, by=by)
 
 
 RESTORE_ELSEWHERE = "Keep it somewhere else: it is to find a project that was put back."
 
 
-def _notices(events: Sequence[Event], signers: int, anchors: int) -> Iterator[Notice]:
+def _notices(events: Sequence[Event], signers: int, checkpoints: int) -> Iterator[Notice]:
     if not signers:
         yield Notice("log_unsigned")
-    if not anchors:
-        yield Notice("log_unanchored")
+    if not checkpoints:
+        yield Notice("log_without_checkpoint")
     yield from draw_notices(events)

@@ -154,10 +154,10 @@ class ReadingComparison:
         return pl.DataFrame(rows, schema=names, orient="row")
 
 
-def or_reason(figure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What a figure gives, or null with the reason why it is undefined."""
+def or_reason(metric: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What a metric gives, or null with the reason why it is undefined."""
     try:
-        return figure()
+        return metric()
     except UndefinedError as error:
         return {"value": None, "reason": reason_of(error).to_json()}
 
@@ -401,8 +401,8 @@ def _with_itself(
     try:
         found = reader_agreement(both)
     except UndefinedError as error:
-        return {"figures": [], "limits": [], "reason": reason_of(error).to_json()}
-    return {"figures": found.rows, "limits": found.limits.to_dicts()}
+        return {"metrics": [], "limits": [], "reason": reason_of(error).to_json()}
+    return {"metrics": found.rows, "limits": found.limits.to_dicts()}
 
 
 def _least_between(

@@ -60,11 +60,11 @@ Covariance = Literal["jackknife", "delong"]
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Who read how, and how the figures of some of them are measured."""
+    """Who read how, and how the metrics of some of them are measured."""
 
     cells: tuple[Cell, ...]
     measure: Callable[[Sequence[Sequence[Cell]]], ReaderMetrics]
-    figure: str
+    metric: str
     cases: int
     of_reader: Callable[[Sequence[Cell]], dict[str, Any]] | None = None
     """One reader's own areas (one cell), or their difference (two), where cases were rated."""
@@ -76,7 +76,7 @@ class StudyChoice:
 
     readers: Path | None = None
     """READERS, for an evaluation; None: the readings are RATINGS."""
-    figure: str = AREA
+    metric: str = AREA
     rule: str | None = None
     """None: the first of the protocol."""
     algorithm: str | None = None
@@ -110,11 +110,11 @@ def analyse_readers(
 
 
 def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
-    if choice.figure != AREA:
+    if choice.metric != AREA:
         raise InputError.at(
             str(path),
-            f"holds ratings of cases, which give {AREA} and not '{choice.figure}'.",
-            "For other figures give an evaluation of the readers' marks, and --readers.",
+            f"holds ratings of cases, which give {AREA} and not '{choice.metric}'.",
+            "For other metrics give an evaluation of the readers' marks, and --readers.",
         )
     table = read_table(path, RATINGS).sort("case_id")
     groups = table.partition_by("treatment", "reader_id", as_dict=True, maintain_order=True)
@@ -159,22 +159,22 @@ def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
 
 def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> Readings:
     protocol, cohorts = cohorts_of_readers(folder, readers, choice.rule)
-    figure = {choice.figure: bind_settings(METRICS[choice.figure], protocol)}
+    metric = {choice.metric: bind_settings(METRICS[choice.metric], protocol)}
     unit = units_of(next(iter(cohorts.values())), protocol.interval)
     weights = [np.ones((1, len(unit)), dtype=np.int32), *leave_one_out(unit)]
 
     def measure(design: Sequence[Sequence[Cell]]) -> ReaderMetrics:
         values = np.array(
             [
-                [replicate_metrics(cohorts[cell], figure, weights)[choice.figure] for cell in row]
+                [replicate_metrics(cohorts[cell], metric, weights)[choice.metric] for cell in row]
                 for row in design
             ]
         )
         if values.ndim != 3:
-            raise UndefinedError("read_at_several", figure=choice.figure)
+            raise UndefinedError("read_at_several", metric=choice.metric)
         return metrics_from_jackknife(values[..., 0], values[..., 1:])
 
-    return Readings(tuple(sorted(cohorts)), measure, choice.figure, int(unit.max()) + 1)
+    return Readings(tuple(sorted(cohorts)), measure, choice.metric, int(unit.max()) + 1)
 
 
 def _analysis(read: Readings, choice: StudyChoice) -> dict[str, Any]:
@@ -191,16 +191,16 @@ def _analysis(read: Readings, choice: StudyChoice) -> dict[str, Any]:
         if (treatment, reader) not in read.cells
     )
     design = [[(treatment, reader) for reader in readers] for treatment in treatments]
-    figures = read.measure(design)
-    means = treatment_means(figures, choice.level)
+    metrics = read.measure(design)
+    means = treatment_means(metrics, choice.level)
     return {
-        "figure": read.figure,
+        "metric": read.metric,
         "cases": read.cases,
-        "covariance": figures.method,
+        "covariance": metrics.method,
         "readers": [
             {"treatment": treatment, "reader_id": reader, "value": float(value)}
             | ({} if read.of_reader is None else read.of_reader([(treatment, reader)]))
-            for row, values in zip(design, figures.value, strict=True)
+            for row, values in zip(design, metrics.value, strict=True)
             for (treatment, reader), value in zip(row, values, strict=True)
         ],
         "reader_differences": [
@@ -214,15 +214,15 @@ def _analysis(read: Readings, choice: StudyChoice) -> dict[str, Any]:
             {"treatment": treatment, "mean": asdict(mean)}
             for treatment, mean in zip(treatments, means, strict=True)
         ],
-        **(_study(figures, treatments, choice.level) if len(treatments) > 1 else {}),
+        **(_study(metrics, treatments, choice.level) if len(treatments) > 1 else {}),
         "against_algorithm": _against(read, treatments, readers, choice),
     }
 
 
-def _study(figures: ReaderMetrics, treatments: Sequence[str], level: float) -> dict[str, Any]:
+def _study(metrics: ReaderMetrics, treatments: Sequence[str], level: float) -> dict[str, Any]:
     """Differences between treatments, and the components that ``plan readers`` asks for."""
     try:
-        found = obuchowski_rockette(figures, level=level)
+        found = obuchowski_rockette(metrics, level=level)
     except UndefinedError as error:
         return {"tests": [], "reason": reason_of(error).to_json()}
     tests = {
@@ -265,14 +265,14 @@ def _against(
         )
     rows = []
     for treatment in treatments:
-        figures = read.measure([[*((treatment, reader) for reader in readers), own[0]]])
+        metrics = read.measure([[*((treatment, reader) for reader in readers), own[0]]])
         row: dict[str, Any] = {
             "treatment": treatment,
             "algorithm": choice.algorithm,
-            "value": float(figures.value[0, -1]),
+            "value": float(metrics.value[0, -1]),
         }
         try:
-            found = readers_against_algorithm(figures, level=choice.level)
+            found = readers_against_algorithm(metrics, level=choice.level)
         except UndefinedError as error:
             undefined = Estimate(None, reason=reason_of(error))
             rows.append(row | {"difference": asdict(undefined)})

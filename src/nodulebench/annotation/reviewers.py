@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from nodulebench.annotation.people import Name, new_seed, promise_of
+from nodulebench.annotation.people import Name, commitment_of, new_seed
 from nodulebench.annotation.project import ProjectHandle, project_digest, step_of
 from nodulebench.annotation.workflow.actions import Action, OpenBatch, Seed
 from nodulebench.annotation.workflow.batch import Batch
@@ -30,7 +30,7 @@ from nodulebench.security.vault import decrypted_by, encrypted_for
 WAY_OUT = "If it is lost, an arbitrator draws anew: 'draw --anew REASON'."
 
 
-class PromiseFile(ConfigModel):
+class CommitmentFile(ConfigModel):
     """What the office keeps to itself until all have read."""
 
     project: str
@@ -47,7 +47,7 @@ def open_batch(
     case_ids: Iterable[str],
     *,
     reviewer_id: str | None = None,
-    promise: Path | None = None,
+    commitment: Path | None = None,
 ) -> Event:
     """Give cases to a team; where nobody is named, a draw of the reviewer is promised.
 
@@ -58,8 +58,8 @@ def open_batch(
         team_id: who reads.
         case_ids: what.
         reviewer_id: who reviews; None: somebody who is drawn when all have read.
-        promise: file for the office's part of the draw; None: the log, sealed for the organisers,
-            or without keys ``promise_file``.
+        commitment: file for the office's part of the draw; None: the log, sealed for the
+            organisers, or without keys ``commitment_file``.
 
     Raises:
         InputError: if it may not be, or the file holds something else.
@@ -71,19 +71,19 @@ def open_batch(
         return checked(OpenBatch, {**fields, **more}, f"batch '{batch_id}'")
 
     if reviewer_id is not None or not desk.workflow.rules.has_review:
-        if promise is not None:
-            raise InputError.at(str(promise), "promises a draw, and none is to be made.")
+        if commitment is not None:
+            raise InputError.at(str(commitment), "promises a draw, and none is to be made.")
         return desk.does(actor_id, order(reviewer_id=reviewer_id))
     seed = new_seed()
-    step = order(promise=promise_of(seed))
-    if promise is None and desk.workflow.roster.keys:
+    step = order(commitment=commitment_of(seed))
+    if commitment is None and desk.workflow.roster.keys:
 
         def sealed(_: Mapping[str, Batch]) -> Action:
             return step.model_copy(update={"sealed": _sealed(desk, team_id, seed)})
 
         return desk.does(actor_id, sealed)
     desk.workflow.allowed(desk.batches(), actor_id, step)  # before anything is written
-    file = promise or promise_file(desk.folder, batch_id)
+    file = commitment or commitment_file(desk.folder, batch_id)
     if file.resolve().is_relative_to(desk.folder.resolve()):
         raise InputError.at(str(file), "lies in the project, where all can read it.")
     make_folder(file.parent)
@@ -106,17 +106,17 @@ def _apart(desk: ProjectHandle, batch_id: str, case_ids: Iterable[str]) -> Itera
             yield Problem(f"batch '{batch_id}'", what, remedy)
 
 
-def promise_file(folder: Path, batch_id: str) -> Path:
+def commitment_file(folder: Path, batch_id: str) -> Path:
     """Where the office's part of a draw lies if no file is named: beside the project."""
     place = folder if folder.name not in ("", "..") else folder.resolve()
-    return place.with_name(f"{place.name}-{batch_id}.promise")
+    return place.with_name(f"{place.name}-{batch_id}.commitment")
 
 
 def draw_reviewer(
     desk: ProjectHandle,
     actor_id: str,
     batch_id: str,
-    promise: Path | None = None,
+    commitment: Path | None = None,
     *,
     old_key: Path | None = None,
     passphrase: str = "",
@@ -127,7 +127,7 @@ def draw_reviewer(
         desk: the project, opened with the key of an organiser where people have keys.
         actor_id: an organiser.
         batch_id: the batch.
-        promise: file of the promise, if it was kept in one with a name of its own.
+        commitment: file of the promise, if it was kept in one with a name of its own.
         old_key: private key that the organiser had at that time; None: the one of today.
         passphrase: of the old key, if it has one.
 
@@ -135,14 +135,14 @@ def draw_reviewer(
         InputError: if it may not be, or another draw was promised.
     """
     order = desk.batch(batch_id).order
-    if order.promise is None or order.reviewer_id is not None:
+    if order.commitment is None or order.reviewer_id is not None:
         raise InputError.at(f"batch '{batch_id}'", "has no reviewer who is still to be drawn.")
-    if promise is None and order.sealed:
+    if commitment is None and order.sealed:
         seed = _opened(
             order, _own(desk) if old_key is None else read_private_key(old_key, passphrase)
         )
     else:
-        seed = _read(promise or promise_file(desk.folder, batch_id)).seed
+        seed = _read(commitment or commitment_file(desk.folder, batch_id)).seed
     return desk.does(actor_id, step_of({"step": "draw", "batch_id": batch_id, "seed": seed}))
 
 
@@ -200,18 +200,18 @@ def _keep(desk: ProjectHandle, file: Path, batch_id: str, seed: str) -> None:
     Who knows whether it was told before: it may be of a run that was killed, or of a project of
     the same name.
     """
-    made = PromiseFile(project=project_digest(desk.folder), batch_id=batch_id, seed=seed)
+    made = CommitmentFile(project=project_digest(desk.folder), batch_id=batch_id, seed=seed)
     if file.exists():
         before = _read(file, "Choose a new name.")
-        used = {batch.order.promise for batch in desk.batches().values()}
+        used = {batch.order.commitment for batch in desk.batches().values()}
         is_ours = (before.project, before.batch_id) == (made.project, made.batch_id)
-        if not is_ours or promise_of(before.seed) in used:
+        if not is_ours or commitment_of(before.seed) in used:
             raise InputError.at(str(file), "is the promise of another batch.", "Choose a new name.")
     replace_whole(file, f"{json.dumps(made.model_dump())}\n".encode(), mode=0o600)
 
 
-def _read(file: Path, otherwise: str = WAY_OUT) -> PromiseFile:
+def _read(file: Path, otherwise: str = WAY_OUT) -> CommitmentFile:
     try:
-        return PromiseFile.model_validate(read_json(file))
+        return CommitmentFile.model_validate(read_json(file))
     except (InputError, OSError, ValidationError) as error:
         raise InputError.at(str(file), "holds no promise of a draw.", otherwise) from error

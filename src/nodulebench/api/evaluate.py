@@ -76,7 +76,7 @@ def evaluate(
 
     Raises:
         InputError: with every problem, by the name of the argument or the line of the file.
-        UnknownNameError: if there is no such protocol, rule or figure.
+        UnknownNameError: if there is no such protocol, rule or metric.
     """
     given = submissions if marks is None else marks
     if given is None:
@@ -133,7 +133,7 @@ def _protocol(
     return with_options(protocol, **options), None
 
 
-HEADS = ("algorithm", "rule", "figure", "difference")
+HEADS = ("algorithm", "rule", "metric", "difference")
 Given = Evaluation | str | PathLike[str]
 
 
@@ -144,7 +144,7 @@ class Compared:
     document: ComparisonDocument
     """What comparison.json holds."""
     is_no_worse: bool | None
-    """Whether every figure that the margin applies to is shown to be within it; None: no margin."""
+    """Whether every metric that the margin applies to is shown to be within it; None: no margin."""
 
     def differences(self) -> pl.DataFrame:
         """Every difference from the baseline, with its interval, P values and margin."""
@@ -166,7 +166,7 @@ class Compared:
 
     def _rows(self) -> list[list[str]]:
         return [
-            [difference.algorithm, difference.rule, difference.figure, difference.difference.signed]
+            [difference.algorithm, difference.rule, difference.metric, difference.difference.signed]
             for difference in self.document.differences
             if difference.point is None
         ]
@@ -177,7 +177,7 @@ def compare(
     old: Given | None = None,
     *,
     baseline: str | None = None,
-    figures: tuple[str, ...] = (),
+    metrics: tuple[str, ...] = (),
     margin: float | None = None,
     bootstraps: int | None = None,
     permutations: int = PERMUTATIONS,
@@ -188,22 +188,22 @@ def compare(
         new: a result, or the folder it was written to.
         old: the result that it is compared with, of the same test set and protocol.
         baseline: without ``old``: the algorithm that the others are compared with.
-        figures: the figures of merit; by default those of the protocol.
-        margin: the largest loss that does not matter; it applies to ``figures``, by default to the
-            CPM or the protocol's first figure that is better when higher.
+        metrics: the metrics; by default those of the protocol.
+        margin: the largest loss that does not matter; it applies to ``metrics``, by default to the
+            CPM or the protocol's first metric that is better when higher.
         bootstraps: the number of paired resamples; by default the protocol's.
         permutations: the number of random swaps of each permutation test; 0: none.
 
     Raises:
         InputError: if there is nothing to compare, or the two were not made alike.
-        UnknownNameError: if there is no such algorithm or figure.
+        UnknownNameError: if there is no such algorithm or metric.
     """
     if (old is None) == (baseline is None):
         raise InputError.at("old", "and baseline exclude each other.", "Give one of the two.")
     evaluated = _evaluated(new)
     if old is not None:
         evaluated, _, baseline = side_by_side(evaluated, _evaluated(old))
-    choice = ComparisonChoice(baseline or "", figures, margin, bootstraps, permutations)
+    choice = ComparisonChoice(baseline or "", metrics, margin, bootstraps, permutations)
     found = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
     return Compared(
         comparison_document(found, evaluated),

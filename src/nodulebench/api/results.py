@@ -48,8 +48,8 @@ class Picture:
         return chart_of(self.title, self.svg)
 
 
-MOST_FIGURES = 3
-"""How many figures stand in the short form of a result."""
+MOST_METRICS = 3
+"""How many metrics stand in the short form of a result."""
 COUNTS = ("hit", "missed", "false_positive")
 HEADS = ("algorithm", "rule", "hit", "missed", "false positives")
 
@@ -68,8 +68,8 @@ class Result(Evaluation):
         """What evaluation.json holds."""
         return evaluation_document(self)
 
-    def figures(self) -> pl.DataFrame:
-        """Every figure with its interval: one row per algorithm, rule, figure and point."""
+    def metrics(self) -> pl.DataFrame:
+        """Every metric with its interval: one row per algorithm, rule, metric and point."""
         return metrics_table(self.document)
 
     def labels(self) -> pl.DataFrame:
@@ -124,8 +124,8 @@ class Result(Evaluation):
         return Picture(charts[0].title, on_paper(with_legend(charts[0])))
 
     def to_pandas(self) -> "pd.DataFrame":
-        """``figures()`` as a frame of pandas, which must be installed."""
-        return as_pandas(self.figures())
+        """``metrics()`` as a frame of pandas, which must be installed."""
+        return as_pandas(self.metrics())
 
     def write(self, out: Path | str) -> list[Path]:
         """Write report.html, evaluation.json and the tables into a folder; the files written."""
@@ -154,15 +154,15 @@ class Result(Evaluation):
         return f"; plan {plan.name}: {plan.verdict}{because}"
 
     def _shown(self) -> list[str]:
-        """The figures of the short form: the protocol's first ones that are one number."""
+        """The metrics of the short form: the protocol's first ones that are one number."""
         names = (
             name
             for algorithm in self.algorithms
             for result in algorithm.rules.values()
-            for name, figure in result.figures.items()
-            if isinstance(figure, Estimate)
+            for name, metric in result.metrics.items()
+            if isinstance(metric, Estimate)
         )
-        return list(dict.fromkeys(names))[:MOST_FIGURES]
+        return list(dict.fromkeys(names))[:MOST_METRICS]
 
     def _heads(self) -> list[str]:
         return [*HEADS, *self._shown()]
@@ -173,16 +173,16 @@ class Result(Evaluation):
                 algorithm.name,
                 rule,
                 *(str(result.counts.get(name, "–")) for name in COUNTS),
-                *(_short(result.figures.get(name)) for name in self._shown()),
+                *(_short(result.metrics.get(name)) for name in self._shown()),
             ]
             for algorithm in self.algorithms
             for rule, result in algorithm.rules.items()
         ]
 
 
-def _short(figure: object) -> str:
-    """A figure with the interval that may be relied on."""
-    return str(figure.soundly) if isinstance(figure, Estimate) else "–"
+def _short(metric: object) -> str:
+    """A metric with the interval that may be relied on."""
+    return str(metric.soundly) if isinstance(metric, Estimate) else "–"
 
 
 def text_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

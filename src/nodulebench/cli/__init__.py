@@ -115,7 +115,7 @@ def run() -> NoReturn:
 
 
 def _told(error: NoduleBenchError) -> str:
-    """What an error says; a figure that is undefined says why in words."""
+    """What an error says; a metric that is undefined says why in words."""
     if not isinstance(error, UndefinedError):
         return str(error)
     from nodulebench.core.notices import reason_of

@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 @click.command("audit")
 @click.argument("sealed", type=FILE)
 @secret_options
-@click.option("--anchor", type=FILE, help="Write how far the log goes, to be kept elsewhere.")
+@click.option("--checkpoint", type=FILE, help="Write how far the log goes, to be kept elsewhere.")
 def command(
     sealed: Path,
     opening: Opening,
-    anchor: Path | None,
+    checkpoint: Path | None,
 ) -> int:
     r"""Show the log of the sealed set SEALED, and check its chain and who wrote it.
 
     Where people have keys, their signatures are checked; else codes, which need the secret. The
-    key, PEM or OpenSSH, signs the anchor.
+    key, PEM or OpenSSH, signs the checkpoint.
 
     \b
     nodulebench audit sealed/
-    nodulebench audit sealed/ --anchor notary/lung-2026a.anchor --key ~/.ssh/cem
+    nodulebench audit sealed/ --checkpoint notary/lung-2026a.checkpoint --key ~/.ssh/cem
     """
     from nodulebench.core.text import in_a_line
-    from nodulebench.custody.verify import read_audit, write_anchor
+    from nodulebench.custody.verify import read_audit, write_checkpoint
 
     secret = secret_from(opening.vault_key, opening.passphrase_file)
     with ProgressLine("reading the log"):
@@ -56,10 +56,10 @@ def command(
         click.echo(f"error: {problem}", err=True)
     if found.problems:
         return 1
-    if anchor is not None:
+    if checkpoint is not None:
         passphrase = signing_passphrase(opening.key, opening.key_passphrase_file)
-        made = write_anchor(sealed, anchor, key=opening.key, passphrase=passphrase)
-        click.echo(f"wrote {anchor}: {made.events} events, {made.digest}")
+        made = write_checkpoint(sealed, checkpoint, key=opening.key, passphrase=passphrase)
+        click.echo(f"wrote {checkpoint}: {made.events} events, {made.digest}")
     return 1 if found.dates else 0
 
 

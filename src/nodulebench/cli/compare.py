@@ -38,14 +38,14 @@ from nodulebench.cli.terminal import ProgressLine
     "gate",
     metavar="MARGIN",
     type=POSITIVE,
-    help="As --margin, and exit 3 unless non-inferiority is shown in each --figure, "
-    "or else in the CPM or the first figure that is better when higher.",
+    help="As --margin, and exit 3 unless non-inferiority is shown in each --metric, "
+    "or else in the CPM or the first metric that is better when higher.",
 )
 @click.option(
-    "--figure",
-    "figures",
+    "--metric",
+    "metrics",
     multiple=True,
-    help="Figure of merit; may be given several times. Default: those of the protocol.",
+    help="Metric; may be given several times. Default: those of the protocol.",
 )
 @click.option("--bootstraps", type=click.IntRange(min=2), help="Number of paired resamples.")
 @option("--permutations", WHOLE, 2000, "Random swaps of each permutation test; 0: none.")
@@ -64,7 +64,7 @@ def command(
     baseline: str | None,
     margin: float | None,
     gate: float | None,
-    figures: tuple[str, ...],
+    metrics: tuple[str, ...],
     bootstraps: int | None,
     permutations: int,
     is_all: bool,
@@ -91,7 +91,7 @@ def command(
         raise click.UsageError("give either OLD or --baseline")
     if margin is not None and gate is not None:
         raise click.UsageError("--no-worse-than is a --margin: give one of them")
-    choice = ComparisonChoice(baseline or "", figures, margin or gate, bootstraps, permutations)
+    choice = ComparisonChoice(baseline or "", metrics, margin or gate, bootstraps, permutations)
     if is_sealed_set(folder):
         if old is not None:
             raise click.UsageError("a sealed set takes --baseline, not OLD")

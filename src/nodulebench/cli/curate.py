@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.options import FILE, engine_options, option, print_next, print_written
+from nodulebench.cli.options import FILE, executor_options, option, print_next, print_written
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.executor import ExecutorChoice
 
@@ -22,13 +22,13 @@ from nodulebench.core.executor import ExecutorChoice
 )
 @click.option("--export", type=FILE, help="New folder for the admitted series, a folder each.")
 @option("--language", ["en", "zh"], "en", "Language of the page.")
-@engine_options("2", "Series at the same time.", before="--processes")
+@executor_options("2", "Series at the same time.", before="--processes")
 def command(
     dicom_dir: Path,
     design: str | None,
     out: Path,
     against: tuple[Path, ...],
-    engine: ExecutorChoice,
+    executor: ExecutorChoice,
     **chosen: Any,
 ) -> None:
     r"""Admit the CT series of DICOM_DIR as cases, or exclude them with coded reasons.
@@ -42,9 +42,9 @@ def command(
     from nodulebench.core.executors import open_executor
     from nodulebench.curation.service import curate_files, summary
 
-    with ProgressLine() as line, open_executor(engine, 2, is_guarded=True) as workers:
+    with ProgressLine() as line, open_executor(executor, 2, is_guarded=True) as workers:
         curation, written = curate_files(
-            dicom_dir, out, design, against, engine=workers, progress=line.tell, **chosen
+            dicom_dir, out, design, against, executor=workers, progress=line.tell, **chosen
         )
     told = summary(curation)
     click.echo(f"{told['series']} series found, {told['admitted']} admitted")

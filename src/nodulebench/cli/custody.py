@@ -79,7 +79,7 @@ def keys(sealed: Path, allowed_signers: bool) -> None:
 def admit(
     sealed: Path, opening: Opening, subject: str, roles: tuple[str, ...], new_key: Path
 ) -> None:
-    r"""Let one more person work with the set SEALED, or one with other roles; for the keeper.
+    r"""Let one more person work with the sequestered test set SEALED, or change somebody's roles.
 
     \b
     nodulebench custody admit sealed/ --key /media/safe/keeper --person "Dee" --role auditor \
@@ -96,7 +96,7 @@ def admit(
 @click.argument("sealed", type=FILE)
 @opening_options
 @click.option("--new-key", type=FILE, required=True, help="The public key that comes, .pub.")
-@click.option("--person", "subject", help="Whose key it is, for the keeper; else your own.")
+@click.option("--person", "subject", help="Whose key it is, for the key custodian; else your own.")
 def rotate(sealed: Path, opening: Opening, new_key: Path, subject: str | None) -> None:
     r"""Put a new key in the place of your own in the set SEALED, or of one that was lost.
 
@@ -120,7 +120,7 @@ def rotate(sealed: Path, opening: Opening, new_key: Path, subject: str | None) -
 @click.option("--person", "subject", required=True, help="Whose key it is.")
 @option("--reason", str, "", "Why; stands in the log.")
 def revoke(sealed: Path, opening: Opening, subject: str, reason: str) -> None:
-    r"""Let a key count no more in the set SEALED, from now on; for the keeper.
+    r"""Let a key count no more in the set SEALED, from now on; for the key custodian.
 
     It signs nothing that counts, and nothing is wrapped for it. What its owner copied before cannot
     be taken back.
@@ -139,7 +139,7 @@ def revoke(sealed: Path, opening: Opening, subject: str, reason: str) -> None:
 @click.argument("sealed", type=FILE)
 @opening_options
 def rekey(sealed: Path, opening: Opening) -> None:
-    r"""Seal everything of the set SEALED anew under new data keys; for the keeper.
+    r"""Seal everything of the set SEALED anew under new data keys; for the key custodian.
 
     After a revocation: data keys that its owner may have kept open nothing new, and nothing of the
     set but in copies of before.
@@ -200,31 +200,33 @@ def withdraw(
 @command.command("restore-check")
 @click.argument("copy", type=FILE)
 @secret_options
-@click.option("--anchor", "anchors", type=FILE, multiple=True, help="Kept elsewhere; repeat.")
-def restore_check(copy: Path, opening: Opening, anchors: tuple[Path, ...]) -> int:
+@click.option(
+    "--checkpoint", "checkpoints", type=FILE, multiple=True, help="Kept elsewhere; repeat."
+)
+def restore_check(copy: Path, opening: Opening, checkpoints: tuple[Path, ...]) -> int:
     r"""Try whether COPY of a sealed set could take its place, and say what would be lost.
 
-    Nothing is written. Without an anchor nobody can tell how far the log went.
+    Nothing is written. Without a checkpoint nobody can tell how far the log went.
 
     \b
-    nodulebench custody restore-check backup/sealed/ --key ~/.ssh/ada --anchor notary/set.anchor
+    nodulebench custody restore-check backup/sealed/ --key ~/.ssh/ada --checkpoint notary/set.checkpoint
     """
     from nodulebench.custody import lifecycle as ending
 
     secret = opening.secret()
     with ProgressLine("reading the copy"):
-        found = ending.restore_check(copy, anchors, secret)
+        found = ending.restore_check(copy, checkpoints, secret)
     for problem in found.problems:
         click.echo(f"error: {problem}", err=True)
     click.echo(f"log         {found.events} events, {found.looks} looks")
     click.echo(f"opens       {'yes' if found.opens else 'not tried: give --key or the secret'}")
     if not found.expected:
-        click.echo("lost        not known: no anchor was given")
+        click.echo("lost        not known: no checkpoint was given")
     elif found.lost:
         told = f"{found.lost} event(s) after number {found.events}; looks among them could be had"
         click.echo(f"lost        {told} a second time")
     else:
-        click.echo(f"lost        nothing up to event {found.expected}, which an anchor names")
+        click.echo(f"lost        nothing up to event {found.expected}, which a checkpoint names")
     word = "could take the set's place" if found.is_good else "could NOT take the set's place"
     click.echo(f"{copy}: {word}")
     return DONE if found.is_good else PROBLEM

@@ -10,7 +10,7 @@ import click
 
 from nodulebench.cli.options import (
     FILE,
-    engine_options,
+    executor_options,
     option,
     print_next,
     required_secret,
@@ -28,7 +28,7 @@ from nodulebench.core.executor import ExecutorChoice
 @vault_options
 @option("--prefix", str, "P", "Begins every pseudonym.")
 @option("--pixel-check/--no-pixel-check", bool, True, "Search pictures for text.")
-@engine_options("all cores", "Files at the same time.", before="--jobs")
+@executor_options("all cores", "Files at the same time.", before="--jobs")
 @click.option("--check", is_flag=True, help="Only check that nothing in DIR identifies anybody.")
 @click.option("--conformance", is_flag=True, help="Only print which DICOM options are claimed.")
 @click.option("--show-keys", is_flag=True, help="Only print who is who, as CSV.")
@@ -44,7 +44,7 @@ def command(
     check: bool,
     conformance: bool,
     show_keys: bool,
-    engine: ExecutorChoice,
+    executor: ExecutorChoice,
 ) -> int:
     r"""De-identify the CT slices below DIR after the basic profile of DICOM PS3.15.
 
@@ -80,8 +80,8 @@ def command(
     if folder is None:
         raise click.UsageError("Missing argument 'DIR'.")
     if check:
-        with open_executor(engine, os.cpu_count() or 1) as workers:
-            left = check_folder(folder, has_pixel_check=pixel_check, engine=workers)
+        with open_executor(executor, os.cpu_count() or 1) as workers:
+            left = check_folder(folder, has_pixel_check=pixel_check, executor=workers)
         for one in left:
             click.echo(f"error: {one.where}: {in_english(one.why)}.", err=True)
         click.echo(f"{folder}: {f'{len(left)} leftover(s)' if left else 'clean'}")
@@ -92,7 +92,7 @@ def command(
     if out is None or key_table is None:
         raise click.UsageError("give --out and --key-table, or --check")
     secret = required_secret(vault_key, passphrase_file, is_new=not key_table.exists())
-    with ProgressLine() as line, open_executor(engine, os.cpu_count() or 1) as workers:
+    with ProgressLine() as line, open_executor(executor, os.cpu_count() or 1) as workers:
         made = deidentify_folder(
             folder,
             out,
@@ -101,7 +101,7 @@ def command(
             files=files,
             prefix=prefix,
             has_pixel_check=pixel_check,
-            engine=workers,
+            executor=workers,
             progress=line.tell,
         )
     reasons = {one.source: in_english(one.refused) for one in made.refused}

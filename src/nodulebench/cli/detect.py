@@ -9,7 +9,7 @@ import click
 from nodulebench.cli.options import (
     COUNT,
     Opening,
-    engine_options,
+    executor_options,
     opening_options,
     option,
     weights_option,
@@ -56,7 +56,7 @@ class _ListsDetectors(click.Command):
     "Judge with weights that never saw this fold of LUNA16; auto: the scan's own fold, where "
     "the weights were trained on something of it; none: weights of all folds.",
 )
-@engine_options("2", "Scans of a test set at the same time.", before="--processes")
+@executor_options("2", "Scans of a test set at the same time.", before="--processes")
 @opening_options
 def command(
     name: str,
@@ -68,7 +68,7 @@ def command(
     weights: tuple[Path, ...],
     fold: str,
     opening: Opening,
-    engine: ExecutorChoice,
+    executor: ExecutorChoice,
 ) -> int:
     r"""Let the detector NAME mark the scan CASE, and write its marks as a submission.
 
@@ -114,18 +114,18 @@ def command(
         if case_id:
             raise click.UsageError("--case-id names one case; a test set has its own names.")
         if is_encrypted:
-            require_local_workers(case, is_ours=engine.is_ours)
+            require_local_workers(case, is_ours=executor.is_ours)
         source = (
             sealed_images(case, opening.required(), opening.person)
             if is_encrypted
             else nullcontext(None)
         )
-        opened = open_executor(engine, 2, is_guarded=True)
+        opened = open_executor(executor, 2, is_guarded=True)
         with source as images, ProgressLine() as shown, opened as workers:
             detections = detect.detect_set(
                 system,
                 case,
-                engine=workers,
+                executor=workers,
                 most_marks=most,
                 place=place,
                 fold=unseen,

@@ -9,7 +9,7 @@ from nodulebench.cli.help import DONE, PROBLEM, VERDICT_STATUS
 from nodulebench.cli.options import (
     FILE,
     Opening,
-    engine_options,
+    executor_options,
     nodules_option,
     opening_options,
     print_next,
@@ -48,9 +48,13 @@ if TYPE_CHECKING:
 @click.option("--developer", help="On a sealed set: whose algorithm it is; looks are counted.")
 @click.option("--roster", type=FILE, help="On a sealed set: CSV of file, developer, alias.")
 @click.option(
-    "--anchor", "anchors", type=FILE, multiple=True, help="On a sealed set: its log holds this."
+    "--checkpoint",
+    "checkpoints",
+    type=FILE,
+    multiple=True,
+    help="On a sealed set: its log holds this.",
 )
-@engine_options("1", "Rules of algorithms that are estimated at the same time.")
+@executor_options("1", "Rules of algorithms that are estimated at the same time.")
 def command(
     marks: tuple[Path, ...],
     reference: Path,
@@ -70,8 +74,8 @@ def command(
     opening: Opening,
     developer: str | None,
     roster: Path | None,
-    anchors: tuple[Path, ...],
-    engine: ExecutorChoice,
+    checkpoints: tuple[Path, ...],
+    executor: ExecutorChoice,
 ) -> int:
     r"""Score MARKS, one file or folder per algorithm, under every rule of a protocol.
 
@@ -87,7 +91,7 @@ def command(
     if opening.person or developer is not None or roster is not None:
         pass
 
-        if engine != ExecutorChoice():
+        if executor != ExecutorChoice():
             raise click.UsageError("a sealed set is evaluated by this process alone")
         others = (series, cases, nodules, columns, candidates, names)
         is_one = len(marks) == 1 and bool(developer)
@@ -109,14 +113,16 @@ def command(
             at_fp=at_fp,
             out=out,
             force=force,
-            anchors=anchors,
+            checkpoints=checkpoints,
         )
-    if anchors:
-        raise click.UsageError("--anchor goes with a sealed set, --key (or --as) and --developer")
+    if checkpoints:
+        raise click.UsageError(
+            "--checkpoint goes with a sealed set, --key (or --as) and --developer"
+        )
     from nodulebench.core.executors import open_executor
     from nodulebench.evaluation.service import evaluate_files
 
-    with ProgressLine("evaluating") as line, open_executor(engine, 1) as workers:
+    with ProgressLine("evaluating") as line, open_executor(executor, 1) as workers:
         evaluation, written = evaluate_files(
             marks,
             reference,
@@ -133,7 +139,7 @@ def command(
             out=out,
             names=names,
             force=force,
-            engine=workers,
+            executor=workers,
             progress=line.tell,
         )
     print_evaluation(evaluation)
@@ -204,7 +210,7 @@ def _print(told: dict[str, Any]) -> None:
     if "verdict" in told:
         reason = f" ({in_english(told['verdict_reason'])})" if "verdict_reason" in told else ""
         click.echo(f"plan {told['plan']}: {told['verdict']}{reason}")
-    for name, one in told.get("figures", {}).items():
+    for name, one in told.get("metrics", {}).items():
         value = in_english(one["reason"]) if one["value"] is None else f"{one['value']:g}"
         word = "at most" if one.get("side") == "upper" else "at least"
         bound = f", {word} {one['bound']:g}" if "bound" in one else ""

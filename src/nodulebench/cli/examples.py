@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, engine_options
+from nodulebench.cli.options import FILE, executor_options
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.executor import ExecutorChoice
 
@@ -21,7 +21,7 @@ FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
     "--candidates", multiple=True, type=FILE, help="lists of candidates; the first is judged."
 )
 @click.option("--folds", help="Of scans a table of series and folds; of blocks such as 0,1.")
-@engine_options("2", "Blocks at the same time.", before="--processes")
+@executor_options("2", "Blocks at the same time.", before="--processes")
 def command(
     out: Path,
     reference: Path,
@@ -30,7 +30,7 @@ def command(
     detectors: str | None,
     candidates: tuple[Path, ...],
     folds: str | None,
-    engine: ExecutorChoice,
+    executor: ExecutorChoice,
 ) -> None:
     r"""Write candidates with their images to the folder OUT, for `nodulebench train`.
 
@@ -52,7 +52,7 @@ def command(
         raise click.UsageError("Give --blocks or --images.")
     if (detectors is None) == (not candidates):
         raise click.UsageError("Give --detectors or --candidates.")
-    with ProgressLine("making examples") as line, open_executor(engine, 2) as workers:
+    with ProgressLine("making examples") as line, open_executor(executor, 2) as workers:
         if blocks is not None:
             made = block_examples(
                 out,
@@ -61,7 +61,7 @@ def command(
                 detectors=detectors,
                 candidates=candidates,
                 folds=_numbers(folds),
-                engine=workers,
+                executor=workers,
                 progress=line.tell,
             )
         elif images is not None:

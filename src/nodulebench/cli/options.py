@@ -112,13 +112,13 @@ def address_shown(last: str, *, opens: bool) -> Callable[[str], None]:
     return opened
 
 
-ENGINES = "local|dask|dask://HOST:PORT|slurm"
+EXECUTORS = "local|dask|dask://HOST:PORT|slurm"
 
 
-def engine_options(
+def executor_options(
     usual: str, words: str = "Tasks at the same time.", *, before: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the options of an engine; the command gets them as ``engine``.
+    """Add the options of an engine; the command gets them as ``executor``.
 
     Args:
         usual: how many workers there are where nobody says.
@@ -128,8 +128,8 @@ def engine_options(
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
-        def with_engine(
-            engine: str,
+        def with_executor(
+            executor: str,
             workers: int | None,
             tls_ca: Path | None,
             tls_cert: Path | None,
@@ -137,13 +137,13 @@ def engine_options(
             earlier: int | None = None,
             **given: Any,
         ) -> Any:
-            choice = ExecutorChoice(engine, workers or earlier, tls_ca, tls_cert, tls_key)
-            return command(**given, engine=choice)
+            choice = ExecutorChoice(executor, workers or earlier, tls_ca, tls_cert, tls_key)
+            return command(**given, executor=choice)
 
         options = [
             click.option(
-                "--engine",
-                metavar=ENGINES,
+                "--executor",
+                metavar=EXECUTORS,
                 default="local",
                 show_default=True,
                 help="Who does the work: this machine, a Dask cluster, or jobs of Slurm.",
@@ -155,7 +155,7 @@ def engine_options(
         ]
         if before:
             options.append(click.option(before, "earlier", type=COUNT, hidden=True))
-        made: Callable[..., Any] = with_engine
+        made: Callable[..., Any] = with_executor
         for option in reversed(options):
             made = option(made)
         return made

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.options import COUNT, WHOLE, engine_options, option
+from nodulebench.cli.options import COUNT, WHOLE, executor_options, option
 from nodulebench.cli.terminal import tell_line
 from nodulebench.core.executor import ExecutorChoice
 
@@ -50,8 +50,8 @@ from nodulebench.core.executor import ExecutorChoice
 @option(
     "--masks/--no-masks", bool, True, "Write nodules and lungs as label volumes.", to="has_masks"
 )
-@engine_options("1", "Patients at the same time.")
-def command(out: Path, cases: int, seed: int, engine: ExecutorChoice, **chosen: Any) -> None:
+@executor_options("1", "Patients at the same time.")
+def command(out: Path, cases: int, seed: int, executor: ExecutorChoice, **chosen: Any) -> None:
     r"""Make a test set of synthetic chest CT in the folder OUT.
 
     The same number and seed give the same scans. OUT is a bundle for `evaluate --reference`, and
@@ -63,8 +63,8 @@ def command(out: Path, cases: int, seed: int, engine: ExecutorChoice, **chosen: 
     from nodulebench.core.executors import open_executor
     from nodulebench.phantom.test_set import make_phantoms
 
-    with open_executor(engine, 1) as workers:
-        reference = make_phantoms(out, cases, seed, engine=workers, progress=tell_line, **chosen)
+    with open_executor(executor, 1) as workers:
+        reference = make_phantoms(out, cases, seed, executor=workers, progress=tell_line, **chosen)
     click.echo(
         f"wrote {reference.cases.height} scans with {reference.nodules.height} nodules to {out}"
     )

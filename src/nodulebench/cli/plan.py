@@ -195,7 +195,7 @@ def auc(**given: Any) -> None:
 @click.argument("folder", metavar="DIR", type=FILE)
 @click.option("--algorithm", required=True, help="The algorithm of interest.")
 @click.option("--baseline", required=True, help="What it shall be compared with.")
-@option("--figure", str, "cpm", "Figure of merit.")
+@option("--metric", str, "cpm", "Metric.")
 @click.option("--rule", help="Mark rule; default: the first of the protocol.")
 @option(
     "--margin", NOT_NEGATIVE, 0.0, "0: show that it is better; else that it loses less than this."
@@ -211,7 +211,7 @@ def auc(**given: Any) -> None:
 @option("--simulations", click.IntRange(min=100), 1000)
 @power
 def froc(folder: Path, power: float, **given: Any) -> None:
-    r"""Patients for a difference in CPM (or another figure), by simulation from a pilot.
+    r"""Patients for a difference in CPM (or another metric), by simulation from a pilot.
 
     DIR is the folder that evaluate wrote for the pilot set, with both algorithms in it.
 
@@ -226,11 +226,11 @@ def froc(folder: Path, power: float, **given: Any) -> None:
 
 
 @click.command("readers")
-@click.option("--difference", type=POSITIVE, required=True, help="Gain in the figure to find.")
+@click.option("--difference", type=POSITIVE, required=True, help="Gain in the metric to find.")
 @click.option("--readers", type=click.IntRange(min=2), required=True, help="Readers of the study.")
 @click.option("--pilot", type=FILE, help="What 'annotate observer analyse --out' wrote.")
 @click.option("--pilot-cases", type=click.IntRange(min=2), help="Without --pilot: its cases.")
-@click.option("--variance", type=POSITIVE, help="Of a figure over cases, pilot.")
+@click.option("--variance", type=POSITIVE, help="Of a metric over cases, pilot.")
 @click.option("--covariance-1", type=float, help="Same reader, other treatment.")
 @click.option("--covariance-2", type=float, help="Other reader, same treatment.")
 @click.option("--covariance-3", type=float, help="Other reader and treatment.")

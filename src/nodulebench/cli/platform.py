@@ -49,7 +49,7 @@ def pack(platform: str, reference: Path, protocol: str, image: str, out: Path) -
 @click.option("--marks", type=FILE, help="Instead of where the platform lays them.")
 @click.option("--reference", type=FILE, help="Instead of where the platform lays it.")
 @click.option("--protocol", type=FILE, help="Instead of the one in the image.")
-@click.option("--out", "answer", type=FILE, help="File of figures, instead of the platform's.")
+@click.option("--out", "answer", type=FILE, help="File of metrics, instead of the platform's.")
 def score(
     platform: str,
     marks: Path | None,

@@ -131,12 +131,12 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
 @click.argument("source", type=FILE)
 @click.argument("marks", type=FILE)
 @PROTOCOL
-@option("--figure", str, "cpm", "Figure of merit.")
+@option("--metric", str, "cpm", "Metric.")
 @SERIES
 @CASES
 @click.option(*SKIP, is_flag=True, help="Use the files that can be read.")
 @click.option("--out", type=FILE, help="CSV for the table; 'report --spread' shows it.")
-def spread(source: Path, marks: Path, figure: str, out: Path | None, **chosen: Any) -> None:
+def spread(source: Path, marks: Path, metric: str, out: Path | None, **chosen: Any) -> None:
     r"""Score MARKS under every threshold of agreement, without each reader, and by other rules.
 
     \b
@@ -145,14 +145,14 @@ def spread(source: Path, marks: Path, figure: str, out: Path | None, **chosen: A
     from nodulebench.reference.spread import spread_files
 
     with ProgressLine("scoring") as line:
-        table = spread_files(source, marks, figure=figure, out=out, progress=line.tell, **chosen)
-    click.echo(f"{'reference':<28}{'nodules':>9}{'hit':>7}{figure:>10}")
+        table = spread_files(source, marks, metric=metric, out=out, progress=line.tell, **chosen)
+    click.echo(f"{'reference':<28}{'nodules':>9}{'hit':>7}{metric:>10}")
     for row in table.iter_rows(named=True):
         value = "–" if row["value"] is None else f"{row['value']:.4f}"
         click.echo(f"{row['reference']:<28}{row['nodules']:>9}{row['hit']:>7}{value:>10}")
     values = table["value"].drop_nulls().to_list()
     if values:
-        click.echo(f"{figure} from {min(values):.4f} to {max(values):.4f}")
+        click.echo(f"{metric} from {min(values):.4f} to {max(values):.4f}")
     print_written(out)
 
 

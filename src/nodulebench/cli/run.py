@@ -9,7 +9,7 @@ import click
 from nodulebench.cli.options import (
     COUNT,
     Opening,
-    engine_options,
+    executor_options,
     opening_options,
     option,
     print_next,
@@ -42,7 +42,7 @@ PROFILES = ["native", "grand-challenge", "medperf", "map"]
     "auto",
     "What keeps the algorithm apart; none: nothing, for a program of your own.",
 )
-@engine_options("1", "Cases at the same time.", before="--processes")
+@executor_options("1", "Cases at the same time.", before="--processes")
 @click.option(
     "--profile",
     type=click.Choice(PROFILES),
@@ -64,7 +64,7 @@ def command(
     only_failed: bool,
     dry_run: bool,
     opening: Opening,
-    engine: ExecutorChoice,
+    executor: ExecutorChoice,
 ) -> int:
     r"""Run ALGORITHM on every case of TEST_SET, and write its marks as a submission.
 
@@ -89,17 +89,17 @@ def command(
     from nodulebench.runner.run import RunChoice, run_algorithm
 
     chosen = named_algorithm(algorithm, profile, weights)
-    choice = RunChoice(isolation, engine.workers or 1, only_failed, repeat)
+    choice = RunChoice(isolation, executor.workers or 1, only_failed, repeat)
     secret = opening.required() if opening.is_named else opening.secret()
     if dry_run:
         needs = needs_of(chosen, test_set, choice, secret, opening.person)
         for name, words in needs.lines:
             click.echo(f"  {name:<12} {words}")
         return 0 if needs.is_met else 1
-    require_local_workers(test_set, is_ours=engine.is_ours)
+    require_local_workers(test_set, is_ours=executor.is_ours)
     try:
         gpus = chosen.run.resources.gpus
-        watching = nullcontext() if engine.is_local else open_executor(engine, 2, gpus=gpus)
+        watching = nullcontext() if executor.is_local else open_executor(executor, 2, gpus=gpus)
         with ProgressLine(f"running {chosen.name}") as line, watching as workers:
             summary = run_algorithm(
                 chosen,
@@ -108,7 +108,7 @@ def command(
                 choice,
                 secret=secret,
                 person=opening.person,
-                engine=workers,
+                executor=workers,
                 progress=line.tell,
             )
     except KeyboardInterrupt:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from nodulebench.detection.train_network import Check, Training
 
-FIGURES = {
+METRICS = {
     "area": "area under the ROC curve",
     "sensitivity": "sensitivity",
     "places": "places in a scan",
@@ -142,7 +142,7 @@ def _train(training: "Training", folds: "list[int] | list[int | None]") -> None:
             one = train_fold(training, fold, tell)
         done.append(one)
         told = "".join(
-            f"{FIGURES.get(name, name)} {value:.4f}; " for name, value in one.card.figures.items()
+            f"{METRICS.get(name, name)} {value:.4f}; " for name, value in one.card.metrics.items()
         )
         how = "was done before;" if one.was_done else f"{_duration(one.seconds)}; wrote"
         click.echo(f"{called}: {told}{how} {one.path}")

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 @click.option("--columns", help="The names of own columns, if they were given.")
 @opening_options
 @click.option(
-    "--anchor", "anchors", type=FILE, multiple=True, help="Anchor of a sealed set's log; repeat."
+    "--checkpoint",
+    "checkpoints",
+    type=FILE,
+    multiple=True,
+    help="Checkpoint of a sealed set's log; repeat.",
 )
 @click.option("--images", type=FILE, help="Where the images are that a bundle only lists.")
 def command(
@@ -44,7 +48,7 @@ def command(
     candidates: Path | None,
     columns: str | None,
     opening: Opening,
-    anchors: tuple[Path, ...],
+    checkpoints: tuple[Path, ...],
     images: Path | None,
 ) -> int:
     r"""Recompute every number in DIR, and say what differs, one line each.
@@ -58,7 +62,7 @@ def command(
     nodulebench verify result/
     nodulebench verify result/ --public-key key.pub.pem
     nodulebench verify result/ --reference luna16/ --marks my_marks.csv
-    nodulebench verify sealed/ --public-key key.pub.pem --anchor lung-2026a.anchor
+    nodulebench verify sealed/ --public-key key.pub.pem --checkpoint lung-2026a.checkpoint
     nodulebench verify study/ --reference sealed/ --key ~/.ssh/cem
     nodulebench verify certificate-1.json --public-key portal.pub
     """
@@ -79,7 +83,7 @@ def command(
 
         secret = opening.secret()
         checked = verify_sealed(
-            folder, public_key=public_key, secret=secret, anchors=anchors, images=images
+            folder, public_key=public_key, secret=secret, checkpoints=checkpoints, images=images
         )
         print_check(checked, folder)
         return 0 if checked.is_good else 1

@@ -34,16 +34,16 @@ def list_(paths: tuple[Path, ...]) -> int:
 
     found, problems = list_weights(paths)
     width = max((len(one.path.name) for one in found), default=0)
-    named = list(dict.fromkeys(name for one in found for name in one.figures))
+    named = list(dict.fromkeys(name for one in found for name in one.metrics))
     if found:
         head = f"{'file':<{width}}  {'network':<14} {'without':<8} {'series':>6} {'steps':>7}"
         click.secho(head + "".join(f" {name:>{_width(name)}}" for name in named), bold=True)
     for one in found:
         without = ",".join(map(str, one.left_out)) or "-"
-        figures = "".join(f" {_figure(one.figures, name):>{_width(name)}}" for name in named)
+        metrics = "".join(f" {_metric(one.metrics, name):>{_width(name)}}" for name in named)
         click.echo(
             f"{one.path.name:<{width}}  {one.network:<14} {without:<8} {one.series:>6} "
-            f"{one.steps:>7}{figures}"
+            f"{one.steps:>7}{metrics}"
         )
     return _told(problems)
 
@@ -51,7 +51,7 @@ def list_(paths: tuple[Path, ...]) -> int:
 @command.command("show")
 @PATHS
 def show(paths: tuple[Path, ...]) -> int:
-    r"""Show the card of weights: data, folds, recipe, digests, figures.
+    r"""Show the card of weights: data, folds, recipe, digests, metrics.
 
     \b
     nodulebench weights show twoscale/twoscale-0.safetensors
@@ -94,9 +94,9 @@ def _told(problems: "Sequence[Problem]") -> int:
     return 1 if problems else 0
 
 
-def _figure(figures: dict[str, float], name: str) -> str:
+def _metric(metrics: dict[str, float], name: str) -> str:
     """A share to four places, a number of places to one."""
-    value = figures.get(name)
+    value = metrics.get(name)
     if value is None:
         return "-"
     return f"{value:.1f}" if abs(value) > 1 else f"{value:.4f}"

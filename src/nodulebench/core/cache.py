@@ -14,7 +14,7 @@ def cached_on_owner(
 ) -> Callable[Concatenate[Owner, Rest], Made]:
     """The function, which keeps its last result on its first argument.
 
-    Asked again with the very same further arguments it gives that result. So several figures and
+    Asked again with the very same further arguments it gives that result. So several metrics and
     rules share what is dear to make, and nothing outlives the test set it was made of.
     """
     place = f"{function.__module__}.{function.__qualname__}"

@@ -16,7 +16,7 @@ class LabelledCohort:
     """One algorithm under one rule: arrays that index cases, nodules and marks.
 
     Only nodules that have to be found are here (ignored findings are not). A missed nodule has
-    ``is_hit`` False; its ``hit_score`` means nothing and no figure may read it.
+    ``is_hit`` False; its ``hit_score`` means nothing and no metric may read it.
     """
 
     case_count: int

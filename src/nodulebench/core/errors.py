@@ -114,7 +114,7 @@ class UnknownNameError(NoduleBenchError):
 
 
 class UndefinedError(NoduleBenchError):
-    """A figure that these data leave undefined, with the code and the values of the reason.
+    """A metric that these data leave undefined, with the code and the values of the reason.
 
     ``reason_of`` in ``core/notices.py`` makes the notice of it that stands beside null.
     """

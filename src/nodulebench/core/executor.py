@@ -137,7 +137,7 @@ def in_order(found: Iterable[tuple[int, Result]]) -> Iterator[tuple[int, Result]
 
 
 def map_in_batches(
-    engine: Executor,
+    executor: Executor,
     function: Callable[[Task], Result],
     tasks: Sequence[Task],
     *,
@@ -150,7 +150,7 @@ def map_in_batches(
     Tasks of a batch that is lost are given again, one at a time: only the cause is lost then.
 
     Args:
-        engine: does them.
+        executor: does them.
         function: one of a module.
         tasks: what it is called with.
         size: how many tasks a batch has.
@@ -159,13 +159,13 @@ def map_in_batches(
     """
     batches = [tasks[first : first + size] for first in range(0, len(tasks), size)]
     lost: list[int] = []
-    for number, answers in engine.map(partial(_each, function), batches, terms):
+    for number, answers in executor.map(partial(_each, function), batches, terms):
         if isinstance(answers, FailedTask):
             lost += range(number * size, number * size + len(batches[number]))
         else:
             yield from enumerate(answers, number * size)
     alone = replace(terms, seconds=seconds_alone)
-    for place, result in engine.map(function, [tasks[one] for one in lost], alone):
+    for place, result in executor.map(function, [tasks[one] for one in lost], alone):
         yield lost[place], result
 
 

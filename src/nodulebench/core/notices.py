@@ -73,5 +73,5 @@ def is_notice(told: Any) -> bool:
 
 
 def reason_of(error: UndefinedError) -> Notice:
-    """Why a figure is undefined."""
+    """Why a metric is undefined."""
     return Notice(error.code, error.values)

@@ -1,6 +1,6 @@
 """A function + what was given for its keyword-only parameters -> checked values.
 
-Mark rules, reference rules and figures have their parameters in their signatures: what has no
+Mark rules, reference rules and metrics have their parameters in their signatures: what has no
 place there is an error, never left out in silence.
 """
 

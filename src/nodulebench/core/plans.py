@@ -25,10 +25,10 @@ DEMANDS = {("low", ">="), ("high", "<=")}
 
 
 class Criterion(ConfigModel):
-    """One acceptance criterion: a figure, or a bound of its interval, against a limit."""
+    """One acceptance criterion: a metric, or a bound of its interval, against a limit."""
 
-    figure: str
-    """Name of the figure as evaluation.json has it; one read at several points is written
+    metric: str
+    """Name of the metric as evaluation.json has it; one read at several points is written
     ``sensitivity_at_fp_rate@1``."""
     rule: str
     """Name of the mark rule under which it is read."""
@@ -57,7 +57,7 @@ class Criterion(ConfigModel):
     def __str__(self) -> str:
         bounds = {"value": "", "low": "lower bound of ", "high": "upper bound of "}
         part = f" in {self.stratum}" if self.stratum else ""
-        named = f"{bounds[self.bound]}{self.figure}{part} ({self.rule})"
+        named = f"{bounds[self.bound]}{self.metric}{part} ({self.rule})"
         family = "" if self.family == PRIMARY else f" [{self.family}]"
         return f"{named} {self.comparison} {self.limit:g}{family}"
 

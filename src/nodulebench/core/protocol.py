@@ -105,8 +105,8 @@ class TestProtocol(ConfigModel):
     """How many marks of a case count at most, the highest-scored ones."""
     unlisted_cases: Literal["error", "drop"] = "error"
     """What happens to marks of cases that are not in the test set."""
-    figures: tuple[str, ...] = Field(min_length=1)
-    """Names of the figures of merit to compute."""
+    metrics: tuple[str, ...] = Field(min_length=1)
+    """Names of the metrics to compute."""
     operating_points: tuple[Annotated[float, Field(gt=0)], ...] = SEVEN_RATES
     """False positives per case at which sensitivity is read; their mean is the CPM."""
     interpolation: Literal["linear", "step", "luna16"] = "linear"
@@ -129,8 +129,8 @@ class TestProtocol(ConfigModel):
     strata: tuple[str, ...] = ()
     """Divisions to report: type, size, density, lung_rads_size, fleischner_size, or any column of
     CASES or NODULES. A known column that the test set lacks is told as not known."""
-    stratum_figures: tuple[str, ...] = ()
-    """Figures, beside the miss rate, for strata of nodules: on all cases and their false positives,
+    stratum_metrics: tuple[str, ...] = ()
+    """Metrics, beside the miss rate, for strata of nodules: on all cases and their false positives,
     with the stratum's nodules alone."""
     size_bins_mm: tuple[float, ...] = (4.0, 6.0, 10.0)
     """Cuts of the size strata; each bin holds its lower cut."""

@@ -39,7 +39,7 @@ class GuardedInterval:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure of merit with its interval; undefined is ``None`` with the reason, never 0."""
+    """A metric with its interval; undefined is ``None`` with the reason, never 0."""
 
     value: float | None
     low: float | None = None
@@ -149,14 +149,14 @@ class Stratum:
     """Whether it has fewer nodules than the protocol's ``minimum_stratum``."""
     cases: int | None = None
     """How many cases it has, where the stratum is one of whole cases."""
-    figures: dict[str, Estimate] = field(default_factory=dict)
-    """Figures on these cases alone, or on all cases with these nodules alone."""
+    metrics: dict[str, Estimate] = field(default_factory=dict)
+    """Metrics on these cases alone, or on all cases with these nodules alone."""
 
     @property
     def soundly(self) -> "Stratum":
         """The same with the intervals that may be relied on."""
-        figures = {name: figure.soundly for name, figure in self.figures.items()}
-        return replace(self, miss_rate=self.miss_rate.soundly, figures=figures)
+        metrics = {name: metric.soundly for name, metric in self.metrics.items()}
+        return replace(self, miss_rate=self.miss_rate.soundly, metrics=metrics)
 
     def to_json(self) -> dict[str, Any]:
         """The stratum as it stands in evaluation.json."""
@@ -168,8 +168,8 @@ class Stratum:
         }
         if self.cases is not None:
             shown["cases"] = self.cases
-        if self.cases is not None or self.figures:
-            shown["figures"] = {name: figure.to_json() for name, figure in self.figures.items()}
+        if self.cases is not None or self.metrics:
+            shown["metrics"] = {name: metric.to_json() for name, metric in self.metrics.items()}
         return shown
 
 
@@ -191,7 +191,7 @@ class RuleResult:
     rule: str
     parameters: dict[str, Any]
     counts: dict[str, int]
-    figures: dict[str, Estimate | dict[str, Estimate]]
+    metrics: dict[str, Estimate | dict[str, Estimate]]
     strata: dict[str, dict[str, Stratum]] = field(default_factory=dict)
     curves: tuple[Curve, ...] = ()
     extras: dict[str, Any] = field(default_factory=dict)
@@ -204,7 +204,7 @@ class RuleResult:
     operating_point: OperatingPoint | None = None
     """Where it is read; None: every mark counts."""
     cohort: LabelledCohort | None = field(default=None, compare=False, repr=False)
-    """What the figures saw, for the tables of single nodules and marks."""
+    """What the metrics saw, for the tables of single nodules and marks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def curate(
     *,
     limits: Limits | None = None,
     known: Sequence[KnownSet] = (),
-    engine: Executor = DEFAULT_EXECUTOR,
+    executor: Executor = DEFAULT_EXECUTOR,
     progress: Progress = no_progress,
 ) -> Curation:
     """Examine all series below a folder.
@@ -154,7 +154,7 @@ def curate(
         out: where the journal is; its own files are not looked at.
         limits: what a series must keep.
         known: lists of other sets, whose scans are excluded.
-        engine: what reads and examines; one that nothing in a file can kill.
+        executor: what reads and examines; one that nothing in a file can kill.
         progress: told how far it is.
 
     Raises:
@@ -168,8 +168,8 @@ def curate(
         raise InputError.at(str(out), "is the folder that is read.", "Write to another folder.")
     with open_journal(out) as journal:
         paths, closed = _files_below(folder, out)
-        slices, others = _read_headers(paths, engine, progress)
-        examined = _examine_all(group_series(slices), chosen, journal, engine, progress)
+        slices, others = _read_headers(paths, executor, progress)
+        examined = _examine_all(group_series(slices), chosen, journal, executor, progress)
     others = tuple(sorted((*others, *closed), key=lambda other: other.path))
     against = tuple((one.name, len(one.scans)) for one in known)
     kept = tuple(_without_duplicates(examined, known, chosen, progress))
@@ -188,13 +188,13 @@ def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
 
 
 def _read_headers(
-    paths: Sequence[str], engine: Executor, progress: Progress
+    paths: Sequence[str], executor: Executor, progress: Progress
 ) -> tuple[list[SliceHeader], tuple[NoSlices, ...]]:
     """The slices of all files, and the files that have none."""
     slices: list[SliceHeader] = []
     others: list[NoSlices] = []
     read = map_in_batches(
-        engine,
+        executor,
         read_headers,
         paths,
         size=FILES_AT_A_TIME,
@@ -221,7 +221,7 @@ def _examine_all(
     groups: Sequence[Series],
     limits: Limits,
     journal: Journal,
-    engine: Executor,
+    executor: Executor,
     progress: Progress,
 ) -> list[Examined]:
     """Every series examined, now or in an earlier run."""
@@ -234,7 +234,7 @@ def _examine_all(
     pending.sort(key=lambda number: -len(groups[number].slices))
     tasks = [(groups[number], limits) for number in pending]
     terms = TaskLimits(SECONDS_PER_SERIES, preload=PRELOAD)
-    for number, found in engine.map(examine_task, tasks, terms):
+    for number, found in executor.map(examine_task, tasks, terms):
         if isinstance(found, FailedTask):
             lost[pending[number]] = _lost(groups[pending[number]], found.why)
         else:

@@ -46,7 +46,7 @@ def curate_files(
     design: str | None,
     against: Iterable[Path],
     *,
-    engine: Executor,
+    executor: Executor,
     progress: Progress,
     language: LanguageName = "en",
     export: Path | None = None,
@@ -63,7 +63,7 @@ def curate_files(
         raise InputError.at(export, "lies in the folder that is read.", "Export to another folder.")
     limits = None if design is None else load_design(design).limits
     known = [read_known_set(path) for path in against]
-    made = curate(folder, out, limits=limits, known=known, engine=engine, progress=progress)
+    made = curate(folder, out, limits=limits, known=known, executor=executor, progress=progress)
     written = write_curation(made, out, language)
     if export is not None:
         export_cases(read_case_files(out, folder), export, progress)

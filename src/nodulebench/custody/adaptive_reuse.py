@@ -3,7 +3,7 @@
 Two statements:
 
 * ``optimism``, for an estimate that is normal around the truth: algorithms of equal worth are
-  scored k times on the same cases; the best figure lies above the truth by
+  scored k times on the same cases; the best metric lies above the truth by
   ``standard_error * sqrt(1 - correlation) * E[max of k standard normals]`` on average. With the
   correlation unknown, 0 gives the most that it can be.
 * ``bound_after_evaluations``: a bound that keeps its level for any use of the feedback.
@@ -106,7 +106,7 @@ def bound_after_evaluations(
     than the exact one, and no bound leaves the range from 0 to 1.
 
     Args:
-        value: the figure found.
+        value: the metric found.
         end: the end of its interval on the side of the bound, at the same one-sided level.
         looks: which look this is.
         answers: how much each look told.

@@ -149,7 +149,7 @@ def policy_after(policy: CustodyPolicy, step: Step, facts: Mapping[str, Fact]) -
 
     Raises:
         ValueError: if it would break the policy's own rules: two roles that are kept apart, two
-            people with one key, no keeper.
+            people with one key, no key custodian.
     """
     subject, key = str(facts.get("subject", "")), str(facts.get("key", ""))
     people = {person.name: person for person in policy.people}

@@ -240,7 +240,9 @@ def uses(events: Sequence[Event], reuse: Reuse) -> tuple[Use, ...]:
     developers = dict.fromkeys(look.developer for look in looks)
     return tuple(
         Use(
-            name, tuple(look for look in looks if look.developer == name), reuse.looks_per_developer
+            name,
+            tuple(look for look in looks if look.developer == name),
+            reuse.evaluations_per_developer,
         )
         for name in developers
     )
@@ -257,13 +259,13 @@ def admit(look: ChargedEvaluation, events: Sequence[Event], reuse: Reuse) -> int
     own = [one for one in looks if one.developer == look.developer]
     if look in own:
         return own.index(look) + 1
-    if len(own) >= reuse.looks_per_developer:
+    if len(own) >= reuse.evaluations_per_developer:
         raise SpentError.at(
             f"developer '{look.developer}'",
-            f"has had {len(own)} of {reuse.looks_per_developer} looks at this test set.",
+            f"has had {len(own)} of {reuse.evaluations_per_developer} looks at this test set.",
             "Test on another set; the policy was signed with this one and stays.",
         )
-    if reuse.looks_in_all is not None and len(looks) >= reuse.looks_in_all:
+    if reuse.evaluations_in_total is not None and len(looks) >= reuse.evaluations_in_total:
         raise SpentError.at(
             "test set",
             f"has been looked at {len(looks)} times, which is all its policy allows.",
@@ -322,7 +324,7 @@ def answers_of(reuse: Reuse, developer: str = "", events: Sequence[Event] = ()) 
         reuse: what is told.
         developer: who looks.
         events: the log before this look. A developer who passed and goes on no longer stops when
-            passed. A verdict in addition to rounded figures, and a failure that counts against
+            passed. A verdict in addition to rounded metrics, and a failure that counts against
             the budget, are further answers.
     """
     free, counted = failures_of(developer, events)
@@ -334,6 +336,6 @@ def answers_of(reuse: Reuse, developer: str = "", events: Sequence[Event] = ()) 
         # every multiple from 0 to 1, undefined, and outside; told for a value and for its bound
         told = int(1 / reuse.step + 0.5) + 3
         verdicts = VERDICTS if had_verdict(developer, events) else 1
-        count = told ** (2 * len(reuse.figures)) * verdicts + more
+        count = told ** (2 * len(reuse.metrics)) * verdicts + more
         return Answers(count, has_failed=has_failed)
     return Answers(None, has_failed=has_failed)

@@ -229,7 +229,7 @@ def write_bundle(
             {path.relative_to(stage).as_posix(): file_digest(path) for path in placed},
             payload_bytes=sum(path.stat().st_size for path in placed),
             description=f"Test set {truth.name}",
-            organization=stated.get("keeper", ""),
+            organization=stated.get("key_custodian", ""),
             day=datetime.now(UTC).date(),
             agent=f"NoduleBench {__version__}",
             others={

@@ -62,7 +62,7 @@ QUESTIONS = tuple(
         ("access", "Distribution", "transfer", "Who may have what of it?"),
         ("licence", "Distribution", "transfer", "Under what terms?"),
         ("storage", "Maintenance", "storage", "How is it kept?"),
-        ("keeper", "Maintenance", "maintenance", "Who answers for it?"),
+        ("key_custodian", "Maintenance", "maintenance", "Who answers for it?"),
         ("updates", "Maintenance", "update", "How and when is it changed?"),
         ("retirement", "Maintenance", "retirement", "When is it no longer used?"),
     )
@@ -259,16 +259,18 @@ def _shares(column: pl.Series) -> str:
 
 def _policy_answers(policy: CustodyPolicy) -> dict[str, str]:
     reuse = policy.reuse
-    limit = "" if reuse.looks_in_all is None else f" and {reuse.looks_in_all} in all"
+    limit = (
+        "" if reuse.evaluations_in_total is None else f" and {reuse.evaluations_in_total} in all"
+    )
     people = "; ".join(f"{person.name}: {', '.join(person.roles)}" for person in policy.people)
     return {
-        "keeper": policy.keeper,
-        "reuse": f"{reuse.looks_per_developer} look(s) per developer{limit}. A look tells: "
+        "key_custodian": policy.key_custodian,
+        "reuse": f"{reuse.evaluations_per_developer} look(s) per developer{limit}. A look tells: "
         f"{FEEDBACK[reuse.feedback]}.",
         "access": people + ".",
         "retirement": ""
-        if reuse.looks_in_all is None
-        else f"After {reuse.looks_in_all} looks of all developers together.",
+        if reuse.evaluations_in_total is None
+        else f"After {reuse.evaluations_in_total} looks of all developers together.",
     }
 
 

@@ -61,7 +61,7 @@ from nodulebench.io.atomic import staged_folder
 from nodulebench.io.manifests import bytes_digest
 from nodulebench.matching import targets
 from nodulebench.metrics import is_lower_better
-from nodulebench.security.event_log.checkpoints import anchor_file_problems
+from nodulebench.security.event_log.checkpoints import checkpoint_file_problems
 from nodulebench.security.event_log.events import Fact
 from nodulebench.security.keys import parse_public_key
 from nodulebench.security.vault import Secret
@@ -87,7 +87,7 @@ class SealedEvaluateOptions:
     at_fp: float | None = None
     entry: Entry | None = None
     """What the roster says of the algorithm, where there is one."""
-    anchors: tuple[Path, ...] = ()
+    checkpoints: tuple[Path, ...] = ()
     """Statements on the log that were kept elsewhere, which it has to hold."""
 
 
@@ -96,16 +96,16 @@ Chosen = tuple[TestProtocol, TestPlan | None]
 
 
 def open_for_evaluation(order: SealedEvaluateOptions) -> SealedSet:
-    """The set, opened by who may score on it, if its log holds what the anchors say.
+    """The set, opened by who may score on it, if its log holds what the checkpoints say.
 
     Raises:
         InputError: if it cannot be opened, or its log was put back to an older state.
     """
     opened = open_sealed(order.sealed, order.secret, order.person, "evaluate")
-    links = opened.log.check().links if order.anchors else ()
+    links = opened.log.check().links if order.checkpoints else ()
     people = [parse_public_key(person.key) for person in opened.policy.people if person.key]
-    for anchor in order.anchors:
-        raise_problems(anchor_file_problems(opened.log, links, anchor, people=people))
+    for checkpoint in order.checkpoints:
+        raise_problems(checkpoint_file_problems(opened.log, links, checkpoint, people=people))
     return opened
 
 
@@ -176,7 +176,7 @@ def charge(
         entries = () if order.entry is None else (order.entry,)
         raise_problems(alias_problems(entries, opened.policy, events))
         named = {**alias_facts(order), "algorithm": order.marks.stem}
-        return {**evaluation_facts(look), **named, "of": reuse.looks_per_developer}
+        return {**evaluation_facts(look), **named, "of": reuse.evaluations_per_developer}
 
     try:
         event = opened.record("look", facts, order.at)
@@ -185,7 +185,7 @@ def charge(
         raise
     known = before(look, opened.events)
     answers = answers_of(reuse, look.developer, known)
-    return event.number, BudgetStatus(place, reuse.looks_per_developer, answers)
+    return event.number, BudgetStatus(place, reuse.evaluations_per_developer, answers)
 
 
 def evaluation_facts(look: ChargedEvaluation) -> dict[str, Fact]:
@@ -208,7 +208,7 @@ def short(error: BaseException) -> str:
     return str(error).partition("\n")[0][:300]
 
 
-ANCHOR = "anchor.json"
+CHECKPOINT = "checkpoint.json"
 
 
 def evaluate_sealed(order: SealedEvaluateOptions) -> tuple[dict[str, Any], list[Path]]:
@@ -380,17 +380,17 @@ def _disclosed(
 def _write(
     order: SealedEvaluateOptions, opened: SealedSet, content: bytes, evaluation: Evaluation
 ) -> list[Path]:
-    """Write the feedback with an anchor of the log; the whole evaluation only at level cases."""
+    """Write the feedback with a checkpoint of the log; the whole evaluation only at level cases."""
     if order.out is None:
         return []
     if opened.policy.reuse.feedback == "cases":
         write_evaluation(evaluation, order.out / "evaluation")
     events = opened.events
-    anchor = opened.log.anchor(events, events[-1].at)
+    checkpoint = opened.log.checkpoint(events, events[-1].at)
     with staged_folder(order.out) as stage:
         (stage / FEEDBACK).write_bytes(content)
-        (stage / ANCHOR).write_bytes(anchor.to_bytes())
-    return [order.out / FEEDBACK, order.out / ANCHOR]
+        (stage / CHECKPOINT).write_bytes(checkpoint.to_bytes())
+    return [order.out / FEEDBACK, order.out / CHECKPOINT]
 
 
 def _json_bytes(value: Any) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any
 from nodulebench.core.errors import InputError, NoduleBenchError, raise_problems
 from nodulebench.core.executor import Progress, no_progress
 from nodulebench.custody.evaluate import (
-    ANCHOR,
+    CHECKPOINT,
     Chosen,
     SealedEvaluateOptions,
     chosen_test,
@@ -86,7 +86,7 @@ def _evaluations(
 ) -> Iterator[RosterEvaluation]:
     reference = cache(opened.reference)
     for number, ((entry, order), known) in enumerate(zip(orders, told_before, strict=True)):
-        if known is not None and order.out is not None and (order.out / ANCHOR).is_file():
+        if known is not None and order.out is not None and (order.out / CHECKPOINT).is_file():
             yield RosterEvaluation(entry, known, was_done=True)
             continue
         progress(entry.alias, number, len(orders))

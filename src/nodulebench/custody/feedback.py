@@ -40,11 +40,11 @@ class BudgetStatus:
 
 
 IsLowerBetter = Callable[[str], bool]
-"""Whether lower values of a figure, by its name, are better."""
+"""Whether lower values of a metric, by its name, are better."""
 
 
 def disclose_nothing(name: str) -> bool:
-    """That no figure is better when lower."""
+    """That no metric is better when lower."""
     del name
     return False
 
@@ -70,7 +70,7 @@ def feedback(
     """What is told of one algorithm's evaluation at the levels ``verdict`` and ``rounded``.
 
     Raises:
-        InputError: if the policy names a figure that the evaluation does not have.
+        InputError: if the policy names a metric that the evaluation does not have.
     """
     algorithm = document.algorithms[0]
     told: dict[str, Any] = {
@@ -85,8 +85,8 @@ def feedback(
         told["plan"] = document.plan.name
         told |= disclosed_verdict(document.plan)
     if reuse.feedback == "rounded":
-        found = {name: metric_named(document, name) for name in reuse.figures}
-        told["figures"] = {
+        found = {name: metric_named(document, name) for name in reuse.metrics}
+        told["metrics"] = {
             name: _rounded(one, reuse.step, standing, is_upper=is_lower_better(metric_of(name)))
             for name, one in found.items()
         }
@@ -126,34 +126,34 @@ def _first_after_failure(standing: BudgetStatus) -> dict[str, Any]:
 def corrected_metrics(
     document: Document, standing: BudgetStatus, is_lower_better: IsLowerBetter = disclose_nothing
 ) -> dict[str, dict[str, Any]]:
-    """For the lab: every figure with an interval, with its optimism and the bound that holds."""
+    """For the lab: every metric with an interval, with its optimism and the bound that holds."""
     return {
-        name: corrected(figure, standing, is_upper=is_lower_better(metric_of(name)))
-        for name, figure in _all_metrics(document).items()
-        if has_interval(figure)
+        name: corrected(metric, standing, is_upper=is_lower_better(metric_of(name)))
+        for name, metric in _all_metrics(document).items()
+        if has_interval(metric)
     }
 
 
 def metric_of(name: str) -> str:
-    """The figure of ``rule.figure`` or ``rule.figure@point``."""
+    """The metric of ``rule.metric`` or ``rule.metric@point``."""
     return name.partition(".")[2].partition("@")[0]
 
 
-def has_interval(figure: Estimate) -> bool:
-    """Whether a figure has bounds that can be corrected."""
-    return None not in (figure.value, figure.low, figure.high, figure.level)
+def has_interval(metric: Estimate) -> bool:
+    """Whether a metric has bounds that can be corrected."""
+    return None not in (metric.value, metric.low, metric.high, metric.level)
 
 
 def corrected(
-    figure: Estimate, standing: BudgetStatus, *, is_upper: bool = False
+    metric: Estimate, standing: BudgetStatus, *, is_upper: bool = False
 ) -> dict[str, Any]:
-    """A figure with what repeated looks make of it.
+    """A metric with what repeated looks make of it.
 
     Its bound is the lower end of its interval, at the first look as it stands; the upper end of a
-    figure that is better when lower. Where the interval holds nothing negative, nor is the bound.
+    metric that is better when lower. Where the interval holds nothing negative, nor is the bound.
     """
-    value, low, high = figure.value or 0.0, figure.low or 0.0, figure.high or 0.0
-    error = standard_error_of(low, high, figure.level or LEVEL)
+    value, low, high = metric.value or 0.0, metric.low or 0.0, metric.high or 0.0
+    error = standard_error_of(low, high, metric.level or LEVEL)
     told: dict[str, Any] = {
         "value": value,
         "standard_error": error,
@@ -171,7 +171,7 @@ def corrected(
 
 
 def metric_named(document: Document, name: str) -> Estimate:
-    """A figure of the one algorithm of a document, by ``rule.figure`` or ``rule.figure@point``.
+    """A metric of the one algorithm of a document, by ``rule.metric`` or ``rule.metric@point``.
 
     Raises:
         InputError: if there is none of that name.
@@ -179,7 +179,7 @@ def metric_named(document: Document, name: str) -> Estimate:
     known = _all_metrics(document)
     if name not in known:
         raise InputError.at(
-            f"policy figure '{name}'",
+            f"policy metric '{name}'",
             "is not in the evaluation.",
             f"It has: {', '.join(sorted(known))}.",
         )
@@ -189,24 +189,24 @@ def metric_named(document: Document, name: str) -> Estimate:
 def _all_metrics(document: Document) -> dict[str, Estimate]:
     found: dict[str, Estimate] = {}
     for rule, result in document.algorithms[0].rules.items():
-        for figure, one in result.figures.items():
+        for metric, one in result.metrics.items():
             if isinstance(one, Estimate):
-                found[f"{rule}.{figure}"] = one.soundly
+                found[f"{rule}.{metric}"] = one.soundly
             else:
-                found |= {f"{rule}.{figure}@{point}": part.soundly for point, part in one.items()}
+                found |= {f"{rule}.{metric}@{point}": part.soundly for point, part in one.items()}
     return found
 
 
 def _rounded(
-    figure: Estimate, step: float, standing: BudgetStatus, *, is_upper: bool
+    metric: Estimate, step: float, standing: BudgetStatus, *, is_upper: bool
 ) -> dict[str, Any]:
-    if figure.value is None:
+    if metric.value is None:
         return {"value": None, "reason": Notice("untold_undefined").to_json()}
-    if not -step / 2 <= figure.value <= 1 + step / 2:
+    if not -step / 2 <= metric.value <= 1 + step / 2:
         return {"value": None, "reason": Notice("not_a_share").to_json()}
-    told: dict[str, Any] = {"value": _multiple(round(figure.value / step), step)}
-    if has_interval(figure):
-        found = corrected(figure, standing, is_upper=is_upper)
+    told: dict[str, Any] = {"value": _multiple(round(metric.value / step), step)}
+    if has_interval(metric):
+        found = corrected(metric, standing, is_upper=is_upper)
         if found["bound"] is not None and is_upper:
             told |= {"bound": min(1.0, _multiple(math.ceil(found["bound"] / step), step))}
             told["side"] = "upper"
@@ -224,7 +224,7 @@ def _one_sided(level: float) -> float:
 
 
 DECIMALS = 3
-"""Of the figures that a developer is told."""
+"""Of the metrics that a developer is told."""
 
 
 def disclosed_result(
@@ -233,7 +233,7 @@ def disclosed_result(
     """What is told of a whole evaluation: nothing, its aggregates, or all of it."""
     if reuse.feedback == "cases":
         return document.to_json()
-    if reuse.feedback != "figures":
+    if reuse.feedback != "metrics":
         return None
     fewest = max(reuse.minimum_stratum, evaluation.protocol.minimum_stratum)
     hidden = {
@@ -243,7 +243,7 @@ def disclosed_result(
     told = _without_tables(developers_document(document, fewest, hidden)).to_json()
     for algorithm in told["algorithms"]:
         for result in algorithm["rules"].values():
-            found = {part: result[part] for part in ("figures", "strata") if part in result}
+            found = {part: result[part] for part in ("metrics", "strata") if part in result}
             result |= as_printed(found)
     if "plan" in told:
         told["plan"]["criteria"] = [
@@ -254,7 +254,7 @@ def disclosed_result(
 
 
 def as_printed(value: Any) -> Any:
-    """Figures to as many decimals as reports print.
+    """Metrics to as many decimals as reports print.
 
     The ends of an interval are those of resampled cases, drawn by a seed that is known: with all
     their digits a single one tells which nodules were hit.

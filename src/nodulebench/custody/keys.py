@@ -189,14 +189,14 @@ def admit(
 
     Args:
         sealed: the set.
-        secret: the keeper's key.
+        secret: the key custodian's key.
         person: who acts; may be empty.
         subject: who is admitted.
         roles: theirs.
         key: their public key, a ``.pub`` file.
 
     Raises:
-        InputError: if who acts is no keeper, or the policy's rules do not allow it.
+        InputError: if who acts is no key custodian, or the policy's rules do not allow it.
     """
     opened = open_sealed(sealed, secret, person, "manage")
     facts: dict[str, Fact] = {
@@ -208,10 +208,10 @@ def admit(
 
 
 def rotate(sealed: Path, secret: Secret, person: str, *, key: Path, subject: str = "") -> Event:
-    """Put a new key in the place of one's own; or, as the keeper, of one that somebody lost.
+    """Put a new key in the place of one's own; or, as the key custodian, of one that somebody lost.
 
     Raises:
-        InputError: if it is somebody else's key and who acts is no keeper.
+        InputError: if it is somebody else's key and who acts is no key custodian.
     """
     line = read_public_key(key).line
     opened = open_sealed(sealed, secret, person, None if not subject else "manage")
@@ -228,7 +228,7 @@ def revoke(sealed: Path, secret: Secret, person: str, *, subject: str, reason: s
     """Let a key count no more, from this event on: nothing is wrapped for it, none may sign.
 
     Raises:
-        InputError: if who acts is no keeper, no reason is given, or nobody would be left to act.
+        InputError: if the actor is not a key custodian, no reason is given, or nobody could act.
     """
     if not reason.strip():
         raise InputError.at("revoke", "has no reason.", "Say why in --reason; it is logged.")
@@ -243,12 +243,12 @@ def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = no_pro
 
     Args:
         sealed: a set whose people have keys.
-        secret: the keeper's key.
+        secret: the key custodian's key.
         person: who acts; may be empty.
         progress: told how many files were sealed again.
 
     Raises:
-        InputError: if who acts is no keeper, or the set has one secret for all.
+        InputError: if who acts is no key custodian, or the set has one secret for all.
     """
     opened = open_sealed(sealed, secret, person, "manage")
     _require_personal_keys(isinstance(opened.vault, CompartmentVault), sealed)

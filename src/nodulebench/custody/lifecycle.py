@@ -13,7 +13,7 @@ from nodulebench.custody.stored_results import shown_result, stored_result_file,
 from nodulebench.custody.verify import verify_sealed
 from nodulebench.custody.withdrawal import withdrawn_since
 from nodulebench.io.atomic import staged_folder
-from nodulebench.security.event_log.events import Anchor, Fact, parsed
+from nodulebench.security.event_log.events import Checkpoint, Fact, parsed
 from nodulebench.security.vault import Secret
 
 
@@ -24,7 +24,7 @@ class Drill:
     events: int
     """In the copy's log."""
     expected: int
-    """By the newest anchor; 0: there was none."""
+    """By the newest checkpoint; 0: there was none."""
     looks: int
     """In the copy's log; those that are lost could be had a second time."""
     opens: bool
@@ -61,25 +61,25 @@ def retire(sealed: Path, secret: Secret, person: str, reason: str) -> Event:
     return opened.record("retired", facts)
 
 
-def restore_check(copy: Path, anchors: Sequence[Path], secret: Secret | None = None) -> Drill:
+def restore_check(copy: Path, checkpoints: Sequence[Path], secret: Secret | None = None) -> Drill:
     """Try whether a copy would do, without touching it: all files, the log, what the secret opens.
 
     Args:
         copy: as it came out of the backup.
-        anchors: of the set's log, kept elsewhere; without one nobody can tell what was lost.
+        checkpoints: of the set's log, kept elsewhere; without one nobody can tell what was lost.
         secret: what would open it.
 
     Raises:
-        InputError: if an anchor cannot be read.
+        InputError: if a checkpoint cannot be read.
     """
-    events_by_anchor = {path: _events_of(path) for path in anchors}
+    events_by_checkpoint = {path: _events_of(path) for path in checkpoints}
     found = verify_sealed(copy, secret=secret)
     events = len(found.events)
-    reached = [path for path, known in events_by_anchor.items() if known <= events]
-    compared = verify_sealed(copy, anchors=reached)
+    reached = [path for path, known in events_by_checkpoint.items() if known <= events]
+    compared = verify_sealed(copy, checkpoints=reached)
     return Drill(
         events,
-        max(events_by_anchor.values(), default=0),
+        max(events_by_checkpoint.values(), default=0),
         sum(event.step == "look" for event in found.events),
         found.was_opened,
         tuple(dict.fromkeys([*found.problems, *compared.problems])),
@@ -87,10 +87,10 @@ def restore_check(copy: Path, anchors: Sequence[Path], secret: Secret | None = N
 
 
 def _events_of(path: Path) -> int:
-    anchor = parsed(Anchor, path.read_bytes())
-    if anchor is None:
-        raise InputError.at(path, "is no anchor, or was changed.")
-    return anchor.events
+    checkpoint = parsed(Checkpoint, path.read_bytes())
+    if checkpoint is None:
+        raise InputError.at(path, "is no checkpoint, or was changed.")
+    return checkpoint.events
 
 
 def export_reference(sealed: Path, secret: Secret, person: str, reason: str, out: Path) -> int:

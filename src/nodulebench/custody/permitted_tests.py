@@ -54,7 +54,7 @@ def require_permitted(protocol: TestProtocol, plan: TestPlan | None, reuse: Reus
             raise _unnamed(where, protocol.digest, "protocols", reuse.protocols)
     elif reuse.plans:
         raise InputError.at("policy", "names plans, and no plan was given.", "Give --plan.")
-    elif reuse.feedback == "figures" and not _is_published(protocol):
+    elif reuse.feedback == "metrics" and not _is_published(protocol):
         raise NotPermittedError.at(
             f"protocol '{protocol.name}'",
             "is no published one, nor does the policy name it; strata of its own would tell of "
@@ -206,7 +206,7 @@ def require_enough(document: Document, nodules: int, undeclared: int, reuse: Reu
     """
     fewest = reuse.minimum_stratum
     is_one_question = len(reuse.plans) + len(reuse.protocols) == 1
-    known = undeclared if is_one_question or reuse.feedback != "figures" else nodules
+    known = undeclared if is_one_question or reuse.feedback != "metrics" else nodules
     for algorithm, rule, result in document.results:
         counted = result.counts.get("nodules", nodules)
         parts = [

@@ -11,7 +11,7 @@ from nodulebench.core.plans import Digest
 from nodulebench.core.protocols import NAMES
 from nodulebench.security.keys import parse_public_key
 
-Role = Literal["collector", "curator", "reader", "operator", "auditor", "keeper", "reporter"]
+Role = Literal["collector", "curator", "reader", "operator", "auditor", "key_custodian", "reporter"]
 Action = Literal[
     "collect",
     "curate",
@@ -57,7 +57,7 @@ MAY: dict[Role, tuple[Action, ...]] = {
     "reader": ("read",),
     "operator": ("run", "evaluate"),
     "auditor": ("inspect",),
-    "keeper": ("manage",),
+    "key_custodian": ("manage",),
     "reporter": ("report",),
 }
 """Who runs tests cannot take the reference out, and who checks them can do neither."""
@@ -79,12 +79,12 @@ APART: tuple[tuple[Role, Role, str], ...] = (
     ("curator", "auditor", "nobody checks their own work"),
     ("operator", "curator", "who runs tests must not be able to take the reference out"),
     ("operator", "reader", "who drew the reference must not run the tests on it"),
-    ("keeper", "operator", "the keeper's key opens everything and belongs in a safe"),
-    ("keeper", "curator", "the keeper's key opens everything and belongs in a safe"),
+    ("key_custodian", "operator", "the key custodian's key opens everything and belongs in a safe"),
+    ("key_custodian", "curator", "the key custodian's key opens everything and belongs in a safe"),
     ("operator", "reporter", "who runs tests must not see more than developers are told"),
     ("auditor", "reporter", "nobody checks their own work"),
-    ("keeper", "reporter", "the keeper's key opens everything and belongs in a safe"),
-    ("keeper", "auditor", "the keeper's key opens everything and belongs in a safe"),
+    ("key_custodian", "reporter", "the key custodian's key opens everything and belongs in a safe"),
+    ("key_custodian", "auditor", "the key custodian's key opens everything and belongs in a safe"),
 )
 """Two roles that nobody may have together, and why."""
 
@@ -105,11 +105,11 @@ def roles_that_may(action: Action) -> tuple[Role, ...]:
     return tuple(role for role in ROLES if action in MAY[role])
 
 
-FeedbackLevel = Literal["verdict", "rounded", "figures", "cases"]
+FeedbackLevel = Literal["verdict", "rounded", "metrics", "cases"]
 FEEDBACK: dict[FeedbackLevel, str] = {
     "verdict": "passed, failed or undecided under the frozen plan, nothing else",
-    "rounded": "the figures that the policy names, rounded",
-    "figures": "every aggregated figure of the developer's report",
+    "rounded": "the metrics that the policy names, rounded",
+    "metrics": "every aggregated metric of the developer's report",
     "cases": "everything, the reference standard and case-level results included",
 }
 
@@ -138,21 +138,21 @@ class Person(ConfigModel):
 class Reuse(ConfigModel):
     """How often the set may be used, and what a use tells."""
 
-    looks_per_developer: Annotated[int, Field(ge=1)] = 1
+    evaluations_per_developer: Annotated[int, Field(ge=1)] = 1
     """Submissions that one developer may have scored, whatever the algorithms are called."""
-    looks_in_all: Annotated[int, Field(ge=1)] | None = None
+    evaluations_in_total: Annotated[int, Field(ge=1)] | None = None
     """Submissions of all developers together, after which the set is to be retired."""
     feedback: FeedbackLevel = "verdict"
     """How much a developer is told."""
-    figures: tuple[str, ...] = ()
-    """For ``rounded``: what is told, written ``rule.figure`` or ``rule.figure@point``."""
+    metrics: tuple[str, ...] = ()
+    """For ``rounded``: what is told, written ``rule.metric`` or ``rule.metric@point``."""
     step: Annotated[float, Field(gt=0, lt=1)] = 0.01
-    """For ``rounded``: figures are multiples of it."""
+    """For ``rounded``: metrics are multiples of it."""
     plans: tuple[Digest, ...] = ()
     """Frozen plans that may be used, by their digests; empty: any, each of them a further look."""
     protocols: tuple[ProtocolName, ...] = ()
     """Protocols that may be used without such a plan: names of published ones, or digests. Empty:
-    any, each a further look; where plans are named, none. At the level ``figures`` own protocols
+    any, each a further look; where plans are named, none. At the level ``metrics`` own protocols
     have to be named here."""
     developers: tuple[Name, ...] = ()
     """Whose algorithms may be scored; empty: anybody's."""
@@ -160,9 +160,9 @@ class Reuse(ConfigModel):
     """The fewest nodules of which anything is told or judged, whatever a protocol or plan says."""
 
     @model_validator(mode="after")
-    def _figures_go_with_rounding(self) -> Self:
-        if (self.feedback == "rounded") != bool(self.figures):
-            raise ValueError("feedback 'rounded' needs figures, and only it has them")
+    def _metrics_go_with_rounding(self) -> Self:
+        if (self.feedback == "rounded") != bool(self.metrics):
+            raise ValueError("feedback 'rounded' needs metrics, and only it has them")
         return self
 
 
@@ -178,7 +178,7 @@ class RosterPolicy(ConfigModel):
 class CustodyPolicy(ConfigModel):
     """The rules under which a test set is kept; they are signed with it."""
 
-    keeper: Name
+    key_custodian: Name
     """Who answers for the test set."""
     people: tuple[Person, ...] = Field(min_length=1)
     """Everybody who works with it."""
@@ -248,16 +248,16 @@ def _wrong_keys(people: tuple[Person, ...]) -> Iterator[str]:
     for person in people:
         if person.key and keys.count(person.key) > 1:
             yield f"the key of '{person.name}' is somebody else's too"
-    if keys and not any(person.key and "keeper" in person.roles for person in people):
+    if keys and not any(person.key and "key_custodian" in person.roles for person in people):
         yield (
-            "people have keys, but no keeper has one: a lost key could never be replaced; add "
-            "somebody with the role keeper, whose key lies in a safe"
+            "people have keys, but no key custodian has one: a lost key could never be replaced; "
+            "add a person with the role key_custodian, whose key is stored in a safe"
         )
 
 
 def _telling(policy: CustodyPolicy) -> Iterator[str]:
-    if policy.roster.shows_others and policy.reuse.feedback not in ("figures", "cases"):
-        yield "roster.shows_others needs feedback 'figures' or 'cases': less shows no figures"
+    if policy.roster.shows_others and policy.reuse.feedback not in ("metrics", "cases"):
+        yield "roster.shows_others needs feedback 'metrics' or 'cases': less shows no metrics"
 
 
 def _mixed(people: tuple[Person, ...]) -> Iterator[str]:

@@ -217,14 +217,14 @@ def seal_bundle(order: SealOrder, progress: Progress = no_progress) -> SealRepor
 
 
 def _require_known_metrics(policy: CustodyPolicy, source: Path) -> None:
-    """A sealed policy cannot be mended, so that its figures have to exist when it is sealed."""
-    for named in policy.reuse.figures:
-        rule, _, figure = named.partition("@")[0].partition(".")
+    """A sealed policy cannot be mended, so that its metrics have to exist when it is sealed."""
+    for named in policy.reuse.metrics:
+        rule, _, metric = named.partition("@")[0].partition(".")
         try:
-            RULES[rule], METRICS[figure]
+            RULES[rule], METRICS[metric]
         except UnknownNameError as error:
-            where = f"{source} field 'reuse.figures'"
-            raise InputError.at(where, f"'{named}': {error}", "Write rule.figure.") from error
+            where = f"{source} field 'reuse.metrics'"
+            raise InputError.at(where, f"'{named}': {error}", "Write rule.metric.") from error
 
 
 def _write_descriptions(
@@ -269,7 +269,7 @@ def _write_descriptions(
         payload,
         payload_bytes=placed.payload_bytes,
         description=f"Sealed test set {reference.name}",
-        organization=policy.keeper,
+        organization=policy.key_custodian,
         day=datetime.now(UTC).date(),
         agent=f"NoduleBench {__version__}",
         others=others,

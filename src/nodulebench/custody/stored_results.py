@@ -3,7 +3,7 @@
 What is kept is a ZIP archive of the files that ``evaluate --out`` would have written, without the
 report and what follows from the rest: evaluation.json, labels, curves, flips, the plan, and the
 judged tables below ``inputs``. Beside them ``kept.json`` says whose algorithm it is, what it is
-called, and which bounds hold after so many looks. Every figure, comparison and report can be made
+called, and which bounds hold after so many looks. Every metric, comparison and report can be made
 from it; nothing of it is ever on the disk in plain form.
 """
 

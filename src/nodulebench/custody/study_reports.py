@@ -161,7 +161,7 @@ def _of_many(
 
 
 def _with_printed(document: Document, shown: Document) -> Document:
-    """The document with another's comparisons, their figures to as many digits as are told."""
+    """The document with another's comparisons, their metrics to as many digits as are told."""
     content = document.to_json()
     content["comparisons"] = as_printed(shown.to_json()["comparisons"])
     return read_evaluation(content, "comparison")

@@ -22,9 +22,9 @@ from nodulebench.custody.stored_results import (
 )
 from nodulebench.custody.withdrawal import SEPARATOR, withdrawn_since
 from nodulebench.io.manifests import MANIFEST, file_digest, listed_files, manifest_problems
-from nodulebench.security.event_log import checkpoints as anchor_file
-from nodulebench.security.event_log.checkpoints import anchor_file_problems
-from nodulebench.security.event_log.events import Anchor
+from nodulebench.security.event_log import checkpoints as checkpoint_file
+from nodulebench.security.event_log.checkpoints import checkpoint_file_problems
+from nodulebench.security.event_log.events import Checkpoint
 from nodulebench.security.keys import parse_public_key
 from nodulebench.security.signatures import Signature, check_signature
 from nodulebench.security.vault import CompartmentVault, Secret, Vault
@@ -43,8 +43,8 @@ class SealedCheck:
     """Whether the vault was opened: codes of the log and sealed contents were checked too."""
     has_keys: bool
     """Whether each person has a key: signatures of events were checked without the vault."""
-    anchors: int
-    """Anchors that were compared."""
+    checkpoints: int
+    """Checkpoints that were compared."""
     problems: tuple[Problem, ...]
     notices: tuple[Notice, ...]
 
@@ -59,16 +59,16 @@ def verify_sealed(
     *,
     public_key: Path | None = None,
     secret: Secret | None = None,
-    anchors: Sequence[Path] = (),
+    checkpoints: Sequence[Path] = (),
     images: Path | None = None,
 ) -> SealedCheck:
     """Check a sealed set; nothing is written, and nobody's permission is needed.
 
     Args:
         folder: what ``seal`` wrote.
-        public_key: of whoever shall have sealed it, and signed the anchors.
+        public_key: of whoever shall have sealed it, and signed the checkpoints.
         secret: opens the vault; without it codes of the log are not checked.
-        anchors: statements on the log that were kept elsewhere.
+        checkpoints: statements on the log that were kept elsewhere.
         images: where the images are that the set only lists.
     """
     problems, signature = _signature_problems(folder, public_key)
@@ -85,7 +85,7 @@ def verify_sealed(
         *found.check.dates,
         *holder_problems(found),
     ]
-    problems += _anchor_problems(found, anchors, public_key)
+    problems += _checkpoint_problems(found, checkpoints, public_key)
     problems += _result_problems(found)
     problems += _stray_problems(found)
     problems += _pending_problems(found)
@@ -99,7 +99,7 @@ def verify_sealed(
         events=tuple(found.check.events),
         was_opened=found.vault is not None,
         has_keys=found.has_keys,
-        anchors=len(anchors),
+        checkpoints=len(checkpoints),
         problems=_once(problems),
         notices=tuple(_notices(found)),
     )
@@ -130,12 +130,14 @@ def _pending_problems(found: Examined) -> Iterator[Problem]:
         )
 
 
-def _anchor_problems(
-    found: Examined, anchors: Sequence[Path], public_key: Path | None
+def _checkpoint_problems(
+    found: Examined, checkpoints: Sequence[Path], public_key: Path | None
 ) -> Iterator[Problem]:
     people = [parse_public_key(person.key) for person in found.policy.people if person.key]
-    for anchor in anchors:
-        yield from anchor_file_problems(found.log, found.check.links, anchor, public_key, people)
+    for checkpoint in checkpoints:
+        yield from checkpoint_file_problems(
+            found.log, found.check.links, checkpoint, public_key, people
+        )
 
 
 def _result_problems(found: Examined) -> Iterator[Problem]:
@@ -244,24 +246,24 @@ def read_audit(folder: Path, secret: Secret | None = None) -> AuditReport:
     )
 
 
-def write_anchor(
+def write_checkpoint(
     folder: Path, path: Path, *, key: Path | None = None, passphrase: str = "", by: str = ""
-) -> Anchor:
-    """Write down how far a log goes, for somebody else to keep; an older anchor is checked first.
+) -> Checkpoint:
+    """Write how far a log goes, for another person to keep; check an older checkpoint first.
 
     Args:
         folder: a sealed set.
-        path: the anchor, outside of it.
+        path: the checkpoint, outside of it.
         key: private Ed25519 key, PEM or OpenSSH, that signs it.
         passphrase: of the key, if it is encrypted.
         by: name of the signer.
 
     Raises:
-        InputError: if the log was tampered with, or no longer holds what the older anchor says.
+        InputError: if the log was tampered with, or no longer holds what the older checkpoint says.
     """
     require_outside(path, folder)
     found = examine(folder)
     raise_problems(found.problems)
-    return anchor_file.write_anchor(
+    return checkpoint_file.write_checkpoint(
         found.log, found.check, path, key=key, passphrase=passphrase, by=by
     )

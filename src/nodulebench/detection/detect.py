@@ -270,7 +270,7 @@ def detect_set(
     system: System,
     folder: Path,
     *,
-    engine: Executor = DEFAULT_EXECUTOR,
+    executor: Executor = DEFAULT_EXECUTOR,
     most_marks: int | None = None,
     place: MergedPosition = "best",
     fold: Fold = "auto",
@@ -282,7 +282,7 @@ def detect_set(
     Args:
         system: who looks for nodules.
         folder: a bundle, a bag, a sealed set, or any folder with ``images/``.
-        engine: what reads the cases.
+        executor: what reads the cases.
         most_marks: per case.
         place: where a candidate of several detectors lies.
         fold: which weights judge, as in :class:`DetectionTask`.
@@ -293,7 +293,7 @@ def detect_set(
         InputError: if images that must not leave this machine would have to.
     """
     if source is not None:
-        require_local_workers(folder, is_ours=engine.is_here)
+        require_local_workers(folder, is_ours=executor.is_here)
     tasks: Sequence[DetectionTask] = (
         _SealedTasks(system, source, most_marks, place, fold)
         if source is not None
@@ -304,7 +304,7 @@ def detect_set(
     )
     done: list[Detection | None] = [None] * len(tasks)
     terms = TaskLimits(SLOWEST_S, preload=(__name__,))
-    for number, result in engine.map(_detect_or_tell, tasks, terms):
+    for number, result in executor.map(_detect_or_tell, tasks, terms):
         case_id = tasks[number].case_id if source is None else source.case_ids[number]
         if source is not None:
             source.give_back(case_id)

@@ -207,7 +207,7 @@ def block_examples(
     candidates: Sequence[Path] = (),
     folds: Sequence[int] = BLOCK_FOLDS,
     seed: int = SEED,
-    engine: Executor = DEFAULT_EXECUTOR,
+    executor: Executor = DEFAULT_EXECUTOR,
     progress: Progress = no_progress,
 ) -> Made:
     """Examples of blocks; what detectors find in each, its faces moved in at random.
@@ -220,7 +220,7 @@ def block_examples(
         candidates: lists of candidates, whose cases are the blocks; the first is judged.
         folds: of the blocks.
         seed: of the moved faces, so that the middle of a block tells nothing.
-        engine: what does the blocks.
+        executor: what does the blocks.
         progress: told how far the work is.
 
     Raises:
@@ -245,7 +245,7 @@ def block_examples(
             for block in read_blocks(blocks, [fold])
         ]
         nodules += [task.findings for task in tasks]
-        made += _worked(tasks, engine)
+        made += _worked(tasks, executor)
         progress(f"fold {fold}", number + 1, len(folds))
     if not made:
         raise InputError.at(str(blocks), "holds no block of these folds.")
@@ -311,10 +311,10 @@ def scan_examples(
     return _write(out, made, f"{len(made)} whole scans, candidates of {source}")
 
 
-def _worked(tasks: Sequence[BlockTask], engine: Executor) -> Iterator[CaseExamples]:
+def _worked(tasks: Sequence[BlockTask], executor: Executor) -> Iterator[CaseExamples]:
     """Blocks, in their order, whoever does them."""
     terms = TaskLimits(SLOWEST_S, preload=(__name__,))
-    for number, answer in in_order(engine.map(_of_block_or_problem, tasks, terms)):
+    for number, answer in in_order(executor.map(_of_block_or_problem, tasks, terms)):
         if isinstance(answer, FailedTask):
             raise InputError.at(f"block '{tasks[number].block.block_id}'", in_english(answer.why))
         if isinstance(answer, NoduleBenchError):

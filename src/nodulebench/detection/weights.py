@@ -64,7 +64,7 @@ class Listed:
     """Of the examples."""
     parameters: str
     begun_from: str
-    figures: dict[str, float]
+    metrics: dict[str, float]
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _listed(path: Path, card: "ModelCard") -> Listed:
         card.digest,
         card.parameters,
         card.begun_from,
-        card.figures,
+        card.metrics,
     )
 
 

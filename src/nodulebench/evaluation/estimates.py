@@ -1,4 +1,4 @@
-"""Labelled cohort x protocol -> every figure of merit with its interval."""
+"""Labelled cohort x protocol -> every metric with its interval."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,29 +49,29 @@ GUARDED_REPLICATES = 2000
 """How many at least of a guarded interval that stands beside one of another method."""
 
 
-def bind_settings(figure: Callable[..., FloatArray], protocol: TestProtocol) -> MetricEstimates:
-    """The figure with its settings filled in from the fields of the protocol.
+def bind_settings(metric: Callable[..., FloatArray], protocol: TestProtocol) -> MetricEstimates:
+    """The metric with its settings filled in from the fields of the protocol.
 
     Raises:
         InputError: if a setting is no field: it would stay at its default whatever is asked for.
     """
-    asked = parameters_of(figure.sums if isinstance(figure, Ratio) else figure)
+    asked = parameters_of(metric.sums if isinstance(metric, Ratio) else metric)
     fields = type(protocol).model_fields
     strange = [name for name in asked if name not in fields]
     if strange:
         raise InputError(
             Problem(
-                f"figure '{name_of(figure)}' setting '{name}'",
+                f"metric '{name_of(metric)}' setting '{name}'",
                 "is no field of a protocol, so nothing could set it.",
                 did_you_mean(name, fields).strip(),
             )
             for name in strange
         )
-    return partial(figure, **{name: getattr(protocol, name) for name in asked})
+    return partial(metric, **{name: getattr(protocol, name) for name in asked})
 
 
 def shown_name(name: str, protocol: TestProtocol) -> str:
-    """The name of a figure in results: F-beta says its beta."""
+    """The name of a metric in results: F-beta says its beta."""
     return f"f{protocol.beta:g}" if name == "f_beta" else name
 
 
@@ -133,23 +133,23 @@ def with_guarded_interval(
 
 
 def replicate_metrics(
-    cohort: LabelledCohort, figures: Mapping[str, MetricEstimates], blocks: Iterable[WeightArray]
+    cohort: LabelledCohort, metrics: Mapping[str, MetricEstimates], blocks: Iterable[WeightArray]
 ) -> dict[str, FloatArray]:
-    """The values of figures on every row of weights.
+    """The values of metrics on every row of weights.
 
-    All figures that are ratios of sums over cases are one matrix product.
+    All metrics that are ratios of sums over cases are one matrix product.
     """
-    sums = {name: sums_of(figure, cohort) for name, figure in figures.items()}
+    sums = {name: sums_of(metric, cohort) for name, metric in metrics.items()}
     ratios = {name: of_case for name, of_case in sums.items() if of_case is not None}
-    values: dict[str, list[FloatArray]] = {name: [] for name in figures}
+    values: dict[str, list[FloatArray]] = {name: [] for name in metrics}
     for block in blocks:
         for name, column in zip(
             ratios, replicate_ratios(list(ratios.values()), block), strict=True
         ):
             values[name].append(column)
-        for name, figure in figures.items():
+        for name, metric in metrics.items():
             if name not in ratios:
-                values[name].append(figure(cohort, block))
+                values[name].append(metric(cohort, block))
     return {name: np.concatenate(parts) for name, parts in values.items() if parts}
 
 
@@ -167,14 +167,14 @@ def replicate_ratios(sums: Sequence[CaseSums], case_weight: WeightArray) -> Floa
 def estimate_metrics(
     cohort: LabelledCohort, protocol: TestProtocol, names: Iterable[str]
 ) -> dict[str, Estimate | dict[str, Estimate]]:
-    """Figures by name, each with its interval; a figure read at several points gives one each."""
+    """Metrics by name, each with its interval; a metric read at several points gives one each."""
     chosen = {name: bind_settings(METRICS[name], protocol) for name in names}
     everyone = np.ones((1, cohort.case_count), dtype=np.int32)
     points: dict[str, FloatArray] = {}
     estimates: dict[str, Estimate | dict[str, Estimate]] = {}
-    for name, figure in chosen.items():
+    for name, metric in chosen.items():
         try:
-            points[name] = figure(cohort, everyone)[0]
+            points[name] = metric(cohort, everyone)[0]
         except UndefinedError as error:
             estimates[name] = Estimate(None, reason=reason_of(error))
     defined = {name: chosen[name] for name in points}
@@ -210,15 +210,15 @@ def estimate_metrics(
 def guarded_rows_of(
     cohort: LabelledCohort, protocol: TestProtocol, names: Iterable[str]
 ) -> dict[str, GuardedRows]:
-    """Figures, by name, on every replicate of the guarded bootstrap, if there shall be one."""
+    """Metrics, by name, on every replicate of the guarded bootstrap, if there shall be one."""
     bootstrap = guarded_bootstrap_of(cohort, protocol)
     if bootstrap is None:
         return {}
     exact = exactly(protocol)
-    figures = {name: bind_settings(METRICS[name], exact) for name in names}
-    is_read = exact.interpolation == "linear" and "sensitivity_at_fp_rate" in protocol.figures
-    exact_cpm = figures.pop("cpm_exact", None) if is_read else None
-    rows = guarded_rows(GuardedCohort(cohort, bootstrap), figures)
+    metrics = {name: bind_settings(METRICS[name], exact) for name in names}
+    is_read = exact.interpolation == "linear" and "sensitivity_at_fp_rate" in protocol.metrics
+    exact_cpm = metrics.pop("cpm_exact", None) if is_read else None
+    rows = guarded_rows(GuardedCohort(cohort, bootstrap), metrics)
     readings = guarded_readings(cohort, protocol) if exact_cpm else None
     if readings is not None:  # the same curve at the same points
         rows["cpm_exact"] = readings.columns(slice(len(protocol.operating_points))).mean
@@ -245,7 +245,7 @@ def guarded_readings(cohort: LabelledCohort, protocol: TestProtocol) -> GuardedR
 
 
 def points_of(name: str, protocol: TestProtocol) -> Sequence[float | str]:
-    """The points at which a figure is read; nothing if it is one number."""
+    """The points at which a metric is read; nothing if it is one number."""
     said = info_of(name).columns
     points: Sequence[float | str] = (
         getattr(protocol, said) if isinstance(said, str) and said else said
@@ -254,15 +254,15 @@ def points_of(name: str, protocol: TestProtocol) -> Sequence[float | str]:
 
 
 def column_keys(name: str, protocol: TestProtocol, count: int) -> list[str]:
-    """The names of a figure's columns: the points at which it is read, as 0.125 or 8.
+    """The names of a metric's columns: the points at which it is read, as 0.125 or 8.
 
     Raises:
-        InputError: if the figure does not say at which points it is read.
+        InputError: if the metric does not say at which points it is read.
     """
     points = points_of(name, protocol)
     if len(points) != count:
         raise InputError.at(
-            f"figure '{name}'",
+            f"metric '{name}'",
             f"gives {count} values but names {len(points)} points.",
             "Give it an attribute facts = FigureFacts(..., columns=POINTS): their names, or "
             "the field of the protocol that lists them.",
@@ -282,11 +282,11 @@ def _column(values: FloatArray | None, column: int) -> FloatArray | None:
 
 
 def _binomial_intervals(
-    cohort: LabelledCohort, figure: MetricEstimates, protocol: TestProtocol
+    cohort: LabelledCohort, metric: MetricEstimates, protocol: TestProtocol
 ) -> dict[str, tuple[float, float]]:
     """Further intervals for proportions, as the protocol lists them."""
-    of_case = sums_of(figure, cohort)
-    if of_case is None or not is_proportion(figure):
+    of_case = sums_of(metric, cohort)
+    if of_case is None or not is_proportion(metric):
         return {}
     return proportion_intervals(
         of_case.numerator,
@@ -297,10 +297,10 @@ def _binomial_intervals(
 
 
 def area_intervals(
-    figure: str, cohort: LabelledCohort, interval: IntervalChoice
+    metric: str, cohort: LabelledCohort, interval: IntervalChoice
 ) -> dict[str, tuple[float, float]]:
     """DeLong's interval of an area under a ROC curve, where it is asked for and there is one."""
-    ratings = belongs_to(figure, RATINGS) if "delong" in interval.others else None
+    ratings = belongs_to(metric, RATINGS) if "delong" in interval.others else None
     if ratings is None:
         return {}
     from nodulebench.statistics.delong import auc_estimate
@@ -314,26 +314,26 @@ def area_intervals(
     return {} if found.low is None or found.high is None else {"delong": (found.low, found.high)}
 
 
-def _trial_units(cohort: LabelledCohort, figure: MetricEstimates, interval: IntervalChoice) -> int:
-    """The units that have a trial of a proportion; 0 if the figure is none."""
-    of_case = sums_of(figure, cohort)
-    if of_case is None or not is_proportion(figure):
+def _trial_units(cohort: LabelledCohort, metric: MetricEstimates, interval: IntervalChoice) -> int:
+    """The units that have a trial of a proportion; 0 if the metric is none."""
+    of_case = sums_of(metric, cohort)
+    if of_case is None or not is_proportion(metric):
         return 0
     return count_trial_units(of_case.denominator, units_of(cohort, interval))
 
 
-def is_proportion(figure: MetricEstimates) -> bool:
-    """Whether a bound figure counts successes among trials."""
+def is_proportion(metric: MetricEstimates) -> bool:
+    """Whether a bound metric counts successes among trials."""
     return (
-        isinstance(figure, partial) and isinstance(figure.func, Ratio) and figure.func.is_proportion
+        isinstance(metric, partial) and isinstance(metric.func, Ratio) and metric.func.is_proportion
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """Figures that were estimated together, and the curves that they are read from."""
+    """Metrics that were estimated together, and the curves that they are read from."""
 
-    figures: dict[str, Estimate | dict[str, Estimate]]
+    metrics: dict[str, Estimate | dict[str, Estimate]]
     curves: tuple[Curve, ...] = ()
 
 
@@ -341,22 +341,22 @@ Estimator = Callable[[LabelledCohort, TestProtocol], Estimated]
 
 
 ESTIMATORS: Registry[Estimator] = Registry(
-    "way to estimate a figure",
+    "way to estimate a metric",
     "estimators",
     dict.fromkeys(("sensitivity_at_fp_rate", "cpm"), "nodulebench.evaluation.estimates:read_froc"),
 )
-"""How figures that one curve gives are estimated together; any other figure is estimated alone."""
+"""How metrics that one curve gives are estimated together; any other metric is estimated alone."""
 
 
 def estimate_all(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
-    """Every figure of a protocol with its interval, those read from a curve first."""
-    ways = {name: belongs_to(name, ESTIMATORS) for name in protocol.figures}
+    """Every metric of a protocol with its interval, those read from a curve first."""
+    ways = {name: belongs_to(name, ESTIMATORS) for name in protocol.metrics}
     together = [way(cohort, protocol) for way in dict.fromkeys(ways.values()) if way is not None]
     alone = estimate_metrics(cohort, protocol, [name for name, way in ways.items() if way is None])
-    figures = {name: figure for found in together for name, figure in found.figures.items()}
+    metrics = {name: metric for found in together for name, metric in found.metrics.items()}
     for name, one in alone.items():
-        figures[shown_name(name, protocol)] = one
-    return Estimated(figures, tuple(curve for found in together for curve in found.curves))
+        metrics[shown_name(name, protocol)] = one
+    return Estimated(metrics, tuple(curve for found in together for curve in found.curves))
 
 
 def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:

@@ -1,4 +1,4 @@
-"""Reference + submissions + protocol -> Evaluation: every rule, figure, interval and stratum."""
+"""Reference + submissions + protocol -> Evaluation: every rule, metric, interval and stratum."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,22 +52,22 @@ TABLE_NAMES = {
     "category_kappa_linear": "category_cuts",
     "category_kappa_quadratic": "category_cuts",
 }
-"""The name in evaluation.json of the table that belongs to a figure; else the figure's."""
+"""The name in evaluation.json of the table that belongs to a metric; else the metric's."""
 
 
 def metric_curves(cohort: LabelledCohort, protocol: TestProtocol) -> list[Curve]:
     """The curves behind the protocol's areas, where they are defined."""
-    makers = (belongs_to(figure, CURVES) for figure in protocol.figures)
+    makers = (belongs_to(metric, CURVES) for metric in protocol.metrics)
     found = (_unless_undefined(make, cohort) for make in makers if make is not None)
     return [curve for curve in found if curve is not None]
 
 
 def metric_tables(cohort: LabelledCohort, protocol: TestProtocol) -> dict[str, Any]:
-    """The tables that belong to the protocol's figures, where they are defined."""
+    """The tables that belong to the protocol's metrics, where they are defined."""
     found = {
-        TABLE_NAMES.get(figure, figure): _unless_undefined(make, cohort)
-        for figure in protocol.figures
-        if (make := belongs_to(figure, TABLES)) is not None
+        TABLE_NAMES.get(metric, metric): _unless_undefined(make, cohort)
+        for metric in protocol.metrics
+        if (make := belongs_to(metric, TABLES)) is not None
     }
     return {name: as_rows(table) for name, table in found.items() if table is not None}
 
@@ -136,7 +136,7 @@ def _unless_undefined(
     try:
         return make(cohort)
     except UndefinedError:
-        return None  # the figure itself says why
+        return None  # the metric itself says why
 
 
 TERMS = TaskLimits(seconds=24 * 3600.0, memory_bytes=None, preload=(__name__,))
@@ -158,41 +158,41 @@ class RuleTask:
 
 
 PARTS: dict[str, Callable[[RuleTask], Any]] = {
-    "figures": lambda task: estimate_all(task.cohort, task.protocol),
+    "metrics": lambda task: estimate_all(task.cohort, task.protocol),
     "strata": lambda task: estimate_strata(task.cohort, task.protocol),
     "sizes": lambda task: size_sweep(task.cohort, task.protocol, task.choice),
     "curves": lambda task: metric_curves(task.cohort, task.protocol),
     "tables": lambda task: metric_tables(task.cohort, task.protocol),
     "errors": lambda task: error_analysis(task.cohort, task.protocol),
 }
-SPLIT_PARTS = (("figures",), ("strata",), ("sizes", "curves", "tables", "errors"))
+SPLIT_PARTS = (("metrics",), ("strata",), ("sizes", "curves", "tables", "errors"))
 """What is given out apart: draws of the bootstrap make the first two."""
 
 
 def evaluate_rules(
-    tasks: Sequence[RuleTask], engine: Executor, progress: Progress
+    tasks: Sequence[RuleTask], executor: Executor, progress: Progress
 ) -> list[RuleResult]:
     """The results of algorithms under rules, in the order of the tasks.
 
     Raises:
         InputError: if whoever made a part was lost.
     """
-    is_plenty = engine.workers == 1 or len(tasks) >= PLENTY * engine.workers
+    is_plenty = executor.workers == 1 or len(tasks) >= PLENTY * executor.workers
     shares = (tuple(PARTS),) if is_plenty else SPLIT_PARTS
     given = [replace(task, parts=parts) for task in tasks for parts in shares]
     found: list[dict[str, Any]] = [{} for _ in tasks]
-    for number, made in _told(engine, given, progress):
+    for number, made in _told(executor, given, progress):
         found[number // len(shares)] |= made
     return [_result(task, parts) for task, parts in zip(tasks, found, strict=True)]
 
 
 def _told(
-    engine: Executor, given: Sequence[RuleTask], progress: Progress
+    executor: Executor, given: Sequence[RuleTask], progress: Progress
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Parts as they come; which task is begun then is told."""
     for task in given[:1]:
         progress(task.algorithm, 0, len(given))
-    for done, (number, made) in enumerate(engine.map(make_parts, given, TERMS), 1):
+    for done, (number, made) in enumerate(executor.map(make_parts, given, TERMS), 1):
         task = given[number]
         if isinstance(made, FailedTask):
             where = f"submission '{task.algorithm}' rule '{task.choice.name}'"
@@ -221,9 +221,9 @@ def _result(task: RuleTask, parts: Mapping[str, Any]) -> RuleResult:
         rule=task.choice.name,
         parameters=dict(task.choice.parameters),
         counts=counts,
-        figures=parts["figures"].figures,
+        metrics=parts["metrics"].metrics,
         strata=parts["strata"],
-        curves=(*parts["figures"].curves, *parts["curves"], *size_curves),
+        curves=(*parts["metrics"].curves, *parts["curves"], *size_curves),
         extras={**parts["tables"], **matching_order(labels), **sizes, **parts["errors"]},
         notices=(
             *labels.notices,
@@ -272,7 +272,7 @@ def evaluate(
     submissions: Iterable[Submission],
     protocol: TestProtocol,
     progress: Progress = no_progress,
-    engine: Executor = IN_PROCESS,
+    executor: Executor = IN_PROCESS,
 ) -> Evaluation:
     """Judge submissions against a reference under every rule of a protocol.
 
@@ -281,7 +281,7 @@ def evaluate(
         submissions: one per algorithm, names unique.
         protocol: everything that can change a number.
         progress: told which algorithm is worked on.
-        engine: what estimates; the numbers are the same whatever it is.
+        executor: what estimates; the numbers are the same whatever it is.
     """
     reference = checked_reference(reference)
     judged: list[_RuleParts] = []
@@ -294,7 +294,7 @@ def evaluate(
             )
         judged.append(_evaluate_rule(reference, submission, protocol))
     tasks = [task for one in judged for task in one.tasks]
-    found = iter(evaluate_rules(tasks, engine, progress))
+    found = iter(evaluate_rules(tasks, executor, progress))
     results = [
         _algorithm_result(reference, one, {task.choice.name: next(found) for task in one.tasks})
         for one in judged

@@ -1,4 +1,4 @@
-"""Labelled cohort x figures -> their rows under the guarded bootstrap, and sound intervals."""
+"""Labelled cohort x metrics -> their rows under the guarded bootstrap, and sound intervals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ FEWEST_FOR_RATE = 10
 FEWEST_FOR_GOOD_RATE = 20
 """On fewer units a rate is approximate, and a difference of rates has no interval."""
 FEWEST_UNGUARDED = 20
-"""A figure without a worst case has no interval on fewer units."""
+"""A metric without a worst case has no interval on fewer units."""
 
 ROUNDING = 1e-9
 """Values this near, relative to their size, differ by rounding only."""
@@ -48,13 +48,13 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class GuardedRows:
-    """A figure on every replicate with the worst and with the best unseen patient."""
+    """A metric on every replicate with the worst and with the best unseen patient."""
 
     worst: FloatArray
-    """One row per replicate; a column for each point of a figure read at several."""
+    """One row per replicate; a column for each point of a metric read at several."""
     best: FloatArray
     units: int
-    """How many units bear on the figure."""
+    """How many units bear on the metric."""
     guard: Guard
 
     def column(self, number: int) -> "GuardedRows":
@@ -127,21 +127,21 @@ class GuardedCohort:
         normal = block.normal(self.beside[1][:, np.newaxis])
         return np.concatenate([self.real_weight(block), abnormal, normal], axis=1)
 
-    def ratio(self, figure: Metric, of_case: CaseSums, guard: Guard) -> GuardedRatio:
+    def ratio(self, metric: Metric, of_case: CaseSums, guard: Guard) -> GuardedRatio:
         """A bound ratio with what the unseen patient adds to it."""
         above, below = self._per_unit(of_case.numerator), self._per_unit(of_case.denominator)
         if guard == "trials":
             return proportion_of(above, below, pseudo_size(below, self.icc))
         worst, best = (
-            np.zeros((2, 2)) if guard == "none" else self.unseen_sums(figure, kind)
+            np.zeros((2, 2)) if guard == "none" else self.unseen_sums(metric, kind)
             for kind in KINDS
         )
         return GuardedRatio(above, below, worst, best, self.beside)
 
-    def unseen_sums(self, figure: Metric, kind: Kind) -> FloatArray:
+    def unseen_sums(self, metric: Metric, kind: Kind) -> FloatArray:
         """What a ratio divides in the two cases of the unseen patient, by their weights."""
         alone = with_pseudo_cases(without_cases(self.cohort), kind, self.unseen)
-        sums = sums_of(figure, alone)
+        sums = sums_of(metric, alone)
         if sums is None:
             raise TypeError("only a ratio has sums")
         weight = np.array([self.unseen.share, 1.0])
@@ -151,33 +151,33 @@ class GuardedCohort:
         return self.bootstrap.per_unit(of_case if self.is_in is None else of_case * self.is_in)
 
 
-def sums_of(figure: Metric, cohort: LabelledCohort) -> CaseSums | None:
-    """The two sums over cases that a bound figure divides; None if it is no ratio."""
-    if isinstance(figure, partial) and isinstance(figure.func, Ratio):
-        return figure.func.sums(cohort, **figure.keywords)
+def sums_of(metric: Metric, cohort: LabelledCohort) -> CaseSums | None:
+    """The two sums over cases that a bound metric divides; None if it is no ratio."""
+    if isinstance(metric, partial) and isinstance(metric.func, Ratio):
+        return metric.func.sums(cohort, **metric.keywords)
     return None
 
 
 def guarded_rows(
-    guarded: GuardedCohort, figures: Mapping[str, Metric], kinds: tuple[Kind, ...] = KINDS
+    guarded: GuardedCohort, metrics: Mapping[str, Metric], kinds: tuple[Kind, ...] = KINDS
 ) -> dict[str, GuardedRows]:
-    """Figures, bound to their settings, on every replicate; all ratios are one matrix product.
+    """Metrics, bound to their settings, on every replicate; all ratios are one matrix product.
 
     Args:
         guarded: the cohort beside its unseen patient.
-        figures: by the names under which they are registered.
+        metrics: by the names under which they are registered.
         kinds: whether at worst, at best or both; the side not asked for repeats the other.
     """
-    guards = {name: guard_of(name) for name in figures}
-    sums = {name: sums_of(figure, guarded.cohort) for name, figure in figures.items()}
+    guards = {name: guard_of(name) for name in metrics}
+    sums = {name: sums_of(metric, guarded.cohort) for name, metric in metrics.items()}
     ratios = {
-        name: guarded.ratio(figures[name], of_case, guards[name])
+        name: guarded.ratio(metrics[name], of_case, guards[name])
         for name, of_case in sums.items()
         if of_case is not None
     }
-    others = [name for name in figures if name not in ratios]
+    others = [name for name in metrics if name not in ratios]
     rows: dict[Kind, dict[str, list[FloatArray]]] = {
-        kind: {n: [] for n in figures} for kind in KINDS
+        kind: {n: [] for n in metrics} for kind in KINDS
     }
     for block in guarded.bootstrap.blocks():
         if ratios:
@@ -186,29 +186,29 @@ def guarded_rows(
                     rows[kind][name].append(column)
         for name in others:
             if guards[name] == "none":
-                plain = figures[name](guarded.cohort, guarded.real_weight(block))
+                plain = metrics[name](guarded.cohort, guarded.real_weight(block))
                 rows["worst"][name].append(plain)
         beside = [name for name in others if guards[name] != "none"]
         weight = guarded.case_weight(block) if beside else None
         for kind in kinds:
             for name in beside:
-                rows[kind][name].append(figures[name](getattr(guarded, kind), weight))
+                rows[kind][name].append(metrics[name](getattr(guarded, kind), weight))
     found = {}
-    for name, figure in figures.items():
+    for name, metric in metrics.items():
         worst, best = (rows[kind][name] for kind in KINDS)
         found[name] = GuardedRows(
             np.concatenate(worst or best),
             np.concatenate(best or worst),
-            units=units_of_metric(guarded, figure, sums[name], guards[name]),
+            units=units_of_metric(guarded, metric, sums[name], guards[name]),
             guard=guards[name],
         )
     return found
 
 
 def units_of_metric(
-    guarded: GuardedCohort, figure: Metric, of_case: CaseSums | None, guard: Guard
+    guarded: GuardedCohort, metric: Metric, of_case: CaseSums | None, guard: Guard
 ) -> int:
-    """How many units bear on a figure."""
+    """How many units bear on a metric."""
     if of_case is not None:
         counted = (
             of_case.denominator if guarded.is_in is None else of_case.denominator * guarded.is_in
@@ -216,10 +216,10 @@ def units_of_metric(
         return int(np.count_nonzero(guarded.bootstrap.per_unit(counted)))
     if guard != "none":
         return int(np.count_nonzero(guarded.beside[0]))
-    # without sums to look at: the units without which the figure is another
+    # without sums to look at: the units without which the metric is another
     unit_of_case = guarded.bootstrap.unit_of_case
-    whole = figure(guarded.cohort, np.ones((1, len(unit_of_case))))
-    blocks = [figure(guarded.cohort, block) for block in leave_one_out(unit_of_case)]
+    whole = metric(guarded.cohort, np.ones((1, len(unit_of_case))))
+    blocks = [metric(guarded.cohort, block) for block in leave_one_out(unit_of_case)]
     left_out = np.concatenate(blocks).reshape(guarded.bootstrap.units, -1)
     is_same = np.abs(left_out - whole) <= ROUNDING * np.maximum(1.0, np.abs(whole))
     return int(np.count_nonzero(~is_same.all(axis=1)))

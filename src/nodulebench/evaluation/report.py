@@ -37,7 +37,7 @@ from nodulebench.report.excerpts import Excerpt, excerpt
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.verdict import Issued
 
-SPREAD_COLUMNS = ("algorithm", "figure", "reference", "nodules", "hit", "value")
+SPREAD_COLUMNS = ("algorithm", "metric", "reference", "nodules", "hit", "value")
 CAUSE_COLUMNS = ("algorithm", "cause")
 _MARK = ["algorithm", "case_id", "mark_id"]
 
@@ -270,7 +270,7 @@ def with_causes(
 
 
 def read_spread(path: Path) -> pl.DataFrame:
-    """A figure under other references, as ``nodulebench reference spread --out`` wrote it.
+    """A metric under other references, as ``nodulebench reference spread --out`` wrote it.
 
     Raises:
         InputError: if it is another file.

@@ -40,7 +40,7 @@ def evaluate_files(
     out: Path | None = None,
     names: Sequence[str] = (),
     force: bool = False,
-    engine: Executor = IN_PROCESS,
+    executor: Executor = IN_PROCESS,
     progress: Progress = no_progress,
 ) -> tuple[Evaluation, list[Path]]:
     """Read, evaluate and, with ``out``, write; nothing is written if anything is wrong.
@@ -64,7 +64,7 @@ def evaluate_files(
     truth = replace(truth, cases=without_images(truth.cases))
     if candidates is not None:
         submissions = keep_to_candidates(submissions, candidates, truth)
-    evaluation = evaluate(truth, submissions, chosen, progress, engine)
+    evaluation = evaluate(truth, submissions, chosen, progress, executor)
     if frozen is not None:
         from nodulebench.evaluation.plans.verdict import evaluated_under
 

@@ -146,7 +146,7 @@ RATIOS_OF_CASES = ("recall", "precision", "fp_per_case")
 """What is computed, beside miss rate and CPM, for a stratum made of whole cases."""
 
 Place = tuple[str, str, str]
-"""A rate's place: the division, the stratum, the figure."""
+"""A rate's place: the division, the stratum, the metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,17 +164,17 @@ def estimate_strata(
 ) -> dict[str, dict[str, Stratum]]:
     """Every stratum of the protocol with its nodules, misses and miss rate, with intervals.
 
-    Strata made of whole cases also get the protocol's main figures on those cases alone. False
+    Strata made of whole cases also get the protocol's main metrics on those cases alone. False
     positives belong to cases, not to nodules: strata of nodules get the protocol's
-    ``stratum_figures`` with the false positives of all cases.
+    ``stratum_metrics`` with the false positives of all cases.
     """
     divisions = {name: divide(cohort, name, protocol) for name in protocol.strata}
     found = {name: division for name, division in divisions.items() if division is not None}
     rates = {
-        (name, stratum, figure): rate
+        (name, stratum, metric): rate
         for name, division in found.items()
         for number, stratum in enumerate(division.names)
-        for figure, rate in _rates(cohort, protocol, division, number).items()
+        for metric, rate in _rates(cohort, protocol, division, number).items()
     }
     estimates = _estimate_rates(cohort, protocol, rates)
     results: dict[str, dict[str, Stratum]] = {}
@@ -183,12 +183,12 @@ def estimate_strata(
         for number, stratum in enumerate(division.names):
             misses = rates[name, stratum, "miss_rate"].of_case
             nodules = int(misses.denominator.sum())
-            figures = _case_cpm(cohort, protocol, division, number)
-            figures |= _nodule_metrics(cohort, protocol, division, number)
+            metrics = _case_cpm(cohort, protocol, division, number)
+            metrics |= _nodule_metrics(cohort, protocol, division, number)
             if division.of_case is not None:
-                figures |= {
-                    figure: estimates[name, stratum, figure]
-                    for figure in _ratios_of_cases(protocol)
+                metrics |= {
+                    metric: estimates[name, stratum, metric]
+                    for metric in _ratios_of_cases(protocol)
                 }
             results[name][stratum] = Stratum(
                 nodules=nodules,
@@ -196,7 +196,7 @@ def estimate_strata(
                 miss_rate=estimates[name, stratum, "miss_rate"],
                 is_too_few=nodules < protocol.minimum_stratum,
                 cases=division.case_count(number),
-                figures=figures,
+                metrics=metrics,
             )
     return results
 
@@ -204,11 +204,11 @@ def estimate_strata(
 def _nodule_metrics(
     cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
 ) -> dict[str, Estimate]:
-    """The protocol's figures for the nodules of one stratum; at a point: ``figure@point``."""
+    """The protocol's metrics for the nodules of one stratum; at a point: ``metric@point``."""
     is_in = division.of_nodule == number
-    if division.of_case is not None or not protocol.stratum_figures or not is_in.any():
+    if division.of_case is not None or not protocol.stratum_metrics or not is_in.any():
         return {}
-    found = estimate_metrics(cohort.of_nodules(is_in), protocol, protocol.stratum_figures)
+    found = estimate_metrics(cohort.of_nodules(is_in), protocol, protocol.stratum_metrics)
     return {
         name if point is None else f"{name}@{point}": one
         for name, read in found.items()
@@ -217,7 +217,7 @@ def _nodule_metrics(
 
 
 def _ratios_of_cases(protocol: TestProtocol) -> list[str]:
-    return [name for name in RATIOS_OF_CASES if name in protocol.figures]
+    return [name for name in RATIOS_OF_CASES if name in protocol.metrics]
 
 
 def _rates(
@@ -272,22 +272,22 @@ def _estimate_rates(
 
 
 def stratum_rows(
-    cohort: LabelledCohort, protocol: TestProtocol, division: str, stratum: str, figure: str
+    cohort: LabelledCohort, protocol: TestProtocol, division: str, stratum: str, metric: str
 ) -> GuardedRows | None:
-    """One figure of one stratum on every replicate of the guarded bootstrap.
+    """One metric of one stratum on every replicate of the guarded bootstrap.
 
-    None where the stratum, its figure or its interval does not exist.
+    None where the stratum, its metric or its interval does not exist.
     """
     found = divide(cohort, division, protocol)
     if found is None or stratum not in found.names:
         return None
     number = found.names.index(stratum)
-    if figure == "cpm":
+    if metric == "cpm":
         return _cpm_rows(cohort, protocol, found, number)
     rates = {
         (division, stratum, name): rate
         for name, rate in _rates(cohort, protocol, found, number).items()
-        if name == figure and rate.of_case.denominator.any()
+        if name == metric and rate.of_case.denominator.any()
     }
     return next(iter(_guarded_rows(cohort, protocol, rates).values()), None)
 
@@ -301,9 +301,9 @@ def _guarded_rows(
         return {}
     ratios: dict[Place, GuardedRatio] = {}
     for place, rate in rates.items():
-        figure = bind_settings(METRICS[place[-1]], protocol)
+        metric = bind_settings(METRICS[place[-1]], protocol)
         guarded = GuardedCohort(cohort, bootstrap, rate.is_in)
-        ratios[place] = guarded.ratio(figure, rate.of_case, guard_of(place[-1]))
+        ratios[place] = guarded.ratio(metric, rate.of_case, guard_of(place[-1]))
     blocks = [ratio_rows(list(ratios.values()), block) for block in bootstrap.blocks()]
     worst, best = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     return {
@@ -321,17 +321,17 @@ def _case_cpm(
     cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
 ) -> dict[str, Estimate]:
     """The CPM on the cases of one stratum: the other cases' weight is 0."""
-    if division.of_case is None or "cpm" not in protocol.figures:
+    if division.of_case is None or "cpm" not in protocol.metrics:
         return {}
     is_in = division.of_case == number
-    figure = bind_settings(METRICS["cpm"], protocol)
+    metric = bind_settings(METRICS["cpm"], protocol)
     try:
-        value = float(figure(cohort, is_in[np.newaxis, :].astype(np.int32))[0])
+        value = float(metric(cohort, is_in[np.newaxis, :].astype(np.int32))[0])
     except UndefinedError as error:
         return {"cpm": Estimate(None, reason=reason_of(error))}
 
     def within(blocks: Iterable[WeightArray]) -> FloatArray | None:
-        return replicate_metrics(cohort, {"cpm": figure}, (block * is_in for block in blocks)).get(
+        return replicate_metrics(cohort, {"cpm": metric}, (block * is_in for block in blocks)).get(
             "cpm"
         )
 

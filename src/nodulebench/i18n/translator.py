@@ -1,6 +1,6 @@
 """Keys and names -> the words of a language: every word that a report says of itself is here.
 
-A language is a folder: sentences and headings by key, and in ``names`` what figures, rules, types
+A language is a folder: sentences and headings by key, and in ``names`` what metrics, rules, types
 and labels are called. All languages have the same keys.
 """
 
@@ -21,7 +21,7 @@ PARTS = (
 )
 """The modules of a language that hold its texts."""
 FP_RATE = "fp_rate"
-"""How the names of figures end that are read at rates of false positives."""
+"""How the names of metrics end that are read at rates of false positives."""
 NOTICE_PARTS = (
     "notices",
     "reasons",
@@ -75,12 +75,12 @@ TERMS = {
     "pooled_dice": "Dice",
     "pooled_iou": "IoU",
 }
-"""Figures that have a term in IEEE 2802-2022, and that term."""
+"""Metrics that have a term in IEEE 2802-2022, and that term."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricText:
-    """How a figure of merit is called and what it says."""
+    """How a metric is called and what it says."""
 
     title: str
     meaning: str
@@ -124,36 +124,36 @@ class Translator:
         words = self.word(name)
         return words[:1].upper() + words[1:]
 
-    def figure(self, name: str) -> MetricText:
-        """The words for a figure, or for one reading of it as in ``sensitivity_at_fp_rate/1``.
+    def metric(self, name: str) -> MetricText:
+        """The words for a metric, or for one reading of it as in ``sensitivity_at_fp_rate/1``.
 
-        A figure that is not listed is called by its name.
+        A metric that is not listed is called by its name.
         """
-        if name in self._names.FIGURES:
-            title, meaning = self._names.FIGURES[name]
+        if name in self._names.METRICS:
+            title, meaning = self._names.METRICS[name]
             return MetricText(title, meaning, self._term(name))
         if name.startswith("f") and name[1:].replace(".", "", 1).isdigit():
-            meaning = self("figure.f1" if name == "f1" else "figure.f_beta")
+            meaning = self("metric.f1" if name == "f1" else "metric.f_beta")
             return MetricText(f"F{name[1:]}", meaning, self._term(name))
-        figure, _, point = name.partition("/")
+        metric, _, point = name.partition("/")
         if point:
-            found = self.figure(figure)
-            return MetricText(self.reading(figure, point), found.meaning, found.term)
+            found = self.metric(metric)
+            return MetricText(self.reading(metric, point), found.meaning, found.term)
         return MetricText(self.heading(name), "")
 
-    def _term(self, figure: str) -> str:
-        term = TERMS.get(figure, "")
+    def _term(self, metric: str) -> str:
+        term = TERMS.get(metric, "")
         own = self._names.TERMS.get(term)
         return f"{own} ({term})" if own else term
 
-    def reading(self, figure: str, point: str) -> str:
-        """The title of a figure at one of its points."""
-        key = "figure.reading" if figure.endswith(FP_RATE) else "figure.reading_at"
-        return self(key, title=self.figure(figure).title, point=self.point(figure, point))
+    def reading(self, metric: str, point: str) -> str:
+        """The title of a metric at one of its points."""
+        key = "metric.reading" if metric.endswith(FP_RATE) else "metric.reading_at"
+        return self(key, title=self.metric(metric).title, point=self.point(metric, point))
 
-    def point(self, figure: str, point: str) -> str:
-        """A point at which a figure is read; rates of false positives as fractions."""
-        return rate(float(point)) if figure.endswith(FP_RATE) else point
+    def point(self, metric: str, point: str) -> str:
+        """A point at which a metric is read; rates of false positives as fractions."""
+        return rate(float(point)) if metric.endswith(FP_RATE) else point
 
     def rule(self, name: str) -> str:
         """What a rule counts as a hit; nothing for a rule of others."""

@@ -161,4 +161,4 @@ def require_local_workers(folder: Path, *, is_ours: bool) -> None:
     """
     if not is_ours and is_sealed(folder):
         what = "is sealed: its images go to no workers of others, who would see them."
-        raise InputError.at(folder, what, "Use --engine local or --engine dask.")
+        raise InputError.at(folder, what, "Use --executor local or --executor dask.")

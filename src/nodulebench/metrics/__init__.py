@@ -1,4 +1,4 @@
-"""Labelled cohort -> Curve or figure of merit. ``METRICS`` lists every figure by its name."""
+"""Labelled cohort -> Curve or metric. ``METRICS`` lists every metric by its name."""
 
 from collections.abc import Callable
 
@@ -28,11 +28,11 @@ __all__ = [
 
 
 Metric = Callable[..., FloatArray]
-"""``figure(cohort, case_weight, **settings)``: one value, or row of values, per replicate."""
+"""``metric(cohort, case_weight, **settings)``: one value, or row of values, per replicate."""
 
 METRICS: Registry[Metric] = Registry(
-    "figure of merit",
-    "figures",
+    "metric",
+    "metrics",
     {
         "recall": "nodulebench.metrics.operating_point",
         "miss_rate": "nodulebench.metrics.operating_point",
@@ -97,7 +97,7 @@ RATINGS: Registry[Callable[[LabelledCohort], tuple[Ratings, Ratings]]] = Registr
         "malignancy_auc": "nodulebench.metrics.malignancy:benign_and_malignant",
     },
 )
-"""Negatives and positives whose ROC an area is, by the figure's name."""
+"""Negatives and positives whose ROC an area is, by the metric's name."""
 
 CURVES: Registry[Callable[[LabelledCohort], Curve]] = Registry(
     "curve",
@@ -111,7 +111,7 @@ CURVES: Registry[Callable[[LabelledCohort], Curve]] = Registry(
         "average_precision": "nodulebench.metrics.operating_point:precision_recall_curve",
     },
 )
-"""The curve behind an area, by the figure's name."""
+"""The curve behind an area, by the metric's name."""
 
 TABLES: Registry[Callable[[LabelledCohort], pl.DataFrame]] = Registry(
     "table",
@@ -124,21 +124,21 @@ TABLES: Registry[Callable[[LabelledCohort], pl.DataFrame]] = Registry(
         "category_kappa_quadratic": "nodulebench.metrics.malignancy:category_cuts",
     },
 )
-"""The table that belongs to a figure, by the figure's name."""
+"""The table that belongs to a metric, by the metric's name."""
 
 
-def name_of(figure: Metric) -> str:
-    """The name under which a figure is registered."""
-    return figure.name if isinstance(figure, Ratio) else figure.__name__
+def name_of(metric: Metric) -> str:
+    """The name under which a metric is registered."""
+    return metric.name if isinstance(metric, Ratio) else metric.__name__
 
 
-def meaning_of(figure: Metric) -> str:
-    """What a figure means, in one line."""
-    return figure.meaning if isinstance(figure, Ratio) else first_line(figure)
+def meaning_of(metric: Metric) -> str:
+    """What a metric means, in one line."""
+    return metric.meaning if isinstance(metric, Ratio) else first_line(metric)
 
 
 def info_of(name: str) -> MetricInfo:
-    """What is known of a figure; one of another package has it as its attribute ``facts``."""
+    """What is known of a metric; one of another package has it as its attribute ``facts``."""
     if name in METRIC_INFO:
         return METRIC_INFO[name]
     found: MetricInfo | None = getattr(METRICS[name], "facts", None)
@@ -146,21 +146,21 @@ def info_of(name: str) -> MetricInfo:
 
 
 def guard_of(name: str) -> Guard:
-    """How a figure's interval is guarded where hardly anything goes wrong."""
-    figure = METRICS[name]
-    is_proportion = isinstance(figure, Ratio) and figure.is_proportion
+    """How a metric's interval is guarded where hardly anything goes wrong."""
+    metric = METRICS[name]
+    is_proportion = isinstance(metric, Ratio) and metric.is_proportion
     return info_of(name).guard or ("trials" if is_proportion else "none")
 
 
-def belongs_to(figure: str, registry: Registry[Thing]) -> Thing | None:
-    """What a registry has for a figure: its curve, its table, its own way of being estimated.
+def belongs_to(metric: str, registry: Registry[Thing]) -> Thing | None:
+    """What a registry has for a metric: its curve, its table, its own way of being estimated.
 
-    Other packages are asked only for figures of other packages.
+    Other packages are asked only for metrics of other packages.
     """
-    is_asked = registry.is_built_in(figure) or not METRICS.is_built_in(figure)
-    return registry[figure] if is_asked and figure in registry else None
+    is_asked = registry.is_built_in(metric) or not METRICS.is_built_in(metric)
+    return registry[metric] if is_asked and metric in registry else None
 
 
-def is_lower_better(figure: str) -> bool:
-    """Whether lower values of a figure, as results name it, are better."""
-    return figure in METRICS and info_of(figure).is_higher_better is False
+def is_lower_better(metric: str) -> bool:
+    """Whether lower values of a metric, as results name it, are better."""
+    return metric in METRICS and info_of(metric).is_higher_better is False

@@ -123,9 +123,9 @@ def case_roc_curve(cohort: LabelledCohort) -> Curve:
     return rating_curve(*case_ratings(cohort), "case_roc", *names)
 
 
-def _normal_noise(cohort: LabelledCohort, figure: str, instead: str) -> Ratings:
+def _normal_noise(cohort: LabelledCohort, metric: str, instead: str) -> Ratings:
     require_scores(cohort)
-    require_cases(cohort, figure, instead)
+    require_cases(cohort, metric, instead)
     normal = np.flatnonzero(~is_abnormal(cohort))
     return rated(normal, highest_false(cohort)[normal])
 

@@ -1,6 +1,6 @@
 """What the algorithm says of found nodules: size error, diameter error, density, confusion table.
 
-Size and diameter figures take the found nodules that have the measure on both sides; a negative
+Size and diameter metrics take the found nodules that have the measure on both sides; a negative
 or zero reference size means that it was not measured.
 """
 

@@ -2,7 +2,7 @@
 
 A nodule takes part if the reference calls it benign (0) or malignant (1), it was found, and the
 mark that hit it says a probability. Missed nodules have no probability, and giving them one would
-mix finding with telling apart; so the figures describe the classification of what was found, and
+mix finding with telling apart; so the metrics describe the classification of what was found, and
 ``malignancy_counts`` says how many nodules that leaves out. An algorithm that finds only easy
 cancers can look good here: read it beside recall.
 """
@@ -41,7 +41,7 @@ class RatedNodules:
 
 
 def rated_nodules(cohort: LabelledCohort) -> RatedNodules:
-    """The nodules that take part in malignancy figures.
+    """The nodules that take part in malignancy metrics.
 
     Raises:
         UndefinedError: where there are none, saying what is missing.
@@ -60,7 +60,7 @@ def rated_nodules(cohort: LabelledCohort) -> RatedNodules:
 
 
 def malignancy_counts(cohort: LabelledCohort) -> dict[str, int]:
-    """How many nodules take part in malignancy figures, and why the others do not."""
+    """How many nodules take part in malignancy metrics, and why the others do not."""
     truth, said = cohort.truth("malignancy"), cohort.said("malignancy")
     is_known = (truth == 0) | (truth == 1)
     is_said = np.isfinite(said)

@@ -1,12 +1,12 @@
-"""Ratio: a figure of merit that divides one sum over cases by another.
+"""Ratio: a metric that divides one sum over cases by another.
 
-Every figure of merit is a function ``figure(cohort, case_weight, **settings)``. ``case_weight``
+Every metric is a function ``metric(cohort, case_weight, **settings)``. ``case_weight``
 has one row per replicate and one column per case; the answer has one value per row (or one row of
-values, for figures read at several points). Bootstrap, jackknife, subgroup and re-weighting are
-then nothing but weights. A figure raises ``UndefinedError`` with the reason where the cohort as a
+values, for metrics read at several points). Bootstrap, jackknife, subgroup and re-weighting are
+then nothing but weights. A metric raises ``UndefinedError`` with the reason where the cohort as a
 whole leaves it undefined, and gives NaN for single replicates that do.
 
-Settings are keyword-only and named after the protocol's fields, which are passed to the figures
+Settings are keyword-only and named after the protocol's fields, which are passed to the metrics
 that ask for them.
 """
 
@@ -21,14 +21,14 @@ from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
 
 Guard = Literal["", "trials", "cases", "rate", "none"]
-"""What the unseen patient does to a figure: fail or succeed in all its trials; be two more cases of
-the cohort, for a figure between 0 and 1, or for a rate without upper limit; or nothing, because no
+"""What the unseen patient does to a metric: fail or succeed in all its trials; be two more cases of
+the cohort, for a metric between 0 and 1, or for a rate without upper limit; or nothing, because no
 worst case can be stated. Empty: trials for a proportion, otherwise nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricInfo:
-    """Facts about a figure that its numbers do not tell."""
+    """Facts about a metric that its numbers do not tell."""
 
     is_higher_better: bool | None
     """None: neither (a signed error is best at 0; a count of marks is no merit)."""
@@ -36,7 +36,7 @@ class MetricInfo:
     """The term of IEEE 2802-2022 for it, if the standard has one."""
     unit: str = ""
     columns: str | tuple[str, ...] = ""
-    """The points at which a figure is read, of one read at several: the field of the protocol that
+    """The points at which a metric is read, of one read at several: the field of the protocol that
     lists them, or their names."""
     guard: Guard = ""
     """How its interval is guarded where nothing, or hardly anything, goes wrong."""
@@ -122,10 +122,10 @@ INFO_OF_MODULE: dict[str, dict[str, MetricInfo]] = {
         "failed_run_rate": MetricInfo(_WORSE),
     },
 }
-"""Every figure by the file that holds it, with what is known of it: one line here adds a figure."""
+"""Every metric by the file that holds it, with what is known of it: one line here adds a metric."""
 
 METRIC_INFO = {
-    name: facts for figures in INFO_OF_MODULE.values() for name, facts in figures.items()
+    name: facts for metrics in INFO_OF_MODULE.values() for name, facts in metrics.items()
 }
 
 
@@ -139,7 +139,7 @@ class CaseSums:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A figure of merit made of two sums over cases."""
+    """A metric made of two sums over cases."""
 
     name: str
     meaning: str
@@ -150,7 +150,7 @@ class Ratio:
     is_proportion: bool = False
     """Whether it counts successes among trials, so that binomial intervals apply."""
     facts: MetricInfo | None = None
-    """What its numbers do not tell, for a figure of another package."""
+    """What its numbers do not tell, for a metric of another package."""
 
     def __call__(
         self, cohort: LabelledCohort, case_weight: WeightArray, **settings: Any
@@ -165,9 +165,9 @@ class Ratio:
 def ratio(
     undefined: str, *, is_proportion: bool = False
 ) -> Callable[[Callable[..., CaseSums]], Ratio]:
-    """Make a figure of a function that gives its two sums.
+    """Make a metric of a function that gives its two sums.
 
-    The figure has the function's name, and means what the first line of its docstring says.
+    The metric has the function's name, and means what the first line of its docstring says.
 
     Args:
         undefined: why it is undefined where the denominator is 0, as ``Ratio`` has it.

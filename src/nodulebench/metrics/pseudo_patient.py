@@ -76,7 +76,7 @@ def with_pseudo_cases(cohort: LabelledCohort, kind: Kind, unseen: PseudoPatient)
     At worst the nodules are missed and the false positives lie one above every mark, the others as
     low as the lowest; at best the nodules are found above every mark and there is no false
     positive. The two cases belong to no real patient. At an operating point they are added to the
-    marks that count there, and to all marks for figures read from a curve.
+    marks that count there, and to all marks for metrics read from a curve.
     """
     scores = np.concatenate([cohort.hit_score[cohort.is_hit], cohort.false_score])
     top, bottom = (_above(float(scores.max())), float(scores.min())) if len(scores) else (1.0, 0.0)

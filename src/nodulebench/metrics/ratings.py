@@ -48,17 +48,17 @@ def is_abnormal(cohort: LabelledCohort) -> BoolArray:
     return np.bincount(cohort.nodule_case, minlength=cohort.case_count) > 0
 
 
-def require_cases(cohort: LabelledCohort, figure: str, instead: str = "") -> None:
+def require_cases(cohort: LabelledCohort, metric: str, instead: str = "") -> None:
     """Refuse a cohort that lacks normal or abnormal cases.
 
     Raises:
-        UndefinedError: naming the kind of case that is missing and the figure to use instead.
+        UndefinedError: naming the kind of case that is missing and the metric to use instead.
     """
     abnormal = is_abnormal(cohort)
     if not abnormal.any():
         raise UndefinedError("no_nodules")
     if abnormal.all():
-        raise UndefinedError("no_normal_case_for", figure=figure, instead=instead)
+        raise UndefinedError("no_normal_case_for", metric=metric, instead=instead)
 
 
 def highest_by_case(cohort: LabelledCohort, case: IntArray, score: FloatArray) -> FloatArray:

@@ -30,7 +30,7 @@ class ScoreOrder:
 
 @cached_on_owner
 def score_order(cohort: LabelledCohort) -> ScoreOrder:
-    """Sort a cohort's hits and false positives by score, once for all weights and figures.
+    """Sort a cohort's hits and false positives by score, once for all weights and metrics.
 
     Raises:
         UndefinedError: where marks have no scores or there are no nodules.

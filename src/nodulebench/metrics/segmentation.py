@@ -21,7 +21,7 @@ _NOTHING = np.empty((0, 2))
 _WHOLE = pl.col("truth_mm2") + pl.col("said_mm2")
 
 
-@cached_on_owner  # four figures read the same table; tracing outlines takes seconds
+@cached_on_owner  # four metrics read the same table; tracing outlines takes seconds
 def overlap_table(cohort: LabelledCohort) -> pl.DataFrame:
     """For each found nodule with slices on both sides its areas and its Dice and IoU.
 

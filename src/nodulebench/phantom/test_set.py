@@ -343,7 +343,7 @@ def make_phantoms(
     has_follow_up: bool,
     image_formats: Sequence[str],
     has_masks: bool,
-    engine: Executor = IN_PROCESS,
+    executor: Executor = IN_PROCESS,
     progress: Progress = no_progress,
 ) -> Reference:
     """Write the scans of synthetic patients and what is known of them; return that.
@@ -358,7 +358,7 @@ def make_phantoms(
 
     def write(stage: Path) -> Iterator[WrittenScan]:
         task = partial(write_patient, recipe=recipe, form=form, stage=stage.resolve())
-        for number, found in in_order(engine.map(task, range(1, cases + 1), TERMS)):
+        for number, found in in_order(executor.map(task, range(1, cases + 1), TERMS)):
             if isinstance(found, FailedTask):
                 what = f"was not made: {in_english(found.why)}."
                 raise InputError.at(f"patient {number + 1}", what, "Make them again.")

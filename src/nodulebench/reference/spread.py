@@ -90,21 +90,21 @@ def score_under(
     references: Iterable[tuple[str, Reference]],
     submission: Submission,
     protocol: TestProtocol,
-    figure: str = "cpm",
+    metric: str = "cpm",
     progress: Progress = no_progress,
 ) -> pl.DataFrame:
-    """One figure of a submission under each reference, by the protocol's first rule.
+    """One metric of a submission under each reference, by the protocol's first rule.
 
     Returns:
         One row per reference: its name, nodules, hit, false_positive and ignored counts, the value
-        of the figure, and the reason where it is undefined.
+        of the metric, and the reason where it is undefined.
     """
     rows = []
     for number, (name, reference) in enumerate(references):
         progress(f"scoring under {name}", number, 0)
         judged = evaluate(reference, [submission], protocol).algorithms[0]
         result = judged.rules[protocol.rules[0].name]
-        found = result.figures.get(figure)
+        found = result.metrics.get(metric)
         estimate = (
             found if isinstance(found, Estimate) else Estimate(None, reason=Notice("not_computed"))
         )
@@ -124,7 +124,7 @@ def spread_files(
     source: Path,
     marks: Path,
     protocol: str = "luna16",
-    figure: str = "cpm",
+    metric: str = "cpm",
     *,
     series: Path | None = None,
     cases: Path | None = None,
@@ -134,7 +134,7 @@ def spread_files(
 ) -> pl.DataFrame:
     """Score the marks of a file under all variants of the reference that readings make.
 
-    With ``out``, writes the table as CSV, with the algorithm's name and the figure.
+    With ``out``, writes the table as CSV, with the algorithm's name and the metric.
     """
     readings = read_readings(
         source,
@@ -147,11 +147,11 @@ def spread_files(
         reference_variants(readings),
         submission,
         with_options(load_protocol(protocol), bootstraps=0),
-        figure,
+        metric,
         progress,
     )
     if out is not None:
-        named = (pl.lit(submission.name).alias("algorithm"), pl.lit(figure).alias("figure"))
+        named = (pl.lit(submission.name).alias("algorithm"), pl.lit(metric).alias("metric"))
         write_table(table.select(*named, pl.all()), out)
     return table
 

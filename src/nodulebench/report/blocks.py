@@ -127,7 +127,7 @@ def undefined(reason: Any, notes: Notes, columns: int = 1) -> Cell:
 
 
 def estimate(value: Estimate | None, notes: Notes, *, bar_scale: float = 0.0) -> Cell:
-    """A figure with its interval; a dash with the reason in a note where it is undefined.
+    """A metric with its interval; a dash with the reason in a note where it is undefined.
 
     With a ``bar_scale`` a bar stands below it, from 0 to that value.
     """
@@ -159,10 +159,10 @@ def any_cell(value: Any, say: Translator) -> Cell:
             return Cell("∞")
         case {"value": None}:
             return Cell(UNDEFINED, hint=say.message(value.get("reason") or ""))
-        case {"value": float() | int() as figure}:
+        case {"value": float() | int() as metric}:
             return Cell(
-                decimals(figure),
-                bounds=interval(Estimate(figure, value.get("low"), value.get("high"))),
+                decimals(metric),
+                bounds=interval(Estimate(metric, value.get("low"), value.get("high"))),
             )
         case list():
             return words(say.listed(say.word(str(item)) for item in value))

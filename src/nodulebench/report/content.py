@@ -85,7 +85,7 @@ class ReportAttachments:
     sweeps: Sequence[pl.DataFrame] = ()
     """Counts for each value of a rule's parameter."""
     spreads: Sequence[pl.DataFrame] = ()
-    """A figure under other references, as ``nodulebench reference spread`` writes it."""
+    """A metric under other references, as ``nodulebench reference spread`` writes it."""
 
     def only(self, algorithm: str) -> "ReportAttachments":
         """The same without the single nodules and marks of other algorithms, and their names."""
@@ -141,7 +141,7 @@ class Content:
     has_doubts: bool
     """Whether they say that a submission may well be wrong: they are then open."""
     headline: list[tuple[str, str, str, str]]
-    """Title, value, interval and meaning of the key figures, where there is one result."""
+    """Title, value, interval and meaning of the key metrics, where there is one result."""
     key_table: Any
     paragraphs: list[str]
     about_intervals: str
@@ -177,7 +177,7 @@ def report_content(
         "test_set": _test_set(document, beside, say),
         "extras": _extras(document, drawn, say),
         "literature": _literature(document, say),
-        "figures": _all_figures(document, say),
+        "metrics": _all_metrics(document, say),
         "methods": _methods(document, say),
         "uncertainty": _uncertainty(document, beside, say),
         "checklist": _checklist(document, say),
@@ -234,8 +234,8 @@ def for_developers(
 
 
 def _readings(document: Document) -> list[str]:
-    """The figures that are read at several points, ours first."""
-    found = [name for _, _, one in document.results for name in one.figures if one.readings(name)]
+    """The metrics that are read at several points, ours first."""
+    found = [name for _, _, one in document.results for name in one.metrics if one.readings(name)]
     return list(dict.fromkeys((*READINGS, *found)))
 
 
@@ -362,7 +362,7 @@ def _literature(document: Document, say: Translator) -> list[Any]:
     return [literature_table(document, say)]
 
 
-def _all_figures(document: Document, say: Translator) -> list[Any]:
+def _all_metrics(document: Document, say: Translator) -> list[Any]:
     tables = [(algorithm.name, metrics_table(algorithm, say)) for algorithm in document.algorithms]
     return _folded([(name, [table]) for name, table in tables if table is not None])
 

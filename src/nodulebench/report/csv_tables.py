@@ -12,14 +12,14 @@ from nodulebench.core.results import Estimate
 from nodulebench.i18n.translator import in_english
 
 Row = dict[str, Any]
-WORDS = ("point", "method", "reason", "figure")
+WORDS = ("point", "method", "reason", "metric")
 """Columns that hold words where they hold anything; other empty ones hold numbers."""
 
 
 def csv_tables(document: Document, flips: pl.DataFrame | None = None) -> dict[str, pl.DataFrame]:
     """Every table that has rows, by its name."""
     tables = {
-        "figures": list(_figures(document)),
+        "metrics": list(_metrics(document)),
         "counts": list(_counts(document)),
         "strata": list(_strata(document)),
         "misses_by_type_and_size": list(_crossed(document)),
@@ -34,8 +34,8 @@ def csv_tables(document: Document, flips: pl.DataFrame | None = None) -> dict[st
 
 
 def metrics_table(document: Document) -> pl.DataFrame:
-    """Every figure of every algorithm under every rule, one row each."""
-    return _table(list(_figures(document)))
+    """Every metric of every algorithm under every rule, one row each."""
+    return _table(list(_metrics(document)))
 
 
 def differences_table(comparisons: Iterable[ComparisonDocument]) -> pl.DataFrame:
@@ -53,11 +53,11 @@ def _table(rows: list[Row]) -> pl.DataFrame:
     )
 
 
-def _estimate(figure: Estimate) -> Row:
+def _estimate(metric: Estimate) -> Row:
     """An estimate as columns; every column is there, so that all rows are alike."""
-    shown = figure.to_json()
+    shown = metric.to_json()
     keys = ("value", "low", "high", "level", "method", "reason")
-    sound = figure.soundly
+    sound = metric.soundly
     row = _worded({key: shown.get(key) for key in keys})
     return row | {"sound_low": sound.low, "sound_high": sound.high}
 
@@ -68,16 +68,16 @@ def _worded(row: Row) -> Row:
     return {**row, **{name: in_english(one) if one else None for name, one in told.items()}}
 
 
-def _figures(document: Document) -> Iterator[Row]:
+def _metrics(document: Document) -> Iterator[Row]:
     for algorithm, rule, result in document.results:
         named = {"algorithm": algorithm.name, "rule": rule}
         if result.undefined:
             missing = Estimate(None, reason=result.undefined)
-            yield {**named, "figure": None, "point": None, **_estimate(missing)}
-        for figure, found in result.figures.items():
+            yield {**named, "metric": None, "point": None, **_estimate(missing)}
+        for metric, found in result.metrics.items():
             readings = {None: found} if isinstance(found, Estimate) else found
             for point, reading in readings.items():
-                yield {**named, "figure": figure, "point": point, **_estimate(reading)}
+                yield {**named, "metric": metric, "point": point, **_estimate(reading)}
 
 
 def _criteria(document: Document) -> Iterator[Row]:
@@ -131,7 +131,7 @@ def _differences(comparisons: Iterable[ComparisonDocument]) -> Iterator[Row]:
     for found in comparisons:
         for difference in found.differences:
             shown, margin = difference.difference, as_json(difference.margin) or {}
-            named = ("algorithm", "rule", "figure", "point", "value", "baseline_value")
+            named = ("algorithm", "rule", "metric", "point", "value", "baseline_value")
             adjustments = ("holm", "bonferroni", "benjamini_hochberg")
             answers = ("margin", "is_non_inferior", "is_equivalent", "is_superior")
             row = {
@@ -153,36 +153,36 @@ def _differences(comparisons: Iterable[ComparisonDocument]) -> Iterator[Row]:
 def _rankings(document: Document) -> Iterator[Row]:
     for found in document.comparisons:
         for ranking in found.rankings:
-            named = {"rule": ranking.rule, "figure": ranking.figure, "point": ranking.point}
+            named = {"rule": ranking.rule, "metric": ranking.metric, "point": ranking.point}
             for line in ranking.lines:
                 yield {**named, **as_json(line)}
 
 
 def _rule_effects(document: Document) -> Iterator[Row]:
     for found in document.comparisons:
-        for figure in found.rule_effects.figures if found.rule_effects else ():
-            for pair in figure.pairs:
+        for metric in found.rule_effects.metrics if found.rule_effects else ():
+            for pair in metric.pairs:
                 sides = {"first": pair.first, "second": pair.second}
                 tests = ("unpaired_t", "paired_t", "wilcoxon")
                 yield {
-                    "figure": figure.figure,
-                    "point": figure.point,
+                    "metric": metric.metric,
+                    "point": metric.point,
                     **{
                         f"{side}{key}": told
                         for side, rule in sides.items()
                         for key, told in (
                             ("", rule),
-                            ("_mean", figure.groups[rule].mean),
-                            ("_sd", figure.groups[rule].sd),
+                            ("_mean", metric.groups[rule].mean),
+                            ("_sd", metric.groups[rule].sd),
                         )
                     },
                     "mean_difference": pair.mean_difference,
                     **{f"p_{test}": _p(getattr(pair, test)) for test in tests},
                     "p_paired_t_holm": pair.paired_t_holm,
                     "p_wilcoxon_holm": pair.wilcoxon_holm,
-                    "p_one_way": _p(figure.one_way),
-                    "p_repeated": _p(figure.repeated.corrected if figure.repeated else None),
-                    "p_friedman": _p(figure.friedman),
+                    "p_one_way": _p(metric.one_way),
+                    "p_repeated": _p(metric.repeated.corrected if metric.repeated else None),
+                    "p_friedman": _p(metric.friedman),
                 }
 
 

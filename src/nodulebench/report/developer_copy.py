@@ -227,7 +227,7 @@ def _points(curve: pl.DataFrame, x: FloatArray, y: FloatArray) -> pl.DataFrame:
 
 
 def _plan(plan: PlanSummary, untold: Mapping[tuple[str, str], set[StratumName]]) -> PlanSummary:
-    """A plan whose criteria tell no figure of a stratum that is not told."""
+    """A plan whose criteria tell no metric of a stratum that is not told."""
     criteria = tuple(
         replace(
             criterion,
@@ -275,8 +275,8 @@ def _result(result: RuleSummary, untold: set[StratumName]) -> RuleSummary:
         ]
     return replace(
         result,
-        figures={
-            name: figure for name, figure in result.figures.items() if name not in SECRET_METRICS
+        metrics={
+            name: metric for name, metric in result.metrics.items() if name not in SECRET_METRICS
         },
         strata={
             division: {
@@ -337,5 +337,5 @@ def _stratum(stratum: Stratum, *, is_hidden: bool) -> Stratum:
     if not stratum.is_too_few and not is_hidden:
         return stratum
     untold = Estimate(None, reason=Notice("too_few_to_tell" if stratum.is_too_few else "tells_few"))
-    figures = dict.fromkeys(stratum.figures, untold)
-    return replace(stratum, missed=None, miss_rate=untold, figures=figures)
+    metrics = dict.fromkeys(stratum.metrics, untold)
+    return replace(stratum, missed=None, miss_rate=untold, metrics=metrics)

@@ -16,14 +16,14 @@ from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.notices import Notice
 
 FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
-    # why a figure of the own algorithm is undefined
+    # why a metric of the own algorithm is undefined
     "no_nodules": (),
     "no_nodules_for_recall": (),
     "nothing_counts": (),
     "neither_nodules_nor_marks": (),
     "no_cases": (),
     "no_normal_case": (),
-    "no_normal_case_for": ("figure", "instead"),
+    "no_normal_case_for": ("metric", "instead"),
     "no_scores": (),
     "rate_too_low": (),
     "program_stops": (),
@@ -78,7 +78,7 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "rule_not_applicable": ("rule", "reason"),
     "not_planned": (),
     "plan_undecided": (),
-    "no_such_figure": (),
+    "no_such_metric": (),
     "not_assessable": ("units", "unit", "needed"),
     "no_bound": ("bound",),
     "gate_closed": ("family",),
@@ -219,7 +219,7 @@ _NOTHING = 1e-6
 
 
 def hidden_strata(divisions: Divisions, minimum: int) -> set[StratumName]:
-    """The strata that may not be told beside figures of the whole.
+    """The strata that may not be told beside metrics of the whole.
 
     No group of fewer nodules than the minimum is then a sum or difference of what is told: no
     stratum, nothing that two strata share or do not share, nothing that the told strata of a

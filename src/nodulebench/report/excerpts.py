@@ -75,7 +75,7 @@ def feedback_page(
         issued: who issues it, when and under which number.
     """
     say = translator(name)
-    figures = told.get("figures", {})
+    metrics = told.get("metrics", {})
     looks = told["looks"]
     facts = [
         (say("fact.test_set"), told["test_set"]),
@@ -85,8 +85,8 @@ def feedback_page(
         *issued_facts(issued, say),
     ]
     sections = []
-    if figures:
-        sections.append(Section("figures", say("feedback.figures"), [_figures(figures, say)]))
+    if metrics:
+        sections.append(Section("metrics", say("feedback.metrics"), [_metrics(metrics, say)]))
     if "warning" in looks:
         texts = [say.message(looks["warning"])]
         sections.append(Section("looks", say("feedback.looks"), [Paragraphs(texts)]))
@@ -110,22 +110,22 @@ def feedback_page(
 
 def _lead(told: Mapping[str, Any], say: Translator) -> str:
     if "verdict" not in told:
-        return say("feedback.lead_figures")
+        return say("feedback.lead_metrics")
     reason = say.message(told["verdict_reason"]) if "verdict_reason" in told else ""
     return say(f"feedback.{told['verdict']}", plan=told["plan"], reason=reason)
 
 
-def _figures(figures: Mapping[str, Any], say: Translator) -> Table:
+def _metrics(metrics: Mapping[str, Any], say: Translator) -> Table:
     heads = [
-        words(say("feedback.figure")),
+        words(say("feedback.metric")),
         words(say("feedback.rule")),
         Cell(say("feedback.value")),
         words(say("feedback.bound")),
     ]
     rows = []
-    for name, one in figures.items():
-        rule, _, figure = name.partition(".")
-        title = say.figure(figure.replace("@", "/")).title
+    for name, one in metrics.items():
+        rule, _, metric = name.partition(".")
+        title = say.metric(metric.replace("@", "/")).title
         value = say.message(one["reason"]) if one["value"] is None else f"{one['value']:g}"
         bound = "–"
         if "bound" in one:

@@ -1,4 +1,4 @@
-"""Document -> the tables of results: key figures, readings, counts, every figure."""
+"""Document -> the tables of results: key metrics, readings, counts, every metric."""
 
 from dataclasses import replace
 
@@ -12,21 +12,21 @@ from nodulebench.report.pages.cells import Cell
 
 SCORED_METRICS = ("cpm", "sensitivity_at_fp_rate/1", "recall", "precision", "fp_per_case")
 PLAIN_METRICS = ("recall", "precision", "f1", "fp_per_case")
-"""The figures that lead a report, with and without a FROC."""
+"""The metrics that lead a report, with and without a FROC."""
 MOST_LEADING = 12
 """With more results those under the baseline rule lead the report."""
 ALWAYS_COUNTED = ("hit", "missed", "false_positive")
 
 
 def key_names(document: Document) -> list[str]:
-    """The figures that lead the report, of those that the protocol asks for."""
+    """The metrics that lead the report, of those that the protocol asks for."""
     results = [result for _, _, result in document.results]
     has_curve = any(result.value("cpm") is not None for result in results)
     beta = f"f{document.protocol.beta:g}"
     usual = SCORED_METRICS if has_curve else PLAIN_METRICS
     wanted = [beta if name == "f1" else name for name in usual]
-    chosen = [name for name in wanted if any(result.figure(name) for result in results)]
-    single = [name for result in results for name in result.single_figures]
+    chosen = [name for name in wanted if any(result.metric(name) for result in results)]
+    single = [name for result in results for name in result.single_metrics]
     return chosen or list(dict.fromkeys(single))[: len(PLAIN_METRICS)]
 
 
@@ -48,7 +48,7 @@ def leading_rules(document: Document) -> Document:
 
 
 def key_table(document: Document, say: Translator) -> Table:
-    """The leading figures of every algorithm under every rule."""
+    """The leading metrics of every algorithm under every rule."""
     names, notes = key_names(document), Notes(say)
     rows = []
     for algorithm, rule, result in document.results:
@@ -61,10 +61,10 @@ def key_table(document: Document, say: Translator) -> Table:
             [
                 *lead,
                 Cell(f"{whole(counts['hit'])} / {whole(counts['nodules'])}"),
-                *(estimate(result.figure(name), notes) for name in names),
+                *(estimate(result.metric(name), notes) for name in names),
             ]
         )
-    titles = [say.figure(name) for name in names]
+    titles = [say.metric(name) for name in names]
     heads = [
         *lead_heads(document, say),
         Cell(say.count("hit")[0]),
@@ -78,29 +78,29 @@ def key_table(document: Document, say: Translator) -> Table:
     return Table(caption, heads, rows, notes.all(), remark)
 
 
-def readings_table(document: Document, figure: str, say: Translator) -> Table | None:
-    """A figure read at several points, one column each; None where no result has it."""
+def readings_table(document: Document, metric: str, say: Translator) -> Table | None:
+    """A metric read at several points, one column each; None where no result has it."""
     notes = Notes(say)
     rows, keys = [], []
     for algorithm, rule, result in document.results:
-        readings = result.readings(figure)
+        readings = result.readings(metric)
         if not readings:
             continue
         keys = list(readings)
-        show = _threshold if figure == "threshold_at_fp_rate" else estimate
+        show = _threshold if metric == "threshold_at_fp_rate" else estimate
         cells = [show(readings[key], notes) for key in keys]
         rows.append([*lead_cells(document, algorithm, rule, say, spans=False), *cells])
     if not rows:
         return None
-    title = say.figure(figure)
-    by = "rate" if figure.endswith(FP_RATE) else "fraction" if figure.endswith("fpf") else "point"
+    title = say.metric(metric)
+    by = "rate" if metric.endswith(FP_RATE) else "fraction" if metric.endswith("fpf") else "point"
     heads = [
         *lead_heads(document, say),
-        *(Cell(say.point(figure, key)) for key in keys),
+        *(Cell(say.point(metric, key)) for key in keys),
     ]
     meaning = title.meaning[:1].upper() + title.meaning[1:]
     return Table(
-        say(f"readings.by_{by}", figure=title.title),
+        say(f"readings.by_{by}", metric=title.title),
         heads,
         rows,
         notes.all(),
@@ -163,40 +163,40 @@ def counts_table(document: Document, say: Translator) -> Table:
 
 
 def metrics_table(algorithm: AlgorithmSummary, say: Translator) -> Table | None:
-    """Every single figure of an algorithm, rules side by side, with all its intervals."""
+    """Every single metric of an algorithm, rules side by side, with all its intervals."""
     notes = Notes(say)
     results = {rule: one for rule, one in algorithm.rules.items() if not one.undefined}
     names = list(
-        dict.fromkeys(name for result in results.values() for name in result.single_figures)
+        dict.fromkeys(name for result in results.values() for name in result.single_metrics)
     )
     if not names:
         return None
     rows = []
     for name in names:
-        title = say.figure(name)
+        title = say.metric(name)
         cells = [head(title.title), words(title.meaning)]
         for result in results.values():
-            figure = result.figure(name)
-            cells += [estimate(figure, notes), words(_other_intervals(figure, say))]
+            metric = result.metric(name)
+            cells += [estimate(metric, notes), words(_other_intervals(metric, say))]
         rows.append(cells)
-    heads = [words(say("figures.figure")), words(say("figures.meaning"))]
+    heads = [words(say("metrics.metric")), words(say("metrics.meaning"))]
     heads += [
         cell
         for _ in results
-        for cell in (Cell(say("figures.value")), words(say("figures.further")))
+        for cell in (Cell(say("metrics.value")), words(say("metrics.further")))
     ]
     groups = [("", 2), *((say.word(rule), 2) for rule in results)] if len(results) > 1 else []
     return Table("", heads, rows, notes.all(), groups=groups)
 
 
-def _other_intervals(figure: Estimate | None, say: Translator) -> str:
+def _other_intervals(metric: Estimate | None, say: Translator) -> str:
     """Bounds by other methods, and the mean of the replicates."""
-    if figure is None or figure.value is None:
+    if metric is None or metric.value is None:
         return ""
     shown = [
         f"{say.word(method)} {decimals(low)}–{decimals(high)}"
-        for method, (low, high) in figure.others.items()
+        for method, (low, high) in metric.others.items()
     ]
-    if figure.mean is not None:
-        shown.append(say("figures.bootstrap_mean", mean=decimals(figure.mean)))
+    if metric.mean is not None:
+        shown.append(say("metrics.bootstrap_mean", mean=decimals(metric.mean)))
     return "; ".join(shown)

@@ -1,4 +1,4 @@
-"""Content of a report -> report.pdf: the same report on paper, with vector figures.
+"""Content of a report -> report.pdf: the same report on paper, with vector charts.
 
 typst sets the pages by ``pages/templates/report.typ``: in this process, without network, from data
 alone, so that no text is ever taken for markup. It embeds what it uses of every font; the Chinese

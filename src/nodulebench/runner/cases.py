@@ -313,7 +313,7 @@ class _Tasks(Sequence[CaseTask]):
 
 
 def run_cases_by(
-    engine: Executor,
+    executor: Executor,
     algorithm: Algorithm,
     isolation: str,
     cases: Sequence[OpaqueCase],
@@ -325,7 +325,7 @@ def run_cases_by(
     """Let an algorithm read cases; what came of each, as they end.
 
     Args:
-        engine: whose workers have the same files under the same paths.
+        executor: whose workers have the same files under the same paths.
         algorithm: what is run; an image as its archive.
         isolation: the name of the walls around it, which every worker tests.
         cases: in the order in which they are given to it.
@@ -343,7 +343,7 @@ def run_cases_by(
     tasks = _Tasks(algorithm, isolation, cases, take, repeats)
 
     def found() -> Iterator[tuple[OpaqueCase, CaseRun]]:
-        for number, run in engine.map(run_task, tasks, terms):
+        for number, run in executor.map(run_task, tasks, terms):
             give_back(cases[number].case_id)
             if isinstance(run, NoduleBenchError):
                 raise run

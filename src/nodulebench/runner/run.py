@@ -149,7 +149,7 @@ def run_algorithm(
     *,
     secret: Secret | None = None,
     person: str = "",
-    engine: Executor | None = None,
+    executor: Executor | None = None,
     progress: Progress = no_progress,
 ) -> RunSummary:
     """Run an algorithm on every case of a test set that has no result yet.
@@ -161,7 +161,7 @@ def run_algorithm(
         choice: how.
         secret: opens a sealed set.
         person: who acts on a sealed set.
-        engine: whose workers watch the programs; None: threads of this process.
+        executor: whose workers watch the programs; None: threads of this process.
         progress: told each case and how it went.
 
     Raises:
@@ -172,15 +172,15 @@ def run_algorithm(
             raise InputError.at(
                 test_set, "is sealed, and isolation 'none' keeps nothing apart.", "Leave it out."
             )
-        require_local_workers(test_set, is_ours=engine is None or engine.is_here)
-        packed, gpus = algorithm, _cards(algorithm, choice.slots) if engine is None else ()
+        require_local_workers(test_set, is_ours=executor is None or executor.is_here)
+        packed, gpus = algorithm, _cards(algorithm, choice.slots) if executor is None else ()
         algorithm = unpacked(algorithm, scratch)
         isolation, tested = choose_isolation(choice.isolation, scratch)
         known_as = identity(algorithm, isolation.name, cases.digest, choice.repeats)
         with open_journal(out, known_as) as journal:
             wanted = _wanted(cases, journal, choice)
             was_known = len(cases.case_ids) - len(wanted)
-            slots = choice.slots if engine is None else engine.workers
+            slots = choice.slots if executor is None else executor.workers
             record = run_record(algorithm, tested, isolation.name, cases.name, slots)
             if wanted:
                 facts = {
@@ -201,9 +201,9 @@ def run_algorithm(
                     repeats=choice.repeats,
                     gpus=gpus,
                 )
-                if engine is None
+                if executor is None
                 else run_cases_by(
-                    engine,
+                    executor,
                     packed,
                     isolation.name,
                     wanted,

@@ -139,7 +139,7 @@ def _lines(signed: Signed) -> Iterator[tuple[str, str]]:
         yield "benchmark", f"{benchmark['title']}, version {benchmark['version']}"
         for reading in said["readings"]:
             if not reading["point"] and reading["value"] is not None:
-                yield "figure", f"{reading['rule']} {reading['figure']} {reading['value']:.3f}"
+                yield "metric", f"{reading['rule']} {reading['metric']} {reading['value']:.3f}"
     elif signed.kind == "receipt":
         yield "entry", f"{said['entry']}, {said['at']}: {said['digest']}"
 

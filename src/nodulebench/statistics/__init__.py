@@ -1,1 +1,1 @@
-"""Figure of merit x case weights -> Estimate."""
+"""Metric x case weights -> Estimate."""

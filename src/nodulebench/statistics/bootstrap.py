@@ -57,7 +57,7 @@ def _draw(units: int, replicates: int, seed: int, is_legacy: bool) -> Iterator[W
 
 @lru_cache(maxsize=1)
 def _drawn_once(units: int, replicates: int, seed: int, is_legacy: bool) -> WeightArray:
-    """Draws that fit into one block; the same ones serve every figure, rule and algorithm."""
+    """Draws that fit into one block; the same ones serve every metric, rule and algorithm."""
     blocks = list(_draw(units, replicates, seed, is_legacy))
     together = np.concatenate(blocks) if blocks else np.empty((0, units), dtype=np.int32)
     together.setflags(write=False)
@@ -85,7 +85,7 @@ class UnitWeights:
         """The weight of an unseen unit beside these: relative to their sum it is Exp(1).
 
         Drawn by its quantile, so that a bound where nothing was missed is exact to 1 / replicates.
-        ``is_used`` has a column for each figure.
+        ``is_used`` has a column for each metric.
         """
         among = -np.log1p(-self.quantile)[:, np.newaxis] / is_used.sum(axis=0)
         found: FloatArray = (self.weight @ is_used.astype(np.float64)) * np.expm1(among)
@@ -100,7 +100,7 @@ class UnitWeights:
 
 @dataclass(frozen=True, slots=True)
 class GuardedBootstrap:
-    """The same weights for every figure, rule and algorithm of the same units and seed."""
+    """The same weights for every metric, rule and algorithm of the same units and seed."""
 
     unit_of_case: IntArray
     replicates: int
@@ -233,7 +233,7 @@ def guarded_p_value(
     """One-sided P value of a bound's claim: the smallest tail at which the bound reaches a limit.
 
     Args:
-        value: the figure; where it misses the limit itself no bound reaches it, and P is 1.
+        value: the metric; where it misses the limit itself no bound reaches it, and P is 1.
         worst: the rows at worst.
         best: the rows at best.
         limit: what the bound is compared with; the limit itself is good enough.

@@ -1,4 +1,4 @@
-"""One figure of many algorithms under several rules -> mean ± SD, relative difference, all tests.
+"""One metric of many algorithms under several rules -> mean ± SD, relative difference, all tests.
 
 This is the analysis of the NIFDC paper: what does the choice of the rule do to the results of a
 group of algorithms? It is given as published and in its paired form.
@@ -182,7 +182,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class RuleEffect:
-    """What the rules do to one figure of a group of algorithms; an undefined test is None."""
+    """What the rules do to one metric of a group of algorithms; an undefined test is None."""
 
     groups: dict[str, GroupSummary]
     one_way: Significance | None
@@ -195,14 +195,14 @@ class RuleEffect:
 
 
 def rule_effect(values: FloatArray, rules: tuple[str, ...]) -> RuleEffect:
-    """All tests of one figure between rules.
+    """All tests of one metric between rules.
 
     Args:
         values: one row per algorithm, one column per rule.
         rules: the names of the columns.
 
     Raises:
-        UndefinedError: where the figure itself is undefined for some algorithm under some rule.
+        UndefinedError: where the metric itself is undefined for some algorithm under some rule.
     """
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(rules):

@@ -1,4 +1,4 @@
-"""Figures of readers under treatments (with and without CAD) -> multi-reader multi-case tests.
+"""Metrics of readers under treatments (with and without CAD) -> multi-reader multi-case tests.
 
 Obuchowski and Rockette 1995 with the degrees of freedom of Hillis 2007. A treatment is a way of
 reading; readers and cases are crossed with it.
@@ -20,7 +20,7 @@ from nodulebench.statistics.delong import Placements, auc_covariance, placements
 
 @dataclass(frozen=True, slots=True)
 class ReaderMetrics:
-    """The figure of every reader under every treatment, and how these values covary over cases."""
+    """The metric of every reader under every treatment, and how these values covary over cases."""
 
     value: FloatArray
     """Treatments x readers."""
@@ -31,10 +31,10 @@ class ReaderMetrics:
 
 
 def metrics_from_jackknife(value: FloatArray, left_out: FloatArray) -> ReaderMetrics:
-    """Jackknife covariance of any figure.
+    """Jackknife covariance of any metric.
 
     Args:
-        value: the figure, treatments x readers.
+        value: the metric, treatments x readers.
         left_out: the same with each case left out in turn, treatments x readers x cases.
     """
     cases = left_out.shape[-1]
@@ -80,7 +80,7 @@ def _left_out_areas(placed: Placements) -> FloatArray:
 
 
 _ROUNDING = 1e-20
-"""Mean squares of figures below this are rounding errors of equal values."""
+"""Mean squares of metrics below this are rounding errors of equal values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class ObserverStudy:
     """Speaks of these cases only, for all readers."""
 
 
-def obuchowski_rockette(figures: ReaderMetrics, *, level: float = 0.95) -> ObserverStudy:
+def obuchowski_rockette(metrics: ReaderMetrics, *, level: float = 0.95) -> ObserverStudy:
     """Compare treatments read by the same readers on the same cases.
 
     Raises:
@@ -131,10 +131,10 @@ def obuchowski_rockette(figures: ReaderMetrics, *, level: float = 0.95) -> Obser
     """
     from scipy import stats
 
-    treatments, readers = figures.value.shape
+    treatments, readers = metrics.value.shape
     if treatments < 2 or readers < 2:
         raise UndefinedError("study_too_small")
-    part = components(figures)
+    part = components(metrics)
     extra = max(readers * (part.covariance_2 - part.covariance_3), 0.0)
     ahead = float(treatments - 1)
     interaction = ahead * (readers - 1)
@@ -148,16 +148,16 @@ def obuchowski_rockette(figures: ReaderMetrics, *, level: float = 0.95) -> Obser
         p_value = float(
             stats.chi2.sf(ahead * f, ahead) if is_normal else stats.f.sf(f, ahead, behind)
         )
-        test = Significance(_method(figures.method, kind), f, p_value, (ahead, behind))
+        test = Significance(_method(metrics.method, kind), f, p_value, (ahead, behind))
         half = float(stats.t.ppf((1 + level) / 2, behind)) * np.sqrt(2 * error / readers)
-        return TreatmentTest(test, _differences(figures.value, half, level, test.method))
+        return TreatmentTest(test, _differences(metrics.value, half, level, test.method))
 
     if not part.treatment_reader_square > _ROUNDING:
         raise UndefinedError("readers_change_alike")
     error = part.treatment_reader_square + extra
     return ObserverStudy(
         components=part,
-        treatment_means=treatment_means(figures, level),
+        treatment_means=treatment_means(metrics, level),
         random_readers_random_cases=analysis(
             "random_readers_and_random_cases",
             error,
@@ -174,16 +174,16 @@ def obuchowski_rockette(figures: ReaderMetrics, *, level: float = 0.95) -> Obser
     )
 
 
-def components(figures: ReaderMetrics) -> Components:
+def components(metrics: ReaderMetrics) -> Components:
     """Average the covariances over readers and treatments, and form the mean squares."""
-    treatments, readers = figures.value.shape
-    value = figures.value
+    treatments, readers = metrics.value.shape
+    value = metrics.value
     treatment, reader = np.indices(value.shape)
     is_same_treatment = np.equal.outer(treatment, treatment)
     is_same_reader = np.equal.outer(reader, reader)
 
     def mean(where: BoolArray) -> float:
-        return float(figures.covariance[where].mean())
+        return float(metrics.covariance[where].mean())
 
     of_treatment = value.mean(axis=1, keepdims=True)
     residual = value - of_treatment - value.mean(axis=0) + value.mean()
@@ -274,17 +274,17 @@ def _mean_of_readers(value: FloatArray, covariance: FloatArray) -> tuple[float, 
     return float(value.mean()), float(np.sqrt(total / readers)), behind
 
 
-def treatment_means(figures: ReaderMetrics, level: float) -> tuple[Estimate, ...]:
+def treatment_means(metrics: ReaderMetrics, level: float) -> tuple[Estimate, ...]:
     """The mean over readers of each treatment, for random readers and random cases."""
     estimates = []
-    for number, value in enumerate(figures.value):
+    for number, value in enumerate(metrics.value):
         try:
-            mean, error, behind = _mean_of_readers(value, figures.covariance[number, :, number, :])
+            mean, error, behind = _mean_of_readers(value, metrics.covariance[number, :, number, :])
         except UndefinedError as undefined:
             estimates.append(Estimate(float(value.mean()), reason=reason_of(undefined)))
             continue
         half = _t_quantile(level, behind) * error
-        method = _method(figures.method, "one_treatment")
+        method = _method(metrics.method, "one_treatment")
         estimates.append(Estimate(mean, mean - half, mean + half, level, method))
     return tuple(estimates)
 

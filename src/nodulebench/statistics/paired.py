@@ -1,6 +1,6 @@
 """Replicate values of algorithms on the same resamples -> paired differences, P values, margins.
 
-A figure is evaluated once per algorithm and replicate; everything between algorithms is then
+A metric is evaluated once per algorithm and replicate; everything between algorithms is then
 arithmetic on those rows. Because each replicate draws the same units for every algorithm, a
 difference of two rows is a paired difference.
 """
@@ -58,11 +58,11 @@ class PairedRows:
 
 @dataclass(frozen=True, slots=True)
 class Replicates:
-    """One figure of several algorithms on the same resamples of the same units."""
+    """One metric of several algorithms on the same resamples of the same units."""
 
     names: tuple[str, ...]
     value: FloatArray
-    """The figure of each algorithm on the whole cohort."""
+    """The metric of each algorithm on the whole cohort."""
     replicate: FloatArray
     """One row per algorithm, one column per replicate; NaN where undefined."""
     pair: Callable[[str, str], PairedRows] | None = None
@@ -78,9 +78,9 @@ class Replicates:
 
 
 def replicate_metric(
-    figure: Metric, cohorts: Mapping[str, LabelledCohort], bootstrap: Bootstrap
+    metric: Metric, cohorts: Mapping[str, LabelledCohort], bootstrap: Bootstrap
 ) -> Replicates:
-    """Evaluate a figure for every algorithm on the same rows of case weights."""
+    """Evaluate a metric for every algorithm on the same rows of case weights."""
     whole = np.ones((1, len(bootstrap.unit_of_case)), dtype=np.int32)
     for name, cohort in cohorts.items():
         if cohort.case_count != len(bootstrap.unit_of_case):
@@ -91,19 +91,19 @@ def replicate_metric(
                 "Compare algorithms on the same cases.",
             )
     blocks = [
-        np.stack([figure(cohort, block) for cohort in cohorts.values()])
+        np.stack([metric(cohort, block) for cohort in cohorts.values()])
         for block in bootstrap.blocks()
     ]
     return Replicates(
         names=tuple(cohorts),
-        value=np.array([float(figure(cohort, whole)[0]) for cohort in cohorts.values()]),
+        value=np.array([float(metric(cohort, whole)[0]) for cohort in cohorts.values()]),
         replicate=np.concatenate(blocks, axis=1),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Algorithm minus baseline in one figure."""
+    """Algorithm minus baseline in one metric."""
 
     algorithm: str
     baseline: str
@@ -116,7 +116,7 @@ class Comparison:
     """Two-sided, difference / standard error as a normal deviate; not beside guarded intervals."""
     replicates: int
     undefined_replicates: int
-    """Replicates left out because the figure is undefined in them for either algorithm."""
+    """Replicates left out because the metric is undefined in them for either algorithm."""
     margin: MarginTest | None
     adjusted_p_value: float
     adjustment: str
@@ -152,13 +152,13 @@ def paired_difference(
     """The difference of two algorithms with its interval, P values and, given a margin, its tests.
 
     Args:
-        replicates: the figure on common resamples.
+        replicates: the metric on common resamples.
         algorithm: the algorithm of interest.
         baseline: what it is compared with.
         level: confidence level of the two-sided interval; margins are judged by this interval, so
             at 0.95 non-inferiority is tested one-sided at 0.025, equivalence at 0.025 twice.
         margin: the largest loss that does not matter, positive.
-        better: whether higher or lower values of the figure are better.
+        better: whether higher or lower values of the metric are better.
 
     Raises:
         UndefinedError: where no difference or no replicate of it is defined.

@@ -1,8 +1,8 @@
-"""Two cohorts on the same cases -> permutation test of any figure's difference.
+"""Two cohorts on the same cases -> permutation test of any metric's difference.
 
 Under the hypothesis that the two algorithms are interchangeable, swapping their marks on any set of
 units (patients) changes nothing. Both cohorts are laid side by side as one of 2 n cases; a swap is
-then a row of case weights, and any figure of merit can be tested, also pooled ones such as the CPM.
+then a row of case weights, and any metric can be tested, also pooled ones such as the CPM.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ _SAME = 1e-12
 
 
 def permutation_test(
-    figure: Callable[[LabelledCohort, WeightArray], FloatArray],
+    metric: Callable[[LabelledCohort, WeightArray], FloatArray],
     first: LabelledCohort,
     second: LabelledCohort,
     *,
@@ -34,10 +34,10 @@ def permutation_test(
     seed: int,
     is_on_common_scale: bool = True,
 ) -> Permutation:
-    """Test whether two algorithms differ in a figure, by swapping their marks unit by unit.
+    """Test whether two algorithms differ in a metric, by swapping their marks unit by unit.
 
     Args:
-        figure: the figure of merit; it must count cases by their weights.
+        metric: the metric; it must count cases by their weights.
         first: one algorithm on the test set.
         second: another on the same test set.
         unit_of_case: the unit (patient) of each case; a unit is swapped as a whole.
@@ -48,9 +48,9 @@ def permutation_test(
             different things (the rank idea of Venkatraman and Begg 1996).
 
     Raises:
-        InputError: where the cohorts have different cases, or the figure does not count cases by
+        InputError: where the cohorts have different cases, or the metric does not count cases by
             their weights.
-        UndefinedError: where the figure is undefined for either algorithm.
+        UndefinedError: where the metric is undefined for either algorithm.
     """
     if first.case_count != second.case_count or first.case_count != len(unit_of_case):
         raise InputError.at(
@@ -61,13 +61,13 @@ def permutation_test(
         )
     joined = side_by_side(first, second, is_on_common_scale=is_on_common_scale)
     unswapped = np.zeros((1, first.case_count), dtype=np.bool_)
-    observed = float(_difference(figure, joined, unswapped)[0])
-    _require_weighted_counting(figure, first, second, observed)
+    observed = float(_difference(metric, joined, unswapped)[0])
+    _require_weighted_counting(metric, first, second, observed)
     units = int(unit_of_case.max(initial=-1)) + 1
     is_exact = units < 63 and 2**units <= permutations
     as_large, tried = 0, 0
     for is_swapped in _swaps(units, permutations, seed, is_exact):
-        drawn = _difference(figure, joined, is_swapped[:, unit_of_case])
+        drawn = _difference(metric, joined, is_swapped[:, unit_of_case])
         drawn = drawn[np.isfinite(drawn)]
         as_large += int(np.count_nonzero(np.abs(drawn) >= abs(observed) - _SAME))
         tried += len(drawn)
@@ -81,7 +81,7 @@ def permutation_test(
     )
 
 
-@cached_on_owner  # the next figure of the same two algorithms
+@cached_on_owner  # the next metric of the same two algorithms
 def side_by_side(
     first: LabelledCohort, second: LabelledCohort, *, is_on_common_scale: bool
 ) -> LabelledCohort:
@@ -140,34 +140,34 @@ def _count_above(ascending: FloatArray, score: FloatArray) -> tuple[IntArray, In
 
 
 def _difference(
-    figure: Callable[[LabelledCohort, WeightArray], FloatArray],
+    metric: Callable[[LabelledCohort, WeightArray], FloatArray],
     joined: LabelledCohort,
     is_swapped: BoolArray,
 ) -> FloatArray:
     swapped = is_swapped.astype(np.int32)
     kept = 1 - swapped
-    one = figure(joined, np.concatenate([kept, swapped], axis=1))
-    other = figure(joined, np.concatenate([swapped, kept], axis=1))
+    one = metric(joined, np.concatenate([kept, swapped], axis=1))
+    other = metric(joined, np.concatenate([swapped, kept], axis=1))
     return one - other
 
 
 def _require_weighted_counting(
-    figure: Callable[[LabelledCohort, WeightArray], FloatArray],
+    metric: Callable[[LabelledCohort, WeightArray], FloatArray],
     first: LabelledCohort,
     second: LabelledCohort,
     observed: float,
 ) -> None:
-    """Refuse a figure whose value changes when cases of weight 0 are added."""
+    """Refuse a metric whose value changes when cases of weight 0 are added."""
     once = np.ones((1, first.case_count), dtype=np.int32)
-    direct = float(figure(first, once)[0] - figure(second, once)[0])
+    direct = float(metric(first, once)[0] - metric(second, once)[0])
     if not np.isfinite(direct):
         raise UndefinedError("undefined_for_one")
     if not abs(direct - observed) <= 1e-9 * max(1.0, abs(direct)):
         raise InputError.at(
             "permutation test",
-            f"the figure gives a difference of {direct:.6g} on the cases themselves and "
+            f"the metric gives a difference of {direct:.6g} on the cases themselves and "
             f"{observed:.6g} with cases of weight 0 beside them.",
-            "Use a figure that counts cases by their weights and compares scores only "
+            "Use a metric that counts cases by their weights and compares scores only "
             "between hits and false positives.",
         )
 

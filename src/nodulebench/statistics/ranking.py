@@ -46,10 +46,10 @@ def rank_algorithms(
     better: Better = "higher",
     adjustment: str = "holm",
 ) -> Ranking:
-    """Rank algorithms by a figure, with rank intervals and groups that are not separable.
+    """Rank algorithms by a metric, with rank intervals and groups that are not separable.
 
     Raises:
-        UndefinedError: with fewer than two algorithms, or where the figure is undefined for one.
+        UndefinedError: with fewer than two algorithms, or where the metric is undefined for one.
     """
     if len(replicates.names) < 2:
         raise UndefinedError("ranking_too_few")

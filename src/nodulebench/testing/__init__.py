@@ -1,4 +1,4 @@
-"""What figures, rules, formats and detectors keep to, so that other packages can test theirs.
+"""What metrics, rules, formats and detectors keep to, so that other packages can test theirs.
 
 Each check takes the name under which a thing is registered, built in or by an entry point, and
 raises an AssertionError that says what is broken::
@@ -12,15 +12,15 @@ raises an AssertionError that says what is broken::
 from nodulebench.testing.detectors import check_admission_check, check_detector
 from nodulebench.testing.formats import check_format, format_cases
 from nodulebench.testing.mark_rules import check_mark_rule
-from nodulebench.testing.metrics import check_figure
+from nodulebench.testing.metrics import check_metric
 from nodulebench.testing.reference_rules import check_reference_rule
 
 __all__ = [
     "check_admission_check",
     "check_detector",
-    "check_figure",
     "check_format",
     "check_mark_rule",
+    "check_metric",
     "check_reference_rule",
     "format_cases",
 ]

@@ -79,7 +79,7 @@ def each_nodule_is_hit_at_most_once_and_never_an_ignored_one(chosen: TestProtoco
 
 
 def counts_are_consistent(chosen: TestProtocol) -> None:
-    """What the labels say is what figures count."""
+    """What the labels say is what metrics count."""
     reference, said = _crowd(3)
     labels = _labels(chosen, (reference, said))
     cohort = labelled_cohort(reference, said, labels, targets(reference, said, chosen))

@@ -1,4 +1,4 @@
-"""What every figure of merit keeps to, whatever it measures."""
+"""What every metric keeps to, whatever it measures."""
 
 from collections.abc import Callable
 from functools import cache
@@ -35,7 +35,7 @@ def _cohort(seed: int) -> LabelledCohort:
 
 
 def value(name: str, of: LabelledCohort) -> FloatArray:
-    """The figure on all cases, NaN where it is undefined."""
+    """The metric on all cases, NaN where it is undefined."""
     try:
         answer: FloatArray = METRICS[name](of, np.ones((1, of.case_count), dtype=np.int32))[0]
     except UndefinedError:
@@ -49,12 +49,12 @@ def _same(name: str, found: FloatArray, wanted: FloatArray, what: str) -> None:
 
 def it_says_what_it_is(name: str) -> None:
     """It has its registered name, one line of meaning, and settings that a protocol has."""
-    figure = METRICS[name]
-    expect(name_of(figure) == name, f"it is called {name_of(figure)}, not {name}")
-    meaning = meaning_of(figure)
+    metric = METRICS[name]
+    expect(name_of(metric) == name, f"it is called {name_of(metric)}, not {name}")
+    meaning = meaning_of(metric)
     expect(10 < len(meaning) <= 100, f"{name} says in {len(meaning)} letters what it means")
     expect(not meaning.endswith("."), f"the meaning of {name} ends with a full stop")
-    asked = parameters_of(figure.sums if isinstance(figure, Ratio) else figure)
+    asked = parameters_of(metric.sums if isinstance(metric, Ratio) else metric)
     strange = set(asked) - set(TestProtocol.model_fields)
     expect(not strange, f"{name} has settings that no protocol has: {sorted(strange)}")
 
@@ -92,8 +92,8 @@ def a_weight_is_as_good_as_repeated_cases(name: str) -> None:
 def halving_all_weights_changes_nothing(name: str) -> None:
     """Weights are shares."""
     whole = np.random.default_rng(5).integers(0, 4, (3, _cohort(1).case_count))
-    figure = METRICS[name]
-    _same(name, figure(_cohort(1), whole / 2), figure(_cohort(1), whole), "halved weights")
+    metric = METRICS[name]
+    _same(name, metric(_cohort(1), whole / 2), metric(_cohort(1), whole), "halved weights")
 
 
 def only_the_order_of_scores_matters(name: str) -> None:
@@ -115,9 +115,9 @@ def a_replicate_without_cases_is_undefined(name: str) -> None:
 def many_replicates_give_the_same_as_one_by_one(name: str) -> None:
     """Replicates do not see each other."""
     weights = np.random.default_rng(3).integers(0, 3, (6, _cohort(2).case_count))
-    figure = METRICS[name]
-    alone = np.concatenate([figure(_cohort(2), row[np.newaxis]) for row in weights])
-    _same(name, figure(_cohort(2), weights), alone, "replicates together")
+    metric = METRICS[name]
+    alone = np.concatenate([metric(_cohort(2), row[np.newaxis]) for row in weights])
+    _same(name, metric(_cohort(2), weights), alone, "replicates together")
 
 
 def weights_pick_one_cohort_out_of_two(name: str) -> None:
@@ -149,7 +149,7 @@ def the_points_at_which_it_is_read_are_named(name: str) -> None:
     expect(not columns or answer.shape == (2, count), f"{name} is not read at {count} points")
 
 
-FIGURE_CHECKS: tuple[Callable[[str], None], ...] = (
+METRIC_CHECKS: tuple[Callable[[str], None], ...] = (
     it_says_what_it_is,
     it_is_defined_on_cases_that_say_everything,
     without_nodules_or_marks_it_has_a_value_or_a_reason,
@@ -164,13 +164,13 @@ FIGURE_CHECKS: tuple[Callable[[str], None], ...] = (
 )
 
 
-def check_figure(name: str) -> None:
-    """Run a registered figure through all that figures keep to.
+def check_metric(name: str) -> None:
+    """Run a registered metric through all that metrics keep to.
 
     Raises:
         AssertionError: with what it breaks.
     """
-    expect_all(FIGURE_CHECKS, name)
+    expect_all(METRIC_CHECKS, name)
 
 
 def _spot(name: str, score: float | None = None) -> dict[str, object]:

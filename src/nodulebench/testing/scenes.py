@@ -35,7 +35,7 @@ Held = TypeVar("Held", Reference, Submission, Readings)
 
 
 def telling_set(seed: int, *, abnormal: int = 6, normal: int = 4) -> TestSet:
-    """Cases that say everything a figure may ask for; most nodules are found, some cases empty."""
+    """Cases that say everything a metric may ask for; most nodules are found, some cases empty."""
     random = np.random.default_rng(seed)
     nodules: list[Row] = []
     marks: list[Row] = []
@@ -106,7 +106,7 @@ def set_of(
 
 
 def cohort_of(test_set: TestSet, rule: str = "luna16") -> LabelledCohort:
-    """The cases as figures see them."""
+    """The cases as metrics see them."""
     reference, submission = test_set
     chosen = protocol_of(rule)
     labels = label_marks(reference, submission, chosen, chosen.rules[0])
@@ -118,7 +118,7 @@ def protocol_of(rule: str, **fields: Any) -> TestProtocol:
     choice = RuleChoice(name=rule)
     none = IntervalChoice(bootstraps=0)
     return TestProtocol(
-        name="contract", rules=(choice,), figures=("recall",), interval=none, **fields
+        name="contract", rules=(choice,), metrics=("recall",), interval=none, **fields
     )
 
 

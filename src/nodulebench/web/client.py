@@ -81,10 +81,10 @@ class FileInfo(ServerModel):
 
 
 class ReadingInfo(ServerModel):
-    """A figure under a rule, at a point where it is read at several, with its interval."""
+    """A metric under a rule, at a point where it is read at several, with its interval."""
 
     rule: str
-    figure: str
+    metric: str
     point: str
     stratum: str = ""
     """A part of the cohort; nothing: the whole."""
@@ -99,7 +99,7 @@ class LineInfo(ServerModel):
     rank: int | None
     best_rank: int | None = None
     worst_rank: int | None = None
-    """The interval of the rank; None: it was not made, or not for this figure."""
+    """The interval of the rank; None: it was not made, or not for this metric."""
     group: str = ""
     """Entries of the same group cannot be told apart from its best."""
     entry: str
@@ -120,7 +120,7 @@ class LineInfo(ServerModel):
 
 
 class BoardInfo(ServerModel):
-    """A leaderboard under one rule, ordered by one figure."""
+    """A leaderboard under one rule, ordered by one metric."""
 
     benchmark: str
     version: int
@@ -130,7 +130,7 @@ class BoardInfo(ServerModel):
     rule: str
     strata: tuple[str, ...] = ()
     stratum: str = ""
-    figure: str
+    metric: str
     lines: tuple[LineInfo, ...]
 
 
@@ -200,9 +200,9 @@ class Client:
         """Every benchmark that can be seen."""
         return self._asked(tuple[BenchmarkInfo, ...], "/benchmarks")
 
-    def leaderboard(self, benchmark: str, *, rule: str = "", figure: str = "") -> BoardInfo:
-        """The leaderboard of a benchmark, under a rule and ordered by a figure."""
-        query = {"rule": rule, "figure": figure}
+    def leaderboard(self, benchmark: str, *, rule: str = "", metric: str = "") -> BoardInfo:
+        """The leaderboard of a benchmark, under a rule and ordered by a metric."""
+        query = {"rule": rule, "metric": metric}
         return self._asked(BoardInfo, f"/benchmarks/{benchmark}/leaderboard", query)
 
     def files(self, benchmark: str) -> tuple[FileInfo, ...]:

@@ -26,7 +26,7 @@ def exam(*marks, nodules: int = 5, rules: ExamRules = FIVE):
 def test_a_perfect_answer_passes() -> None:
     sheet = exam(*(square(30 * n) for n in range(5)))
     assert sheet.has_passed
-    assert {name: figure.value for name, figure in sheet.figures.items()} == {
+    assert {name: metric.value for name, metric in sheet.metrics.items()} == {
         "precision": 1.0,
         "recall": 1.0,
         "mean_dice": 1.0,
@@ -37,7 +37,7 @@ def test_a_perfect_answer_passes() -> None:
 
 def test_four_of_five_is_exactly_the_pass_mark_and_fails() -> None:
     sheet = exam(*(square(30 * n) for n in range(4)))
-    assert sheet.figures["recall"].value == 0.8
+    assert sheet.metrics["recall"].value == 0.8
     assert sheet.failed == ("recall",)
     row = sheet.missed.row(0, named=True)
     assert (row["case_id"], row["nodule_id"], row["first_slice"], row["last_slice"]) == (
@@ -50,7 +50,7 @@ def test_four_of_five_is_exactly_the_pass_mark_and_fails() -> None:
 
 def test_a_mark_on_no_nodule_costs_precision_and_is_shown() -> None:
     sheet = exam(*(square(30 * n) for n in range(4)), Slice(3, 0, 200, 6, 6), nodules=4)
-    assert sheet.figures["precision"].value == 0.8
+    assert sheet.metrics["precision"].value == 0.8
     assert sheet.failed == ("precision",)
     assert sheet.false_marks.rows() == [("a", "m4", 0.0, 200.0, 3.0)]
 
@@ -58,8 +58,8 @@ def test_a_mark_on_no_nodule_costs_precision_and_is_shown() -> None:
 def test_dice_is_the_mean_over_nodules_and_pooled_beside_it() -> None:
     # 10 x 10 against 10 x 10: 1; 10 x 10 against 5 x 5: 2 * 25 / 125 = 0.4
     sheet = exam(square(0), square(30, 5.0), nodules=2)
-    assert sheet.figures["mean_dice"].value == pytest.approx(0.7)
-    assert sheet.figures["pooled_dice"].value == pytest.approx(2 * 125 / 325)
+    assert sheet.metrics["mean_dice"].value == pytest.approx(0.7)
+    assert sheet.metrics["pooled_dice"].value == pytest.approx(2 * 125 / 325)
     assert sheet.failed == ("mean_dice",)
     assert sheet.outlines["nodule_id"].to_list() == ["n1", "n0"]
 
@@ -68,7 +68,7 @@ def test_a_dice_of_exactly_the_pass_mark_fails() -> None:
     # 10 x 10 against 10 x 20/3: 2 * 66.67 / 166.67 = 0.8
     narrow = Slice(3, 0, 50, 10, 20 / 3)
     sheet = exam(narrow, nodules=1)
-    assert sheet.figures["mean_dice"].value == pytest.approx(0.8)
+    assert sheet.metrics["mean_dice"].value == pytest.approx(0.8)
     assert sheet.failed == ("mean_dice",)
 
 
@@ -80,12 +80,12 @@ def test_counts_are_pooled_over_sequences() -> None:
     )
     (sheet,) = hold_exam(key, [answer], FIVE)
     # by sequence recall would be (1/2 + 1)/2
-    assert sheet.figures["recall"].value == 2 / 3
+    assert sheet.metrics["recall"].value == 2 / 3
 
 
 def test_nothing_found_is_undefined_and_not_passed() -> None:
     sheet = exam(Slice(3, 0, 200, 6, 6))
-    assert sheet.figures["mean_dice"].value is None
+    assert sheet.metrics["mean_dice"].value is None
     assert sheet.failed == ("precision", "recall", "mean_dice")
     assert "| mean_dice | undefined: no found nodule has boxes or outlines" in sheet_text(sheet)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders.annotation_project import LONE, SHARED, Panel
-from nodulebench.annotation.project import anchor_project, audit_project, step_of
+from nodulebench.annotation.project import audit_project, checkpoint_project, step_of
 from nodulebench.annotation.release import export_released
 from nodulebench.annotation.workflow.actions import event_of
 from nodulebench.annotation.workflow.events import Event, json_digest
@@ -16,7 +16,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.io.bundle import read_reference
 from nodulebench.io.manifests import bytes_digest
 from nodulebench.security.event_log import index as indexed
-from nodulebench.security.event_log.events import Anchor, parsed
+from nodulebench.security.event_log.events import Checkpoint, parsed
 from nodulebench.security.event_log.store import FolderStore, Stored
 from nodulebench.security.signatures import new_key
 
@@ -27,9 +27,9 @@ pytest.importorskip("cryptography")
 def made(request, tmp_path_factory: pytest.TempPathFactory) -> Panel:
     panel = Panel(tmp_path_factory.mktemp("panel"), request.param).start("a").to_release()
     new_key(panel.folder / "auditor.pem")
-    anchor_project(panel.desk(), panel.folder / "plain.anchor")
+    checkpoint_project(panel.desk(), panel.folder / "plain.checkpoint")
     key = panel.folder / "auditor.pem"
-    anchor_project(panel.desk(), panel.folder / "signed.anchor", key=key, by="Notary")
+    checkpoint_project(panel.desk(), panel.folder / "signed.checkpoint", key=key, by="Notary")
     return panel
 
 
@@ -40,8 +40,10 @@ def panel(made: Panel, tmp_path: Path) -> Panel:
     return Panel(tmp_path / "copy", made.has_keys)
 
 
-def told(panel: Panel, *anchors: str, public_key: Path | None = None) -> list[str]:
-    found = audit_project(panel.desk(), [panel.folder / anchor for anchor in anchors], public_key)
+def told(panel: Panel, *checkpoints: str, public_key: Path | None = None) -> list[str]:
+    found = audit_project(
+        panel.desk(), [panel.folder / checkpoint for checkpoint in checkpoints], public_key
+    )
     return [str(problem).replace(f"{panel.folder}/", "") for problem in found.problems]
 
 
@@ -69,8 +71,8 @@ def write(panel: Panel, events: list[Event]) -> None:
 
 def test_a_log_that_nobody_touched_has_no_problems(panel: Panel) -> None:
     public = panel.folder / "auditor.pub.pem"
-    assert told(panel, "plain.anchor", "signed.anchor") == []
-    assert told(panel, "signed.anchor", public_key=public) == []
+    assert told(panel, "plain.checkpoint", "signed.checkpoint") == []
+    assert told(panel, "signed.checkpoint", public_key=public) == []
     assert len(events_of(panel)) == 12
 
 
@@ -99,12 +101,12 @@ def flip_the_ruling(panel: Panel) -> None:
     write(panel, events)
 
 
-def test_a_ruling_flipped_with_the_whole_chain_made_anew_is_found_by_signature_or_anchor(
+def test_a_ruling_flipped_with_the_whole_chain_made_anew_is_found_by_signature_or_checkpoint(
     panel: Panel,
 ) -> None:
     flip_the_ruling(panel)
     reads_otherwise = "says that event 12 reads otherwise"
-    assert any(reads_otherwise in one for one in told(panel, "plain.anchor"))
+    assert any(reads_otherwise in one for one in told(panel, "plain.checkpoint"))
     found = audit_project(panel.desk())
     if panel.has_keys:
         assert any("was not signed by 'judge1'" in str(problem) for problem in found.problems)
@@ -112,16 +114,19 @@ def test_a_ruling_flipped_with_the_whole_chain_made_anew_is_found_by_signature_o
             panel.desk().batch("b1")
     else:  # and that is said
         assert not found.problems
-        assert {notice.code for notice in found.notices} == {"log_unsigned", "log_unanchored"}
+        assert {notice.code for notice in found.notices} == {
+            "log_unsigned",
+            "log_without_checkpoint",
+        }
 
 
-def test_a_log_put_back_with_its_head_is_found_by_an_anchor(panel: Panel) -> None:
+def test_a_log_put_back_with_its_head_is_found_by_a_checkpoint(panel: Panel) -> None:
     write(panel, events_of(panel)[:9])
     if panel.has_keys:  # the head cannot be made by who has no key
         assert any("head.json: was changed" in one for one in told(panel))
     assert any(
-        "plain.anchor: says that the log has 12 events, but it ends with 9" in one
-        for one in told(panel, "plain.anchor")
+        "plain.checkpoint: says that the log has 12 events, but it ends with 9" in one
+        for one in told(panel, "plain.checkpoint")
     )
 
 
@@ -150,13 +155,13 @@ def test_a_step_that_was_not_allowed_is_found_whoever_wrote_it(panel: Panel) -> 
         assert told(panel) != []
 
 
-def test_a_signature_cannot_be_stripped_from_an_anchor(panel: Panel) -> None:
+def test_a_signature_cannot_be_stripped_from_a_checkpoint(panel: Panel) -> None:
     public = panel.folder / "auditor.pub.pem"
-    path = panel.folder / "signed.anchor"
-    anchor = parsed(Anchor, path.read_bytes())
-    assert anchor is not None
-    assert anchor.signed is not None
-    assert anchor.signed.by == "Notary"
+    path = panel.folder / "signed.checkpoint"
+    checkpoint = parsed(Checkpoint, path.read_bytes())
+    assert checkpoint is not None
+    assert checkpoint.signed is not None
+    assert checkpoint.signed.by == "Notary"
     changes = {
         "its signature does not hold": {"events": 10, "digest": events_of(panel)[9].digest},
         "its signature does not hold.": {"code": "xx"},
@@ -164,29 +169,29 @@ def test_a_signature_cannot_be_stripped_from_an_anchor(panel: Panel) -> None:
         "it is signed, and that does not fit": {"code": ""},
     }
     for words, change in changes.items():
-        path.write_bytes(anchor.model_copy(update=change).to_bytes())
-        (problem,) = told(panel, "signed.anchor")
+        path.write_bytes(checkpoint.model_copy(update=change).to_bytes())
+        (problem,) = told(panel, "signed.checkpoint")
         assert words in problem
-    bare = anchor.model_copy(update={"signed": None, "code": ""})
+    bare = checkpoint.model_copy(update={"signed": None, "code": ""})
     path.write_bytes(bare.to_bytes())
-    (problem,) = told(panel, "signed.anchor", public_key=public)
+    (problem,) = told(panel, "signed.checkpoint", public_key=public)
     assert "is not signed, so that anybody can have made it" in problem
-    path.write_bytes(bare.model_copy(update={"schema_name": "nodulebench/anchor@1"}).to_bytes())
-    (problem,) = told(panel, "signed.anchor", public_key=public)
-    assert "is no anchor, or was changed" in problem
+    path.write_bytes(bare.model_copy(update={"schema_name": "nodulebench/checkpoint@1"}).to_bytes())
+    (problem,) = told(panel, "signed.checkpoint", public_key=public)
+    assert "is no checkpoint, or was changed" in problem
     new_key(panel.folder / "other.pem")
     path.unlink()
-    anchor_project(panel.desk(), path, key=panel.folder / "other.pem", by="Notary")
-    (problem,) = told(panel, "signed.anchor", public_key=public)
+    checkpoint_project(panel.desk(), path, key=panel.folder / "other.pem", by="Notary")
+    (problem,) = told(panel, "signed.checkpoint", public_key=public)
     assert "is signed, but not by auditor.pub.pem" in problem
 
 
-def test_an_older_anchor_is_checked_before_it_is_replaced(panel: Panel) -> None:
+def test_an_older_checkpoint_is_checked_before_it_is_replaced(panel: Panel) -> None:
     flip_the_ruling(panel)
     with pytest.raises(InputError, match=r"reads otherwise|was not signed by"):
-        anchor_project(panel.desk(), panel.folder / "plain.anchor")
+        checkpoint_project(panel.desk(), panel.folder / "plain.checkpoint")
     with pytest.raises(InputError, match="lies in the project itself"):
-        anchor_project(panel.desk(), panel.project / "mine.anchor")
+        checkpoint_project(panel.desk(), panel.project / "mine.checkpoint")
 
 
 @pytest.mark.parametrize("name", ["1².json", "notes.txt", "1.json"])
@@ -261,7 +266,7 @@ def test_a_reviewer_is_drawn_or_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no reviewer"):
         panel.does("office", "open", **order)
     with pytest.raises(InputError, match="has a reviewer, and a promise to draw one"):
-        panel.does("office", "open", **order, reviewer_id="lead2", promise="0" * 64)
+        panel.does("office", "open", **order, reviewer_id="lead2", commitment="0" * 64)
 
 
 def test_opening_a_batch_reads_that_batch_alone(

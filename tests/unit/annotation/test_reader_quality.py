@@ -83,11 +83,11 @@ def test_a_reader_agrees_with_the_own_repeats_on_types_and_sizes(tmp_path: Path)
         submit_readings(desk, "b1", reader, drawn_cases)
     ann, *others = reader_quality(desk)["repeats"]
     assert (ann["agreement"], ann["cases"], ann["least_between"]) == (1.0, 4, 3)
-    figures = {row["name"]: row["value"] for row in ann["figures"]}
+    metrics = {row["name"]: row["value"] for row in ann["metrics"]}
     # kappa: 3 of 4 agree, by chance (2 x 1 + 2 x 3) / 16 = 1/2
-    assert figures["type: r1, r1 again"] == pytest.approx(0.5)
+    assert metrics["type: r1, r1 again"] == pytest.approx(0.5)
     # Lin: means 7 and 8, variances and covariance of n 5, so 2 x 5 / (5 + 5 + 1)
-    assert figures["diameter: r1, r1 again"] == pytest.approx(10 / 11)
+    assert metrics["diameter: r1, r1 again"] == pytest.approx(10 / 11)
     (limits,) = ann["limits"]
     assert (limits["bias_mm"], limits["sd_mm"]) == (-1.0, 0.0)
-    assert [(other["figures"], other["limits"]) for other in others] == [([], []), ([], [])]
+    assert [(other["metrics"], other["limits"]) for other in others] == [([], []), ([], [])]

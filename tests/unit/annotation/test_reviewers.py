@@ -17,8 +17,8 @@ from nodulebench.annotation.people import (
     Person,
     Roster,
     Team,
+    commitment_of,
     new_seed,
-    promise_of,
     random_reviewer,
 )
 from nodulebench.annotation.project import (
@@ -31,10 +31,10 @@ from nodulebench.annotation.project import (
 )
 from nodulebench.annotation.readings.reading import readings_of
 from nodulebench.annotation.reviewers import (
+    commitment_file,
     draw_again,
     draw_reviewer,
     open_batch,
-    promise_file,
 )
 from nodulebench.annotation.workflow.actions import (
     NIFDC,
@@ -135,7 +135,7 @@ def told(panel: Panel) -> dict[str, dict[str, object]]:
     """What the audit warns of; nothing is wrong."""
     found = audit_project(panel.desk())
     assert found.problems == ()
-    usual = ("log_unsigned", "log_unanchored")
+    usual = ("log_unsigned", "log_without_checkpoint")
     return {
         notice.code: dict(notice.values) for notice in found.notices if notice.code not in usual
     }
@@ -148,7 +148,7 @@ def test_nothing_that_a_reader_can_see_says_who_will_be_drawn(panel: Panel) -> N
     assert drawn(panel) is None
     panel.draws()
     seed = panel.desk().log.read()[-1].payload["seed"]
-    assert promise_of(seed) == batch.order.promise
+    assert commitment_of(seed) == batch.order.commitment
     assert len({seed, *batch.seeds}) == 4
     assert drawn(panel) == random_reviewer(
         panel.desk().workflow.roster.teams, "one", "b1", (seed, *batch.seeds)
@@ -164,8 +164,8 @@ def test_the_last_reader_cannot_aim_at_a_reviewer(tmp_path: Path) -> None:
     panel.opens("a")
     read_by(panel, "r1", "r2")
     batch = panel.desk().batch("b1")
-    assert batch.order.promise is not None
-    aimed(panel, (batch.order.promise, *batch.seeds))
+    assert batch.order.commitment is not None
+    aimed(panel, (batch.order.commitment, *batch.seeds))
     teams, seeds = panel.desk().workflow.roster.teams, panel.desk().batch("b1").seeds
     drawn_by = [random_reviewer(teams, "one", "b1", (new_seed(), *seeds)) for _ in range(1000)]
     assert 400 < drawn_by.count(FRIEND) < 600  # 6 standard deviations around one half
@@ -173,10 +173,10 @@ def test_the_last_reader_cannot_aim_at_a_reviewer(tmp_path: Path) -> None:
     assert told(panel) == {}
 
 
-def test_with_keys_the_promise_opens_for_organisers_alone(tmp_path: Path) -> None:
+def test_with_keys_the_commitment_opens_for_organisers_alone(tmp_path: Path) -> None:
     panel = started(tmp_path, has_keys=True)
     panel.opens("a")
-    assert [*panel.folder.glob("*.promise")] == []
+    assert [*panel.folder.glob("*.commitment")] == []
     sealed = panel.desk().batch("b1").order.sealed
     assert "age-encryption.org" in b64decode(sealed).decode("latin-1")
     for name in ("r3", "lead2", FRIEND, "judge1"):
@@ -206,7 +206,7 @@ def test_a_seed_that_is_known_from_the_start_is_no_part_of_the_order() -> None:
 
 
 def test_the_office_cannot_tell_another_than_it_promised(panel: Panel) -> None:
-    open_batch(panel.desk("office"), "office", "b1", "one", ["a"], promise=panel.folder / "own")
+    open_batch(panel.desk("office"), "office", "b1", "one", ["a"], commitment=panel.folder / "own")
     read_by(panel, "r1", "r2", "r3")
     other = json.loads((panel.folder / "own").read_text()) | {"seed": new_seed()}
     (panel.folder / "own").write_text(json.dumps(other))
@@ -218,7 +218,7 @@ def test_the_office_cannot_tell_another_than_it_promised(panel: Panel) -> None:
     assert "was not allowed: batch 'b1': was promised another draw" in str(problem)
 
 
-def test_an_office_that_keeps_its_promise_back_or_opens_again_is_told(panel: Panel) -> None:
+def test_an_office_that_keeps_its_commitment_back_or_opens_again_is_told(panel: Panel) -> None:
     panel.opens("a")
     assert told(panel) == {}
     read_by(panel, "r1", "r2", "r3")
@@ -230,7 +230,7 @@ def test_an_office_that_keeps_its_promise_back_or_opens_again_is_told(panel: Pan
     assert "draw_waits" not in told(panel)
 
 
-def test_a_lost_promise_is_no_end_and_the_audit_tells_who_drew(panel: Panel) -> None:
+def test_a_lost_commitment_is_no_end_and_the_audit_tells_who_drew(panel: Panel) -> None:
     panel.opens("a")
     with pytest.raises(InputError, match="is not read by all"):
         draw_again(panel.desk("judge1"), "judge1", "b1", "lost")
@@ -250,7 +250,7 @@ def test_a_lost_promise_is_no_end_and_the_audit_tells_who_drew(panel: Panel) -> 
     assert change.endswith("was drawn to review anew: the disk broke")
 
 
-def test_a_promise_for_a_key_that_was_replaced_opens_with_the_old_one(tmp_path: Path) -> None:
+def test_a_commitment_for_a_key_that_was_replaced_opens_with_the_old_one(tmp_path: Path) -> None:
     panel = started(tmp_path, has_keys=True, deputy="r3")
     panel.opens("a")
     shutil.copy(tmp_path / "office", tmp_path / "old")
@@ -287,17 +287,17 @@ def test_when_and_by_whom_it_is_drawn(panel: Panel) -> None:
         panel.draws()
 
 
-def test_without_keys_the_promise_is_a_file_beside_the_project_for_its_owner(
+def test_without_keys_the_commitment_is_a_file_beside_the_project_for_its_owner(
     tmp_path: Path,
 ) -> None:
     panel = started(tmp_path)
     panel.opens("a")
-    file = promise_file(panel.project, "b1")
-    assert file == tmp_path / "panel-b1.promise"
-    assert promise_file(Path(), "b1") == Path.cwd().with_name(f"{Path.cwd().name}-b1.promise")
+    file = commitment_file(panel.project, "b1")
+    assert file == tmp_path / "panel-b1.commitment"
+    assert commitment_file(Path(), "b1") == Path.cwd().with_name(f"{Path.cwd().name}-b1.commitment")
     assert file.stat().st_mode & 0o777 == 0o600
     held = json.loads(file.read_text())
-    assert promise_of(held["seed"]) == panel.desk().batch("b1").order.promise
+    assert commitment_of(held["seed"]) == panel.desk().batch("b1").order.commitment
     read_by(panel, "r1", "r2", "r3")
     file.unlink()
     with pytest.raises(InputError, match=r"holds no promise of a draw. If it is lost, an arbitrat"):
@@ -305,15 +305,15 @@ def test_without_keys_the_promise_is_a_file_beside_the_project_for_its_owner(
     assert sorted(path.name for path in tmp_path.glob(".*")) == []
 
 
-def test_a_promise_that_no_batch_was_opened_with_gives_way_to_a_new_one(tmp_path: Path) -> None:
+def test_a_commitment_that_no_batch_was_opened_with_gives_way_to_a_new_one(tmp_path: Path) -> None:
     """Of a run that was killed, or of a project of this name whose log has told it."""
     panel = started(tmp_path)
     panel.opens("a")
-    old = promise_file(panel.project, "b1").read_text()
+    old = commitment_file(panel.project, "b1").read_text()
     shutil.rmtree(panel.project / "events")
     (panel.project / "events.index.json").unlink(missing_ok=True)
     panel.opens("a")
-    new = promise_file(panel.project, "b1").read_text()
+    new = commitment_file(panel.project, "b1").read_text()
     assert json.loads(new)["seed"] != json.loads(old)["seed"]
     read_by(panel, "r1", "r2", "r3")
     panel.draws()
@@ -325,14 +325,18 @@ def test_no_file_of_others_is_written_over(tmp_path: Path) -> None:
     desk = panel.desk()
     panel.opens("a")
     with pytest.raises(InputError, match=r"is the promise of another batch. Choose a new name"):
-        open_batch(desk, "office", "b2", "one", ["b"], promise=promise_file(panel.project, "b1"))
+        open_batch(
+            desk, "office", "b2", "one", ["b"], commitment=commitment_file(panel.project, "b1")
+        )
     (tmp_path / "thesis.txt").write_text("soon")
     with pytest.raises(InputError, match=r"thesis\.txt: holds no promise of a draw. Choose a new"):
-        open_batch(desk, "office", "b2", "one", ["b"], promise=tmp_path / "thesis.txt")
+        open_batch(desk, "office", "b2", "one", ["b"], commitment=tmp_path / "thesis.txt")
     with pytest.raises(InputError, match="lies in the project"):
-        open_batch(desk, "office", "b2", "one", ["b"], promise=panel.project / "p")
+        open_batch(desk, "office", "b2", "one", ["b"], commitment=panel.project / "p")
     with pytest.raises(InputError, match="none is to be made"):
-        open_batch(desk, "office", "b2", "one", ["b"], reviewer_id="lead2", promise=tmp_path / "p")
+        open_batch(
+            desk, "office", "b2", "one", ["b"], reviewer_id="lead2", commitment=tmp_path / "p"
+        )
     with pytest.raises(InputError, match="'r1' is no organiser"):
         open_batch(desk, "r1", "b3", "one", ["b"])
-    assert sorted(path.name for path in tmp_path.glob("*.promise")) == ["panel-b1.promise"]
+    assert sorted(path.name for path in tmp_path.glob("*.commitment")) == ["panel-b1.commitment"]

@@ -8,7 +8,7 @@ import nodulebench as nb
 from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
 from nodulebench.core.protocol import IntervalChoice
 
-PROTOCOL = protocol(figures=("recall", "cpm"), interval=IntervalChoice(bootstraps=50))
+PROTOCOL = protocol(metrics=("recall", "cpm"), interval=IntervalChoice(bootstraps=50))
 
 
 def said(name: str, found: int, of: int = 12) -> nb.Submission:
@@ -32,7 +32,7 @@ def test_two_results_are_compared_as_if_they_were_one() -> None:
     together = nb.compare(result(new, old), baseline="old", permutations=20)
     assert apart.differences().rows() == together.differences().rows()
     assert apart.is_no_worse is None
-    recall = apart.differences().filter(figure="recall")
+    recall = apart.differences().filter(metric="recall")
     assert recall["difference"].to_list() == [0.25]
 
 

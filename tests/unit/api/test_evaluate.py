@@ -21,7 +21,7 @@ CASES = (
     case("c", false_mark(0.6)),
 )
 TRUTH, SAID = reference(*CASES), submission(*CASES)
-PROTOCOL = protocol(figures=("recall", "cpm", "sensitivity_at_fp_rate"))
+PROTOCOL = protocol(metrics=("recall", "cpm", "sensitivity_at_fp_rate"))
 NODULES = TRUTH.nodules.select("case_id", "x_mm", "y_mm", "z_mm", "diameter_mm", "is_ignored")
 MARKS = SAID.marks.select("case_id", "x_mm", "y_mm", "z_mm", "score")
 LUNA16 = {"case_id": "seriesuid", "x_mm": "coordX", "y_mm": "coordY", "z_mm": "coordZ"}
@@ -46,16 +46,16 @@ MARKS_AS: dict[str, Any] = {
 }
 
 
-def figures(result: nb.Result) -> list[Any]:
-    return result.figures().drop("algorithm").rows()
+def metrics(result: nb.Result) -> list[Any]:
+    return result.metrics().drop("algorithm").rows()
 
 
-WANTED = figures(nb.Result.of(evaluate_tables(TRUTH, [SAID], PROTOCOL)))
+WANTED = metrics(nb.Result.of(evaluate_tables(TRUTH, [SAID], PROTOCOL)))
 
 
 @pytest.mark.parametrize("kind", MARKS_AS)
 def test_marks_of_every_kind_give_the_same_numbers(kind: str) -> None:
-    assert figures(nb.evaluate(TRUTH, MARKS_AS[kind], PROTOCOL)) == WANTED
+    assert metrics(nb.evaluate(TRUTH, MARKS_AS[kind], PROTOCOL)) == WANTED
 
 
 @pytest.mark.parametrize("cases", [["a", "b", "c"], np.array(["a", "b", "c"]), TRUTH.cases])
@@ -63,7 +63,7 @@ def test_marks_of_every_kind_give_the_same_numbers(kind: str) -> None:
     "nodules", [NODULES, pd.DataFrame(NODULES.to_dict(as_series=False)), NODULES.rename(LUNA16)]
 )
 def test_a_table_of_nodules_is_a_reference(nodules: Any, cases: Any) -> None:
-    assert figures(nb.evaluate(nodules, MARKS, PROTOCOL, cases=cases)) == WANTED
+    assert metrics(nb.evaluate(nodules, MARKS, PROTOCOL, cases=cases)) == WANTED
 
 
 def test_files_may_be_named_by_text(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_files_may_be_named_by_text(tmp_path: Path) -> None:
         told.append,
         cases=str(tmp_path / "cases.csv"),
     )
-    assert figures(result) == WANTED
+    assert metrics(result) == WANTED
     assert told == [result.algorithms[0].name] == ["mine"]
 
 
@@ -87,7 +87,7 @@ def test_the_call_of_earlier_versions_works_by_position_and_by_keyword() -> None
     second = nb.evaluate(
         reference=TRUTH, submissions=[SAID], protocol=PROTOCOL, progress=told.append
     )
-    assert figures(first) == figures(second) == WANTED
+    assert metrics(first) == metrics(second) == WANTED
     assert isinstance(first, nb.Evaluation)
     assert told == ["algorithm", "algorithm"]
 
@@ -101,7 +101,7 @@ def test_files_are_evaluated_as_earlier_versions_did(tmp_path: Path) -> None:
         *files, bootstraps=0, out=tmp_path / "out", progress=told.append
     )
     assert told == ["mine"]
-    assert figures(result) == figures(nb.evaluate(files[1], files[0], "luna16", bootstraps=0))
+    assert metrics(result) == metrics(nb.evaluate(files[1], files[0], "luna16", bootstraps=0))
     assert tmp_path / "out" / "report.html" in written
 
 

@@ -17,8 +17,8 @@ CASES = (
     case("b", nodule(6, (50, 0, 0)), mark(0.4, (50, 0, 0))),
     case("c", false_mark(0.6)),
 )
-FIGURES = ("recall", "cpm", "sensitivity_at_fp_rate")
-PROTOCOL = protocol(figures=FIGURES, interval=IntervalChoice(bootstraps=20))
+METRICS = ("recall", "cpm", "sensitivity_at_fp_rate")
+PROTOCOL = protocol(metrics=METRICS, interval=IntervalChoice(bootstraps=20))
 
 
 def result(*names: str, chosen: nb.TestProtocol = PROTOCOL) -> nb.Result:
@@ -26,14 +26,14 @@ def result(*names: str, chosen: nb.TestProtocol = PROTOCOL) -> nb.Result:
     return nb.evaluate(reference(*CASES), said, chosen)
 
 
-def test_figures_hold_every_number_once() -> None:
+def test_metrics_hold_every_number_once() -> None:
     found = result()
-    table = found.figures()
-    figures = found.algorithms[0].rules["luna16"].figures
-    assert table.filter(figure="recall")["value"].to_list() == [figures["recall"].value]
-    points = table.filter(figure="sensitivity_at_fp_rate")
-    assert points["point"].to_list() == list(figures["sensitivity_at_fp_rate"])
-    assert table.select("algorithm", "rule", "figure", "point").is_unique().all()
+    table = found.metrics()
+    metrics = found.algorithms[0].rules["luna16"].metrics
+    assert table.filter(metric="recall")["value"].to_list() == [metrics["recall"].value]
+    points = table.filter(metric="sensitivity_at_fp_rate")
+    assert points["point"].to_list() == list(metrics["sensitivity_at_fp_rate"])
+    assert table.select("algorithm", "rule", "metric", "point").is_unique().all()
     assert table.schema["reason"] == pl.String
 
 
@@ -116,12 +116,12 @@ def test_a_rule_that_cannot_be_applied_has_its_row() -> None:
     assert repr(found).splitlines()[-1].split() == ["mine", "area_overlap", "–", "–", "–"]
 
 
-def test_a_frame_of_pandas_holds_the_figures() -> None:
+def test_a_frame_of_pandas_holds_the_metrics() -> None:
     pytest.importorskip("pandas", reason="the extra 'pandas' is not installed")
     found = result()
     frame = found.to_pandas()
-    assert list(frame.columns) == found.figures().columns
-    assert frame["value"].tolist() == found.figures()["value"].to_list()
+    assert list(frame.columns) == found.metrics().columns
+    assert frame["value"].tolist() == found.metrics()["value"].to_list()
 
 
 def test_without_pandas_it_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

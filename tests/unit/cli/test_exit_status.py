@@ -14,14 +14,14 @@ from nodulebench.cli import options as vault_options
 from nodulebench.cli.help import MEANINGS
 
 CRITERIA = (
-    'name = "accept"\n[[criteria]]\nfigure = "recall"\nrule = "luna16"\n'
+    'name = "accept"\n[[criteria]]\nmetric = "recall"\nrule = "luna16"\n'
     'comparison = ">="\nlimit = 0.75\n'
 )
 LEVELS = {
-    "verdict": POLICY.replace('"rounded"', '"verdict"').replace('figures = ["luna16.recall"]', ""),
+    "verdict": POLICY.replace('"rounded"', '"verdict"').replace('metrics = ["luna16.recall"]', ""),
     "rounded": POLICY,
-    "figures": POLICY.replace('"rounded"', '"figures"').replace('figures = ["luna16.recall"]', ""),
-    "cases": POLICY.replace('"rounded"', '"cases"').replace('figures = ["luna16.recall"]', ""),
+    "metrics": POLICY.replace('"rounded"', '"metrics"').replace('metrics = ["luna16.recall"]', ""),
+    "cases": POLICY.replace('"rounded"', '"cases"').replace('metrics = ["luna16.recall"]', ""),
 }
 SLOW = """
 import sys, time

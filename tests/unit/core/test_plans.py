@@ -8,7 +8,7 @@ from nodulebench.core.documents.evaluation import plan_summary
 from nodulebench.core.documents.records import as_json
 from nodulebench.core.plans import Criterion, CriterionOutcome, PlanOutcome, TestPlan
 
-RECALL = Criterion(figure="recall", rule="luna16", bound="low", comparison=">=", limit=0.8)
+RECALL = Criterion(metric="recall", rule="luna16", bound="low", comparison=">=", limit=0.8)
 
 
 def plan(**fields) -> TestPlan:
@@ -74,7 +74,7 @@ def test_an_outcome_in_json() -> None:
         "criteria": [
             {
                 "algorithm": "a",
-                "figure": "recall",
+                "metric": "recall",
                 "rule": "luna16",
                 "stratum": "",
                 "bound": "low",
@@ -118,7 +118,7 @@ def test_the_digest_covers_everything_that_is_fixed(fields) -> None:
 def test_a_criterion_reads_as_a_sentence() -> None:
     assert str(RECALL) == "lower bound of recall (luna16) >= 0.8"
     other = Criterion(
-        figure="miss_rate", rule="center_hit", stratum="type=solid", comparison="<=", limit=0.25
+        metric="miss_rate", rule="center_hit", stratum="type=solid", comparison="<=", limit=0.25
     )
     assert str(other) == "miss_rate in type=solid (center_hit) <= 0.25"
 
@@ -134,7 +134,7 @@ def test_a_criterion_reads_as_a_sentence() -> None:
     ],
 )
 def test_what_is_no_criterion_is_refused(fields) -> None:
-    given = {"figure": "recall", "rule": "luna16", "comparison": ">=", "limit": 0.5}
+    given = {"metric": "recall", "rule": "luna16", "comparison": ">=", "limit": 0.5}
     with pytest.raises(ValidationError):
         Criterion(**(given | fields))
 

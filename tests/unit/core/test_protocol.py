@@ -10,7 +10,7 @@ from nodulebench.core.protocol import (
 )
 from nodulebench.core.protocols import NAMES, load_protocol
 
-SMALL = 'name = "own"\nfigures = ["recall"]\n[[rules]]\nname = "luna16"\n'
+SMALL = 'name = "own"\nmetrics = ["recall"]\n[[rules]]\nname = "luna16"\n'
 
 
 def test_every_published_protocol_loads_under_its_name() -> None:

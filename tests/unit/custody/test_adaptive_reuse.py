@@ -71,9 +71,9 @@ def test_hypotheses_are_counted_by_hand() -> None:
 def test_feedback_without_limit_has_no_bound() -> None:
     with undefined(match="no bound holds for a developer who adapts to it"):
         log_hypotheses(2, Answers(None))
-    for figure in (lambda: expected_best(0), lambda: log_hypotheses(0, Answers(2))):
+    for metric in (lambda: expected_best(0), lambda: log_hypotheses(0, Answers(2))):
         with undefined(match="there was no look"):
-            figure()
+            metric()
     with undefined(match="a correlation of 2 is not between 0 and 1"):
         optimism(2, 1.0, correlation=2)
 
@@ -145,10 +145,10 @@ def test_the_standard_error_is_that_of_a_normal_interval() -> None:
 
 
 def _climb(random: np.random.Generator, looks: int, step: float) -> tuple[float, float]:
-    """A developer without skill who keeps what scored better: last figure, and its plain error.
+    """A developer without skill who keeps what scored better: last metric, and its plain error.
 
     Every submission finds each of 100 nodules by the toss of a coin, so the truth is 0.5. The
-    developer changes the answers for some nodules and keeps the change if the figure did not fall.
+    developer changes the answers for some nodules and keeps the change if the metric did not fall.
     """
     answers = random.random(100) < 0.5
     told = round(answers.mean() / step) * step

@@ -23,7 +23,7 @@ from nodulebench.custody.budget import (
 )
 from nodulebench.custody.policy import Reuse
 
-TWO = Reuse(looks_per_developer=2)
+TWO = Reuse(evaluations_per_developer=2)
 
 
 def event(number: int, step: Step, developer: str, submission: str, **more: object) -> Event:
@@ -93,7 +93,11 @@ def test_a_failure_does_not_undo_the_earlier_look_of_the_same_submission() -> No
 def test_the_set_itself_has_a_budget() -> None:
     log = [event(1, "look", "x", "a"), event(2, "look", "y", "b")]
     with pytest.raises(SpentError, match="has been looked at 2 times, which is all"):
-        admit(ChargedEvaluation("z", "c", "p"), log, Reuse(looks_per_developer=9, looks_in_all=2))
+        admit(
+            ChargedEvaluation("z", "c", "p"),
+            log,
+            Reuse(evaluations_per_developer=9, evaluations_in_total=2),
+        )
 
 
 def test_a_developer_who_passed_and_comes_again_no_longer_stops_when_passed() -> None:
@@ -118,7 +122,7 @@ def test_a_failure_over_the_set_is_an_answer_and_one_that_counts_one_of_each_loo
         event(4, "failed", "x", "a", look=3, counts=False),  # the same question again
     ]
     assert failures_of("X", log) == (1, 0)
-    assert answers_of(Reuse(feedback="figures"), "x", log) == Answers(None, has_failed=True)
+    assert answers_of(Reuse(feedback="metrics"), "x", log) == Answers(None, has_failed=True)
     more = [*log, event(5, "look", "x", "b"), event(6, "failed", "x", "b", look=5, counts=True)]
     assert failures_of("x", more) == (1, 1)
     assert [look.submission for look in evaluations_of(more)] == ["b"]
@@ -129,11 +133,11 @@ def test_a_failure_over_the_set_is_an_answer_and_one_that_counts_one_of_each_loo
 
 def test_answers_are_what_rounding_leaves() -> None:
     # 0, 0.5, 1, undefined, not between 0 and 1: five words for the value and five for its bound
-    rounded = Reuse(feedback="rounded", figures=("luna16.recall",), step=0.5)
+    rounded = Reuse(feedback="rounded", metrics=("luna16.recall",), step=0.5)
     assert answers_of(rounded).count == 25
-    two = Reuse(feedback="rounded", figures=("luna16.recall", "luna16.cpm"), step=0.5)
+    two = Reuse(feedback="rounded", metrics=("luna16.recall", "luna16.cpm"), step=0.5)
     assert answers_of(two).count == 625
-    assert answers_of(Reuse(feedback="figures")).count is None
+    assert answers_of(Reuse(feedback="metrics")).count is None
 
 
 def test_spaces_and_case_make_no_new_developer() -> None:
@@ -178,8 +182,8 @@ def test_what_a_developer_could_know_is_what_stood_before_the_look() -> None:
     assert before(ChargedEvaluation("y", "a", "p"), log) == log
 
 
-def test_a_verdict_in_addition_to_rounded_figures_gives_three_times_the_answers() -> None:
-    rounded = Reuse(feedback="rounded", figures=("luna16.recall",), step=0.5)
+def test_a_verdict_in_addition_to_rounded_metrics_gives_three_times_the_answers() -> None:
+    rounded = Reuse(feedback="rounded", metrics=("luna16.recall",), step=0.5)
     log = [event(1, "look", "x", "a", plan="sha256:1")]
     assert had_verdict("x", log)
     assert not had_verdict("y", log)
@@ -191,6 +195,6 @@ def test_a_verdict_in_addition_to_rounded_figures_gives_three_times_the_answers(
 
 def test_the_last_look_of_a_developer_and_of_a_set_is_admitted() -> None:
     log = [event(1, "look", "x", "a")]
-    both = Reuse(looks_per_developer=2, looks_in_all=2)
+    both = Reuse(evaluations_per_developer=2, evaluations_in_total=2)
     assert admit(ChargedEvaluation("x", "b", "p"), log, both) == 2
     assert admit(ChargedEvaluation("y", "b", "p"), log, both) == 1

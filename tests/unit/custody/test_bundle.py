@@ -179,17 +179,17 @@ def test_how_a_set_came_about_and_what_was_stated_travel_through_bag_and_seal(de
     made = {"rule": "nifdc-2022", "events": [{"step": "read", "actor_id": "ann"}]}
     (desk.bundle / "provenance.json").write_text(json.dumps(made))
     answers = desk.folder / "datasheet.toml"
-    answers.write_text('purpose = "To test."\nkeeper = "First keeper"\n')
+    answers.write_text('purpose = "To test."\nkey_custodian = "First key custodian"\n')
     bag = desk.folder / "bag"
     write_bundle(desk.bundle, bag, answers=answers)
     assert json.loads((bag / "data" / "provenance.json").read_text()) == made
-    answers.write_text('keeper = "Second keeper"\n')
+    answers.write_text('key_custodian = "Second key custodian"\n')
     seal_bundle(replace(desk.order(), bundle=bag, answers=answers))
     sheet = json.loads((desk.sealed / "datasheet.json").read_text())["answers"]
-    told = {name: sheet[name]["answer"] for name in ("purpose", "keeper", "readers")}
+    told = {name: sheet[name]["answer"] for name in ("purpose", "key_custodian", "readers")}
     assert told == {
         "purpose": "To test.",
-        "keeper": "Second keeper",
+        "key_custodian": "Second key custodian",
         "readers": "1 reader, blind to each other until all had read.",
     }
     opened = open_sealed(desk.sealed, SECRET, "Ada", "export")

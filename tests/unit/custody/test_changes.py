@@ -21,7 +21,7 @@ def event(number: int, step: Step, change: object) -> Event:
         number=number,
         at=datetime(2026, 1, 1, tzinfo=UTC),
         person="Kim",
-        role="keeper",
+        role="key_custodian",
         step=step,
         facts={"change": change},  # type: ignore[dict-item]
         previous="",

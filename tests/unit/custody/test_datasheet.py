@@ -107,12 +107,12 @@ def test_a_policy_answers_who_may_do_what_and_how_often() -> None:
             "After 5 looks of all developers together.",
         ),
     ):
-        chosen = Reuse(looks_per_developer=2, looks_in_all=limit)
+        chosen = Reuse(evaluations_per_developer=2, evaluations_in_total=limit)
         kept = policy.model_copy(update={"reuse": chosen})
         answers = make_datasheet(reference(case("a")), {}, kept).answers
         assert answers["reuse"] == f"{reuse}{FEEDBACK['verdict']}."
         assert answers.get("retirement", "") == retirement
-        assert answers["keeper"] == policy.keeper
+        assert answers["key_custodian"] == policy.key_custodian
         assert "Bo: operator" in answers["access"]
 
 

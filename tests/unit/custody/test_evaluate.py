@@ -12,11 +12,11 @@ from nodulebench.core.errors import InputError
 from nodulebench.custody import evaluate as module
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.lifecycle import export_reference, open_result
-from nodulebench.custody.verify import read_audit, verify_sealed, write_anchor
+from nodulebench.custody.verify import read_audit, verify_sealed, write_checkpoint
 from nodulebench.i18n.translator import in_english
 
 pytest.importorskip("cryptography")
-CRITERIA = 'name = "accept"\n[[criteria]]\nfigure = "recall"\nrule = "luna16"\n'
+CRITERIA = 'name = "accept"\n[[criteria]]\nmetric = "recall"\nrule = "luna16"\n'
 
 
 @pytest.fixture
@@ -46,9 +46,9 @@ def steps(desk: Desk) -> list[str]:
     return [event.step for event in found.events]
 
 
-def test_rounded_feedback_tells_the_named_figures_and_no_more(desk: Desk) -> None:
+def test_rounded_feedback_tells_the_named_metrics_and_no_more(desk: Desk) -> None:
     told = look(desk, "mine.csv", "scan0", "scan1", "scan2")
-    assert told["figures"]["luna16.recall"]["value"] == 0.75
+    assert told["metrics"]["luna16.recall"]["value"] == 0.75
     assert set(told) == {
         "schema",
         "algorithm",
@@ -56,7 +56,7 @@ def test_rounded_feedback_tells_the_named_figures_and_no_more(desk: Desk) -> Non
         "test_set",
         "protocol",
         "level",
-        "figures",
+        "metrics",
         "looks",
     }
     assert told["looks"] == {"look": 1, "allowed": 2}
@@ -172,7 +172,7 @@ def test_no_plain_reference_is_written_anywhere(desk: Desk) -> None:
     outside = [path for path in desk.folder.rglob("*") if desk.bundle not in path.parents]
     files = [path for path in outside if path.is_file()]
     assert sorted(path.name for path in (desk.folder / "feedback").iterdir()) == [
-        "anchor.json",
+        "checkpoint.json",
         "feedback.json",
     ]
     for path in files:
@@ -181,13 +181,15 @@ def test_no_plain_reference_is_written_anywhere(desk: Desk) -> None:
         assert b"hidden-nodule" not in content, path
 
 
-def test_the_feedback_comes_with_an_anchor_of_the_log(desk: Desk) -> None:
+def test_the_feedback_comes_with_a_checkpoint_of_the_log(desk: Desk) -> None:
     look(desk, "mine.csv", "scan0", out=desk.folder / "feedback")
-    anchor = desk.folder / "feedback" / "anchor.json"
-    assert verify_sealed(desk.sealed, anchors=[anchor]).is_good
+    checkpoint = desk.folder / "feedback" / "checkpoint.json"
+    assert verify_sealed(desk.sealed, checkpoints=[checkpoint]).is_good
     (desk.sealed / "audit" / "00000003.json").unlink()
-    found = [str(problem) for problem in verify_sealed(desk.sealed, anchors=[anchor]).problems]
-    assert any(text.startswith(str(anchor)) and "it was cut off" in text for text in found)
+    found = [
+        str(problem) for problem in verify_sealed(desk.sealed, checkpoints=[checkpoint]).problems
+    ]
+    assert any(text.startswith(str(checkpoint)) and "it was cut off" in text for text in found)
 
 
 def test_writers_at_the_same_time_lose_nothing(desk: Desk) -> None:
@@ -222,7 +224,9 @@ def test_only_an_operator_may_evaluate_and_refusals_are_logged(desk: Desk) -> No
 def test_a_tampered_set_is_not_evaluated_on(desk: Desk) -> None:
     path = desk.sealed / "policy.toml"
     original = path.read_text()
-    path.write_text(original.replace("looks_per_developer = 2", "looks_per_developer = 9"))
+    path.write_text(
+        original.replace("evaluations_per_developer = 2", "evaluations_per_developer = 9")
+    )
     with pytest.raises(InputError, match=r"policy.toml: was changed after the set was sealed"):
         look(desk, "mine.csv", "scan0")
     path.write_text(original)
@@ -236,7 +240,7 @@ def verdict_desk(folder: Path, limit: float) -> tuple[Desk, Path]:
     from nodulebench.evaluation.plans.freeze import freeze_files
 
     head, _, _ = POLICY.partition("[reuse]")
-    desk = make_desk(folder, head + "[reuse]\nlooks_per_developer = 3\n")
+    desk = make_desk(folder, head + "[reuse]\nevaluations_per_developer = 3\n")
     desk.seal()
     criteria = folder / "criteria.toml"
     criteria.write_text(CRITERIA + f'comparison = ">="\nlimit = {limit}\n')
@@ -249,7 +253,7 @@ def test_a_verdict_comes_without_a_number(tmp_path: Path) -> None:
     desk, plan = verdict_desk(tmp_path, 0.5)
     told = look_with(desk, plan, "bad.csv", "scan0")
     assert told["verdict"] == "failed"
-    assert "figures" not in told
+    assert "metrics" not in told
     again = look_with(desk, plan, "good.csv", "scan0", "scan1", "scan2")
     assert again["verdict"] == "passed"
     # one-sided 97.5 % after failed or undecided: 1 + 2 histories, 0.025 / 3 in the tail
@@ -273,12 +277,14 @@ def test_a_verdict_needs_a_plan(tmp_path: Path) -> None:
     assert steps(desk) == ["sealed"]
 
 
-@pytest.mark.parametrize(("level", "tells_cases"), [("figures", False), ("cases", True)])
+@pytest.mark.parametrize(("level", "tells_cases"), [("metrics", False), ("cases", True)])
 def test_case_level_results_go_out_only_where_the_policy_says_so(
     tmp_path: Path, level: str, tells_cases: bool
 ) -> None:
     head, _, _ = POLICY.partition("[reuse]")
-    desk = make_desk(tmp_path, head + f'[reuse]\nlooks_per_developer = 2\nfeedback = "{level}"\n')
+    desk = make_desk(
+        tmp_path, head + f'[reuse]\nevaluations_per_developer = 2\nfeedback = "{level}"\n'
+    )
     desk.seal()
     told = look(desk, "mine.csv", "scan0", out=tmp_path / "out")
     assert told["evaluation"]["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 1
@@ -300,8 +306,8 @@ def test_an_auditor_opens_a_kept_result_with_its_corrected_bounds(desk: Desk) ->
     recall = kept["corrected"]["luna16.recall"]
     assert recall["value"] == 0.5
     assert recall["optimism"] == pytest.approx(0, abs=1e-12)
-    figure = kept["evaluation"]["algorithms"][0]["rules"]["luna16"]["figures"]["recall"]
-    assert recall["bound"] == figure["sound"]["low"]
+    metric = kept["evaluation"]["algorithms"][0]["rules"]["luna16"]["metrics"]["recall"]
+    assert recall["bound"] == metric["sound"]["low"]
     assert kept["corrected"]["luna16.miss_rate"]["side"] == "upper"
     assert steps(desk)[-1] == "inspected"
     with pytest.raises(InputError, match=r"is not there\. Kept looks: 2\."):
@@ -334,15 +340,15 @@ def test_looks_dated_before_one_that_they_follow_are_told_and_the_set_stays_open
     told = [str(date).partition(": is dated 2029")[0] for date in found.dates]
     assert [Path(one).name for one in told] == ["00000004.json", "00000005.json"]
     assert any("is dated 2029" in str(problem) for problem in verify_sealed(desk.sealed).problems)
-    assert write_anchor(desk.sealed, desk.folder / "dated.anchor").events == 5
+    assert write_checkpoint(desk.sealed, desk.folder / "dated.checkpoint").events == 5
 
 
-def test_an_anchor_is_kept_elsewhere_and_moves_only_forward(desk: Desk) -> None:
+def test_a_checkpoint_is_kept_elsewhere_and_moves_only_forward(desk: Desk) -> None:
     with pytest.raises(InputError, match="lies in the sealed set itself"):
-        write_anchor(desk.sealed, desk.sealed / "anchor.json")
-    path = desk.folder / "anchor.json"
-    assert write_anchor(desk.sealed, path).events == 1
+        write_checkpoint(desk.sealed, desk.sealed / "checkpoint.json")
+    path = desk.folder / "checkpoint.json"
+    assert write_checkpoint(desk.sealed, path).events == 1
     look(desk, "mine.csv", "scan0")
-    assert write_anchor(desk.sealed, path, key=desk.folder / "key.pem").events == 3
-    found = verify_sealed(desk.sealed, public_key=desk.public_key, anchors=[path])
+    assert write_checkpoint(desk.sealed, path, key=desk.folder / "key.pem").events == 3
+    found = verify_sealed(desk.sealed, public_key=desk.public_key, checkpoints=[path])
     assert found.is_good, found.problems

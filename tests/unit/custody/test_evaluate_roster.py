@@ -57,7 +57,7 @@ def run(desk: Desk, path: Path, *files: Path, **more: object) -> list[RosterEval
 
 def test_each_is_charged_a_look_of_its_own_developer(desk: Desk) -> None:
     found = run(desk, roster(desk))
-    assert [one.told["figures"]["luna16.recall"]["value"] for one in found if one.told] == [
+    assert [one.told["metrics"]["luna16.recall"]["value"] for one in found if one.told] == [
         0.5,
         0.75,
         0.25,
@@ -76,10 +76,10 @@ def test_feedback_tells_nothing_of_others(desk: Desk) -> None:
     told = (desk.folder / "told" / "A2" / "feedback.json").read_text()
     assert json.loads(told)["algorithm"] == "Finder of Beta Ltd"
     assert json.loads(told)["alias"] == "A2"
-    anchor = (desk.folder / "told" / "A2" / "anchor.json").read_text()
+    checkpoint = (desk.folder / "told" / "A2" / "checkpoint.json").read_text()
     for other in ("Alpha", "Gamma", "A1", "A3", "one.csv", "three", "scan", "hidden-nodule"):
         assert other not in told
-        assert other not in anchor
+        assert other not in checkpoint
 
 
 def test_one_that_cannot_be_read_fails_alone_and_costs_nothing(desk: Desk) -> None:
@@ -203,5 +203,5 @@ def test_killed_anywhere_and_started_again_it_charges_nothing_twice(
     assert [len(use.looks) for use in uses] == [1, 1, 1]
     checked = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
     assert checked.is_good, checked.problems
-    values = [one.told["figures"]["luna16.recall"]["value"] for one in found if one.told]
+    values = [one.told["metrics"]["luna16.recall"]["value"] for one in found if one.told]
     assert values == [0.5, 0.75, 0.25]

@@ -1,4 +1,4 @@
-"""What a developer is told: named figures in steps, bounds rounded down, warnings from look two."""
+"""What a developer is told: named metrics in steps, bounds rounded down, warnings from look two."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from nodulebench.i18n.translator import in_english
 VERDICT = Answers(2, stops_when_passed=True)
 
 
-def document(**figures: Estimate | dict[str, Estimate]) -> Document:
+def document(**metrics: Estimate | dict[str, Estimate]) -> Document:
     return Document(
         version="0.1.0",
         digests={"protocol": "sha256:1", "reference": "sha256:2"},
@@ -33,7 +33,7 @@ def document(**figures: Estimate | dict[str, Estimate]) -> Document:
         reference=ReferenceSummary("set", 4),
         notices=(),
         algorithms=(
-            AlgorithmSummary("a", "sha256:0", {}, (), {"luna16": RuleSummary(figures=figures)}),
+            AlgorithmSummary("a", "sha256:0", {}, (), {"luna16": RuleSummary(metrics=metrics)}),
         ),
     )
 
@@ -47,11 +47,13 @@ def untold(code: str) -> dict[str, Any]:
     return {"value": None, "reason": {"code": code, "values": {}}}
 
 
-def told(step: float, look: int, figure: Estimate) -> dict[str, Any]:
-    reuse = Reuse(feedback="rounded", figures=("luna16.recall",), step=step, looks_per_developer=3)
+def told(step: float, look: int, metric: Estimate) -> dict[str, Any]:
+    reuse = Reuse(
+        feedback="rounded", metrics=("luna16.recall",), step=step, evaluations_per_developer=3
+    )
     standing = BudgetStatus(look, 3, VERDICT)
-    found: dict[str, Any] = feedback(document(recall=figure), reuse, standing)
-    shown: dict[str, Any] = found["figures"]["luna16.recall"]
+    found: dict[str, Any] = feedback(document(recall=metric), reuse, standing)
+    shown: dict[str, Any] = found["metrics"]["luna16.recall"]
     return shown
 
 
@@ -76,14 +78,14 @@ def test_the_sound_interval_gives_the_bound_not_the_official_one() -> None:
     assert told(0.05, 1, official) == {"value": 1.0, "bound": 0.25}
 
 
-def test_a_figure_that_is_better_when_lower_has_an_upper_bound() -> None:
+def test_a_metric_that_is_better_when_lower_has_an_upper_bound() -> None:
     """A miss rate of 0 to 0.842 had the bound -0.42."""
-    reuse = Reuse(feedback="rounded", figures=("luna16.miss_rate",), step=0.05)
+    reuse = Reuse(feedback="rounded", metrics=("luna16.miss_rate",), step=0.05)
     whole = document(miss_rate=Estimate(0.0, 0.0, 0.842, 0.95))
     standing = BudgetStatus(1, 1, VERDICT)
-    found = feedback(whole, reuse, standing, lambda figure: figure == "miss_rate")
-    assert found["figures"]["luna16.miss_rate"] == {"value": 0.0, "bound": 0.85, "side": "upper"}
-    kept = corrected_metrics(whole, standing, lambda figure: figure == "miss_rate")
+    found = feedback(whole, reuse, standing, lambda metric: metric == "miss_rate")
+    assert found["metrics"]["luna16.miss_rate"] == {"value": 0.0, "bound": 0.85, "side": "upper"}
+    kept = corrected_metrics(whole, standing, lambda metric: metric == "miss_rate")
     assert (kept["luna16.miss_rate"]["bound"], kept["luna16.miss_rate"]["side"]) == (0.842, "upper")
 
 
@@ -94,7 +96,7 @@ def test_no_bound_of_a_share_is_negative() -> None:
 
 
 @pytest.mark.parametrize(
-    ("figure", "expected"),
+    ("metric", "expected"),
     [
         (Estimate(None, reason=sentence("no nodule in scan7")), untold("untold_undefined")),
         (Estimate(3.2), untold("not_a_share")),
@@ -103,23 +105,23 @@ def test_no_bound_of_a_share_is_negative() -> None:
         (interval(0.01, 0.3), {"value": 0.0, "bound": 0.0}),
     ],
 )
-def test_no_other_answers_can_be_given(figure: Estimate, expected: dict[str, Any]) -> None:
-    assert told(0.05, 1, figure) == expected
+def test_no_other_answers_can_be_given(metric: Estimate, expected: dict[str, Any]) -> None:
+    assert told(0.05, 1, metric) == expected
 
 
-def test_nothing_but_the_named_figures_is_told() -> None:
-    reuse = Reuse(feedback="rounded", figures=("luna16.recall",))
+def test_nothing_but_the_named_metrics_is_told() -> None:
+    reuse = Reuse(feedback="rounded", metrics=("luna16.recall",))
     whole = document(recall=Estimate(0.5), cpm=Estimate(0.123456))
     found = feedback(whole, reuse, BudgetStatus(1, 1, VERDICT))
-    assert set(found["figures"]) == {"luna16.recall"}
+    assert set(found["metrics"]) == {"luna16.recall"}
     assert "0.123456" not in str(found)
     assert "sha256:2" not in str(found)
 
 
-def test_a_figure_at_a_point_is_named_with_it() -> None:
+def test_a_metric_at_a_point_is_named_with_it() -> None:
     whole = document(sensitivity_at_fp_rate={"0.125": Estimate(0.4), "1": Estimate(0.7)})
     assert metric_named(whole, "luna16.sensitivity_at_fp_rate@1") == Estimate(0.7)
-    with pytest.raises(InputError, match=r"policy figure 'luna16.f1': is not in the evaluation\."):
+    with pytest.raises(InputError, match=r"policy metric 'luna16.f1': is not in the evaluation\."):
         metric_named(whole, "luna16.f1")
 
 
@@ -136,7 +138,7 @@ def test_a_third_look_says_what_it_does_to_a_claim() -> None:
     )
 
 
-def test_the_lab_sees_every_corrected_figure() -> None:
+def test_the_lab_sees_every_corrected_metric() -> None:
     whole = document(recall=interval(0.8, 0.03), cpm=Estimate(0.5), f1=Estimate(None))
     found = corrected_metrics(whole, BudgetStatus(2, 3, Answers(None)))
     assert set(found) == {"luna16.recall"}
@@ -172,7 +174,7 @@ def test_the_standard_error_is_that_of_the_interval_s_own_level() -> None:
     assert found["standard_error"] == pytest.approx(0.1 / 1.644854, rel=1e-6)
 
 
-def test_a_later_bound_of_a_figure_that_is_never_negative_is_none_either() -> None:
+def test_a_later_bound_of_a_metric_that_is_never_negative_is_none_either() -> None:
     assert corrected(Estimate(0.3, 0.0, 0.6, 0.95), BudgetStatus(3, 3, VERDICT))["bound"] == 0.0
     signed = corrected(Estimate(0.3, -0.2, 0.8, 0.95), BudgetStatus(3, 3, VERDICT))
     # z(1 - 0.025 / 3) / z(1 - 0.025) = 2.3940 / 1.9600
@@ -190,10 +192,10 @@ def test_what_rounds_to_a_share_is_told_as_one(value: float, shown: float | None
 
 def test_an_upper_bound_is_rounded_up_and_never_above_1() -> None:
     for step, high, bound in ((0.3, 0.95, 1.0), (0.3, 0.55, 0.6), (0.25, 0.75, 0.75)):
-        reuse = Reuse(feedback="rounded", figures=("luna16.miss_rate",), step=step)
+        reuse = Reuse(feedback="rounded", metrics=("luna16.miss_rate",), step=step)
         whole = document(miss_rate=Estimate(0.3, 0.1, high, 0.95))
         found = feedback(whole, reuse, BudgetStatus(1, 1, VERDICT), lambda _: True)
-        assert found["figures"]["luna16.miss_rate"]["bound"] == bound
+        assert found["metrics"]["luna16.miss_rate"]["bound"] == bound
 
 
 def test_a_warning_compares_with_the_usual_bound() -> None:

@@ -71,7 +71,11 @@ def test_replacing_ones_own_key_replaces_nothing_else(
 ) -> None:
     path = desk.sealed / name
     text = path.read_text() if path.exists() else ""
-    files = {name: text.replace("looks_per_developer = 2", "looks_per_developer = 9").encode()}
+    files = {
+        name: text.replace(
+            "evaluations_per_developer = 2", "evaluations_per_developer = 9"
+        ).encode()
+    }
     before = path.read_bytes() if path.exists() else None
     forge(
         desk,

@@ -24,7 +24,7 @@ def frozen(folder: Path, desk: Desk) -> Path:
     """The plan of the laboratory."""
     criteria = folder / "criteria.toml"
     criteria.write_text(
-        'name = "accept"\n[[criteria]]\nfigure = "recall"\nrule = "luna16"\n'
+        'name = "accept"\n[[criteria]]\nmetric = "recall"\nrule = "luna16"\n'
         'comparison = ">="\nlimit = 0.9\n'
     )
     path = folder / "plan.json"
@@ -37,7 +37,7 @@ def forged(honest: Path, stratum: str, **protocol: Any) -> Path:
     plan = read_plan(honest)
     other = plan.protocol.model_copy(update={"minimum_stratum": 1, **protocol})
     criterion = Criterion(
-        figure="miss_rate", rule="luna16", stratum=stratum, comparison="<=", limit=0
+        metric="miss_rate", rule="luna16", stratum=stratum, comparison="<=", limit=0
     )
     made = plan.model_copy(
         update={
@@ -127,7 +127,7 @@ def test_a_plan_cannot_bring_another_protocol_than_its_own(tmp_path: Path) -> No
 def test_a_protocol_that_the_policy_does_not_name_is_refused_options_included(
     tmp_path: Path, options: dict[str, Any]
 ) -> None:
-    reuse = 'feedback = "rounded"\nfigures = ["luna16.recall"]\nprotocols = ["luna16"]'
+    reuse = 'feedback = "rounded"\nmetrics = ["luna16.recall"]\nprotocols = ["luna16"]'
     desk, _ = made(tmp_path, reuse)
     with pytest.raises(InputError, match="is not among the protocols that the policy names"):
         ask(desk, None, **options)
@@ -137,23 +137,23 @@ def test_a_protocol_that_the_policy_does_not_name_is_refused_options_included(
 
 def test_a_protocol_is_named_by_its_digest_too(tmp_path: Path) -> None:
     digest = load_protocol("luna16").digest
-    reuse = f'feedback = "rounded"\nfigures = ["luna16.recall"]\nprotocols = ["{digest}"]'
+    reuse = f'feedback = "rounded"\nmetrics = ["luna16.recall"]\nprotocols = ["{digest}"]'
     desk, _ = made(tmp_path, reuse)
     assert ask(desk, None)["looks"]["look"] == 1
 
 
 def test_where_plans_are_named_a_look_without_one_is_refused(tmp_path: Path) -> None:
-    reuse = 'feedback = "rounded"\nfigures = ["luna16.recall"]\nplans = ["PLAN"]'
+    reuse = 'feedback = "rounded"\nmetrics = ["luna16.recall"]\nplans = ["PLAN"]'
     desk, honest = made(tmp_path, reuse)
     with pytest.raises(InputError, match="names plans, and no plan was given"):
         ask(desk, None)
     assert "verdict" in ask(desk, honest)
 
 
-def test_a_verdict_beside_figures_is_a_look_of_its_own_and_counts_in_the_bound(
+def test_a_verdict_beside_metrics_is_a_look_of_its_own_and_counts_in_the_bound(
     tmp_path: Path,
 ) -> None:
-    reuse = 'feedback = "rounded"\nfigures = ["luna16.recall"]\nlooks_per_developer = 3'
+    reuse = 'feedback = "rounded"\nmetrics = ["luna16.recall"]\nevaluations_per_developer = 3'
     desk, honest = made(tmp_path, reuse)
     assert ask(desk, honest)["looks"]["look"] == 1
     told = ask(desk, None, bootstraps=0)["looks"]

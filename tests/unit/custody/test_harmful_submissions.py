@@ -59,10 +59,10 @@ def test_no_name_of_a_file_harms_the_set(desk: Desk, name: str, capsys: Captured
     path = desk.folder / name
     path.write_text(HEADER + MARK)
     assert evaluate(desk, path) == 0
-    head, figure, look, *_ = capsys.readouterr().out.splitlines()
+    head, metric, look, *_ = capsys.readouterr().out.splitlines()
     assert head.isprintable()
     assert head.endswith(" on small")
-    assert (figure.split()[0], look) == ("luna16.recall", "look 1 of 2")
+    assert (metric.split()[0], look) == ("luna16.recall", "look 1 of 2")
     assert_unharmed(desk, looks=1)
     broken = desk.folder / name.replace(".csv", "2.csv")[-200:]
     broken.write_text(HEADER + "scan0,here,2,3,0.9\n")

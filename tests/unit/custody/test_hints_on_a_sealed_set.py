@@ -27,8 +27,10 @@ SPACING = {
     **{f"spacing_{axis}_mm": 1.0 for axis in "xyz"},
     **{f"origin_{axis}_mm": -50.0 for axis in "xyz"},
 }
-FIGURES = POLICY.split("[reuse]")[0] + '[reuse]\nlooks_per_developer = 9\nfeedback = "figures"\n'
-LEVELS = {"rounded": POLICY, "figures": FIGURES}
+METRICS = (
+    POLICY.split("[reuse]")[0] + '[reuse]\nevaluations_per_developer = 9\nfeedback = "metrics"\n'
+)
+LEVELS = {"rounded": POLICY, "metrics": METRICS}
 
 
 def sealed(
@@ -133,7 +135,7 @@ def test_which_names_are_nearly_those_of_cases_is_not_told(tmp_path: Path, level
 
 def test_an_error_about_other_cases_names_none(tmp_path: Path) -> None:
     strict = tmp_path / "strict.toml"
-    strict.write_text('name = "strict"\nfigures = ["recall"]\n[[rules]]\nname = "luna16"\n')
+    strict.write_text('name = "strict"\nmetrics = ["recall"]\n[[rules]]\nname = "luna16"\n')
     desk = sealed(tmp_path / "set", "rounded", (10.0, 20.0, 30.0))
     with pytest.raises(InputError) as caught:
         ask(desk, "scan0,0,0,0,0.9\nscan1.mhd,0,0,0,0.5\n", protocol=str(strict))
@@ -146,7 +148,7 @@ def test_an_error_about_other_cases_names_none(tmp_path: Path) -> None:
 
 
 def test_what_the_file_itself_tells_is_told(tmp_path: Path) -> None:
-    desk = sealed(tmp_path / "set", "figures", (10.0, 20.0, 30.0))
+    desk = sealed(tmp_path / "set", "metrics", (10.0, 20.0, 30.0))
     marks = "scan0,10,20,30,0.9\n" * 3 + "scan1,0,0,400,0.5\n"
     ((notices, _),) = told_notices(ask(desk, marks))
     assert {notice["code"]: notice["values"] for notice in notices} == {

@@ -18,7 +18,7 @@ from nodulebench.security.signatures import sign_folder
 pytest.importorskip("cryptography")
 REUSE = """
 [reuse]
-feedback = "figures"
+feedback = "metrics"
 
 [roster]
 shows_others = true
@@ -59,8 +59,8 @@ def test_a_changed_number_is_found_although_the_manifest_agrees(desk: StudyDesk)
     path = desk.folder / "lab" / "evaluation.json"
     before = path.read_text()
     document = json.loads(before)
-    figure = document["algorithms"][0]["rules"]["center_hit"]["figures"]["recall"]
-    figure["value"] += 0.01
+    metric = document["algorithms"][0]["rules"]["center_hit"]["metrics"]["recall"]
+    metric["value"] += 0.01
     path.write_text(json.dumps(document))
     write_manifest(path.parent)
     found = again(desk, "lab")

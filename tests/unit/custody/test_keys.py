@@ -17,7 +17,7 @@ from nodulebench.custody.keys import admit, list_keys, rekey, revoke, rotate
 from nodulebench.custody.lifecycle import export_reference, open_result
 from nodulebench.custody.policy import parse_policy
 from nodulebench.custody.sealed_set import open_sealed
-from nodulebench.custody.verify import read_audit, verify_sealed, write_anchor
+from nodulebench.custody.verify import read_audit, verify_sealed, write_checkpoint
 from nodulebench.security.signatures import signature_code
 
 pytest.importorskip("pyrage")
@@ -63,7 +63,7 @@ def test_a_person_replaces_their_own_key(desk: KeyedDesk) -> None:
     assert is_good(desk)
 
 
-def test_the_keeper_replaces_a_lost_key(desk: KeyedDesk) -> None:
+def test_the_key_custodian_replaces_a_lost_key(desk: KeyedDesk) -> None:
     desk.key_file("Bo").unlink()
     rotate(desk.sealed, desk.secret("Safe"), "", key=public(desk, "Bo2"), subject="Bo")
     evaluate_sealed(desk.look("more.csv", "scan0", "scan1", person="Bo2"))
@@ -79,9 +79,9 @@ def test_nobody_else_replaces_the_key_of_another(desk: KeyedDesk, person: str) -
 
 
 def test_a_revoked_key_opens_and_signs_nothing_more(desk: KeyedDesk) -> None:
-    anchor = desk.folder / "anchor.json"
+    checkpoint = desk.folder / "checkpoint.json"
     revoke(desk.sealed, desk.secret("Safe"), "", subject="Bo", reason="laptop stolen")
-    write_anchor(desk.sealed, anchor)
+    write_checkpoint(desk.sealed, checkpoint)
     assert is_good(desk)
     with pytest.raises(InputError, match="wraps nothing for the key"):
         evaluate_sealed(desk.look("more.csv", "scan0"))
@@ -150,7 +150,7 @@ def test_what_was_done_already_is_not_done_twice(desk: KeyedDesk) -> None:
         ("Dee", ("operator", "auditor"), "Dee", "'Dee' cannot be operator and auditor"),
         ("Dee", ("boss",), "Dee", "Input should be 'collector'"),
         ("Dee", ("auditor",), "Bo", "is somebody else's too"),
-        ("Safe", ("reader",), "Dee", "but no keeper has one"),
+        ("Safe", ("reader",), "Dee", "but no key custodian has one"),
     ],
 )
 def test_the_rules_of_the_policy_hold_for_those_admitted_later(
@@ -170,8 +170,8 @@ def test_the_rules_of_the_policy_hold_for_those_admitted_later(
     assert is_good(desk)
 
 
-def test_the_last_keeper_cannot_be_revoked(desk: KeyedDesk) -> None:
-    with pytest.raises(InputError, match="no keeper has one"):
+def test_the_last_key_custodian_cannot_be_revoked(desk: KeyedDesk) -> None:
+    with pytest.raises(InputError, match="no key custodian has one"):
         revoke(desk.sealed, desk.secret("Safe"), "", subject="Safe", reason="x")
     with pytest.raises(InputError, match="the policy does not know 'Nobody'"):
         revoke(desk.sealed, desk.secret("Safe"), "", subject="Nobody", reason="x")
@@ -183,15 +183,15 @@ def test_an_older_vault_or_log_put_back_is_found(desk: KeyedDesk) -> None:
     copy = desk.folder / "before"
     shutil.copytree(desk.sealed, copy)
     revoke(desk.sealed, desk.secret("Safe"), "", subject="Bo", reason="x")
-    anchor = desk.folder / "anchor.json"
-    write_anchor(desk.sealed, anchor)
+    checkpoint = desk.folder / "checkpoint.json"
+    write_checkpoint(desk.sealed, checkpoint)
     shutil.copy(copy / "vault.json", desk.sealed / "vault.json")
     told = "\n".join(map(str, verify_sealed(desk.sealed).problems))
     assert "vault.json: was changed" in told
     with pytest.raises(InputError, match=r"vault\.json: was changed after the set was sealed"):
         open_sealed(desk.sealed, desk.secret("Ada"), "", "export")
-    # the whole older set: only who kept an anchor can tell
-    found = verify_sealed(copy, anchors=[anchor])
+    # the whole older set: only who kept a checkpoint can tell
+    found = verify_sealed(copy, checkpoints=[checkpoint])
     assert "but it ends with 3: it was cut off" in str(found.problems[0])
 
 

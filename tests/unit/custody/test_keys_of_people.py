@@ -22,7 +22,7 @@ from nodulebench.custody.lifecycle import export_reference, open_result
 from nodulebench.custody.policy import parse_policy
 from nodulebench.custody.seal import seal_bundle
 from nodulebench.custody.sealed_set import open_sealed
-from nodulebench.custody.verify import read_audit, verify_sealed, write_anchor
+from nodulebench.custody.verify import read_audit, verify_sealed, write_checkpoint
 from nodulebench.io.manifests import Manifest, file_digest, read_manifest
 from nodulebench.security.signatures import sign_manifest, signature_code
 from nodulebench.security.vault import (
@@ -260,8 +260,8 @@ def test_a_policy_with_one_more_key_is_refused(desk: KeyedDesk) -> None:
 def test_an_edited_policy_of_a_whole_new_log_needs_the_curators_signature(
     desk: KeyedDesk,
 ) -> None:
-    anchor = desk.folder / "anchor.json"
-    write_anchor(desk.sealed, anchor, key=desk.key_file("Cem"))
+    checkpoint = desk.folder / "checkpoint.json"
+    write_checkpoint(desk.sealed, checkpoint, key=desk.key_file("Cem"))
     resign(desk, "Bo")  # another time, so another manifest
     shutil.rmtree(desk.sealed / "audit")
     shutil.rmtree(desk.sealed / "results")
@@ -281,7 +281,7 @@ def test_an_edited_policy_of_a_whole_new_log_needs_the_curators_signature(
     log.append_event(first)
     log.write_head([first], "Bo")
     assert "was written by 'Bo', who may not seal" in problems(desk)
-    assert "belongs to another log" in problems(desk, anchors=[anchor])
+    assert "belongs to another log" in problems(desk, checkpoints=[checkpoint])
 
 
 def test_a_missing_pyrage_is_named_with_its_extra(

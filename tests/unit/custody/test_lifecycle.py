@@ -1,4 +1,4 @@
-"""A retired set gives no looks; a copy is worth what an anchor says that it lacks."""
+"""A retired set gives no looks; a copy is worth what a checkpoint says that it lacks."""
 
 import shutil
 from pathlib import Path
@@ -9,7 +9,7 @@ from builders.sealed import SECRET, Desk, make_desk
 from nodulebench.core.errors import InputError
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.lifecycle import export_reference, restore_check, retire
-from nodulebench.custody.verify import read_audit, verify_sealed, write_anchor
+from nodulebench.custody.verify import read_audit, verify_sealed, write_checkpoint
 
 pytest.importorskip("cryptography")
 
@@ -48,34 +48,34 @@ def test_only_a_curator_retires_and_gives_a_reason(desk: Desk) -> None:
 
 
 def test_a_copy_says_what_would_be_lost(desk: Desk) -> None:
-    copy, anchor = desk.folder / "copy", desk.folder / "anchor.json"
+    copy, checkpoint = desk.folder / "copy", desk.folder / "checkpoint.json"
     look(desk, "one.csv", "scan0")
     shutil.copytree(desk.sealed, copy)
-    write_anchor(desk.sealed, anchor)
-    found = restore_check(copy, [anchor], SECRET)
+    write_checkpoint(desk.sealed, checkpoint)
+    found = restore_check(copy, [checkpoint], SECRET)
     assert (found.is_good, found.events, found.lost, found.looks) == (True, 3, 0, 1)
     assert found.opens
     look(desk, "two.csv", "scan1")
     old = desk.folder / "old.json"
-    shutil.copy(anchor, old)
-    write_anchor(desk.sealed, anchor)
-    found = restore_check(copy, [old, anchor], SECRET)
+    shutil.copy(checkpoint, old)
+    write_checkpoint(desk.sealed, checkpoint)
+    found = restore_check(copy, [old, checkpoint], SECRET)
     assert (found.is_good, found.lost, found.problems) == (False, 2, ())
     assert restore_check(copy, []).expected == 0
 
 
 def test_a_damaged_copy_or_one_of_another_set_is_not_good(desk: Desk, tmp_path: Path) -> None:
-    copy, anchor = desk.folder / "copy", desk.folder / "anchor.json"
-    write_anchor(desk.sealed, anchor)
+    copy, checkpoint = desk.folder / "copy", desk.folder / "checkpoint.json"
+    write_checkpoint(desk.sealed, checkpoint)
     shutil.copytree(desk.sealed, copy)
     file = copy / "data" / "sealed" / "nodules.parquet.sealed"
     file.write_bytes(file.read_bytes()[:-1])
-    found = restore_check(copy, [anchor], SECRET)
+    found = restore_check(copy, [checkpoint], SECRET)
     assert not found.is_good
     assert "nodules.parquet.sealed" in str(found.problems[0])
     other = make_desk(tmp_path / "other")
     other.seal()
-    assert "belongs to another log" in str(restore_check(other.sealed, [anchor]).problems[0])
-    anchor.write_text("{}")
-    with pytest.raises(InputError, match="is no anchor, or was changed"):
-        restore_check(copy, [anchor])
+    assert "belongs to another log" in str(restore_check(other.sealed, [checkpoint]).problems[0])
+    checkpoint.write_text("{}")
+    with pytest.raises(InputError, match="is no checkpoint, or was changed"):
+        restore_check(copy, [checkpoint])

@@ -14,7 +14,7 @@ from nodulebench.security.keys import PrivateKey, new_person_key, read_private_k
 from nodulebench.security.signatures import signature_code
 
 Keys = Mapping[str, PrivateKey]
-ROLES: dict[str, Role] = {"Ada": "curator", "Bo": "operator", "Kim": "keeper"}
+ROLES: dict[str, Role] = {"Ada": "curator", "Bo": "operator", "Kim": "key_custodian"}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def policy_of(keys: Keys) -> CustodyPolicy:
     people = tuple(
         Person(name=name, roles=(role,), key=keys[name].public.line) for name, role in ROLES.items()
     )
-    return CustodyPolicy(keeper="lab", people=people)
+    return CustodyPolicy(key_custodian="lab", people=people)
 
 
 def event(number: int, person: str, step: Step, role: Role | None = None, **facts: Fact) -> Event:
@@ -82,7 +82,7 @@ def test_everybody_signs_what_their_role_allows(keys: Keys) -> None:
         (
             event(1, "Kim", "revoked", subject="Kim"),
             "Kim",
-            "breaks the rules of the policy: people have keys, but no keeper has one",
+            "breaks the rules of the policy: people have keys, but no key custodian has one",
         ),
         (
             event(1, "Kim", "admitted", subject="New", roles="operator, auditor"),
@@ -125,7 +125,9 @@ def test_who_was_admitted_may_what_their_roles_allow(keys: Keys) -> None:
     assert checked(seal, one, keys["Kim"]) == ""
     assert checked(seal, event(2, "New", "inspected", "auditor"), keys["New"]) == ""
     assert "may not evaluate" in checked(seal, event(3, "New", "look", "auditor"), keys["New"])
-    assert "'New' is keeper" in checked(seal, event(3, "New", "revoked", "keeper"), keys["New"])
+    assert "'New' is key_custodian" in checked(
+        seal, event(3, "New", "revoked", "key_custodian"), keys["New"]
+    )
 
 
 def head(events: int) -> bytes:
@@ -176,11 +178,11 @@ def test_an_event_leaves_the_policy_as_it_was_unless_it_is_about_people(keys: Ke
     policy = policy_of(keys)
     assert policy_after(policy, "look", {"subject": "Bo"}) is policy
     changed = policy_after(policy, "revoked", {"subject": "Bo"})
-    assert (changed.keeper, changed.reuse) == (policy.keeper, policy.reuse)
+    assert (changed.key_custodian, changed.reuse) == (policy.key_custodian, policy.reuse)
     assert {person.name: (person.roles, bool(person.key)) for person in changed.people} == {
         "Ada": (("curator",), True),
         "Bo": (("operator",), False),
-        "Kim": (("keeper",), True),
+        "Kim": (("key_custodian",), True),
     }
     again = policy_after(changed, "rotated", {"subject": "Bo", "key": keys["New"].public.line})
     assert (

@@ -112,11 +112,11 @@ def test_what_a_protocol_leaves_out_is_none_or_enough_where_others_may_be_asked(
     left_out: int, expected: bool
 ) -> None:
     document, nodules = told_of(50), 50 + left_out
-    assert is_told(document, nodules, 50, feedback="figures") is expected
+    assert is_told(document, nodules, 50, feedback="metrics") is expected
     two = ("luna16", "nifdc-2022")
-    assert is_told(document, nodules, 50, feedback="figures", protocols=two) is expected
+    assert is_told(document, nodules, 50, feedback="metrics", protocols=two) is expected
     for alone in ({"protocols": ("luna16",)}, {"plans": (f"sha256:{'0' * 64}",)}):
-        assert is_told(document, nodules, 50, feedback="figures", **alone)
+        assert is_told(document, nodules, 50, feedback="metrics", **alone)
     assert is_told(document, nodules, 50, feedback="verdict")
 
 
@@ -141,7 +141,7 @@ def plan(digest: str = DIGEST, frozen_with: TestProtocol = PROTOCOL) -> Any:
 def asked(protocol: TestProtocol, with_plan: Any = None, **policy: Any) -> str:
     """Why it may not be asked; nothing: it may."""
     try:
-        require_permitted(protocol, with_plan, Reuse(**{"feedback": "figures"} | policy))
+        require_permitted(protocol, with_plan, Reuse(**{"feedback": "metrics"} | policy))
     except InputError as error:
         return str(error)
     return ""
@@ -194,10 +194,10 @@ def test_a_policy_that_names_protocols_takes_no_other() -> None:
         assert told.startswith("protocol 'own': is not among the protocols that the policy names")
 
 
-def test_own_protocols_are_named_where_figures_are_told() -> None:
+def test_own_protocols_are_named_where_metrics_are_told() -> None:
     assert "is no published one" in asked(OWN)
     assert "is no published one" in asked(OWN, plan())
-    assert asked(OWN, feedback="rounded", figures=("luna16.recall",)) == ""
+    assert asked(OWN, feedback="rounded", metrics=("luna16.recall",)) == ""
     assert asked(OWN, feedback="cases") == ""
     option = PROTOCOL.interval.model_copy(update={"bootstraps": 7})
     assert asked(PROTOCOL.model_copy(update={"seed": 5, "interval": option})) == ""
@@ -209,4 +209,4 @@ def test_own_protocols_are_named_where_figures_are_told() -> None:
 def test_what_a_declaration_leaves_out_is_looked_at_beside_what_a_protocol_does(
     left_out: int, expected: bool
 ) -> None:
-    assert is_told(told_of(50), 90, 50 + left_out, feedback="figures") is expected
+    assert is_told(told_of(50), 90, 50 + left_out, feedback="metrics") is expected

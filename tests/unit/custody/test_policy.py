@@ -59,7 +59,7 @@ def test_every_action_is_for_exactly_one_role() -> None:
     ],
 )
 def test_roles_that_check_each_other_are_kept_apart(roles: str, message: str) -> None:
-    text = f'keeper = "lab"\n[[people]]\nname = "X"\nroles = {roles}\n'
+    text = f'key_custodian = "lab"\n[[people]]\nname = "X"\nroles = {roles}\n'
     with pytest.raises(InputError) as refused:
         parse_policy(text, "policy.toml")
     assert message in str(refused.value)
@@ -68,19 +68,19 @@ def test_roles_that_check_each_other_are_kept_apart(roles: str, message: str) ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("keeper = ", "policy.toml: is not valid TOML"),
-        ('keeper = "lab"\npeople = []', "'people': Tuple should have at least 1 item"),
+        ("key_custodian = ", "policy.toml: is not valid TOML"),
+        ('key_custodian = "lab"\npeople = []', "'people': Tuple should have at least 1 item"),
         (
-            'keeper = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n[reuse]\nlooks = 3',
+            'key_custodian = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n[reuse]\nlooks = 3',
             "policy.toml field 'reuse.looks': is unknown",
         ),
         (
-            'keeper = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n'
+            'key_custodian = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n'
             '[reuse]\nfeedback = "rounded"',
-            "feedback 'rounded' needs figures, and only it has them.",
+            "feedback 'rounded' needs metrics, and only it has them.",
         ),
         (
-            'keeper = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n'
+            'key_custodian = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n'
             '[[people]]\nname = "X"\nroles = ["reader"]',
             "'X' is listed more than once.",
         ),
@@ -93,14 +93,14 @@ def test_a_wrong_policy_is_refused_with_the_field(text: str, message: str) -> No
 
 
 def test_without_a_word_a_developer_gets_one_look_and_a_verdict() -> None:
-    text = 'keeper = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n'
+    text = 'key_custodian = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n'
     reuse = parse_policy(text, "policy.toml").reuse
-    assert (reuse.looks_per_developer, reuse.feedback) == (1, "verdict")
+    assert (reuse.evaluations_per_developer, reuse.feedback) == (1, "verdict")
 
 
 def keyed_policy(*people: tuple[str, str, int]) -> str:
     """A policy whose people have the public keys with these numbers; 0: none."""
-    lines = ['keeper = "lab"']
+    lines = ['key_custodian = "lab"']
     for name, role, number in people:
         line = PublicKey(bytes([number]) * 32).line + " comment" if number else ""
         lines += ["[[people]]", f'name = "{name}"', f'roles = ["{role}"]', f'key = "{line}"']
@@ -108,7 +108,7 @@ def keyed_policy(*people: tuple[str, str, int]) -> str:
 
 
 def test_a_person_may_have_a_key_whose_comment_is_left_out() -> None:
-    text = keyed_policy(("Ada", "curator", 1), ("Ria", "reader", 0), ("Safe", "keeper", 2))
+    text = keyed_policy(("Ada", "curator", 1), ("Ria", "reader", 0), ("Safe", "key_custodian", 2))
     policy = parse_policy(text, "policy.toml")
     assert policy.has_keys
     assert [person.key for person in policy.people] == [
@@ -122,9 +122,18 @@ def test_a_person_may_have_a_key_whose_comment_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (keyed_policy(("Ada", "curator", 1), ("Safe", "keeper", 1)), "is somebody else's too"),
-        (keyed_policy(("Ada", "curator", 1)), "but no keeper has one: a lost key could never"),
-        (keyed_policy(("Ada", "curator", 1), ("Safe", "keeper", 0)), "but no keeper has one"),
+        (
+            keyed_policy(("Ada", "curator", 1), ("Safe", "key_custodian", 1)),
+            "is somebody else's too",
+        ),
+        (
+            keyed_policy(("Ada", "curator", 1)),
+            "but no key custodian has one: a lost key could never",
+        ),
+        (
+            keyed_policy(("Ada", "curator", 1), ("Safe", "key_custodian", 0)),
+            "but no key custodian has one",
+        ),
         (keyed_policy(("Ada", "curator", 1)).replace("AAAA", "A*A"), "is not base64"),
     ],
 )
@@ -138,14 +147,14 @@ def test_a_role_gets_the_keys_of_what_it_needs() -> None:
     assert compartments_of(["auditor"]) == ("results",)
     assert compartments_of(["operator"]) == ("reference", "images", "results")
     assert compartments_of(["curator"]) == ("reference", "archive", "images")
-    assert compartments_of(["keeper"]) == tuple(COMPARTMENTS)
+    assert compartments_of(["key_custodian"]) == tuple(COMPARTMENTS)
     assert compartments_of(["reader", "collector"]) == ()
 
 
 def test_what_a_policy_does_not_say_is_strict() -> None:
     policy = parse_policy(POLICY, "policy.toml")
     plain = Reuse()
-    assert (plain.looks_per_developer, plain.looks_in_all) == (1, None)
+    assert (plain.evaluations_per_developer, plain.evaluations_in_total) == (1, None)
     assert (plain.feedback, plain.step, plain.minimum_stratum) == ("verdict", 0.01, 10)
     assert (RosterPolicy().aliases, RosterPolicy().shows_others) == ((), False)
     assert policy.notes == ""
@@ -153,17 +162,17 @@ def test_what_a_policy_does_not_say_is_strict() -> None:
 
 @pytest.mark.parametrize(("length", "is_taken"), [(0, False), (1, True), (200, True), (201, False)])
 def test_names_have_1_to_200_letters(length: int, is_taken: bool) -> None:
-    text = f'keeper = "{"k" * length}"\n[[people]]\nname = "X"\nroles = ["operator"]\n'
+    text = f'key_custodian = "{"k" * length}"\n[[people]]\nname = "X"\nroles = ["operator"]\n'
     if is_taken:
-        assert len(parse_policy(text, "policy.toml").keeper) == length
+        assert len(parse_policy(text, "policy.toml").key_custodian) == length
     else:
-        with pytest.raises(InputError, match="keeper"):
+        with pytest.raises(InputError, match="key_custodian"):
             parse_policy(text, "policy.toml")
 
 
 def test_a_policy_needs_somebody() -> None:
     with pytest.raises(InputError, match="people"):
-        parse_policy('keeper = "lab"\npeople = []\n', "policy.toml")
+        parse_policy('key_custodian = "lab"\npeople = []\n', "policy.toml")
 
 
 def test_nobody_s_key_is_shown_with_a_seal() -> None:
@@ -173,7 +182,7 @@ def test_nobody_s_key_is_shown_with_a_seal() -> None:
 
 def test_every_name_that_stands_twice_is_told() -> None:
     person = '[[people]]\nname = "{}"\nroles = ["operator"]\n'
-    text = 'keeper = "lab"\n' + "".join(person.format(name) for name in "XYXYZ")
+    text = 'key_custodian = "lab"\n' + "".join(person.format(name) for name in "XYXYZ")
     with pytest.raises(InputError) as refused:
         parse_policy(text, "policy.toml")
     for name in "XY":

@@ -283,7 +283,7 @@ def test_the_datasheet_names_its_gaps(desk: Desk) -> None:
         "answer": "4 cases of 4 patients.",
         "source": "data",
     }
-    assert sheet["answers"]["keeper"]["answer"] == "Test laboratory"
+    assert sheet["answers"]["key_custodian"]["answer"] == "Test laboratory"
     assert "consent" in sheet["gaps"]
     assert not {"purpose", "ethics", "cases", "storage"} & set(sheet["gaps"])
     assert tuple(sheet["gaps"]) == report.gaps
@@ -294,20 +294,20 @@ def test_the_datasheet_names_its_gaps(desk: Desk) -> None:
     [
         (
             "luna16.recal",
-            "'luna16.recal': there is no figure of merit 'recal'. Did you mean 'recall'?",
+            "'luna16.recal': there is no metric 'recal'. Did you mean 'recall'?",
         ),
         ("luna.recall", "'luna.recall': there is no mark rule 'luna'. Did you mean 'luna16'"),
         ("recall", "'recall': there is no mark rule 'recall'."),
     ],
 )
-def test_a_policy_that_tells_an_unknown_figure_is_not_sealed(
+def test_a_policy_that_tells_an_unknown_metric_is_not_sealed(
     desk: Desk, named: str, told: str
 ) -> None:
     policy = desk.folder / "policy.toml"
     policy.write_text(policy.read_text().replace("luna16.recall", named))
     with pytest.raises(InputError) as refused:
         desk.seal()
-    assert f"policy.toml field 'reuse.figures': {told}" in str(refused.value)
+    assert f"policy.toml field 'reuse.metrics': {told}" in str(refused.value)
     assert not desk.sealed.exists()
 
 

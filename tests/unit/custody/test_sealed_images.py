@@ -103,7 +103,11 @@ def test_detectors_are_given_them_and_nothing_is_left(desk: KeyedDesk) -> None:
             most = max(most, len(plain_files(desk)))
 
         found = detect_set(
-            System(("isicad",)), desk.sealed, engine=LocalExecutor(1), source=images, progress=told
+            System(("isicad",)),
+            desk.sealed,
+            executor=LocalExecutor(1),
+            source=images,
+            progress=told,
         )
         assert plain_files(desk) == []
     assert [(one.case_id, one.state) for one in found] == [

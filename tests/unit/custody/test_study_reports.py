@@ -36,14 +36,14 @@ from nodulebench.evaluation.report import ReportChoice
 from nodulebench.evaluation.service import evaluate_files
 
 pytest.importorskip("cryptography")
-FIGURES = '\n[reuse]\nlooks_per_developer = 3\nfeedback = "figures"\n'
-ROUNDED = '\n[reuse]\nfeedback = "rounded"\nfigures = ["center_hit.recall"]\n'
+METRICS = '\n[reuse]\nevaluations_per_developer = 3\nfeedback = "metrics"\n'
+ROUNDED = '\n[reuse]\nfeedback = "rounded"\nmetrics = ["center_hit.recall"]\n'
 VERDICT = '\n[reuse]\nfeedback = "verdict"\n'
 CRITERIA = """
 name = "accept"
 
 [[criteria]]
-figure = "recall"
+metric = "recall"
 rule = "center_hit"
 comparison = ">="
 bound = "low"
@@ -54,7 +54,7 @@ CHOICE = ComparisonChoice("A1", ("recall", "precision"), 0.05, 40, 50)
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> StudyDesk:
-    shown = FIGURES + "\n[roster]\nshows_others = true\n"
+    shown = METRICS + "\n[roster]\nshows_others = true\n"
     return evaluated_study(tmp_path_factory.mktemp("study"), shown)
 
 
@@ -157,7 +157,7 @@ def test_a_developers_copy_names_nobody_else_and_no_case(desk: StudyDesk) -> Non
 
 @pytest.mark.slow
 def test_others_are_absent_where_the_policy_does_not_show_them(tmp_path: Path) -> None:
-    desk = evaluated_study(tmp_path, FIGURES)
+    desk = evaluated_study(tmp_path, METRICS)
     folder = copy_for(desk, "A2", "A2")
     document = content(folder)
     assert [algorithm["name"] for algorithm in document["algorithms"]] == ["Betamed-finder-1"]
@@ -210,7 +210,7 @@ def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path
         desk.folder / "told" / "A1" / "feedback.json"
     ).read_bytes()
     page = (folder / "report-developer.html").read_text(encoding="utf-8")
-    value = content(folder, "feedback.json")["figures"]["center_hit.recall"]["value"]
+    value = content(folder, "feedback.json")["metrics"]["center_hit.recall"]["value"]
     assert f"{value:g}" in page
     assert "Alphacorp-finder-0" in page
     assert not (folder / "evaluation.json").exists()
@@ -270,7 +270,7 @@ def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path)
 
 @pytest.mark.slow
 def test_no_report_is_made_of_a_withdrawn_patient(tmp_path: Path) -> None:
-    desk = evaluated_study(tmp_path, FIGURES, algorithms=2)
+    desk = evaluated_study(tmp_path, METRICS, algorithms=2)
     withdraw(desk.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
     with pytest.raises(InputError, match="look 2: was made with cases that were withdrawn since"):
         report_stored(desk.study_order(), ReportChoice(), tmp_path / "lab")
@@ -327,7 +327,7 @@ def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_at_the_level_cases_the_own_is_whole_and_others_are_not(tmp_path: Path) -> None:
-    cases = FIGURES.replace('"figures"', '"cases"') + "\n[roster]\nshows_others = true\n"
+    cases = METRICS.replace('"metrics"', '"cases"') + "\n[roster]\nshows_others = true\n"
     desk = evaluated_study(tmp_path, cases, algorithms=2)
     folder = copy_for(desk, "A1")
     own, other = content(folder)["algorithms"]

@@ -76,7 +76,7 @@ def test_a_file_that_is_swapped_after_it_was_digested_is_scored_as_digested(
     with monkeypatch.context() as patch:
         patch.setattr(module, "charge", swapping)
         told = ask(desk, marks)
-    assert told["figures"]["luna16.recall"]["value"] == 0
+    assert told["metrics"]["luna16.recall"]["value"] == 0
     event = next(one for one in read_audit(desk.sealed).events if one.step == "look")
     assert event.facts["submission"] != submission_digest(marks)
     assert told["submission"] == event.facts["submission"]
@@ -205,7 +205,7 @@ def test_a_row_that_cannot_be_read_says_nothing_of_its_case(desk: Desk, case: st
 def test_a_header_that_is_repeated_is_passed_over_as_ever(desk: Desk) -> None:
     marks = desk.folder / "mine.csv"
     marks.write_text(f"{HEADER}scan0,1,2,3,0.5\n{HEADER}scan1,1,2,3,0.9\n")
-    assert ask(desk, marks)["figures"]["luna16.recall"]["value"] == 0.5
+    assert ask(desk, marks)["metrics"]["luna16.recall"]["value"] == 0.5
     marks.write_text(f"{HEADER}scan0,1,2,3,0.5\n{HEADER}elsewhere,1,x,3,0.9\n")
     with pytest.raises(InputError, match="coordY 'x' is not a finite number"):
         ask(desk, marks)

@@ -21,9 +21,9 @@ PEOPLE = POLICY.partition("[reuse]")[0]
 CASES = 40
 TYPES = ["solid"] * 20 + ["part_solid"] * 16 + ["calcified"] * 4
 DIAMETERS = [5.0] * 12 + [8.0] * 12 + [12.0] * 13 + [29.0] * 3
-FIGURES = 'feedback = "figures"\nlooks_per_developer = 3'
-ROUNDED = 'feedback = "rounded"\nfigures = ["luna16.recall"]\nlooks_per_developer = 3'
-OWN = 'name = "{name}"\nfigures = ["recall"]\n{more}\n[[rules]]\nname = "luna16"\n'
+METRICS = 'feedback = "metrics"\nevaluations_per_developer = 3'
+ROUNDED = 'feedback = "rounded"\nmetrics = ["luna16.recall"]\nevaluations_per_developer = 3'
+OWN = 'name = "{name}"\nmetrics = ["recall"]\n{more}\n[[rules]]\nname = "luna16"\n'
 
 
 def made(folder: Path, reuse: str, smallest: int = 0) -> Desk:
@@ -67,7 +67,7 @@ def looks(desk: Desk) -> int:
 )
 @pytest.mark.parametrize("name", ["own", "luna16"])
 def test_strata_of_ones_own_are_not_told(tmp_path: Path, more: str, name: str) -> None:
-    desk = made(tmp_path, FIGURES)
+    desk = made(tmp_path, METRICS)
     with pytest.raises(InputError, match="is no published one, nor does the policy name it"):
         ask(desk, protocol=own(tmp_path, more, name))
     assert looks(desk) == 0
@@ -92,18 +92,18 @@ def test_a_whole_of_few_nodules_is_not_told_and_asking_again_costs(tmp_path: Pat
 
 
 def test_a_plan_judges_no_stratum_of_few_nodules(tmp_path: Path) -> None:
-    desk = made(tmp_path, "looks_per_developer = 3")
+    desk = made(tmp_path, "evaluations_per_developer = 3")
     criteria = tmp_path / "criteria.toml"
     for number, stratum in enumerate(("≥10 mm", "[4, 6) mm")):
         criteria.write_text(
-            'name = "own"\n[[criteria]]\nfigure = "miss_rate"\nrule = "luna16"\n'
+            'name = "own"\n[[criteria]]\nmetric = "miss_rate"\nrule = "luna16"\n'
             f'stratum = "size={stratum}"\ncomparison = "<="\nlimit = 0.5\n'
         )
         plan = tmp_path / f"plan{number}.json"
         freeze_files(criteria, desk.bundle, "luna16", out=plan, bootstraps=0)
     assert "verdict" in ask(desk, plan=tmp_path / "plan0.json")
     assert "verdict" in ask(desk, plan=tmp_path / "plan1.json")
-    few = made(tmp_path / "few", "looks_per_developer = 3\nminimum_stratum = 13")
+    few = made(tmp_path / "few", "evaluations_per_developer = 3\nminimum_stratum = 13")
     with pytest.raises(InputError, match="lets nothing be told of fewer than 13 nodules"):
         ask(few, plan=tmp_path / "plan1.json")
 
@@ -115,7 +115,7 @@ def told_strata(told: dict[str, Any], rule: str) -> dict[str, dict[str, Any]]:
 
 def test_few_nodules_do_not_follow_from_what_is_told(tmp_path: Path) -> None:
     """Four of 40 are calcified: 20 solid and 16 part-solid ones would tell of them."""
-    desk = made(tmp_path, FIGURES)
+    desk = made(tmp_path, METRICS)
     told = ask(desk, protocol="fg-ai4h")
     types = told_strata(told, "luna16_clean")["type"]
     assert types["solid"]["missed"] is not None
@@ -128,7 +128,7 @@ def test_few_nodules_do_not_follow_from_what_is_told(tmp_path: Path) -> None:
 
 def test_a_policy_can_ask_for_more_than_a_protocol(tmp_path: Path) -> None:
     for minimum, is_told in ((10, True), (13, False)):
-        desk = made(tmp_path / str(minimum), f"{FIGURES}\nminimum_stratum = {minimum}")
+        desk = made(tmp_path / str(minimum), f"{METRICS}\nminimum_stratum = {minimum}")
         sizes = told_strata(ask(desk), "luna16")["size"]
         assert (sizes["[4, 6) mm"]["missed"] is not None) == is_told
         assert sizes["[4, 6) mm"]["nodules"] == 12
@@ -137,7 +137,7 @@ def test_a_policy_can_ask_for_more_than_a_protocol(tmp_path: Path) -> None:
 @pytest.mark.parametrize("declared", ['"calcified"', '"solid", "part_solid"'])
 def test_a_declaration_singles_out_no_few_nodules(tmp_path: Path, declared: str) -> None:
     """Neither few that are declared, nor few that are left out: the next report would tell."""
-    desk = made(tmp_path, FIGURES)
+    desk = made(tmp_path, METRICS)
     folder = tmp_path / "sent"
     folder.mkdir()
     (folder / "marks.csv").write_text(HEADER + "scan0,1,2,3,0.9\n")
@@ -153,14 +153,14 @@ def test_what_one_protocol_leaves_out_does_not_follow_from_another(
     tmp_path: Path, named: str
 ) -> None:
     """Few nodules below the smallest size: all found by one, all but those by the other."""
-    desk = made(tmp_path, f"{FIGURES}\n{named}", smallest=5)
+    desk = made(tmp_path, f"{METRICS}\n{named}", smallest=5)
     sent = tmp_path / "sized.csv"
     rows = "".join(f"scan{number},1,2,3,0.9,8\n" for number in range(CASES))
     sent.write_text(HEADER.strip() + ",diameter_mm\n" + rows)
     options = {"bootstraps": None if named else 0}
     with pytest.raises(InputError, match="lets nothing be told of fewer than 10 nodules"):
         ask(desk, sent, protocol="fotin-2008", **options)
-    alone = made(tmp_path / "alone", f'{FIGURES}\nprotocols = ["fotin-2008"]', smallest=5)
+    alone = made(tmp_path / "alone", f'{METRICS}\nprotocols = ["fotin-2008"]', smallest=5)
     assert "evaluation" in ask(alone, sent, protocol="fotin-2008", bootstraps=None)
 
 
@@ -179,9 +179,9 @@ def test_which_cases_are_in_the_set_is_not_told_for_nothing(tmp_path: Path) -> N
     assert looks(desk) == 3
 
 
-def test_no_figure_has_so_many_digits_that_it_tells_which_nodules_were_hit(tmp_path: Path) -> None:
+def test_no_metric_has_so_many_digits_that_it_tells_which_nodules_were_hit(tmp_path: Path) -> None:
     """Ends of intervals are weighted sums of hits, and the seed of the weights is known."""
-    desk = made(tmp_path, FIGURES)
+    desk = made(tmp_path, METRICS)
     order = SealedEvaluateOptions(
         desk.marks("mine.csv", "scan1"), desk.sealed, SECRET, "Bo", "X", bootstraps=9
     )
@@ -192,7 +192,7 @@ def test_no_figure_has_so_many_digits_that_it_tells_which_nodules_were_hit(tmp_p
     assert any(number not in (0, 1) for number in numbers)
 
 
-PARTS = ("figures", "strata")
+PARTS = ("metrics", "strata")
 
 
 def floats(value: Any) -> Iterator[float]:

@@ -129,7 +129,7 @@ def test_later_looks_are_without_it_and_what_an_older_version_left_is_marked(
     monkeypatch.setattr(withdraw_module, "sealed_results", lambda _: [])  # it erased nothing
     withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
     told, _ = evaluate_sealed(desk.look("more.csv", "scan0", "scan2", "scan3"))
-    assert told["figures"]["luna16.recall"]["value"] == 1.0
+    assert told["metrics"]["luna16.recall"]["value"] == 1.0
     events = read_audit(desk.sealed).events
     assert withdrawn_since(events, 2) == ("scan1",)
     assert withdrawn_since(events, 5) == ()

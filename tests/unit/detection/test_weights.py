@@ -42,7 +42,7 @@ def test_a_card_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     told = capsys.readouterr().out
     assert "  folds       0, 2\n" in told
     assert "  data        dots\n" in told
-    assert "  figures     area 0.8750\n" in told
+    assert "  metrics     area 0.8750\n" in told
     assert "  seed        0\n" in told
     assert "begun from" not in told
     assert "seen before" not in told

@@ -29,7 +29,7 @@ from nodulebench.metrics.froc import sensitivity_at_fp_rate
 from nodulebench.metrics.score_order import at_operating_point, threshold_at
 from nodulebench.report.developer_copy import developers_document
 
-FIGURES = ("recall", "precision", "f_beta", "fp_per_case", "cpm", "average_precision", "afroc_area")
+METRICS = ("recall", "precision", "f_beta", "fp_per_case", "cpm", "average_precision", "afroc_area")
 AT_POINT = ("recall", "precision", "f1", "fp_per_case")
 CASES = (
     case("a", nodule(8, type="solid"), mark(0.9), false_mark(0.8)),
@@ -40,7 +40,7 @@ CASES = (
 
 
 def result_of(*cases, **fields):
-    chosen = protocol(figures=FIGURES, **fields)
+    chosen = protocol(metrics=METRICS, **fields)
     return evaluate(reference(*cases), [submission(*cases)], chosen).algorithms[0].rules["luna16"]
 
 
@@ -51,7 +51,7 @@ def test_by_hand() -> None:
     counts = {name: result.counts[name] for name in ("hit", "missed", "false_positive")}
     assert counts == {"hit": 1, "missed": 2, "false_positive": 2}
     assert result.counts["uncounted"] == 2
-    found = {name: result.figures[name].value for name in AT_POINT}
+    found = {name: result.metrics[name].value for name in AT_POINT}
     assert found == {
         "recall": pytest.approx(1 / 3),
         "precision": pytest.approx(1 / 3),
@@ -68,8 +68,8 @@ def test_by_hand() -> None:
 def test_curves_do_not_change() -> None:
     at_point, every = result_of(*CASES, operating_point=0.5), result_of(*CASES)
     for name in ("cpm", "average_precision", "afroc_area", "sensitivity_at_fp_rate"):
-        if name in every.figures:
-            assert at_point.figures[name] == every.figures[name]
+        if name in every.metrics:
+            assert at_point.metrics[name] == every.metrics[name]
     for curve, other in zip(at_point.curves, every.curves, strict=True):
         assert np.array_equal(curve.y, other.y)
 
@@ -90,10 +90,10 @@ def test_marks_without_scores_have_no_such_point() -> None:
 @pytest.mark.parametrize("rate", [0.05, 0.3, 0.5, 1, 9])
 def test_recall_is_the_step_of_the_froc_there(seed: int, rate: float) -> None:
     cases = random_cases(seed)
-    chosen = protocol(figures=("recall", "fp_per_case"), operating_point=rate)
+    chosen = protocol(metrics=("recall", "fp_per_case"), operating_point=rate)
     truth, marks = reference(*cases), submission(*cases)
     result = evaluate(truth, [marks], chosen).algorithms[0].rules["luna16"]
-    recall, falses = result.figures["recall"], result.figures["fp_per_case"]
+    recall, falses = result.metrics["recall"], result.metrics["fp_per_case"]
     assert isinstance(recall, Estimate)
     assert isinstance(falses, Estimate)
     labels = label_marks(truth, marks, chosen, chosen.rules[0])
@@ -126,7 +126,7 @@ def test_sizes_are_those_of_the_marks_that_count() -> None:
         case("c", mark(0.5, (99, 0, 0), **large)),
     )
     limit = SizeLimit(minimum_mm=6)
-    chosen = protocol(figures=("recall",), size_limit=limit, rule="luna16_clean")
+    chosen = protocol(metrics=("recall",), size_limit=limit, rule="luna16_clean")
     counts = [
         evaluate(reference(*cases), [submission(*cases)], one)
         .algorithms[0]
@@ -166,7 +166,7 @@ def test_result_verifies_and_says_where_it_was_read(folder: Path) -> None:
     assert written["protocol"]["operating_point"] == 1.0
     result = written["algorithms"][0]["rules"]["center_hit"]
     assert result["operating_point"]["fp_per_case"] == 1.0
-    assert result["figures"]["fp_per_case"]["value"] <= 1.0
+    assert result["metrics"]["fp_per_case"]["value"] <= 1.0
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "are read at 1 FP per case" in page
 
@@ -188,7 +188,7 @@ def test_developer_is_told_the_rate_and_not_the_score(folder: Path) -> None:
 
 
 def test_plan_keeps_its_own_reading(tmp_path: Path) -> None:
-    recall = Criterion(figure="recall", rule="luna16", bound="value", comparison=">=", limit=0.8)
+    recall = Criterion(metric="recall", rule="luna16", bound="value", comparison=">=", limit=0.8)
     stated = AcceptanceCriteria(name="acceptance", criteria=(recall,))
     write_plan(freeze_plan(stated, reference(*CASES), protocol()), tmp_path / "plan.json")
     with pytest.raises(InputError, match="a reading at all marks, not at 1"):
@@ -202,7 +202,7 @@ def test_size_sweep_counts_at_the_point_and_draws_every_mark() -> None:
         case("b", nodule(9), mark(0.3, **said)),
     )
     limit = SizeLimit(minimum_mm=6, sweep_mm=(0.0, 2.0))
-    chosen = protocol(figures=("recall",), size_limit=limit, rule="luna16_clean")
+    chosen = protocol(metrics=("recall",), size_limit=limit, rule="luna16_clean")
     for at_fp, hits in ((None, 2), (0.4, 1)):
         result = (
             evaluate(reference(*cases), [submission(*cases)], with_options(chosen, at_fp=at_fp))

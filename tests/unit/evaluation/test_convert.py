@@ -129,7 +129,7 @@ def test_a_workbook_of_a_result_gives_its_areas_with_its_weights(tmp_path: Path)
     protocol = TestProtocol(
         name="areas",
         rules=(RuleChoice(name="center_hit"), RuleChoice(name="center_distance")),
-        figures=("wafroc_area",),
+        metrics=("wafroc_area",),
         interval=IntervalChoice(bootstraps=0),
     )
     found = evaluate(
@@ -141,7 +141,7 @@ def test_a_workbook_of_a_result_gives_its_areas_with_its_weights(tmp_path: Path)
     )
     assert (done.what, done.cases, done.items) == ("result", 20, 30)
     for number, algorithm in enumerate(found.algorithms, 1):
-        own = algorithm.rules["center_distance"].figures["wafroc_area"]
+        own = algorithm.rules["center_distance"].metrics["wafroc_area"]
         area = wafroc_of_workbook(tmp_path / "x.xlsx", treatment=str(number))
         assert area == pytest.approx(own.value, abs=1e-12)
 

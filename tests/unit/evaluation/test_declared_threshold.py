@@ -17,7 +17,7 @@ from nodulebench.evaluation.verify.verify import verify_folder
 from nodulebench.i18n.translator import LANGUAGES, translator
 from nodulebench.report.html import render_html
 
-FIGURES = ("recall", "precision", "f_beta", "fp_per_case", "miss_rate", "cpm")
+METRICS = ("recall", "precision", "f_beta", "fp_per_case", "miss_rate", "cpm")
 CASES = (
     case("a", nodule(8), mark(0.9), false_mark(0.5)),
     case("b", nodule(8), mark(0.2), false_mark(0.1)),
@@ -38,19 +38,19 @@ def evaluated(threshold: float | None, **fields: Any):
     said = replace(submission(*CASES), threshold=threshold)
     if threshold is not None:
         said = replace(said, facts={"threshold": str(threshold)})
-    return evaluate(reference(*CASES), [said], protocol(figures=FIGURES, **fields))
+    return evaluate(reference(*CASES), [said], protocol(metrics=METRICS, **fields))
 
 
-def figures(found) -> dict[str, float | None]:
+def metrics(found) -> dict[str, float | None]:
     result = found.algorithms[0].rules["luna16"]
-    return {k: figure.value for k, figure in result.figures.items() if isinstance(figure, Estimate)}
+    return {k: metric.value for k, metric in result.metrics.items() if isinstance(metric, Estimate)}
 
 
-def test_figures_of_one_point_are_read_there_and_curves_use_all_marks() -> None:
+def test_metrics_of_one_point_are_read_there_and_curves_use_all_marks() -> None:
     found, plain = evaluated(0.4), evaluated(None)
-    assert {name: figures(found)[name] for name in AT_POINT} == pytest.approx(AT_POINT)
-    assert {name: figures(plain)[name] for name in WHOLE} == pytest.approx(WHOLE)
-    assert figures(found)["cpm"] == figures(plain)["cpm"]
+    assert {name: metrics(found)[name] for name in AT_POINT} == pytest.approx(AT_POINT)
+    assert {name: metrics(plain)[name] for name in WHOLE} == pytest.approx(WHOLE)
+    assert metrics(found)["cpm"] == metrics(plain)["cpm"]
     result = found.algorithms[0].rules["luna16"]
     assert result.counts["hit"] == 1
     assert result.counts["missed"] == 1
@@ -62,9 +62,9 @@ def test_figures_of_one_point_are_read_there_and_curves_use_all_marks() -> None:
 
 
 def test_a_mark_at_the_threshold_counts() -> None:
-    assert figures(evaluated(0.2))["recall"] == 1
-    assert figures(evaluated(0.2 + 1e-12))["recall"] == 0.5
-    assert figures(evaluated(2.0))["recall"] == 0
+    assert metrics(evaluated(0.2))["recall"] == 1
+    assert metrics(evaluated(0.2 + 1e-12))["recall"] == 0.5
+    assert metrics(evaluated(2.0))["recall"] == 0
 
 
 def test_it_is_told_and_so_is_what_takes_its_place() -> None:
@@ -82,10 +82,10 @@ def test_it_is_told_and_so_is_what_takes_its_place() -> None:
         "The threshold 0.4 that the algorithm declares is not used: the protocol reads at 1 false "
         "positives per case."
     )
-    assert figures(evaluated(0.4, score_threshold=0.15)) == figures(
+    assert metrics(evaluated(0.4, score_threshold=0.15)) == metrics(
         evaluated(None, score_threshold=0.15)
     )
-    assert figures(evaluated(0.4, operating_point=1.0)) == figures(
+    assert metrics(evaluated(0.4, operating_point=1.0)) == metrics(
         evaluated(None, operating_point=1.0)
     )
 
@@ -94,7 +94,7 @@ def test_marks_without_scores_all_count() -> None:
     cases = (case("a", nodule(8), mark(None)),)
     said = replace(submission(*cases), threshold=0.4)
     found = evaluate(reference(*cases), [said], protocol())
-    assert figures(found)["recall"] == 1
+    assert metrics(found)["recall"] == 1
     assert found.algorithms[0].notices[0].code == "threshold_without_scores"
 
 

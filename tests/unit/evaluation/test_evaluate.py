@@ -29,22 +29,22 @@ CASES = (
     ),
     case("c", vendor="X"),
 )
-FIGURES = ("recall", "precision", "f_beta", "fp_per_case", "miss_rate", "cpm")
+METRICS = ("recall", "precision", "f_beta", "fp_per_case", "miss_rate", "cpm")
 
 
 def result_of(*cases, **fields):
-    chosen = protocol(figures=FIGURES, **fields)
+    chosen = protocol(metrics=METRICS, **fields)
     evaluation = evaluate(reference(*cases), [submission(*cases)], chosen)
     return evaluation.algorithms[0].rules["luna16"]
 
 
 def value(result, name: str) -> float | None:
-    found = result.figures[name]
+    found = result.metrics[name]
     assert isinstance(found, Estimate)
     return found.value
 
 
-def test_counts_and_figures_by_hand() -> None:
+def test_counts_and_metrics_by_hand() -> None:
     result = result_of(*CASES)
     assert {
         name: result.counts[name] for name in ("hit", "missed", "false_positive", "ignored")
@@ -60,7 +60,7 @@ def test_counts_and_figures_by_hand() -> None:
     assert value(result, "fp_per_case") == pytest.approx(1 / 3)
 
 
-def test_the_f_figure_is_named_after_its_beta() -> None:
+def test_the_f_metric_is_named_after_its_beta() -> None:
     assert value(result_of(*CASES, beta=2.0), "f2") == pytest.approx(0.5)
 
 
@@ -68,14 +68,14 @@ def test_no_marks_means_everything_missed_and_no_precision() -> None:
     result = result_of(case("a", nodule(8)), case("b"))
     assert result.counts["missed"] == 1
     assert value(result, "recall") == 0
-    precision = result.figures["precision"]
+    precision = result.metrics["precision"]
     assert isinstance(precision, Estimate)
     assert precision.value is None
     assert in_english(precision.reason) == "no mark counts as hit or false positive"
 
 
 def test_no_nodules_leaves_recall_undefined_with_its_reason() -> None:
-    recall = result_of(case("a", false_mark(0.5))).figures["recall"]
+    recall = result_of(case("a", false_mark(0.5))).metrics["recall"]
     assert recall == Estimate(None, reason=Notice("no_nodules"))
 
 
@@ -127,14 +127,14 @@ def test_a_score_threshold_leaves_marks_uncounted() -> None:
 
 
 @pytest.mark.parametrize("method", ["guarded", "percentile", "bca", "jackknife"])
-def test_every_defined_figure_has_an_interval_around_it(method: str) -> None:
+def test_every_defined_metric_has_an_interval_around_it(method: str) -> None:
     cases = [
         case(f"c{n}", nodule(8), *([mark(n / 20)] if n % 3 else []), false_mark(n / 25))
         for n in range(20)
     ]
     result = result_of(*cases, interval=IntervalChoice(method=method, bootstraps=200))
     for name in ("recall", "precision", "f1", "miss_rate", "cpm"):
-        found = result.figures[name]
+        found = result.metrics[name]
         assert isinstance(found, Estimate)
         assert found.low <= found.value <= found.high, name
         assert method in in_english(found.method).lower()
@@ -152,7 +152,7 @@ def test_cases_of_one_patient_widen_the_interval() -> None:
             for n in range(40)
         ]
         interval = IntervalChoice(method="percentile", bootstraps=400)
-        found = result_of(*cases, interval=interval).figures["recall"]
+        found = result_of(*cases, interval=interval).metrics["recall"]
         assert isinstance(found, Estimate)
         return found.high - found.low
 
@@ -182,7 +182,7 @@ def test_with_nothing_missed_the_interval_is_exact_over_patients() -> None:
     ]
     interval = IntervalChoice(method="percentile", bootstraps=40, unit="patient")
     result = result_of(*cases, interval=interval)
-    recall, missed = result.figures["recall"], result.figures["miss_rate"]
+    recall, missed = result.metrics["recall"], result.metrics["miss_rate"]
     assert isinstance(recall, Estimate)
     assert isinstance(missed, Estimate)
     assert (recall.low, recall.high) == (pytest.approx(0.292402, abs=1e-6), 1.0)
@@ -199,16 +199,16 @@ def test_size_bins_are_half_open() -> None:
     assert division.of_nodule.tolist() == [0, 1, 2, 2, 3]
 
 
-def test_strata_of_cases_have_their_own_figures() -> None:
+def test_strata_of_cases_have_their_own_metrics() -> None:
     found = estimate_strata(
         cohort(*CASES),
-        protocol(strata=("vendor",), figures=FIGURES, interval=IntervalChoice(bootstraps=50)),
+        protocol(strata=("vendor",), metrics=METRICS, interval=IntervalChoice(bootstraps=50)),
     )["vendor"]
     assert (found["X"].cases, found["Y"].cases) == (2, 1)
-    assert found["X"].figures["fp_per_case"].value == 0.5
-    assert found["Y"].figures["fp_per_case"].value == 0
-    assert found["X"].figures["recall"].value == 1
-    assert found["X"].figures["cpm"].value == 1
+    assert found["X"].metrics["fp_per_case"].value == 0.5
+    assert found["Y"].metrics["fp_per_case"].value == 0
+    assert found["X"].metrics["recall"].value == 1
+    assert found["X"].metrics["cpm"].value == 1
 
 
 def test_an_unknown_stratum_is_an_error_that_lists_the_known_ones() -> None:

@@ -1,4 +1,4 @@
-"""Sound intervals of whole figures against numbers worked out apart from them."""
+"""Sound intervals of whole metrics against numbers worked out apart from them."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from nodulebench.evaluation.strata import estimate_strata
 from nodulebench.i18n.translator import in_english
 from nodulebench.metrics import METRICS
 
-FIGURES_READ = (
+METRICS_READ = (
     "recall",
     "precision",
     "f_beta",
@@ -98,12 +98,12 @@ WORKED_OUT = {
 
 def chosen(**interval: object):
     made = IntervalChoice(bootstraps=10_000, **interval)
-    return protocol(figures=FIGURES_READ, interval=made)
+    return protocol(metrics=METRICS_READ, interval=made)
 
 
 @pytest.mark.parametrize("scene", WORKED_OUT, ids=lambda scene: scene.__name__)
-def test_bounds_of_whole_figures(scene) -> None:
-    found = estimate_all(scene(), chosen()).figures
+def test_bounds_of_whole_metrics(scene) -> None:
+    found = estimate_all(scene(), chosen()).metrics
     for name, wanted in WORKED_OUT[scene].items():
         one = found[name]
         shown = one["1"] if isinstance(one, dict) else one
@@ -111,7 +111,7 @@ def test_bounds_of_whole_figures(scene) -> None:
 
 
 def test_on_eight_cases_a_rate_has_no_interval() -> None:
-    found = estimate_all(c3(), chosen()).figures["fp_per_case"]
+    found = estimate_all(c3(), chosen()).metrics["fp_per_case"]
     assert isinstance(found, Estimate)
     assert (found.value, found.low, found.high) == (0.5, None, None)
     assert in_english(found.reason) == (
@@ -120,7 +120,7 @@ def test_on_eight_cases_a_rate_has_no_interval() -> None:
 
 
 def test_from_ten_to_nineteen_cases_it_is_called_approximate() -> None:
-    found = estimate_all(c1(), chosen()).figures["fp_per_case"]
+    found = estimate_all(c1(), chosen()).metrics["fp_per_case"]
     assert isinstance(found, Estimate)
     assert found.reason is not None
     assert found.reason.code == "approximate_rate"
@@ -135,7 +135,7 @@ def test_below_twenty_cases_it_is_called_approximate() -> None:
 
 
 def test_few_patients_are_told() -> None:
-    found = estimate_all(c3(), chosen()).figures["recall"]
+    found = estimate_all(c3(), chosen()).metrics["recall"]
     assert isinstance(found, Estimate)
     assert in_english(found.reason) == (
         "few patients (5): the interval rests mainly on the one unseen patient assumed"
@@ -148,8 +148,8 @@ def test_few_patients_are_told() -> None:
 
 @pytest.mark.parametrize("method", ["percentile", "bca", "jackknife"])
 def test_beside_a_classical_interval_stands_the_sound_one(method) -> None:
-    guarded = estimate_all(c2(), chosen()).figures
-    classical = estimate_all(c2(), chosen(method=method)).figures
+    guarded = estimate_all(c2(), chosen()).metrics
+    classical = estimate_all(c2(), chosen(method=method)).metrics
     for name in ("recall", "cpm", "wafroc_area"):
         one, sound = classical[name], guarded[name]
         assert isinstance(one, Estimate)
@@ -164,9 +164,9 @@ def test_beside_a_classical_interval_stands_the_sound_one(method) -> None:
 
 def test_without_bootstraps_there_is_no_interval_of_either_kind() -> None:
     for method in ("guarded", "percentile"):
-        none = protocol(figures=FIGURES_READ, interval=IntervalChoice(method=method, bootstraps=0))
-        for figure in estimate_all(c2(), none).figures.values():
-            for shown in figure.values() if isinstance(figure, dict) else [figure]:
+        none = protocol(metrics=METRICS_READ, interval=IntervalChoice(method=method, bootstraps=0))
+        for metric in estimate_all(c2(), none).metrics.values():
+            for shown in metric.values() if isinstance(metric, dict) else [metric]:
                 assert (shown.low, shown.sound) == (None, None)
 
 
@@ -191,11 +191,11 @@ def test_a_stratum_of_cases_gives_what_its_cases_alone_give() -> None:
         for n in range(60)
     ]  # fmt: skip
     interval = IntervalChoice(bootstraps=20_000)
-    figures = ("recall", "precision", "fp_per_case", "cpm")
-    asked = protocol(figures=figures, strata=("vendor",), interval=interval)
-    within = estimate_strata(cohort(*cases), asked)["vendor"]["Y"].figures
-    alone = estimate_all(cohort(*cases[::2]), replace_strata(asked)).figures
-    for name in figures:
+    metrics = ("recall", "precision", "fp_per_case", "cpm")
+    asked = protocol(metrics=metrics, strata=("vendor",), interval=interval)
+    within = estimate_strata(cohort(*cases), asked)["vendor"]["Y"].metrics
+    alone = estimate_all(cohort(*cases[::2]), replace_strata(asked)).metrics
+    for name in metrics:
         one = alone[name]
         assert isinstance(one, Estimate)
         bounds = (within[name].low, within[name].high)
@@ -208,7 +208,7 @@ def replace_strata(asked):
 
 def test_scans_of_one_patient_are_one_unit() -> None:
     scans = [case(f"c{n}", nodule(), mark(0.5), patient_id=f"p{n // 2}") for n in range(40)]
-    asked = protocol(figures=("recall",), interval=IntervalChoice(bootstraps=4000))
+    asked = protocol(metrics=("recall",), interval=IntervalChoice(bootstraps=4000))
     found = estimate_metrics(cohort(*scans), asked, ["recall"])["recall"]
     assert isinstance(found, Estimate)
     # two nodules of 20 patients: size 1.5, so 1 / (1 + (0.025 ** (-1 / 20) - 1) * 1.5 / 2)
@@ -216,7 +216,7 @@ def test_scans_of_one_patient_are_one_unit() -> None:
     assert found.low == pytest.approx(wanted, abs=5e-4)
 
 
-def test_figures_without_a_worst_case_need_twenty_patients_that_differ() -> None:
+def test_metrics_without_a_worst_case_need_twenty_patients_that_differ() -> None:
     def found(count: int, seconds) -> Estimate:
         cases = [case(f"c{n}", nodule(), mark(0.5), run(seconds(n))) for n in range(count)]
         asked = protocol(interval=IntervalChoice(bootstraps=200))
@@ -247,12 +247,12 @@ def test_the_longest_time_has_no_interval() -> None:
     assert shown.low is None
 
 
-def test_every_figure_takes_weights_that_are_no_whole_numbers() -> None:
-    """A figure that cuts weights to whole numbers would read another curve."""
+def test_every_metric_takes_weights_that_are_no_whole_numbers() -> None:
+    """A metric that cuts weights to whole numbers would read another curve."""
     weight = np.random.default_rng(0).standard_exponential((3, 15))
-    for name in FIGURES_READ:
-        figure = METRICS[name]
-        assert figure(c2(), weight) == pytest.approx(figure(c2(), weight * 1000)), name
+    for name in METRICS_READ:
+        metric = METRICS[name]
+        assert metric(c2(), weight) == pytest.approx(metric(c2(), weight * 1000)), name
 
 
 def test_marks_without_scores_are_guarded_too() -> None:
@@ -263,7 +263,7 @@ def test_marks_without_scores_are_guarded_too() -> None:
     )
 
 
-def test_a_figure_that_no_patient_changes_shows_no_variation() -> None:
+def test_a_metric_that_no_patient_changes_shows_no_variation() -> None:
     same = GuardedRows(np.ones(50), np.ones(50), units=0, guard="none")
     found = guarded_metric_interval(1.0, same, IntervalChoice())
     assert in_english(found.reason) == "no interval: no variation was seen"

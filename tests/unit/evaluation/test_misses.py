@@ -44,7 +44,7 @@ CASES = (
 
 
 def evaluated(*cases: Any, **fields: Any) -> Evaluation:
-    chosen = protocol(figures=("recall", "cpm"), operating_points=RATES, **fields)
+    chosen = protocol(metrics=("recall", "cpm"), operating_points=RATES, **fields)
     return evaluate(reference(*cases), [submission(*cases)], chosen)
 
 
@@ -101,7 +101,7 @@ def test_others_are_named() -> None:
     truth = reference(*CASES)
     blind = (case("a", nodule(8)), case("b", nodule(8, (50, 0, 0)), mark(0.3, (50, 0, 0))))
     said = [submission(*CASES, name="one"), submission(*blind, name="two")]
-    chosen = protocol(figures=("recall",), operating_points=RATES)
+    chosen = protocol(metrics=("recall",), operating_points=RATES)
     table = result_tables(evaluate(truth, said, chosen))[MISS_FILE]
     two = {row["case_id"]: row for row in table.filter(algorithm="two").iter_rows(named=True)}
     assert (two["a"]["also_missed_by"], two["a"]["found_by"]) == (None, "one")

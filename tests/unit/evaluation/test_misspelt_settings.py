@@ -10,23 +10,23 @@ from nodulebench.metrics.metric import Ratio
 from nodulebench.reference.build import rule_parameters
 from nodulebench.reference.rules import RULES
 
-BASE = 'name = "p"\nfigures = ["recall"]\nrules = [{ name = "luna16" }]\n'
+BASE = 'name = "p"\nmetrics = ["recall"]\nrules = [{ name = "luna16" }]\n'
 
 
-def outside_figure(_cohort, _weight, *, operating_pionts=(1.0,)):  # noqa: ARG001
+def outside_metric(_cohort, _weight, *, operating_pionts=(1.0,)):  # noqa: ARG001
     raise AssertionError("never asked")
 
 
 @pytest.mark.parametrize(
-    "figure",
-    [outside_figure, Ratio("outside_figure", "Share of something", outside_figure, "none")],
+    "metric",
+    [outside_metric, Ratio("outside_metric", "Share of something", outside_metric, "none")],
     ids=["function", "ratio"],
 )
-def test_a_figure_whose_setting_no_protocol_has_is_refused(figure) -> None:
+def test_a_metric_whose_setting_no_protocol_has_is_refused(metric) -> None:
     with pytest.raises(InputError) as caught:
-        bind_settings(figure, protocol())
+        bind_settings(metric, protocol())
     assert str(caught.value) == (
-        "figure 'outside_figure' setting 'operating_pionts': is no field of a protocol, so nothing "
+        "metric 'outside_metric' setting 'operating_pionts': is no field of a protocol, so nothing "
         "could set it. Did you mean 'operating_points'?"
     )
 
@@ -42,7 +42,7 @@ def test_a_figure_whose_setting_no_protocol_has_is_refused(figure) -> None:
     ],
 )
 def test_a_slip_in_a_protocol_is_told(more: str) -> None:
-    text = BASE if not more.startswith("[[rules") else 'name = "p"\nfigures = ["recall"]\n'
+    text = BASE if not more.startswith("[[rules") else 'name = "p"\nmetrics = ["recall"]\n'
     with pytest.raises(InputError, match=r"is unknown\. Did you mean"):
         parse_protocol(f"{text}{more}\n", "p.toml")
 

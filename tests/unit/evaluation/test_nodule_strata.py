@@ -1,4 +1,4 @@
-"""Strata of nodules have figures of their own, and columns that lack are told."""
+"""Strata of nodules have metrics of their own, and columns that lack are told."""
 
 import numpy as np
 import pytest
@@ -16,12 +16,12 @@ from nodulebench.metrics.froc import sensitivity_at_fp_rate
 
 TEXT = """
 name = "own"
-figures = ["recall"]
+metrics = ["recall"]
 strata = ["size"]
 size_bins_mm = [6]
 operating_points = [0.5, 1]
 minimum_stratum = 1
-stratum_figures = ["sensitivity_at_fp_rate"]
+stratum_metrics = ["sensitivity_at_fp_rate"]
 [[rules]]
 name = "luna16"
 [interval]
@@ -42,7 +42,7 @@ def small():
 def test_sensitivity_of_a_stratum_counts_its_nodules_and_all_false_positives() -> None:
     found = estimate_strata(small(), PROTOCOL)["size"]
     values = {
-        name: {key: figure.value for key, figure in part.figures.items()}
+        name: {key: metric.value for key, metric in part.metrics.items()}
         for name, part in found.items()
     }
     # large: found above the first false positive; small: one of two, after both of them
@@ -50,13 +50,13 @@ def test_sensitivity_of_a_stratum_counts_its_nodules_and_all_false_positives() -
         "<6 mm": {"sensitivity_at_fp_rate@0.5": 0.0, "sensitivity_at_fp_rate@1": 0.5},
         "≥6 mm": {"sensitivity_at_fp_rate@0.5": 1.0, "sensitivity_at_fp_rate@1": 1.0},
     }
-    shown = found["<6 mm"].to_json()["figures"]["sensitivity_at_fp_rate@1"]
+    shown = found["<6 mm"].to_json()["metrics"]["sensitivity_at_fp_rate@1"]
     assert shown["low"] < 0.5 < shown["high"]
 
 
-def test_without_such_figures_a_stratum_is_written_without_them() -> None:
-    plain = PROTOCOL.model_copy(update={"stratum_figures": ()})
-    assert "figures" not in estimate_strata(small(), plain)["size"]["<6 mm"].to_json()
+def test_without_such_metrics_a_stratum_is_written_without_them() -> None:
+    plain = PROTOCOL.model_copy(update={"stratum_metrics": ()})
+    assert "metrics" not in estimate_strata(small(), plain)["size"]["<6 mm"].to_json()
     assert plain.digest != PROTOCOL.digest
 
 
@@ -95,6 +95,6 @@ def test_columns_that_the_test_set_lacks_are_told_and_misspelt_ones_refused() ->
 
 def test_the_second_protocol_of_fg_ai4h_changes_nothing_of_the_first() -> None:
     first, second = load_protocol("fg-ai4h"), load_protocol("fg-ai4h-2")
-    added = {"name", "title", "strata", "stratum_figures"}
+    added = {"name", "title", "strata", "stratum_metrics"}
     assert first.model_dump(exclude=added) == second.model_dump(exclude=added)
     assert set(first.strata) < set(second.strata)

@@ -97,7 +97,7 @@ def folder(tmp_path: Path) -> Path:
         case("b", nodule(8, (30, 30, 45), type="solid"), nodule(6, (60, 60, 45), type="solid")),
         case("c", false_mark(0.4), false_mark(0.7)),
     )
-    chosen = protocol(figures=("recall",))
+    chosen = protocol(metrics=("recall",))
     found = evaluate(reference(*cases), [submission(*cases, name="Alpha")], chosen)
     write_evaluation(found, tmp_path / "out")
     return tmp_path / "out"

@@ -28,7 +28,7 @@ def four_cases_with_hits_and_false_positives() -> LabelledCohort:
 @pytest.mark.parametrize("settings", [{}, OFFICIAL], ids=["exact", "official"])
 def test_threshold_is_the_lowest_score_that_keeps_the_rate(settings: dict[str, object]) -> None:
     chosen = protocol(operating_points=RATES, **settings)
-    threshold = read_froc(four_cases_with_hits_and_false_positives(), chosen).figures[
+    threshold = read_froc(four_cases_with_hits_and_false_positives(), chosen).metrics[
         "threshold_at_fp_rate"
     ]
     # 0.125 allows no false positive of four cases, 0.25 one (.92), 0.5 two, 1 four (down to .5)

@@ -25,7 +25,7 @@ RULES = ("center_hit", "center_distance", "area_overlap")
 def three_rules(**fields: object) -> TestProtocol:
     chosen = {
         "rules": tuple(RuleChoice(name=rule) for rule in RULES),
-        "figures": ("recall", "fp_per_case", "cpm", "pooled_dice", "median_seconds_per_case"),
+        "metrics": ("recall", "fp_per_case", "cpm", "pooled_dice", "median_seconds_per_case"),
         "interval": IntervalChoice(bootstraps=20),
         "strata": ("type", "vendor"),
     }

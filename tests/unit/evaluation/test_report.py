@@ -41,14 +41,14 @@ def test_page_is_the_one_that_evaluate_wrote(folder: Path) -> None:
 
 def test_tables_are_written_as_csv(folder: Path) -> None:
     write_report(folder)
-    figures = pl.read_csv(folder / "tables" / "figures.csv")
+    metrics = pl.read_csv(folder / "tables" / "metrics.csv")
     document = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
-    recall = document["algorithms"][0]["rules"]["center_hit"]["figures"]["recall"]
-    found = figures.filter(algorithm="careful", rule="center_hit", figure="recall")
+    recall = document["algorithms"][0]["rules"]["center_hit"]["metrics"]["recall"]
+    found = metrics.filter(algorithm="careful", rule="center_hit", metric="recall")
     assert found["value"].to_list() == [recall["value"]]
     assert {path.name for path in (folder / "tables").iterdir()} == {
         "counts.csv",
-        "figures.csv",
+        "metrics.csv",
         "flips.csv",
         "misses_by_type_and_size.csv",
         "rule_differences.csv",
@@ -84,7 +84,7 @@ def test_developers_tables_have_no_flips(folder: Path, tmp_path: Path) -> None:
     write_report(folder, ReportChoice(audience="developer"), tmp_path)
     names = {path.name for path in (tmp_path / "tables-developer").iterdir()}
     assert "flips.csv" not in names
-    assert "figures.csv" in names
+    assert "metrics.csv" in names
     text = "".join(path.read_text() for path in (tmp_path / "tables-developer").iterdir())
     assert "case0" not in text
     assert "threshold_at_fp_rate" not in text
@@ -99,7 +99,7 @@ def test_unknown_algorithm_is_told_with_the_known_ones(folder: Path) -> None:
 def test_changed_folder_is_refused(folder: Path, name: str) -> None:
     if name.endswith("json"):
         document = json.loads((folder / name).read_text(encoding="utf-8"))
-        document["algorithms"][0]["rules"]["center_hit"]["figures"]["recall"]["value"] = 0.99
+        document["algorithms"][0]["rules"]["center_hit"]["metrics"]["recall"]["value"] = 0.99
         (folder / name).write_text(json.dumps(document), encoding="utf-8")
     else:
         pl.read_parquet(folder / name).head(3).write_parquet(folder / name)
@@ -178,7 +178,7 @@ def test_scores_under_other_references_are_shown_to_the_lab_alone(
 ) -> None:
     path = tmp_path / "spread.csv"
     path.write_text(
-        "algorithm,figure,reference,nodules,hit,value\n"
+        "algorithm,metric,reference,nodules,hit,value\n"
         "Alpha,recall,agreement >= 1,4,2,0.5\nAlpha,recall,union,8,2,0.25\nAlpha,recall,none,0,0,\n"
     )
     choice = ReportChoice(spreads=(path,))
@@ -189,7 +189,7 @@ def test_scores_under_other_references_are_shown_to_the_lab_alone(
     write_report(folder, replace(choice, audience="developer"))
     assert "under other references" not in (folder / "report-developer.html").read_text()
     path.write_text("algorithm,value\nAlpha,1\n")
-    with pytest.raises(InputError, match=r"spread\.csv.*figure"):
+    with pytest.raises(InputError, match=r"spread\.csv.*metric"):
         write_report(folder, choice)
 
 

@@ -22,7 +22,7 @@ from nodulebench.curation.page import STEPS as CURATION_STEPS
 from nodulebench.i18n.translator import LANGUAGES, PARTS, TERMS, translator
 from nodulebench.matching.rules import RULES as REGISTERED_RULES
 from nodulebench.metrics import METRIC_INFO
-from nodulebench.metrics import METRICS as REGISTERED_FIGURES
+from nodulebench.metrics import METRICS as REGISTERED_METRICS
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.checklist import ITEMS
 from nodulebench.report.sections.comparison import COLUMNS as COMBINED
@@ -37,7 +37,7 @@ PACKAGE = Path(nodulebench.__file__).parent
 PAGE_OF_CURATION = PACKAGE / "curation" / "page.py"
 SPEAKING = (PACKAGE / "report", PACKAGE / "i18n", PACKAGE / "web" / "viewer", PAGE_OF_CURATION)
 """Where keys are used."""
-NAME_TABLES = ("FIGURES", "RULES", "COUNTS", "STRATA")
+NAME_TABLES = ("METRICS", "RULES", "COUNTS", "STRATA")
 
 
 def texts(name: str) -> dict[str, str]:
@@ -103,7 +103,7 @@ SECTIONS = (
     "test_set",
     "extras",
     "literature",
-    "figures",
+    "metrics",
     "methods",
     "uncertainty",
     "checklist",
@@ -144,7 +144,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "spread.{name}": ("reference", "nodules", "hit"),
     "literature.{key}": ("year", "scans", "nodules", "thickness", "size", "agreement"),
     "answer.{topic}": (
-        "design", "goal", "missing_data", "blinding_index", "hit_criterion", "figures", "counts",
+        "design", "goal", "missing_data", "blinding_index", "hit_criterion", "metrics", "counts",
         "estimates", "protocol", "software",
     ),
     "checklist.{key}": ("topic", "stard", "claim", "answer"),
@@ -165,7 +165,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "source.{name}": SOURCES,
     "source.{name}_in": SOURCES,
     "uncertainty.{key}": ("value", "half_width", "sides"),
-    "trace.{step}": ("report", "figures", "protocol", "labels", "reference", "cohort", "plan"),
+    "trace.{step}": ("report", "metrics", "protocol", "labels", "reference", "cohort", "plan"),
     "trace.{step[0]}": ("marks",),
     "effect.{key}": (
         *EFFECTS, "mean_difference", "unpaired", "paired", "paired_holm", "wilcoxon",
@@ -231,10 +231,10 @@ def test_every_text_is_used_somewhere() -> None:
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_every_figure_rule_label_and_type_has_words(name: str) -> None:
+def test_every_metric_rule_label_and_type_has_words(name: str) -> None:
     say = translator(name)
-    figures = [figure for figure in REGISTERED_FIGURES if figure != "f_beta"]
-    assert [figure for figure in figures if not say.figure(figure).meaning] == []
+    metrics = [metric for metric in REGISTERED_METRICS if metric != "f_beta"]
+    assert [metric for metric in metrics if not say.metric(metric).meaning] == []
     assert [rule for rule in REGISTERED_RULES if not say.rule(rule)] == []
     assert set(say.counts) >= set(LABEL_NAMES)
 
@@ -246,13 +246,13 @@ def test_what_english_has_a_name_for_has_one_in_chinese() -> None:
 
 
 def test_terms_in_chinese_stand_before_the_english_ones() -> None:
-    assert translator("zh").figure("recall").term == "病灶定位率 (lesion localisation rate)"
-    assert translator("zh").figure("density_kappa").term == "kappa"
-    assert translator("en").figure("recall").term == "lesion localisation rate"
+    assert translator("zh").metric("recall").term == "病灶定位率 (lesion localisation rate)"
+    assert translator("zh").metric("density_kappa").term == "kappa"
+    assert translator("en").metric("recall").term == "lesion localisation rate"
     assert set(names("zh").TERMS) <= set(TERMS.values())
 
 
-def test_terms_are_those_of_the_figures_own_facts() -> None:
+def test_terms_are_those_of_the_metrics_own_facts() -> None:
     stated = {
         "f1" if name == "f_beta" else name: facts.ieee_2802
         for name, facts in METRIC_INFO.items()

@@ -15,7 +15,7 @@ from nodulebench.i18n.numbers import (
 )
 
 
-def test_figures_have_three_decimals_and_a_true_minus() -> None:
+def test_metrics_have_three_decimals_and_a_true_minus() -> None:
     assert decimals(0.84249) == "0.842"
     assert decimals(-0.5) == "−0.500"
     assert decimals(-0.0001) == "0.000"

@@ -6,14 +6,14 @@ from nodulebench.core.labels import LABEL_NAMES
 from nodulebench.core.tables import NODULE_TYPES
 from nodulebench.i18n.translator import translator
 from nodulebench.matching.rules import RULES as REGISTERED_RULES
-from nodulebench.metrics import METRICS as REGISTERED_FIGURES
+from nodulebench.metrics import METRICS as REGISTERED_METRICS
 
 SAY = translator()
 
 
-@pytest.mark.parametrize("name", [name for name in REGISTERED_FIGURES if name != "f_beta"])
-def test_every_figure_of_merit_has_a_title_and_a_meaning(name: str) -> None:
-    said = SAY.figure(name)
+@pytest.mark.parametrize("name", [name for name in REGISTERED_METRICS if name != "f_beta"])
+def test_every_metric_has_a_title_and_a_meaning(name: str) -> None:
+    said = SAY.metric(name)
     assert said.title
     assert said.meaning
 
@@ -27,19 +27,19 @@ def test_every_label_has_a_heading_in_the_counts() -> None:
 
 
 def test_f_beta_is_called_by_its_beta() -> None:
-    assert SAY.figure("f1").title == "F1"
-    assert SAY.figure("f1").meaning == "harmonic mean of precision and recall"
-    assert SAY.figure("f0.5").title == "F0.5"
-    assert SAY.figure("f2").meaning == "weighted harmonic mean of precision and recall"
+    assert SAY.metric("f1").title == "F1"
+    assert SAY.metric("f1").meaning == "harmonic mean of precision and recall"
+    assert SAY.metric("f0.5").title == "F0.5"
+    assert SAY.metric("f2").meaning == "weighted harmonic mean of precision and recall"
 
 
-def test_one_reading_of_a_figure_names_its_point() -> None:
-    assert SAY.figure("sensitivity_at_fp_rate/0.125").title == "Sensitivity at 1/8 FP"
+def test_one_reading_of_a_metric_names_its_point() -> None:
+    assert SAY.metric("sensitivity_at_fp_rate/0.125").title == "Sensitivity at 1/8 FP"
 
 
-def test_unknown_figure_is_called_by_its_name() -> None:
-    assert SAY.figure("my_own_figure").title == "My own figure"
-    assert SAY.figure("my_own_figure").meaning == ""
+def test_unknown_metric_is_called_by_its_name() -> None:
+    assert SAY.metric("my_own_metric").title == "My own metric"
+    assert SAY.metric("my_own_metric").meaning == ""
 
 
 def test_nodule_types_read_as_words() -> None:

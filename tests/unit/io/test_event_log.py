@@ -153,21 +153,21 @@ def test_a_head_is_that_of_one_log(tmp_path: Path) -> None:
     ]
 
 
-def test_a_log_that_was_put_back_is_found_by_its_anchor(tmp_path: Path) -> None:
+def test_a_log_that_was_put_back_is_found_by_its_checkpoint(tmp_path: Path) -> None:
     log = log_in(tmp_path)
     say(log)
     older = (tmp_path / "head.json").read_bytes()
     say(log)
-    anchor = log.anchor(log.read(), datetime(2026, 1, 1, tzinfo=UTC)).to_bytes()
-    assert log.anchor_problems(anchor, log.check().links, "mine") == []
+    checkpoint = log.checkpoint(log.read(), datetime(2026, 1, 1, tzinfo=UTC)).to_bytes()
+    assert log.checkpoint_problems(checkpoint, log.check().links, "mine") == []
     (tmp_path / "00000002.json").unlink()
     log.store.write_head(older)
     assert told(log) == []
-    (problem,) = log.anchor_problems(anchor, log.check().links, "mine")
+    (problem,) = log.checkpoint_problems(checkpoint, log.check().links, "mine")
     assert "says that the log has 2 events, but it ends with 1" in str(problem)
-    (problem,) = log_in(tmp_path, root="r2").anchor_problems(anchor, [], "mine")
+    (problem,) = log_in(tmp_path, root="r2").checkpoint_problems(checkpoint, [], "mine")
     assert "belongs to another log" in str(problem)
-    assert "is no anchor" in str(log.anchor_problems(b"{}", [], "mine")[0])
+    assert "is no checkpoint" in str(log.checkpoint_problems(b"{}", [], "mine")[0])
 
 
 def test_dates_that_go_backwards_are_told_and_the_log_is_read(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_type_kappa_tells_six_types_apart() -> None:
 GRADES = (("2", "2"), ("2", "3"), ("3", "3"), ("4B", "3"))
 
 
-def test_category_figures_follow_the_grades() -> None:
+def test_category_metrics_follow_the_grades() -> None:
     graded = classed("category", *GRADES)
     # costs of (2,3) and (4B,3) against the margins 2: 2,1  3: 1,3  4B: 1,0
     assert value("category_agreement", graded) == 0.5

@@ -1,4 +1,4 @@
-"""Which way of a figure is the good one: a comparison with a margin hangs on it."""
+"""Which way of a metric is the good one: a comparison with a margin hangs on it."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ WORSE = {
     "size_error_rate",
     "absolute_diameter_error_mm",
 }
-"""Figures of which less is better, among those named here or like these."""
+"""Metrics of which less is better, among those named here or like these."""
 
 
 @pytest.mark.parametrize("name", sorted(WORSE))
@@ -67,7 +67,7 @@ class Theirs:
         return f"theirs of {name}"
 
 
-def test_other_packages_are_asked_only_for_their_own_figures() -> None:
+def test_other_packages_are_asked_only_for_their_own_metrics() -> None:
     theirs: Any = Theirs()
     assert belongs_to("recall", theirs) is None
 

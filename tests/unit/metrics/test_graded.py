@@ -54,8 +54,8 @@ def test_categories_have_a_row_for_each_cut_in_the_results_of_a_weighted_kappa()
     table = category_cuts(found)
     assert table["cut"].to_list() == ["2", "3", "4A", "4B", "4X"]
     assert table.filter(cut="3").row(0)[1:5] == (1, 0, 1, 0)
-    for figure in ("category_kappa_linear", "category_kappa_quadratic"):
-        asked = TestProtocol(name="own", rules=(RuleChoice(name="luna16"),), figures=(figure,))
+    for metric in ("category_kappa_linear", "category_kappa_quadratic"):
+        asked = TestProtocol(name="own", rules=(RuleChoice(name="luna16"),), metrics=(metric,))
         assert metric_tables(found, asked)["category_cuts"] == table.to_dicts()
 
 

@@ -50,7 +50,7 @@ def test_who_is_made_first_does_not_matter(tmp_path: Path, monkeypatch: pytest.M
     found = phantom.make_phantoms(
         tmp_path / "set",
         *(3, 1),
-        engine=Backwards(),
+        executor=Backwards(),
         progress=lambda what, _, __: told.append(what),
         **CHOICE,
     )
@@ -64,7 +64,7 @@ def test_a_patient_who_is_lost_leaves_no_half_of_a_set(
 ) -> None:
     monkeypatch.setattr(phantom, "write_patient", written)
     with pytest.raises(InputError, match=r"patient 2: was not made: its reader died \(exit -9\)"):
-        phantom.make_phantoms(tmp_path / "set", 2, 1, engine=Losing(), **CHOICE)
+        phantom.make_phantoms(tmp_path / "set", 2, 1, executor=Losing(), **CHOICE)
     assert not (tmp_path / "set").exists()
 
 

@@ -152,18 +152,18 @@ def test_the_command_shows_how_a_score_depends_on_the_readers(
     assert shown["without reader 4"][:2] == ["2", "1"]
     assert done.stdout.splitlines()[-2] == "cpm from 0.3333 to 1.0000"
     kept = pl.read_csv(tmp_path / "spread.csv")
-    first = ["algorithm", "figure", "reference", "nodules", "hit", "value"]
+    first = ["algorithm", "metric", "reference", "nodules", "hit", "value"]
     assert kept.select(first).row(0) == ("marks", "cpm", "agreement >= 1", 3, 1, 1 / 3)
 
 
-def test_a_figure_without_nodules_is_undefined_with_its_reason() -> None:
+def test_a_metric_without_nodules_is_undefined_with_its_reason() -> None:
     cases = (case("a", nodule(8), mark(0.9)), case("b", mark(0.2, (90, 0, 0))))
     whole = reference(*cases)
     empty = reference(case("a"), case("b"))
     table = score_under(
         [("whole", whole), ("empty", empty)],
         submission(*cases),
-        protocol(figures=("recall",)),
+        protocol(metrics=("recall",)),
         "recall",
     )
     assert table["value"].to_list() == [1.0, None]

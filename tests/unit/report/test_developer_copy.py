@@ -112,16 +112,16 @@ def test_small_strata_keep_their_misses_to_themselves() -> None:
     assert few["miss_rate"].null_count() == few.height
 
 
-def test_figures_of_a_small_group_of_cases_are_not_told() -> None:
+def test_metrics_of_a_small_group_of_cases_are_not_told() -> None:
     content = group_content()
     result = content["algorithms"][0]["rules"]["center_hit"]
-    few = {**result["strata"]["type"]["calcified"], "cases": 2, "figures": {"cpm": {"value": 0.5}}}
-    many = {**result["strata"]["type"]["solid"], "cases": 90, "figures": {"cpm": {"value": 0.7}}}
+    few = {**result["strata"]["type"]["calcified"], "cases": 2, "metrics": {"cpm": {"value": 0.5}}}
+    many = {**result["strata"]["type"]["solid"], "cases": 90, "metrics": {"cpm": {"value": 0.7}}}
     result["strata"]["vendor"] = {"A": few, "B": many}
     strata = developers_document(typed(content)).algorithms[0].rules["center_hit"].strata
     shown = strata["vendor"]
-    assert shown["A"].figures == {"cpm": UNTOLD}
-    assert shown["B"].figures == {"cpm": Estimate(0.7)}
+    assert shown["A"].metrics == {"cpm": UNTOLD}
+    assert shown["B"].metrics == {"cpm": Estimate(0.7)}
 
 
 def test_sizes_of_the_sequestered_nodules_are_not_shown() -> None:

@@ -73,7 +73,7 @@ def document(kind: str) -> Document:
     algorithm = found.algorithms[0]
     undefined = {f"f{number}": Estimate(None, reason=one) for number, one in enumerate(everything)}
     made = {f"m{number}": Estimate(0.5, method=one) for number, one in enumerate(everything)}
-    told_of = replace(algorithm.rules["center_hit"], figures=undefined | made)
+    told_of = replace(algorithm.rules["center_hit"], metrics=undefined | made)
     algorithm = replace(algorithm, rules={**algorithm.rules, "center_hit": told_of})
     return replace(found, algorithms=(algorithm, *found.algorithms[1:]))
 
@@ -154,15 +154,15 @@ def test_sentences_of_others_are_not_handed_to_developers() -> None:
     content["algorithms"][0]["notices"] = [sentence]
     rule = content["algorithms"][0]["rules"]["center_hit"]
     rule["notices"] = rule["remarks"] = [sentence]
-    rule["figures"]["recall"] = {"value": None, "reason": sentence}
-    rule["figures"]["precision"] = {"value": 0.5, "method": sentence}
+    rule["metrics"]["recall"] = {"value": None, "reason": sentence}
+    rule["metrics"]["precision"] = {"value": 0.5, "method": sentence}
     content["algorithms"][0]["rules"]["center_distance"] = {"undefined": sentence}
     shown = developers_document(typed(content))
     assert "Brien" not in json.dumps(shown.to_json())
-    assert shown.algorithms[0].rules["center_hit"].figure("recall") == Estimate(
+    assert shown.algorithms[0].rules["center_hit"].metric("recall") == Estimate(
         None, reason=Notice("withheld")
     )
-    assert shown.algorithms[0].rules["center_hit"].figure("precision") == Estimate(
+    assert shown.algorithms[0].rules["center_hit"].metric("precision") == Estimate(
         0.5, method=Notice("withheld")
     )
     assert "Brien" in render_html(typed(content), CURVES)

@@ -65,13 +65,13 @@ def outline(html: str) -> Outline:
 
 def test_sections_stand_in_reading_order() -> None:
     assert outline(page(evaluation())).headings == [
-        "Key figures",
+        "Key metrics",
         "Curves and operating points",
         "Where nodules are missed",
         "Details",
         "Rules and counts",
         "Further analyses",
-        "All figures",
+        "All metrics",
         "Methods",
         "Measurement uncertainty and traceability",
         "Reporting checklist",
@@ -159,7 +159,7 @@ def test_intervals_are_written_after_their_values() -> None:
     assert '0.750 <span class="bounds">(0.720–0.780)</span>' in html
 
 
-def test_one_algorithm_under_one_rule_has_its_figures_large() -> None:
+def test_one_algorithm_under_one_rule_has_its_metrics_large() -> None:
     rules = {"center_hit": ALPHA.rules["center_hit"]}
     one = AlgorithmResult("Alpha", "", rules, pl.DataFrame(), flips=ALPHA.flips)
     html = page(evaluation(one))

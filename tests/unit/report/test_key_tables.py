@@ -54,11 +54,11 @@ def document(*algorithms: AlgorithmResult, **fields: Any) -> Document:
     return evaluation_document(evaluation(*algorithms, **fields))
 
 
-def with_figures(one: AlgorithmResult, rule: str, **figures: Any) -> AlgorithmResult:
-    """The algorithm with these figures under a rule; None leaves one out."""
-    found = {**one.rules[rule].figures, **figures}
-    kept = {name: figure for name, figure in found.items() if figure is not None}
-    return replace(one, rules={**one.rules, rule: replace(one.rules[rule], figures=kept)})
+def with_metrics(one: AlgorithmResult, rule: str, **metrics: Any) -> AlgorithmResult:
+    """The algorithm with these metrics under a rule; None leaves one out."""
+    found = {**one.rules[rule].metrics, **metrics}
+    kept = {name: metric for name, metric in found.items() if metric is not None}
+    return replace(one, rules={**one.rules, rule: replace(one.rules[rule], metrics=kept)})
 
 
 def test_key_table_has_a_row_for_every_algorithm_and_rule() -> None:
@@ -91,7 +91,7 @@ def test_one_algorithm_is_named_by_the_page_not_in_every_row() -> None:
     assert texts(table)[0][:2] == ["center hit", "90 / 120"]
 
 
-def test_without_scores_the_curve_does_not_lead_and_its_figures_say_why() -> None:
+def test_without_scores_the_curve_does_not_lead_and_its_metrics_say_why() -> None:
     shown = document(algorithm_result("Alpha", (90, 66), has_scores=False))
     assert key_names(shown) == ["recall", "precision", "f1", "fp_per_case"]
     readings = readings_table(shown, "sensitivity_at_fp_rate", SAY)
@@ -102,15 +102,15 @@ def test_without_scores_the_curve_does_not_lead_and_its_figures_say_why() -> Non
     ]
 
 
-def test_key_figure_follows_the_protocols_beta() -> None:
+def test_key_metric_follows_the_protocols_beta() -> None:
     result = algorithm_result("Alpha", (90, 66), has_scores=False)
-    shown = document(with_figures(result, "center_hit", f2=Estimate(0.6)), beta=2.0)
+    shown = document(with_metrics(result, "center_hit", f2=Estimate(0.6)), beta=2.0)
     assert key_names(shown) == ["recall", "precision", "f2", "fp_per_case"]
 
 
-def test_figure_that_only_some_rules_have_is_a_dash_elsewhere() -> None:
+def test_metric_that_only_some_rules_have_is_a_dash_elsewhere() -> None:
     alpha = algorithm_result("Alpha", (90, 66))
-    shown = document(with_figures(alpha, "area_overlap", precision=None))
+    shown = document(with_metrics(alpha, "area_overlap", precision=None))
     table = key_table(shown, SAY)
     assert texts(table)[2][5] == "–^a"
     assert table.notes == [("a", "not computed under this rule")]
@@ -128,7 +128,7 @@ def test_readings_stand_under_their_rates() -> None:
 def test_fractions_of_normal_cases_stay_decimal() -> None:
     readings = {"0.05": Estimate(0.7), "0.2": Estimate(0.8)}
     alpha = algorithm_result("Alpha", (90, 66))
-    shown = document(with_figures(alpha, "center_hit", pcl_at_fpf=readings))
+    shown = document(with_metrics(alpha, "center_hit", pcl_at_fpf=readings))
     table = readings_table(shown, "pcl_at_fpf", SAY)
     assert table is not None
     assert table.caption == "Correct localisation by false positive fraction"
@@ -141,7 +141,7 @@ def test_thresholds_are_scores_of_any_size_without_interval() -> None:
         "2": Estimate(None, reason=Notice("rate_too_low")),
     }
     alpha = algorithm_result("Alpha", (90, 66))
-    shown = document(with_figures(alpha, "center_hit", threshold_at_fp_rate=readings))
+    shown = document(with_metrics(alpha, "center_hit", threshold_at_fp_rate=readings))
     table = readings_table(shown, "threshold_at_fp_rate", SAY)
     assert table is not None
     assert texts(table) == [["center hit", "−12.35", "–^a"]]
@@ -255,7 +255,7 @@ def test_bars_of_a_table_share_a_scale_that_holds_every_interval() -> None:
     assert scanner_table.remark == "Bars from 0 to 0.5, with intervals."
 
 
-def test_strata_of_cases_show_their_cases_and_figures_under_each_rule() -> None:
+def test_strata_of_cases_show_their_cases_and_metrics_under_each_rule() -> None:
     tables = strata_tables(document().algorithms[0], 10, SAY)
     assert [table.caption for table in tables] == [
         "Nodule type",
@@ -272,14 +272,14 @@ def test_strata_of_cases_show_their_cases_and_figures_under_each_rule() -> None:
     ]
 
 
-def test_figures_of_cases_are_not_shown_for_too_few_nodules() -> None:
+def test_metrics_of_cases_are_not_shown_for_too_few_nodules() -> None:
     content = document().to_json()
     content["algorithms"][0]["rules"]["center_hit"]["strata"]["scanner"]["B"]["too_few"] = True
     shown = typed(content).algorithms[0]
     assert texts(strata_tables(shown, 10, SAY)[1])[1][4:] == ["too few^a", "too few^a"]
 
 
-def test_all_figures_show_further_intervals_and_the_mean_of_replicates() -> None:
+def test_all_metrics_show_further_intervals_and_the_mean_of_replicates() -> None:
     table = metrics_table(document().algorithms[0], SAY)
     assert table is not None
     rows = {row[0]: row for row in texts(table)}
@@ -291,7 +291,7 @@ def test_all_figures_show_further_intervals_and_the_mean_of_replicates() -> None
     assert table.notes == [("a", "the reference knows the density of no nodule")]
 
 
-def test_algorithm_without_any_result_has_no_figures_table() -> None:
+def test_algorithm_without_any_result_has_no_metrics_table() -> None:
     rules = {"center_hit": RuleResult("center_hit", {}, {}, {}, undefined=Notice("no_area"))}
     result = AlgorithmResult("Alpha", "", rules, pl.DataFrame())
     assert metrics_table(document(result).algorithms[0], SAY) is None

@@ -68,7 +68,7 @@ def test_every_page_has_its_number_and_the_digests(english: list[str]) -> None:
 
 def test_verdict_comes_first(english: list[str]) -> None:
     first = words_of(english[:1])
-    assert first.index("Verdict") < first.index("Failed") < first.index("Key figures")
+    assert first.index("Verdict") < first.index("Failed") < first.index("Key metrics")
 
 
 def test_numbers_and_signs_survive(english: list[str]) -> None:
@@ -96,7 +96,7 @@ def test_long_lists_refer_to_their_file(english: list[str]) -> None:
     assert "Too long for print: tables/differences.csv has every row." in words_of(english)
 
 
-def test_figures_are_vectors_with_text(english: list[str]) -> None:
+def test_metrics_are_vectors_with_text(english: list[str]) -> None:
     text = words_of(english)
     for shown in ("false positives per case (log scale)", "rank (1 is best)", "diameter, mm"):
         assert shown in text
@@ -105,7 +105,7 @@ def test_figures_are_vectors_with_text(english: list[str]) -> None:
 def test_sections_are_in_the_outline(printed: Path) -> None:
     reader = pypdf.PdfReader(printed)
     titles = [entry.title for entry in reader.outline]
-    assert titles[:2] == ["Verdict", "Key figures"]
+    assert titles[:2] == ["Verdict", "Key metrics"]
     assert titles[2].startswith("What to know before relying on the numbers")
     assert titles[-1] == "Reporting checklist"
     assert reader.metadata.title == "One, Two and Three – test-2026"
@@ -116,7 +116,7 @@ def test_chinese_text_can_be_extracted(tmp_path: Path) -> None:
     text = words_of(pages_of(tmp_path / "zh.pdf", language="zh"))
     for shown in ("主要指标", "测量不确定度与溯源性", "第 1 页", "召回率", "未通过"):
         assert shown in text
-    assert "Key figures" not in text
+    assert "Key metrics" not in text
 
 
 @pytest.mark.slow

@@ -136,19 +136,19 @@ def tables() -> dict[str, pl.DataFrame]:
     return csv_tables(document, flips("One", 3))
 
 
-def test_every_figure_is_a_row_with_its_interval(tables: dict[str, pl.DataFrame]) -> None:
-    found = tables["figures"].filter(algorithm="One", rule="center_hit", figure="recall")
+def test_every_metric_is_a_row_with_its_interval(tables: dict[str, pl.DataFrame]) -> None:
+    found = tables["metrics"].filter(algorithm="One", rule="center_hit", metric="recall")
     assert found.select("point", "value", "low", "high", "level").row(0) == (
         None, 0.75, 0.72, 0.78, 0.95,
     )  # fmt: skip
-    reading = tables["figures"].filter(
-        algorithm="One", rule="center_hit", figure="sensitivity_at_fp_rate", point="0.125"
+    reading = tables["metrics"].filter(
+        algorithm="One", rule="center_hit", metric="sensitivity_at_fp_rate", point="0.125"
     )
     assert reading.height == 1
 
 
 def test_undefined_is_empty_with_its_reason(tables: dict[str, pl.DataFrame]) -> None:
-    found = tables["figures"].filter(algorithm="One", rule="center_distance")
+    found = tables["metrics"].filter(algorithm="One", rule="center_distance")
     assert found.select("value", "reason").row(0) == (
         None,
         "center_distance needs boxes per slice; the submission is a list of points",
@@ -191,7 +191,7 @@ def test_comparisons_are_rows(tables: dict[str, pl.DataFrame]) -> None:
 
 def test_tables_without_rows_are_not_made() -> None:
     assert set(csv_tables(evaluation_document(evaluation(algorithm_result("A", (90, 66)))))) == {
-        "figures",
+        "metrics",
         "counts",
         "strata",
         "rule_differences",

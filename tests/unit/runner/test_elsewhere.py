@@ -47,7 +47,7 @@ class Places:
 
 def ran(
     folder: Path,
-    engine: Executor = IN_PROCESS,
+    executor: Executor = IN_PROCESS,
     program: str = MARKS,
     isolation: str = "none",
     places: type[Places] = Places,
@@ -56,7 +56,7 @@ def ran(
     images = places(folder / "set")
     algorithm = read_algorithm(algorithm_folder(folder / "mine", program, **run))
     found = run_cases_by(
-        engine, algorithm, isolation, CASES, images.take, images.taken.remove, repeats=1
+        executor, algorithm, isolation, CASES, images.take, images.taken.remove, repeats=1
     )
     return {case.case_id: one for case, one in found}, images
 

@@ -61,11 +61,11 @@ def run(
     chosen: Algorithm,
     person: str = "Bo",
     isolation: str = "auto",
-    engine: Executor | None = None,
+    executor: Executor | None = None,
 ):
     out = desk.folder.parent / "out"
     choice, secret = RunChoice(isolation), desk.secret(person)
-    return run_algorithm(chosen, desk.sealed, out, choice, secret=secret, engine=engine)
+    return run_algorithm(chosen, desk.sealed, out, choice, secret=secret, executor=executor)
 
 
 @pytest.mark.slow
@@ -114,7 +114,7 @@ def test_workers_are_sent_paths_never_keys_and_see_one_case_at_a_time(
 ) -> None:
     chosen, workers = algorithm(tmp_path / "mine"), Watched()
     try:
-        assert run(desk, chosen, engine=workers).states == {"ok": 4}
+        assert run(desk, chosen, executor=workers).states == {"ok": 4}
     finally:
         clear_slot_workers()
     secret = desk.secret("Bo")
@@ -134,17 +134,17 @@ def test_workers_are_sent_paths_never_keys_and_see_one_case_at_a_time(
 def test_workers_of_others_get_nothing_of_it(desk: KeyedDesk, tmp_path: Path) -> None:
     workers = Watched(is_here=False)
     with pytest.raises(InputError, match="is sealed: its images go to no workers of others"):
-        run(desk, algorithm(tmp_path / "mine"), engine=workers)
+        run(desk, algorithm(tmp_path / "mine"), executor=workers)
     assert workers.sent == []
     assert [event.step for event in read_audit(desk.sealed).events] == ["sealed"]
 
 
-@pytest.mark.parametrize("engine", ["dask://127.0.0.1:9", "slurm"])
+@pytest.mark.parametrize("executor", ["dask://127.0.0.1:9", "slurm"])
 def test_nobody_waits_for_workers_that_may_not_see_it(
-    desk: KeyedDesk, tmp_path: Path, engine: str, capsys: pytest.CaptureFixture[str]
+    desk: KeyedDesk, tmp_path: Path, executor: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["run", algorithm_folder(tmp_path / "mine"), desk.sealed, "--out", tmp_path / "out"]
-    words += ["--key", desk.key_file("Bo"), "--engine", engine]
+    words += ["--key", desk.key_file("Bo"), "--executor", executor]
     with pytest.raises(SystemExit) as ended:
         main([str(word) for word in words])
     assert ended.value.code == 1

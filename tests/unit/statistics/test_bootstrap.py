@@ -74,7 +74,7 @@ def test_one_unit_is_drawn_once_in_every_replicate() -> None:
     assert rows.tolist() == [[1, 1]] * 6
 
 
-def test_draws_that_serve_every_figure_cannot_be_written_to() -> None:
+def test_draws_that_serve_every_metric_cannot_be_written_to() -> None:
     (rows,) = Bootstrap(np.arange(4), 6, 1).blocks()
     with pytest.raises(ValueError, match="read-only"):
         rows[0, 0] = 9

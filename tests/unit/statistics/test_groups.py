@@ -68,7 +68,7 @@ def test_two_rules_have_no_friedman_test() -> None:
     )
 
 
-def test_an_undefined_figure_is_refused() -> None:
+def test_an_undefined_metric_is_refused() -> None:
     holes = VALUES.copy()
     holes[0, 0] = np.nan
     with undefined(match="undefined for some algorithm under some rule"):

@@ -210,7 +210,7 @@ def test_as_many_units_as_there_are_and_none_of_nobody() -> None:
     assert [block.weight.shape for block in nobody.blocks()] == [(4, 0)]
 
 
-def test_weights_that_serve_every_figure_cannot_be_written_to() -> None:
+def test_weights_that_serve_every_metric_cannot_be_written_to() -> None:
     (block,) = GuardedBootstrap(np.arange(3), 4, 0).blocks()
     with pytest.raises(ValueError, match="read-only"):
         block.weight[0, 0] = 9

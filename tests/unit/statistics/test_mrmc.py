@@ -48,10 +48,10 @@ def test_jackknife_covariance_equals_leaving_out_one_case_after_the_other() -> N
 
 
 def test_delong_covariance_is_that_of_all_areas_together() -> None:
-    figures = metrics_from_ratings(RATING, IS_ABNORMAL, "delong")
+    metrics = metrics_from_ratings(RATING, IS_ABNORMAL, "delong")
     rows = RATING.reshape(12, 40)
     matrix = auc_covariance(placements(rows[:, IS_ABNORMAL], rows[:, ~IS_ABNORMAL]))
-    assert figures.covariance.reshape(12, 12) == pytest.approx(matrix)
+    assert metrics.covariance.reshape(12, 12) == pytest.approx(matrix)
 
 
 def by_hand() -> ReaderMetrics:
@@ -122,11 +122,11 @@ def test_three_treatments_have_three_differences() -> None:
 
 
 def test_one_treatment_on_reader_differences_equals_the_study_of_two_treatments() -> None:
-    figures = metrics_from_ratings(RATING[:2], IS_ABNORMAL)
-    both = obuchowski_rockette(figures).random_readers_random_cases
-    matrix = figures.covariance
+    metrics = metrics_from_ratings(RATING[:2], IS_ABNORMAL)
+    both = obuchowski_rockette(metrics).random_readers_random_cases
+    matrix = metrics.covariance
     single = one_treatment(
-        figures.value[0] - figures.value[1],
+        metrics.value[0] - metrics.value[1],
         matrix[0, :, 0] + matrix[1, :, 1] - matrix[0, :, 1] - matrix[1, :, 0],
         "jackknife",
     )
@@ -140,10 +140,10 @@ def test_readers_against_an_algorithm_by_hand() -> None:
     # covariances: readers .5 with .1 between, algorithm .4 with .2 to both:
     # of differences between readers .1 - .2 - .2 + .4 = .1
     covariance = np.array([[0.5, 0.1, 0.2], [0.1, 0.5, 0.2], [0.2, 0.2, 0.4]])
-    figures = ReaderMetrics(
+    metrics = ReaderMetrics(
         np.array([[0.7, 0.9, 0.6]]), covariance[np.newaxis, :, np.newaxis], "given"
     )
-    found = readers_against_algorithm(figures)
+    found = readers_against_algorithm(metrics)
     assert found.difference.value == pytest.approx(0.2)
     total = 0.02 + 2 * 0.1
     assert found.significance.statistic == pytest.approx(0.2 / np.sqrt(total / 2))
@@ -153,10 +153,10 @@ def test_readers_against_an_algorithm_by_hand() -> None:
 
 
 def test_an_algorithm_equal_to_the_readers_mean_differs_by_nothing() -> None:
-    figures = metrics_from_ratings(RATING[:1], IS_ABNORMAL)
-    value = figures.value.copy()
+    metrics = metrics_from_ratings(RATING[:1], IS_ABNORMAL)
+    value = metrics.value.copy()
     value[0, -1] = value[0, :-1].mean()
-    found = readers_against_algorithm(ReaderMetrics(value, figures.covariance, "jackknife"))
+    found = readers_against_algorithm(ReaderMetrics(value, metrics.covariance, "jackknife"))
     assert found.difference.value == pytest.approx(0, abs=1e-12)
     assert found.significance.p_value == pytest.approx(1)
 
@@ -242,9 +242,9 @@ def test_bounds_of_readers_less_an_algorithm() -> None:
 
 
 def test_values_that_cannot_vary_with_the_cases_are_undefined_for_fixed_readers() -> None:
-    figures = ReaderMetrics(np.array([[0.5, 0.7], [0.8, 0.8]]), np.zeros((2, 2, 2, 2)), "given")
+    metrics = ReaderMetrics(np.array([[0.5, 0.7], [0.8, 0.8]]), np.zeros((2, 2, 2, 2)), "given")
     with undefined(match="not positive"):
-        obuchowski_rockette(figures)
+        obuchowski_rockette(metrics)
 
 
 def test_three_treatments_by_hand() -> None:

@@ -97,7 +97,7 @@ def test_undefined_replicates_are_left_out_and_counted() -> None:
     assert (found.replicates, found.undefined_replicates) == (2, 1)
 
 
-def test_an_undefined_figure_has_no_difference() -> None:
+def test_an_undefined_metric_has_no_difference() -> None:
     with pytest.raises(UndefinedError):
         paired_difference(replicates([np.nan, 0.7], [0.8, 0.9], [0.7, 0.7]), "new", "old")
 
@@ -187,10 +187,10 @@ def test_patients_are_resampled_whole() -> None:
     assert set(drawn[0] - drawn[1]) == {0.5}
 
 
-def test_any_figure_can_be_compared() -> None:
+def test_any_metric_can_be_compared() -> None:
     bootstrap = Bootstrap(np.arange(3), replicates=20, seed=3)
-    for figure in (precision, cpm):
-        found = replicate_metric(figure, {"new": NEW, "old": OLD}, bootstrap)
+    for metric in (precision, cpm):
+        found = replicate_metric(metric, {"new": NEW, "old": OLD}, bootstrap)
         assert found.replicate.shape == (2, 20)
 
 

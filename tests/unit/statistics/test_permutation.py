@@ -28,8 +28,8 @@ FINDER = (
 BLIND = (case("a", nodule()), case("b", nodule()), case("c", nodule()))
 
 
-def once(figure: Callable[..., FloatArray], of: LabelledCohort) -> float:
-    return float(figure(of, np.ones((1, of.case_count), dtype=np.int32))[0])
+def once(metric: Callable[..., FloatArray], of: LabelledCohort) -> float:
+    return float(metric(of, np.ones((1, of.case_count), dtype=np.int32))[0])
 
 
 def test_only_no_swap_and_the_full_swap_give_as_large_a_difference() -> None:
@@ -83,12 +83,12 @@ def all_exchanges() -> tuple[tuple[LabelledCohort, LabelledCohort], ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("figure", [recall, precision, cpm], ids=["recall", "precision", "cpm"])
-def test_swapped_weights_equal_cohorts_built_anew(figure: Callable[..., FloatArray]) -> None:
-    differences = [once(figure, one) - once(figure, other) for one, other in all_exchanges()]
+@pytest.mark.parametrize("metric", [recall, precision, cpm], ids=["recall", "precision", "cpm"])
+def test_swapped_weights_equal_cohorts_built_anew(metric: Callable[..., FloatArray]) -> None:
+    differences = [once(metric, one) - once(metric, other) for one, other in all_exchanges()]
     as_large = np.abs(differences) >= abs(differences[0]) - 1e-12
     found = permutation_test(
-        figure,
+        metric,
         *all_exchanges()[0],
         unit_of_case=np.arange(5),
         permutations=32,
@@ -164,7 +164,7 @@ def test_a_random_test_never_says_p_zero() -> None:
     assert found.p_value == 1 / 100
 
 
-def test_a_figure_that_counts_cases_without_their_weights_is_refused() -> None:
+def test_a_metric_that_counts_cases_without_their_weights_is_refused() -> None:
     def falses_per_listed_case(of: LabelledCohort, weight: WeightArray) -> FloatArray:
         return weight[:, of.false_case].sum(axis=1) / of.case_count
 
@@ -179,8 +179,8 @@ def test_a_figure_that_counts_cases_without_their_weights_is_refused() -> None:
             seed=0,
         )
     assert str(error.value) == (
-        "permutation test: the figure gives a difference of 0.5 on the cases themselves and 0.25 "
-        "with cases of weight 0 beside them. Use a figure that counts cases by their weights and "
+        "permutation test: the metric gives a difference of 0.5 on the cases themselves and 0.25 "
+        "with cases of weight 0 beside them. Use a metric that counts cases by their weights and "
         "compares scores only between hits and false positives."
     )
 
@@ -197,7 +197,7 @@ def test_the_cases_must_be_the_same() -> None:
         )
 
 
-def test_a_figure_undefined_for_one_algorithm_is_undefined() -> None:
+def test_a_metric_undefined_for_one_algorithm_is_undefined() -> None:
     with pytest.raises(UndefinedError):
         permutation_test(
             precision,
@@ -239,7 +239,7 @@ def test_marks_without_scores_can_be_swapped() -> None:
     assert found.p_value == 2 / 8
 
 
-def test_a_figure_without_a_value_is_undefined() -> None:
+def test_a_metric_without_a_value_is_undefined() -> None:
     def nothing(_: LabelledCohort, weight: WeightArray) -> FloatArray:
         return np.full(len(weight), np.nan)
 

@@ -94,7 +94,7 @@ def test_equal_algorithms_have_no_order_to_be_stable() -> None:
 
 def test_an_undefined_algorithm_is_named() -> None:
     table = Replicates(("a", "b"), np.array([0.5, np.nan]), np.ones((2, 5)))
-    with undefined(match="the figure is undefined for b"):
+    with undefined(match="the metric is undefined for b"):
         rank_algorithms(table)
 
 

@@ -19,9 +19,9 @@ from nodulebench.metrics import METRICS
 from nodulebench.reference.rules import RULES as REFERENCE_RULES
 from nodulebench.testing import (
     check_detector,
-    check_figure,
     check_format,
     check_mark_rule,
+    check_metric,
     check_reference_rule,
 )
 
@@ -59,12 +59,12 @@ def unnamed_points(cohort, case_weight):
 
 
 def own_setting(_cohort, case_weight, *, cleverness=3):
-    """A figure with a setting that no protocol can set."""
+    """A metric with a setting that no protocol can set."""
     return np.full(len(case_weight), float(cleverness))
 
 
 @pytest.mark.parametrize(
-    ("figure", "reason"),
+    ("metric", "reason"),
     [
         (unweighted, "repeated cases"),
         (by_height, "other scores"),
@@ -73,11 +73,11 @@ def own_setting(_cohort, case_weight, *, cleverness=3):
         (lambda *_: np.zeros(1), "it is called <lambda>"),
     ],
 )
-def test_a_figure(register, figure, reason: str) -> None:
-    name = "broken" if figure.__name__ == "<lambda>" else figure.__name__
-    register(METRICS, name, figure)
+def test_a_metric(register, metric, reason: str) -> None:
+    name = "broken" if metric.__name__ == "<lambda>" else metric.__name__
+    register(METRICS, name, metric)
     with pytest.raises(AssertionError, match=reason):
-        check_figure(name)
+        check_metric(name)
 
 
 def nothing_hits(scene) -> Labels:

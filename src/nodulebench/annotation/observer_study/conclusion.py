@@ -172,7 +172,7 @@ def _with_additions(reference: Reference, added: pl.DataFrame, others: pl.DataFr
 def effect(
     conclusion: Conclusion, submissions: Sequence[Submission], protocol: TestProtocol
 ) -> pl.DataFrame:
-    """What the additional nodules do to algorithms' figures: algorithm, figure, before, after."""
+    """What the additional nodules do to algorithms' metrics: algorithm, metric, before, after."""
     rows = []
     sides = [
         evaluate(version, submissions, protocol)
@@ -180,18 +180,18 @@ def effect(
     ]
     rule = protocol.rules[0].name
     for algorithm, two in zip(sides[0].algorithms, sides[1].algorithms, strict=True):
-        for name, first in _values(algorithm.rules[rule].figures):
-            second = dict(_values(two.rules[rule].figures))[name]
+        for name, first in _values(algorithm.rules[rule].metrics):
+            second = dict(_values(two.rules[rule].metrics))[name]
             rows.append((algorithm.name, name, first, second))
-    names = {"algorithm": pl.String, "figure": pl.String, "before": pl.Float64, "after": pl.Float64}
+    names = {"algorithm": pl.String, "metric": pl.String, "before": pl.Float64, "after": pl.Float64}
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
 def _values(
-    figures: Mapping[str, Estimate | dict[str, Estimate]],
+    metrics: Mapping[str, Estimate | dict[str, Estimate]],
 ) -> Iterator[tuple[str, float | None]]:
-    for name, figure in figures.items():
-        if isinstance(figure, Estimate):
-            yield name, figure.value
+    for name, metric in metrics.items():
+        if isinstance(metric, Estimate):
+            yield name, metric.value
         else:
-            yield from ((f"{name} {point}", estimate.value) for point, estimate in figure.items())
+            yield from ((f"{name} {point}", estimate.value) for point, estimate in metric.items())

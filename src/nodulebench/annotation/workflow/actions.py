@@ -31,7 +31,7 @@ class OpenBatch(ConfigModel):
     case_ids: tuple[str, ...] = Field(min_length=1)
     reviewer_id: Name | None = None
     """The leader of another team who will review it; None: drawn when all have read."""
-    promise: Seed | None = None
+    commitment: Seed | None = None
     """SHA-256 of what the office will add when all have read, which nobody knows before."""
     sealed: str = Field("", max_length=1 << 16)
     """That itself, in base64 an age file for the organisers; empty: it is kept elsewhere."""

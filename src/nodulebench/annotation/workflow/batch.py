@@ -180,7 +180,7 @@ class Batch:
     @property
     def waits_for_draw(self) -> bool:
         """Whether all have read, and who reviews is still to be drawn."""
-        is_open = self.order.promise is not None and self.order.reviewer_id is None
+        is_open = self.order.commitment is not None and self.order.reviewer_id is None
         return is_open and self.checks is not None
 
     def dispute(self, key: Key) -> tuple[Notice, ...]:

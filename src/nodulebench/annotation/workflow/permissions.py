@@ -186,7 +186,7 @@ class Permissions:
             if action.case_ids.count(case_id) > 1:
                 yield Problem(where, f"case '{case_id}' is listed more than once.")
         if not self.rules.has_review:
-            if action.reviewer_id is not None or action.promise is not None:
+            if action.reviewer_id is not None or action.commitment is not None:
                 yield Problem(where, f"the workflow '{self.rules.name}' has no review.")
         else:
             yield from reviewer_problems(self.roster, actor_id, action)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from nodulebench.annotation.people import PROGRAM, Roster, possible_reviewers, promise_of
+from nodulebench.annotation.people import PROGRAM, Roster, commitment_of, possible_reviewers
 from nodulebench.annotation.workflow import actions
 from nodulebench.annotation.workflow.batch import Batch
 from nodulebench.annotation.workflow.events import Event
@@ -19,7 +19,7 @@ def reviewer_problems(
         InputError: if nobody can be drawn, or the team is not known.
     """
     where, members = f"batch '{action.batch_id}'", roster.team(action.team_id).member_ids
-    given = [action.reviewer_id, action.promise]
+    given = [action.reviewer_id, action.commitment]
     if given.count(None) == 2:
         yield Problem(where, "has no reviewer.", "Name the leader of another team.")
     elif None not in given:
@@ -57,11 +57,11 @@ def draw_refusal(
     if not (is_judge if action.anew else is_office):
         needed = "an arbitrator without a part in it" if action.anew else "an organiser"
         return Problem(where, f"'{actor_id}' is not {needed}.")
-    if order.promise is None or order.reviewer_id is not None:
+    if order.commitment is None or order.reviewer_id is not None:
         return Problem(where, "has no reviewer who is still to be drawn.")
     if not batch.waits_for_draw:
         return Problem(where, "is not read by all.", "Draw then: before, it could be aimed at.")
-    if not action.anew and promise_of(action.seed) != order.promise:
+    if not action.anew and commitment_of(action.seed) != order.commitment:
         return Problem(where, "was promised another draw.", "Tell what was promised by 'open'.")
     return None
 
@@ -77,7 +77,7 @@ def draw_notices(events: Iterable[Event]) -> Iterator[Notice]:
             order = actions.OpenBatch.model_validate(event.payload)
             if order.reviewer_id is not None:
                 yield Notice("reviewer_named", {"reader": order.reviewer_id, "batch": batch_id})
-            if order.promise is not None:
+            if order.commitment is not None:
                 promised.add(batch_id)
             for case_id in order.case_ids:
                 opened.setdefault(case_id, []).append(batch_id)

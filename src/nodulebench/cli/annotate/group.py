@@ -55,12 +55,12 @@ def exam(
         sheets = exam_files(key, answers, rules=rules, **files)
     click.secho(f"{'candidate':<16} {'precision':>9} {'recall':>7} {'Dice':>7}  result", bold=True)
     for sheet in sheets:
-        values = [sheet.figures[name].value for name in PASS_METRICS]
+        values = [sheet.metrics[name].value for name in PASS_METRICS]
         shown = ["–" if value is None else f"{value:.3f}" for value in values]
         result = "passed" if sheet.has_passed else f"not passed: {', '.join(sheet.failed)}"
         click.echo(f"{sheet.candidate:<16} {shown[0]:>9} {shown[1]:>7} {shown[2]:>7}  {result}")
     passed = sum(sheet.has_passed for sheet in sheets)
-    click.echo(f"{passed} of {len(sheets)} passed; each figure has to exceed {pass_mark:g}")
+    click.echo(f"{passed} of {len(sheets)} passed; each metric has to exceed {pass_mark:g}")
     print_written(files["out"])
 
 

@@ -169,9 +169,9 @@ def conclude(
     for level, at_least, exactly in found.levels.rows():
         click.echo(f"{level:>7} {at_least:>9} {exactly:>8}")
     click.echo(f"only small nodules: {found.small}, rejected by all: {found.rejected}")
-    for algorithm, figure, before, after in scored.rows():
+    for algorithm, metric, before, after in scored.rows():
         shown = ["–" if value is None else f"{value:.4f}" for value in (before, after)]
-        click.echo(f"{algorithm} {figure}: {shown[0]} before, {shown[1]} after")
+        click.echo(f"{algorithm} {metric}: {shown[0]} before, {shown[1]} after")
     click.echo(f"wrote {out}: {found.added} nodules added")
     print_next(
         f"nodulebench evaluate … --reference {out / 'after'} --protocol {chosen['protocol']}"
@@ -181,7 +181,7 @@ def conclude(
 @command.command("analyse")
 @click.argument("readings", type=FILE)
 @click.option("--readers", type=FILE, help="Table: algorithm, treatment, reader_id.")
-@option("--figure", str, "case_roc_area", "With --readers.")
+@option("--metric", str, "case_roc_area", "With --readers.")
 @click.option("--rule", help="With --readers: the rule; else the protocol's first.")
 @click.option("--algorithm", help="The reader that is an algorithm: the others are compared to it.")
 @option("--covariance", ["jackknife", "delong"], "jackknife", "How ratings of cases covary.")
@@ -194,7 +194,7 @@ def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
 
     \b
     nodulebench annotate observer analyse ratings.csv
-    nodulebench annotate observer analyse result --readers who.csv --figure wafroc_area
+    nodulebench annotate observer analyse result --readers who.csv --metric wafroc_area
     """
     from nodulebench.annotation.reader_study import StudyChoice, analyse_readers
 
@@ -202,7 +202,7 @@ def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
         found = analyse_readers(readings, StudyChoice(**choice), out=out)
     count = len({reader["reader_id"] for reader in found["readers"]})
     click.echo(
-        f"{found['figure']} of {count} readers on {found['cases']} cases, "
+        f"{found['metric']} of {count} readers on {found['cases']} cases, "
         f"{found['covariance']} covariance"
     )
     for treatment in found["treatments"]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @CASES
 @click.option("--team", "team_id", required=True, help="The team that reads.")
 @click.option("--reviewer", "reviewer_id", help="Leader of another team; else drawn.")
-@click.option("--promise", type=FILE, help="Another file for your part of the draw.")
+@click.option("--commitment", type=FILE, help="Another file for your part of the draw.")
 @signed
 def open_cases(desk: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any) -> None:
     r"""Give CASEs to a team; without any, all that no batch has yet.
@@ -40,14 +40,14 @@ def open_cases(desk: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any
     nodulebench annotate review open panel/ b1 ct-1 ct-2 --team one --by office
     """
     from nodulebench.annotation.reader_view import unread_cases
-    from nodulebench.annotation.reviewers import open_batch, promise_file
+    from nodulebench.annotation.reviewers import commitment_file, open_batch
 
     open_batch(desk, batch_id=batch_id, case_ids=case_ids or unread_cases(desk), **given)
     order = desk.batch(batch_id).order
     if order.sealed:
         click.echo("promised the draw of the reviewer, sealed in the log for organisers")
-    elif order.promise:
-        file = given["promise"] or promise_file(desk.folder, batch_id)
+    elif order.commitment:
+        file = given["commitment"] or commitment_file(desk.folder, batch_id)
         click.echo(f"wrote {file}: your part of the draw; let nobody read it before 'draw'")
     tell_batch(desk, batch_id)
 
@@ -55,7 +55,7 @@ def open_cases(desk: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any
 @click.command("draw")
 @FOLDER
 @BATCH
-@click.option("--promise", type=FILE, help="File that 'open --promise' wrote; else found.")
+@click.option("--commitment", type=FILE, help="File that 'open --commitment' wrote; else found.")
 @click.option("--old-key", type=FILE, help="Your key of then, if it was replaced since 'open'.")
 @click.option("--old-key-passphrase-file", type=FILE, help="File whose first line opens that.")
 @click.option("--anew", metavar="REASON", help="As arbitrator: the promise is lost or kept back.")
@@ -78,14 +78,14 @@ def draw(desk: Any, batch_id: str, actor_id: str, anew: str | None, **given: Pat
 
 
 def _opening(
-    promise: Path | None, old_key: Path | None, old_key_passphrase_file: Path | None
+    commitment: Path | None, old_key: Path | None, old_key_passphrase_file: Path | None
 ) -> dict[str, Any]:
     """By what a promise is opened."""
     from nodulebench.cli.options import first_line
 
     file = old_key_passphrase_file
     return {
-        "promise": promise,
+        "commitment": commitment,
         "old_key": old_key,
         "passphrase": "" if file is None else first_line(file),
     }
@@ -135,47 +135,49 @@ def log(folder: Path) -> None:
 
 @click.command("audit")
 @FOLDER
-@click.option("--anchor", "anchors", type=FILE, multiple=True, help="Anchor that others kept.")
-@click.option("--public-key", type=FILE, help="Key of who shall have signed the anchors.")
-def audit(folder: Path, anchors: tuple[Path, ...], public_key: Path | None) -> int:
+@click.option(
+    "--checkpoint", "checkpoints", type=FILE, multiple=True, help="Checkpoint that others kept."
+)
+@click.option("--public-key", type=FILE, help="Key of who shall have signed the checkpoints.")
+def audit(folder: Path, checkpoints: tuple[Path, ...], public_key: Path | None) -> int:
     r"""Check the whole log: nothing changed or cut off, and every step allowed when it was taken.
 
     \b
-    nodulebench annotate review audit panel/ --anchor notary/panel.anchor
+    nodulebench annotate review audit panel/ --checkpoint notary/panel.checkpoint
     """
     from nodulebench.annotation.project import audit_project, open_project
 
-    found = audit_project(open_project(folder), anchors, public_key)
+    found = audit_project(open_project(folder), checkpoints, public_key)
     for problem in found.problems:
         click.echo(f"error: {problem}", err=True)
     for notice in found.notices:
         click.echo(f"warning: {in_english(notice)}", err=True)
     click.echo(f"events      {len(found.events)}")
     click.echo(f"signatures  {'checked' if found.signers else 'none'}")
-    click.echo(f"anchors     {len(anchors)} compared")
+    click.echo(f"checkpoints     {len(checkpoints)} compared")
     click.echo(f"{folder}: {len(found.problems) or 'no'} problem(s)")
     return 1 if found.problems else 0
 
 
-@click.command("anchor")
+@click.command("checkpoint")
 @FOLDER
 @click.argument("path", metavar="OUT", type=FILE)
 @click.option("--key", type=FILE, help="Private Ed25519 key that signs it, PEM or OpenSSH.")
 @click.option("--key-passphrase-file", type=FILE, help="File whose first line opens that key.")
 @click.option("--by", default="", help="Name of the signer.")
-def anchor(
+def checkpoint(
     folder: Path, path: Path, key: Path | None, key_passphrase_file: Path | None, by: str
 ) -> None:
     r"""Write down how far the log goes, for somebody else to keep.
 
     \b
-    nodulebench annotate review anchor panel/ notary/panel.anchor --key auditor.pem
+    nodulebench annotate review checkpoint panel/ notary/panel.checkpoint --key auditor.pem
     """
-    from nodulebench.annotation.project import anchor_project, open_project
+    from nodulebench.annotation.project import checkpoint_project, open_project
     from nodulebench.cli.options import signing_passphrase
 
     passphrase = signing_passphrase(key, key_passphrase_file)
-    made = anchor_project(open_project(folder), path, key=key, passphrase=passphrase, by=by)
+    made = checkpoint_project(open_project(folder), path, key=key, passphrase=passphrase, by=by)
     click.echo(f"wrote {path}: {made.events} events, {made.digest}")
 
 
@@ -216,7 +218,7 @@ def _tell_repeats(one: dict[str, Any]) -> None:
         f"{one['cases']} case(s), at least {one['least_between']} other(s) between"
     )
     pair = f"{one['first']}, {one['second']}"
-    for row in one["figures"]:
+    for row in one["metrics"]:
         if row["name"] in (f"type: {pair}", f"diameter: {pair}") and row["value"] is not None:
             click.echo(f"  {row['name']}: {row['value']:.3f}")
     for row in one["limits"]:
@@ -297,7 +299,7 @@ def command() -> None:
     """Take batches of cases from blind readings to release, step by step."""
 
 
-for part in (log, audit, anchor, key, open_cases, draw, revise, ask, answer, quality):
+for part in (log, audit, checkpoint, key, open_cases, draw, revise, ask, answer, quality):
     command.add_command(part)
 
 

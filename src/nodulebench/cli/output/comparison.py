@@ -141,7 +141,7 @@ def print_comparison(comparison: "AlgorithmComparison", *, is_all: bool) -> None
 def _print_differences(comparison: "AlgorithmComparison") -> None:
     rows = [_difference_cells(difference) for difference in comparison.differences]
     has_margin = comparison.choice.margin is not None
-    heads = ["rule", "algorithm", "figure", "value", "difference", "P", "P adj.", "P perm."]
+    heads = ["rule", "algorithm", "metric", "value", "difference", "P", "P adj.", "P perm."]
     heads += ["P DeLong", f"margin {comparison.choice.margin or 0:g}"]
     has_delong = any(difference.delong is not None for difference in comparison.differences)
     shown = [True] * 8 + [has_delong, has_margin]
@@ -256,7 +256,7 @@ def _print_effects(effects: "RuleEffects") -> None:
         sound = "–" if effect.repeated is None else p_text(effect.repeated.corrected.p_value)
         rank = "–" if effect.friedman is None else p_text(effect.friedman.p_value)
         rows.append([str(reading), groups, published, sound, rank])
-    print_columns(["figure", "mean ± SD", "P one-way", "P repeated", "P Friedman"], rows)
+    print_columns(["metric", "mean ± SD", "P one-way", "P repeated", "P Friedman"], rows)
     click.echo()
     print_columns(
         ["algorithm", *(f"hits, {rule}" for rule in effects.relative_differences)],

@@ -22,7 +22,7 @@ _COLOURS = {"passed": "green", "failed": "red", "undecided": "yellow"}
 
 
 def print_evaluation(evaluation: Evaluation) -> None:
-    """Print counts and key figures of every algorithm under every rule."""
+    """Print counts and key metrics of every algorithm under every rule."""
     for notice in evaluation.notices:
         click.echo(f"warning: {in_english(notice)}", err=True)
     for algorithm in evaluation.algorithms:
@@ -77,7 +77,7 @@ def _criterion_line(one: "CriterionOutcome") -> str:
 
 
 def print_table(evaluation: Evaluation) -> None:
-    """Print one line per algorithm and rule: counts and three main figures."""
+    """Print one line per algorithm and rule: counts and three main metrics."""
     width = max(len(one.name) for one in evaluation.algorithms)
     click.secho(
         f"{'algorithm':<{width}}  {'rule':<16} {'hit':>5} {'missed':>7} {'FP':>6}  "
@@ -87,8 +87,8 @@ def print_table(evaluation: Evaluation) -> None:
     for algorithm in evaluation.algorithms:
         for result in algorithm.rules.values():
             shown = [
-                with_interval(figure) if isinstance(figure, Estimate) else ""
-                for figure in map(result.figures.get, ("recall", "precision", "cpm"))
+                with_interval(metric) if isinstance(metric, Estimate) else ""
+                for metric in map(result.metrics.get, ("recall", "precision", "cpm"))
             ]
             click.echo(
                 f"{algorithm.name:<{width}}  {result.rule:<16} {result.counts['hit']:>5} "
@@ -115,28 +115,28 @@ def _result_lines(result: RuleResult) -> list[str]:
         rate = point.fp_per_case
         where = "the declared threshold" if rate is None else f"{rate:g} FP per case"
         lines.insert(0, f"read at {where}: {over}")
-    readings = result.figures.get("sensitivity_at_fp_rate")
+    readings = result.metrics.get("sensitivity_at_fp_rate")
     if isinstance(readings, dict):
         lines.append("FP/case      " + "".join(f"{rate:>8}" for rate in readings))
         lines.append(
             "sensitivity  " + "".join(f"{_number(reading):>8}" for reading in readings.values())
         )
-    figures, notes = dict(_single_figures(result)), _Notes()
-    width = max(map(len, figures), default=0)
+    metrics, notes = dict(_single_metrics(result)), _Notes()
+    width = max(map(len, metrics), default=0)
     lines.extend(
-        f"{name:<{width}}  {with_interval(figure)}{notes.letter(figure)}{_official(figure)}"
-        for name, figure in figures.items()
+        f"{name:<{width}}  {with_interval(metric)}{notes.letter(metric)}{_official(metric)}"
+        for name, metric in metrics.items()
     )
     return lines + notes.lines
 
 
-def _single_figures(result: RuleResult) -> Iterator[tuple[str, Estimate]]:
-    """Figures that are one number, and each reading of those at fixed specificity."""
-    for name, figure in result.figures.items():
-        if isinstance(figure, Estimate):
-            yield name, figure
+def _single_metrics(result: RuleResult) -> Iterator[tuple[str, Estimate]]:
+    """Metrics that are one number, and each reading of those at fixed specificity."""
+    for name, metric in result.metrics.items():
+        if isinstance(metric, Estimate):
+            yield name, metric
         elif name.endswith("fpf"):
-            yield from ((f"{name}@{point}", one) for point, one in figure.items())
+            yield from ((f"{name}@{point}", one) for point, one in metric.items())
 
 
 def with_interval(estimate: Estimate) -> str:
@@ -191,7 +191,7 @@ def print_check(found: "SealedCheck", folder: Path) -> None:
     else:
         codes = "chain and codes" if found.was_opened else "chain (codes need the vault's secret)"
     click.echo(f"log         {len(found.events)} events, {codes}")
-    click.echo(f"anchors     {found.anchors} compared")
+    click.echo(f"checkpoints     {found.checkpoints} compared")
     print_sealed_verdict(folder, len(found.problems))
 
 

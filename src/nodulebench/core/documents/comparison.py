@@ -168,11 +168,11 @@ class PairOfRules:
 
 @dataclass(frozen=True, slots=True)
 class EffectSummary:
-    """What the rules do to one figure of a group of algorithms; an undefined test is null."""
+    """What the rules do to one metric of a group of algorithms; an undefined test is null."""
 
-    figure: str
+    metric: str
     point: str | None
-    """The operating point, of a figure that is read at several."""
+    """The operating point, of a metric that is read at several."""
     groups: dict[str, GroupSummary] = field(default_factory=dict)
     """Rule -> mean ± SD over the algorithms; nothing but ``reasons`` where there is none."""
     one_way: Significance | None = None
@@ -189,7 +189,7 @@ class EffectSummary:
     def to_json(self) -> dict[str, Any]:
         """The effect as it stands in comparison.json: an undefined one has only its reasons."""
         shown = record(self)
-        return shown if self.groups else _only(shown, "figure", "point", "reasons")
+        return shown if self.groups else _only(shown, "metric", "point", "reasons")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,31 +202,31 @@ class RuleEffectsSummary:
     """The rule that relative differences start from."""
     relative_differences: dict[str, dict[str, float | None]]
     """Rule -> algorithm -> (hits - hits under the baseline rule) / the latter; null without any."""
-    figures: tuple[EffectSummary, ...]
-    """Each figure, and each point of it, with its tests."""
+    metrics: tuple[EffectSummary, ...]
+    """Each metric, and each point of it, with its tests."""
 
 
 def _name(self: "DifferenceSummary | RankingSummary") -> str:
-    """The figure as reports name it: ``figure`` or ``figure/point``."""
-    return f"{self.figure}/{self.point}" if self.point else self.figure
+    """The metric as reports name it: ``metric`` or ``metric/point``."""
+    return f"{self.metric}/{self.point}" if self.point else self.metric
 
 
 @dataclass(frozen=True, slots=True)
 class DifferenceSummary:
-    """One algorithm against the baseline in one figure under one rule."""
+    """One algorithm against the baseline in one metric under one rule."""
 
     rule: str
-    figure: str
+    metric: str
     point: str | None
-    """The operating point, of a figure that is read at several."""
+    """The operating point, of a metric that is read at several."""
     algorithm: str
     difference: Estimate
     """Algorithm minus baseline; where it is undefined nothing of what follows is there."""
     better: Literal["higher", "lower"] | None = None
-    """Which values of the figure are better; null: neither."""
+    """Which values of the metric are better; null: neither."""
     value: float | None = None
     baseline_value: float | None = None
-    """The figure itself, of the algorithm and of the baseline."""
+    """The metric itself, of the algorithm and of the baseline."""
     standard_error: float | None = None
     """Standard deviation of the replicates of the difference."""
     p_value: float | None = None
@@ -236,11 +236,11 @@ class DifferenceSummary:
     adjusted_p_value: dict[str, float] = field(default_factory=dict)
     """The bootstrap P value adjusted over all algorithms and rules, by method."""
     permutation: Permutation | None = None
-    """The permutation test, for a figure that is one number."""
+    """The permutation test, for a metric that is one number."""
     margin: MarginTest | None = None
     """The test against the margin, where one was asked for."""
     undefined_replicates: int = 0
-    """Replicates left out because the figure is undefined in them for either algorithm."""
+    """Replicates left out because the metric is undefined in them for either algorithm."""
     reason: Reason = None
     """Why there is no permutation test."""
     delong: Significance | None = None
@@ -255,7 +255,7 @@ class DifferenceSummary:
 
     def to_json(self) -> dict[str, Any]:
         """The difference as it stands in comparison.json."""
-        named = ("rule", "figure", "point", "algorithm")
+        named = ("rule", "metric", "point", "algorithm")
         shown = {name: one for name, one in record(self).items() if name != "delong" or one}
         if self.difference.value is None:
             return _only(shown, *named, "difference")
@@ -298,12 +298,12 @@ class DetectionSummary:
 
 @dataclass(frozen=True, slots=True)
 class RankingSummary:
-    """A leaderboard by one figure under one rule."""
+    """A leaderboard by one metric under one rule."""
 
     rule: str
-    figure: str
+    metric: str
     point: str | None
-    """The operating point, of a figure that is read at several."""
+    """The operating point, of a metric that is read at several."""
     lines: tuple[Ranked, ...]
     """From the best down."""
     kendall_tau: Estimate
@@ -326,8 +326,8 @@ class ComparisonDocument:
     """Those of the evaluation."""
     baseline: str
     """The algorithm that the others are compared with."""
-    figures: tuple[str, ...]
-    """The figures that were asked for; none: those of the protocol."""
+    metrics: tuple[str, ...]
+    """The metrics that were asked for; none: those of the protocol."""
     margin: float | None
     """The largest loss that does not matter, where one was stated."""
     level: float
@@ -348,11 +348,11 @@ class ComparisonDocument:
     """Algorithms by their intended use, where there are several: the baseline's group is compared,
     and only the rules' effects are of all. Not there: all have the same."""
     differences: tuple[DifferenceSummary, ...]
-    """Each algorithm against the baseline in each figure under each rule."""
+    """Each algorithm against the baseline in each metric under each rule."""
     detection: tuple[DetectionSummary, ...]
     """Which nodules each finds."""
     rankings: tuple[RankingSummary, ...]
-    """A leaderboard for each rule and figure."""
+    """A leaderboard for each rule and metric."""
     rule_effects: RuleEffectsSummary | None
     """What the rules do to all algorithms, where there are enough of both."""
 

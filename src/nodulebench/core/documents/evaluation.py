@@ -178,7 +178,7 @@ def _rule(result: RuleResult) -> RuleSummary:
     return RuleSummary(
         parameters=as_json(result.parameters),
         counts=result.counts,
-        figures=result.figures,
+        metrics=result.metrics,
         strata=result.strata,
         extras=as_json(result.extras),
         notices=result.notices,
@@ -235,17 +235,17 @@ def document_reader() -> TypeAdapter[Document]:
 
 
 def readings(document: Document) -> Iterator[dict[str, Any]]:
-    """Every figure of the whole cohort under every rule, in the order of the protocol."""
+    """Every metric of the whole cohort under every rule, in the order of the protocol."""
     for _, rule, result in document.results:
-        for figure, found in result.figures.items():
+        for metric, found in result.metrics.items():
             points = {"": found} if isinstance(found, Estimate) else found
             for point, one in points.items():
-                yield reading(rule, figure, point, one.value, one.low, one.high)
+                yield reading(rule, metric, point, one.value, one.low, one.high)
 
 
 def reading(
-    rule: str, figure: str, point: str, value: float | None, low: float | None, high: float | None
+    rule: str, metric: str, point: str, value: float | None, low: float | None, high: float | None
 ) -> dict[str, Any]:
-    """One figure under one rule, at a point where it is read at several."""
-    named = {"rule": rule, "figure": figure, "point": point}
+    """One metric under one rule, at a point where it is read at several."""
+    named = {"rule": rule, "metric": metric, "point": point}
     return {**named, "value": value, "low": low, "high": high}

@@ -135,7 +135,7 @@ class CrossedCount(TypedDict):
 
 @with_config(ConfigDict(extra="allow"))
 class Extras(TypedDict, total=False):
-    """Tables that belong to a rule; figures from outside may add their own."""
+    """Tables that belong to a rule; metrics from outside may add their own."""
 
     order_sensitivity: dict[str, int]
     """Hits when nodules are matched in the reference's order, in reverse, and as many as
@@ -163,7 +163,7 @@ def _as_it_is(value: Any, check: Callable[[Any], Any]) -> Any:
     return value
 
 
-Figures = dict[str, Estimate | dict[str, Estimate]]
+Metrics = dict[str, Estimate | dict[str, Estimate]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +181,8 @@ class RuleSummary:
     ``uncounted`` (below the score threshold, or in a cell of the size table that does not count);
     with a size limit also ``fp_oe`` (false positives by over-estimated size) and ``fn_ue`` (nodules
     lost by under-estimated size)."""
-    figures: Figures = field(default_factory=dict)
-    """Figure -> an estimate, or an estimate for each operating point."""
+    metrics: Metrics = field(default_factory=dict)
+    """Metric -> an estimate, or an estimate for each operating point."""
     strata: dict[str, dict[str, Stratum]] = field(default_factory=dict)
     """Division -> stratum -> its misses."""
     extras: Annotated[Extras, WrapValidator(_as_it_is)] = field(default_factory=lambda: Extras())
@@ -194,44 +194,44 @@ class RuleSummary:
     operating_point: OperatingPoint | None = None
     """Where everything that no curve gives is read; not there: every mark counts."""
 
-    def figure(self, name: str) -> Estimate | None:
-        """A figure by its name, or one reading of it by ``figure/point``."""
-        figure, _, point = name.partition("/")
-        found = self.figures.get(figure)
+    def metric(self, name: str) -> Estimate | None:
+        """A metric by its name, or one reading of it by ``metric/point``."""
+        metric, _, point = name.partition("/")
+        found = self.metrics.get(metric)
         if isinstance(found, dict):
             return found.get(point)
         return None if point else found
 
     def value(self, name: str) -> float | None:
-        """The value of such a figure, where it is defined."""
-        found = self.figure(name)
+        """The value of such a metric, where it is defined."""
+        found = self.metric(name)
         return None if found is None else found.value
 
     def readings(self, name: str) -> dict[str, Estimate]:
-        """A figure by the points at which it is read; nothing if it is not read at several."""
-        found = self.figures.get(name)
+        """A metric by the points at which it is read; nothing if it is not read at several."""
+        found = self.metrics.get(name)
         return found if isinstance(found, dict) else {}
 
     @property
     def soundly(self) -> "RuleSummary":
         """The same with the intervals that may be relied on; others stand beside them."""
-        figures: Figures = {
-            name: figure.soundly
-            if isinstance(figure, Estimate)
-            else {point: reading.soundly for point, reading in figure.items()}
-            for name, figure in self.figures.items()
+        metrics: Metrics = {
+            name: metric.soundly
+            if isinstance(metric, Estimate)
+            else {point: reading.soundly for point, reading in metric.items()}
+            for name, metric in self.metrics.items()
         }
         strata = {
             division: {name: one.soundly for name, one in found.items()}
             for division, found in self.strata.items()
         }
-        return replace(self, figures=figures, strata=strata)
+        return replace(self, metrics=metrics, strata=strata)
 
     @property
-    def single_figures(self) -> dict[str, Estimate]:
-        """The figures that are one number."""
+    def single_metrics(self) -> dict[str, Estimate]:
+        """The metrics that are one number."""
         return {
-            name: figure for name, figure in self.figures.items() if isinstance(figure, Estimate)
+            name: metric for name, metric in self.metrics.items() if isinstance(metric, Estimate)
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -308,8 +308,8 @@ class CriterionSummary:
 
     algorithm: str
     """The algorithm that is judged."""
-    figure: str
-    """The figure; one read at several points is written ``sensitivity_at_fp_rate@1``."""
+    metric: str
+    """The metric; one read at several points is written ``sensitivity_at_fp_rate@1``."""
     rule: str
     """The rule under which it is read."""
     stratum: str
@@ -321,7 +321,7 @@ class CriterionSummary:
     limit: float
     """What it is compared with."""
     value: float | None
-    """The figure found."""
+    """The metric found."""
     low: float | None
     """Lower bound of its interval."""
     high: float | None

@@ -34,8 +34,8 @@ def open_executor(
     if choice.name == "slurm":
         from nodulebench.core.executors.slurm import open_slurm
 
-        with open_slurm(count, gpus) as engine:
-            yield engine
+        with open_slurm(count, gpus) as executor:
+            yield executor
         return
     if choice.name != "dask" and not choice.name.startswith("dask://"):
         remedy = "There are local, dask, dask://HOST:PORT and slurm."
@@ -45,5 +45,5 @@ def open_executor(
     if choice.name != "dask" and choice.workers is not None:
         what = "is of a cluster that has its own workers."
         raise InputError.at("--workers", what, "Leave it out.")
-    with open_cluster(choice, count, gpus) as engine:
-        yield engine
+    with open_cluster(choice, count, gpus) as executor:
+        yield executor

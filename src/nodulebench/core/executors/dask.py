@@ -281,11 +281,11 @@ def open_cluster(choice: ExecutorChoice, workers: int, gpus: int = 0) -> Iterato
         # the server of the workers imports Dask while this process does
         multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOAD)
         forkserver.ensure_running()
-    with needs("cluster", "--engine dask"):
+    with needs("cluster", "--executor dask"):
         import distributed  # noqa: F401
     opened = _local_cluster(workers, gpus) if near else _connected(address_of(choice))
-    with quietly(), opened as engine:
-        yield engine
+    with quietly(), opened as executor:
+        yield executor
 
 
 @contextmanager
@@ -347,18 +347,18 @@ def _connected(address: Address) -> Iterator[DaskExecutor]:
         except TimeoutError as error:
             remedy = f"Start some: dask worker {address.text}"
             raise InputError.at(address.text, "has no workers.", remedy) from error
-        engine = DaskExecutor(client)
-        require_same_versions(engine)
-        yield engine
+        executor = DaskExecutor(client)
+        require_same_versions(executor)
+        yield executor
 
 
-def require_same_versions(engine: DaskExecutor) -> None:
+def require_same_versions(executor: DaskExecutor) -> None:
     """Refuse a cluster whose workers might not do as we do.
 
     Raises:
         InputError: if they have another version of this package, or none.
     """
-    found = _asked(engine.client.run, version, on_error="return")
+    found = _asked(executor.client.run, version, on_error="return")
     strange = {name: told for name, told in found.items() if told != version()}
     for name, told in strange.items():
         other = f"NoduleBench {told}" if isinstance(told, str) else "no NoduleBench"

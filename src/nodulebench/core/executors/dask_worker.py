@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 POLL_S = 0.5
 """How often it is looked whether somebody still waits."""
 TRIMMING = "MALLOC_TRIM_THRESHOLD_"
-"""Dask's nannies set it, so that every large array is memory asked of the system anew: figures of
+"""Dask's nannies set it, so that every large array is memory asked of the system anew: metrics of
 many replicates took twice as long."""
 
 

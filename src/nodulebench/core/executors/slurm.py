@@ -36,13 +36,13 @@ def open_slurm(workers: int, gpus: int = 0) -> Iterator[DaskExecutor]:
     Raises:
         InputError: if this is no place to submit jobs from.
     """
-    with needs("slurm", "--engine slurm"):
+    with needs("slurm", "--executor slurm"):
         import dask
         from dask_jobqueue.slurm import SLURMCluster
         from distributed import Client
     if shutil.which("sbatch") is None:
         what = "needs sbatch, which this machine has not."
-        raise InputError.at("--engine slurm", what, "Begin it where jobs are submitted.")
+        raise InputError.at("--executor slurm", what, "Begin it where jobs are submitted.")
     with (
         quietly(),
         tempfile.TemporaryDirectory(prefix=".nodulebench-", dir=Path.cwd()) as folder,
@@ -64,9 +64,9 @@ def open_slurm(workers: int, gpus: int = 0) -> Iterator[DaskExecutor]:
         ):
             cluster.scale(jobs=workers)
             client.wait_for_workers(1)
-            engine = DaskExecutor(client)
-            require_same_versions(engine)
-            yield engine
+            executor = DaskExecutor(client)
+            require_same_versions(executor)
+            yield executor
 
 
 def _security(folder: Path) -> "Security":

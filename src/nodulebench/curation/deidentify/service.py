@@ -132,7 +132,7 @@ def deidentify_folder(
     files: Sequence[Path] | None = None,
     prefix: str = "P",
     has_pixel_check: bool = True,
-    engine: Executor = IN_PROCESS,
+    executor: Executor = IN_PROCESS,
     progress: Progress = no_progress,
 ) -> DeidentifyReport:
     """De-identify every CT slice below a folder.
@@ -148,7 +148,7 @@ def deidentify_folder(
         files: only these of the folder, such as those that a curation admitted; None: all.
         prefix: begins every pseudonym, for instance the site's letters.
         has_pixel_check: whether text is searched for in the pictures.
-        engine: what reads and writes.
+        executor: what reads and writes.
         progress: told how far it is.
 
     Raises:
@@ -170,7 +170,7 @@ def deidentify_folder(
             within=unfinished,
         )
         try:
-            for number, outcome in _each(clean, paths, engine):
+            for number, outcome in _each(clean, paths, executor):
                 if isinstance(outcome, InputError):
                     raise outcome
                 if isinstance(outcome, FailedTask):
@@ -204,14 +204,14 @@ class Left:
 
 
 def check_folder(
-    folder: Path, *, has_pixel_check: bool = True, engine: Executor = IN_PROCESS
+    folder: Path, *, has_pixel_check: bool = True, executor: Executor = IN_PROCESS
 ) -> list[Left]:
     """What below a folder could still identify somebody; every file has to be a DICOM file.
 
     Args:
         folder: looked through with its subfolders.
         has_pixel_check: whether text is searched for in the pictures.
-        engine: what reads and writes.
+        executor: what reads and writes.
 
     Raises:
         InputError: if it is no folder.
@@ -222,7 +222,7 @@ def check_folder(
     check = partial(check_file, memory=Memory(), has_pixel_check=has_pixel_check)
     found = {
         number: [_unread(told)] if isinstance(told, FailedTask) else told
-        for number, told in _each(check, paths, engine)
+        for number, told in _each(check, paths, executor)
     }
     left = [Left(one, why) for one, why in closed]
     for number, path in enumerate(paths):
@@ -250,12 +250,12 @@ def _files_below(
 
 
 def _each(
-    function: Callable[[Path], Result], paths: Sequence[Path], engine: Executor
+    function: Callable[[Path], Result], paths: Sequence[Path], executor: Executor
 ) -> Iterator[tuple[int, Result | FailedTask]]:
     """What a function says of every file, with the file's number, as the answers come."""
-    if len(paths) < 2 and engine.is_here:
-        engine = IN_PROCESS
-    yield from map_in_batches(engine, function, paths, size=BATCH, terms=TERMS)
+    if len(paths) < 2 and executor.is_here:
+        executor = IN_PROCESS
+    yield from map_in_batches(executor, function, paths, size=BATCH, terms=TERMS)
 
 
 def _require_separate_folders(folder: Path, out: Path, key_table: Path, prefix: str) -> None:

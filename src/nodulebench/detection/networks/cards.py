@@ -13,7 +13,7 @@ from nodulebench.detection.networks.network import Recipe
 
 SCHEMA = "nodulebench/network-weights@1"
 LARGEST = 1e300
-"""No figure of a card is beyond it."""
+"""No metric of a card is beyond it."""
 LONGEST_SHOWN = 60
 """Letters of a value that stand in a message."""
 SHORT_DIGEST = 15
@@ -34,7 +34,7 @@ class ModelCard:
     """Of the examples."""
     folds: tuple[int, ...]
     """Folds whose candidates were learnt from."""
-    figures: dict[str, float] = field(default_factory=dict)
+    metrics: dict[str, float] = field(default_factory=dict)
     """What was measured on candidates that were never seen."""
     series: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """All folds of the data with the digests of their series (``detection/held_out.py``)."""
@@ -92,7 +92,7 @@ def recipe_facts(recipe: Recipe, held_back: Sequence[int]) -> dict[str, Any]:
 def run_facts(card: ModelCard) -> dict[str, Any]:
     """What a training is, in plain values by name: its card without what came of it."""
     whole = asdict(card)
-    for name in ("figures", "parameters", "steps_taken", "kept_step"):
+    for name in ("metrics", "parameters", "steps_taken", "kept_step"):
         del whole[name]
     examples, recipe = whole.pop("digest"), whole.pop("recipe")
     if not recipe:  # an older card, which does not tell these either
@@ -180,7 +180,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str, Callable[[Any], Any]]] = {
     "data": _TEXT,
     "digest": _TEXT,
     "folds": _FOLDS,
-    "figures": (_is_table(_is_number), "table of numbers", _same),
+    "metrics": (_is_table(_is_number), "table of numbers", _same),
     "series": (_is_series, "table of folds and lists of digests", _by_fold),
     "begun_from": _TEXT,
     "parameters": _TEXT,

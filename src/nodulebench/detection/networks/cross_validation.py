@@ -125,12 +125,12 @@ def train_without(
     seconds = time.perf_counter() - begin
     module = learner.average
     if isinstance(network, DetectionNetwork):
-        figures = _detect_held_out(module, network, examples, fold, stem)
+        metrics = _detect_held_out(module, network, examples, fold, stem)
     else:
-        figures = _score_held_out(module, network, examples, fold, stem, how.tries)
+        metrics = _score_held_out(module, network, examples, fold, stem, how.tries)
     whole = replace(
         card,
-        figures=figures,
+        metrics=metrics,
         steps_taken=learner.step,
         kept_step=learner.best_step if learner.kept else None,
     )

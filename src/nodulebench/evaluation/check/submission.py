@@ -129,7 +129,7 @@ def scored_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
 
 
 def threshold_notices(submission: Submission, protocol: TestProtocol) -> tuple[Notice, ...]:
-    """Say where figures of one point are read, or what takes a declared threshold's place."""
+    """Say where metrics of one point are read, or what takes a declared threshold's place."""
     declared = submission.threshold
     if declared is None:
         return ()

@@ -37,15 +37,15 @@ from nodulebench.statistics.ranking import Ranking, rank_algorithms
 
 
 def delong_test(
-    figure: str, first: LabelledCohort, second: LabelledCohort, unit_of_case: IntArray
+    metric: str, first: LabelledCohort, second: LabelledCohort, unit_of_case: IntArray
 ) -> Significance | None:
     """DeLong's test (Obuchowski's for several of a patient) of first - second in an area.
 
-    None where the figure is no area under a ROC curve, the two rated different nodules, or the
+    None where the metric is no area under a ROC curve, the two rated different nodules, or the
     difference has no variance.
     """
-    ratings = belongs_to(figure, RATINGS)
-    if ratings is None or not _rate_the_same(figure, first, second):
+    ratings = belongs_to(metric, RATINGS)
+    if ratings is None or not _rate_the_same(metric, first, second):
         return None
     try:
         (negative, positive), (other_negative, other_positive) = ratings(first), ratings(second)
@@ -59,11 +59,11 @@ def delong_test(
         return None
 
 
-def _rate_the_same(figure: str, first: LabelledCohort, second: LabelledCohort) -> bool:
+def _rate_the_same(metric: str, first: LabelledCohort, second: LabelledCohort) -> bool:
     """Whether both rated all cases by the same truth, or the same nodules."""
     if not np.array_equal(first.nodule_row, second.nodule_row):
         return False
-    if figure != "malignancy_auc":
+    if metric != "malignancy_auc":
         return True
     said, other = (np.isfinite(one.said("malignancy")) for one in (first, second))
     return np.array_equal(said, other)
@@ -80,10 +80,10 @@ class ComparisonChoice:
 
     baseline: str
     """The algorithm that the others are compared with."""
-    figures: tuple[str, ...] = ()
-    """Figures of merit; none: those of the protocol."""
+    metrics: tuple[str, ...] = ()
+    """Metrics; none: those of the protocol."""
     margin: float | None = None
-    """The largest loss that does not matter. Without ``figures`` it is applied to those that are
+    """The largest loss that does not matter. Without ``metrics`` it is applied to those that are
     better when higher (rates, areas, scores from 0 to 1), else to all that were named."""
     bootstraps: int | None = None
     """Number of resamples; None: as many as the protocol's, and with a margin 10,000 at least."""
@@ -149,7 +149,7 @@ def checked_bootstraps(cohorts: Cohorts, protocol: TestProtocol, choice: Compari
         raise UnknownNameError(
             f"there is no algorithm '{choice.baseline}'. Known: {', '.join(algorithms)}."
         )
-    for name in choice.figures:
+    for name in choice.metrics:
         _ = METRICS[name]  # an unknown name suggests near ones
     problems = []
     if len(algorithms) < 2:
@@ -218,7 +218,7 @@ MORE = 10
 
 @dataclass(frozen=True, slots=True)
 class MetricDifference:
-    """One algorithm against the baseline in one figure under one rule."""
+    """One algorithm against the baseline in one metric under one rule."""
 
     rule: str
     reading: Reading
@@ -260,24 +260,24 @@ class AlgorithmComparison:
 def compare_algorithms(
     cohorts: Cohorts, protocol: TestProtocol, choice: ComparisonChoice
 ) -> AlgorithmComparison:
-    """Compare every algorithm with the baseline, in every figure and under every rule.
+    """Compare every algorithm with the baseline, in every metric and under every rule.
 
     Algorithms of another intended use than the baseline's are left out, but for what the rules do
     to each.
 
     Raises:
         InputError: if there is nothing to compare, or no bootstraps.
-        UnknownNameError: if the baseline or a figure does not exist.
+        UnknownNameError: if the baseline or a metric does not exist.
     """
     every = {rule: of_rule for rule, of_rule in cohorts.items() if of_rule}
     groups = use_groups(every)
     equal = of_equal_use(every, groups, choice)
     applied = {rule: of_rule for rule, of_rule in equal.items() if of_rule}
     registered = {shown_name("f_beta", protocol): "f_beta"}
-    named = tuple(registered.get(name, name) for name in choice.figures)
-    choice = replace(choice, figures=named)
+    named = tuple(registered.get(name, name) for name in choice.metrics)
+    choice = replace(choice, metrics=named)
     bootstraps = checked_bootstraps(applied, protocol, choice)
-    names = choice.figures or protocol.figures
+    names = choice.metrics or protocol.metrics
     is_guarded = choice.method == "guarded"
     drawn = _drawn(applied, protocol, names, bootstraps, is_guarded=is_guarded)
     is_part = equal is not every
@@ -309,7 +309,7 @@ def _drawn(
     *,
     is_guarded: bool,
 ) -> dict[str, Drawn]:
-    """What every figure is in each resample, by rule."""
+    """What every metric is in each resample, by rule."""
     drawn: dict[str, Drawn] = {}
     for rule, of_rule in cohorts.items():
         some = next(iter(of_rule.values()))
@@ -324,7 +324,7 @@ def _drawn(
 
 
 def better_of(name: str) -> Better | None:
-    """Whether higher or lower values of a figure are better; None for neither."""
+    """Whether higher or lower values of a metric are better; None for neither."""
     is_higher_better = info_of(name).is_higher_better
     if is_higher_better is None:
         return None
@@ -333,7 +333,7 @@ def better_of(name: str) -> Better | None:
 
 def _margin(name: str, choice: ComparisonChoice) -> float | None:
     better = better_of(name)
-    is_asked = bool(choice.figures) or better == "higher"
+    is_asked = bool(choice.metrics) or better == "higher"
     return choice.margin if is_asked and better is not None else None
 
 
@@ -371,7 +371,7 @@ def _one_difference(
     pair = (blank.algorithm, choice.baseline)
     missing = [name for name in pair if name not in replicates.names]
     if missing:
-        key = (blank.reading.figure, missing[0])
+        key = (blank.reading.metric, missing[0])
         reason = drawn.undefined.get(key, Notice("rule_does_not_apply"))
         return replace(
             blank,
@@ -381,7 +381,7 @@ def _one_difference(
     if found.comparison is not None:
         first, second = (cohorts[name] for name in pair)
         units = units_of(first, protocol.interval)
-        found = replace(found, delong=delong_test(found.reading.figure, first, second, units))
+        found = replace(found, delong=delong_test(found.reading.metric, first, second, units))
     return _with_permutation(found, cohorts, protocol, choice)
 
 
@@ -391,7 +391,7 @@ def _difference(
     protocol: TestProtocol,
     choice: ComparisonChoice,
 ) -> MetricDifference:
-    name = blank.reading.figure
+    name = blank.reading.metric
     value, baseline_value = (
         float(replicates.value[replicates.row(one)]) for one in (blank.algorithm, choice.baseline)
     )
@@ -420,11 +420,11 @@ def _refined(
         return found
     names, reading = (found.algorithm, choice.baseline), found.reading
     rows = pairs.rows(*column_of(reading, protocol), *names)
-    gains = rows if better_of(reading.figure) != "lower" else rows.negated
+    gains = rows if better_of(reading.metric) != "lower" else rows.negated
     low, high = bound_reach(gains.low, (1 - protocol.interval.level) / 2)
     if not low <= -comparison.margin.margin <= high:
         return found
-    more = pairs.redrawn(MORE, reading.figure, *names)
+    more = pairs.redrawn(MORE, reading.metric, *names)
     again = replace(
         drawn.replicates[reading], pair=partial(more.rows, *column_of(reading, protocol))
     )
@@ -437,13 +437,13 @@ def _with_permutation(
     protocol: TestProtocol,
     choice: ComparisonChoice,
 ) -> MetricDifference:
-    """The same with a permutation test, for a figure that is one number."""
+    """The same with a permutation test, for a metric that is one number."""
     if found.comparison is None or found.reading.point or not choice.permutations:
         return found
     first, second = cohorts[found.algorithm], cohorts[choice.baseline]
     try:
         permutation = permutation_test(
-            bind_settings(METRICS[found.reading.figure], protocol),
+            bind_settings(METRICS[found.reading.metric], protocol),
             first,
             second,
             unit_of_case=units_of(first, protocol.interval),
@@ -478,10 +478,10 @@ def _adjusted(differences: Iterator[MetricDifference]) -> Iterator[MetricDiffere
 def _rankings(
     drawn: Mapping[str, Drawn], protocol: TestProtocol
 ) -> Iterator[tuple[tuple[str, Reading], Ranking]]:
-    """A leaderboard for each rule and each figure that has a better end."""
+    """A leaderboard for each rule and each metric that has a better end."""
     for rule, of_rule in drawn.items():
         for reading, replicates in of_rule.replicates.items():
-            better = better_of(reading.figure)
+            better = better_of(reading.metric)
             if better is None:
                 continue
             try:

@@ -21,7 +21,7 @@ from nodulebench.statistics.mcnemar import (
 from nodulebench.statistics.multiplicity import ADJUSTMENTS
 
 ADJUSTED_BY = ("holm", "bonferroni", "benjamini_hochberg")
-"""How P values of one figure are adjusted over all algorithms and rules."""
+"""How P values of one metric are adjusted over all algorithms and rules."""
 
 Cohorts = Mapping[str, Mapping[str, LabelledCohort]]
 """The cohort of each rule (first key) and algorithm (second key)."""

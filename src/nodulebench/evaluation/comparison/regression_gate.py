@@ -30,29 +30,29 @@ class Gate:
 
 
 def gate_of(comparison: AlgorithmComparison) -> Gate:
-    """What the margin of a comparison says of the figures that were named, else of one.
+    """What the margin of a comparison says of the metrics that were named, else of one.
 
     Raises:
         InputError: if none was named and there is none to decide by.
     """
     readings = deciding_readings(comparison)
     if not readings:
-        raise InputError.at("protocol", "has no figure that is better when higher.", "Name one.")
+        raise InputError.at("protocol", "has no metric that is better when higher.", "Name one.")
     return Gate(
         tuple(difference for difference in comparison.differences if difference.reading in readings)
     )
 
 
 def deciding_readings(comparison: AlgorithmComparison) -> tuple[Reading, ...]:
-    """The figures that were named; else the CPM, or the first figure that is better when higher."""
+    """The metrics that were named; else the CPM, or the first metric that is better when higher."""
     compared = dict.fromkeys(difference.reading for difference in comparison.differences)
-    named = comparison.choice.figures or (deciding_metric([one.figure for one in compared]),)
-    return tuple(one for one in compared if one.figure in named)
+    named = comparison.choice.metrics or (deciding_metric([one.metric for one in compared]),)
+    return tuple(one for one in compared if one.metric in named)
 
 
-def deciding_metric(figures: Sequence[str]) -> str | None:
-    """The CPM, or the first figure that is better when higher; None: there is none."""
-    higher = [figure for figure in figures if better_of(figure) == "higher"]
+def deciding_metric(metrics: Sequence[str]) -> str | None:
+    """The CPM, or the first metric that is better when higher; None: there is none."""
+    higher = [metric for metric in metrics if better_of(metric) == "higher"]
     return "cpm" if "cpm" in higher else next(iter(higher), None)
 
 

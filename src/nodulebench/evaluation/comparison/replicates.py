@@ -1,4 +1,4 @@
-"""Labelled cohorts of several algorithms x figures -> their values on the same resamples."""
+"""Labelled cohorts of several algorithms x metrics -> their values on the same resamples."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.protocol import IntervalChoice, TestProtocol
-from nodulebench.evaluation.estimates import MetricEstimates as Figure_from_estimates
+from nodulebench.evaluation.estimates import MetricEstimates as Metric_from_estimates
 from nodulebench.evaluation.estimates import (
     bind_settings,
     column_keys,
@@ -43,15 +43,15 @@ from nodulebench.statistics.bootstrap import (
 from nodulebench.statistics.paired import PairedRows, Replicates
 
 MEAN_OF = {"cpm": "sensitivity_at_fp_rate"}
-"""A figure that is the mean of another's readings is not computed beside it."""
+"""A metric that is the mean of another's readings is not computed beside it."""
 
 
 @dataclass(frozen=True, eq=False)
 class _One:
-    """One algorithm: its figures on every replicate, beside any unseen patient."""
+    """One algorithm: its metrics on every replicate, beside any unseen patient."""
 
     cohort: LabelledCohort
-    figures: Mapping[str, Metric]
+    metrics: Mapping[str, Metric]
     bootstrap: GuardedBootstrap
 
     @cached_property
@@ -65,10 +65,10 @@ class _One:
 
     @cached_property
     def ratios(self) -> dict[str, GuardedRatio]:
-        """Those of the figures that divide two sums."""
-        sums = {name: sums_of(figure, self.cohort) for name, figure in self.figures.items()}
+        """Those of the metrics that divide two sums."""
+        sums = {name: sums_of(metric, self.cohort) for name, metric in self.metrics.items()}
         return {
-            name: self.guarded.ratio(self.figures[name], of_case, guard_of(name))
+            name: self.guarded.ratio(self.metrics[name], of_case, guard_of(name))
             for name, of_case in sums.items()
             if of_case is not None
         }
@@ -85,11 +85,11 @@ class _One:
 
     @cached_property
     def read(self) -> dict[str, tuple[FloatArray, FloatArray]]:
-        """The other figures at worst and at best, a column for each point."""
-        means = {name: of for name, of in MEAN_OF.items() if {name, of} <= set(self.figures)}
+        """The other metrics at worst and at best, a column for each point."""
+        means = {name: of for name, of in MEAN_OF.items() if {name, of} <= set(self.metrics)}
         asked = {
-            name: figure
-            for name, figure in self.figures.items()
+            name: metric
+            for name, metric in self.metrics.items()
             if name not in self.ratios and name not in means
         }
         rows = guarded_rows(self.guarded, asked)
@@ -98,22 +98,22 @@ class _One:
             found[name] = (found[of][0].mean(axis=1), found[of][1].mean(axis=1))
         return found
 
-    def rows(self, figure: str, column: int | None, kind: Kind, falses: int) -> FloatArray:
-        """A figure on every replicate with one kind of unseen patient."""
-        if figure not in self.ratios:
-            both = self.read[figure][kind == "best"]
+    def rows(self, metric: str, column: int | None, kind: Kind, falses: int) -> FloatArray:
+        """A metric on every replicate with one kind of unseen patient."""
+        if metric not in self.ratios:
+            both = self.read[metric][kind == "best"]
             return both if column is None else both[:, column]
-        ratio = self.ratios[figure]
+        ratio = self.ratios[metric]
         unseen = ratio.worst if kind == "worst" else ratio.best
-        if guard_of(figure) in ("cases", "rate"):
+        if guard_of(metric) in ("cases", "rate"):
             guarded = replace(self.guarded, falses=falses)
-            unseen = guarded.unseen_sums(self.figures[figure], kind)
-        return self.sums.column(list(self.ratios).index(figure)).read(unseen)
+            unseen = guarded.unseen_sums(self.metrics[metric], kind)
+        return self.sums.column(list(self.ratios).index(metric)).read(unseen)
 
-    def units(self, figure: str) -> int:
-        """How many units bear on a figure."""
-        of_case = sums_of(self.figures[figure], self.cohort)
-        return units_of_metric(self.guarded, self.figures[figure], of_case, guard_of(figure))
+    def units(self, metric: str) -> int:
+        """How many units bear on a metric."""
+        of_case = sums_of(self.metrics[metric], self.cohort)
+        return units_of_metric(self.guarded, self.metrics[metric], of_case, guard_of(metric))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,59 +121,59 @@ class GuardedPairs:
     """Several algorithms on the same replicates, to be compared two by two."""
 
     cohorts: Mapping[str, LabelledCohort]
-    figures: Mapping[str, Mapping[str, Metric]]
-    """Algorithm -> the figures that are defined for it, bound to their settings."""
+    metrics: Mapping[str, Mapping[str, Metric]]
+    """Algorithm -> the metrics that are defined for it, bound to their settings."""
     bootstrap: GuardedBootstrap
     interval: IntervalChoice
 
     @cached_property
     def each(self) -> dict[str, _One]:
-        """Every algorithm with its figures."""
+        """Every algorithm with its metrics."""
         return {
-            name: _One(cohort, self.figures[name], self.bootstrap)
+            name: _One(cohort, self.metrics[name], self.bootstrap)
             for name, cohort in self.cohorts.items()
         }
 
-    def rows(self, figure: str, column: int | None, first: str, second: str) -> PairedRows:
-        """The difference of two algorithms in a figure, or in one of its points."""
+    def rows(self, metric: str, column: int | None, first: str, second: str) -> PairedRows:
+        """The difference of two algorithms in a metric, or in one of its points."""
         one, other = self.each[first], self.each[second]
         more = one.guarded.falses_of_unit - other.guarded.falses_of_unit
         worst, best = (
-            one.rows(figure, column, "worst", _at_least_one(more))
-            - other.rows(figure, column, "best", 1),
-            one.rows(figure, column, "best", 1)
-            - other.rows(figure, column, "worst", _at_least_one(-more)),
+            one.rows(metric, column, "worst", _at_least_one(more))
+            - other.rows(metric, column, "best", 1),
+            one.rows(metric, column, "best", 1)
+            - other.rows(metric, column, "worst", _at_least_one(-more)),
         )
-        units = min(one.units(figure), other.units(figure))
+        units = min(one.units(metric), other.units(metric))
         return PairedRows.ordered(
             worst,
             best,
-            self._method(figure, one.guarded.icc),
-            reason=self._no_interval(figure, units, worst, best),
-            not_assessable=partial(self._not_assessable, figure, column, first, units),
+            self._method(metric, one.guarded.icc),
+            reason=self._no_interval(metric, units, worst, best),
+            not_assessable=partial(self._not_assessable, metric, column, first, units),
         )
 
-    def redrawn(self, times: int, figure: str, *names: str) -> "GuardedPairs":
-        """A figure of some algorithms on so many times as many replicates."""
+    def redrawn(self, times: int, metric: str, *names: str) -> "GuardedPairs":
+        """A metric of some algorithms on so many times as many replicates."""
         return replace(
             self,
             cohorts={name: self.cohorts[name] for name in names},
-            figures={name: {figure: self.figures[name][figure]} for name in names},
+            metrics={name: {metric: self.metrics[name][metric]} for name in names},
             bootstrap=replace(self.bootstrap, replicates=times * self.bootstrap.replicates),
         )
 
-    def _method(self, figure: str, icc: float) -> Notice:
+    def _method(self, metric: str, icc: float) -> Notice:
         values = {"unit": self.interval.unit, "replicates": self.bootstrap.replicates}
-        if guard_of(figure) == "none":
+        if guard_of(metric) == "none":
             return Notice("bayesian_paired_bootstrap", values)
         return Notice("guarded_paired_bootstrap", {**values, "icc": icc})
 
     def _no_interval(
-        self, figure: str, units: int, worst: FloatArray, best: FloatArray
+        self, metric: str, units: int, worst: FloatArray, best: FloatArray
     ) -> Notice | None:
         """Why a difference has no interval; None: it has one."""
         counted = {"units": units, "unit": self.interval.unit}
-        guard = guard_of(figure)
+        guard = guard_of(metric)
         if guard == "rate" and units < FEWEST_FOR_GOOD_RATE:
             return Notice("too_few_for_rate", {**counted, "needed": FEWEST_FOR_GOOD_RATE})
         if guard == "none" and units < FEWEST_UNGUARDED:
@@ -185,13 +185,13 @@ class GuardedPairs:
         return None if np.ptp(rows) > ROUNDING else Notice("no_variation")
 
     def _not_assessable(
-        self, figure: str, column: int | None, name: str, units: int, margin: float
+        self, metric: str, column: int | None, name: str, units: int, margin: float
     ) -> Notice | None:
         """Why not even two perfect algorithms would be told to be alike within a margin."""
-        if guard_of(figure) == "none":
+        if guard_of(metric) == "none":
             return None
         try:
-            gap = self._perfect_gap(figure, column, name)
+            gap = self._perfect_gap(metric, column, name)
         except UndefinedError:
             return None  # what could be shown hangs on what the marks say
         if gap < margin:
@@ -200,18 +200,18 @@ class GuardedPairs:
         values = {"units": units, "unit": self.interval.unit, "needed": needed}
         return Notice("not_assessable", values)
 
-    def _perfect_gap(self, figure: str, column: int | None, name: str) -> float:
+    def _perfect_gap(self, metric: str, column: int | None, name: str) -> float:
         """How far from 0 the interval of two perfect algorithms reaches."""
         one = self.each[name]
-        if guard_of(figure) == "trials":
-            ratio = one.ratios[figure]
-            sums = one.sums.column(list(one.ratios).index(figure))
+        if guard_of(metric) == "trials":
+            ratio = one.ratios[metric]
+            sums = one.sums.column(list(one.ratios).index(metric))
             perfect = replace(sums, above=sums.below)
             worst, best = perfect.read(ratio.worst), perfect.read(ratio.best)
         else:
-            figures = {figure: one.figures[figure]}
-            ideal = _One(perfect_cohort(one.cohort), figures, self.bootstrap)
-            worst, best = (ideal.rows(figure, column, kind, 1) for kind in ("worst", "best"))
+            metrics = {metric: one.metrics[metric]}
+            ideal = _One(perfect_cohort(one.cohort), metrics, self.bootstrap)
+            worst, best = (ideal.rows(metric, column, kind, 1) for kind in ("worst", "best"))
         low, high = guarded_interval(0.0, worst - best, best - worst, self.interval.level)
         return max(-low, high)
 
@@ -225,9 +225,9 @@ SENSITIVITY, CPM = "sensitivity_at_fp_rate", "cpm"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A figure of merit, and the point at which it is read where it is read at several."""
+    """A metric, and the point at which it is read where it is read at several."""
 
-    figure: str
+    metric: str
     """As it is registered."""
     shown: str
     """As results name it."""
@@ -239,12 +239,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Figures of several algorithms on the same resamples."""
+    """Metrics of several algorithms on the same resamples."""
 
     replicates: dict[Reading, Replicates]
     """Of each reading, the algorithms for which it is defined; perhaps none."""
     undefined: dict[tuple[str, str], Notice]
-    """Figure and algorithm -> why the figure is undefined for it."""
+    """Metric and algorithm -> why the metric is undefined for it."""
     pairs: GuardedPairs | None = None
     """The algorithms on the guarded bootstrap; None: intervals are percentiles of replicates."""
 
@@ -257,23 +257,23 @@ def draw_readings(
     *,
     is_guarded: bool = True,
 ) -> Drawn:
-    """Evaluate figures for every algorithm on the whole cohort and on every resample.
+    """Evaluate metrics for every algorithm on the whole cohort and on every resample.
 
     Ranks are read from resamples; intervals too, unless they are guarded.
     """
-    figures = {name: bind_settings(METRICS[name], protocol) for name in names}
+    metrics = {name: bind_settings(METRICS[name], protocol) for name in names}
     whole = np.ones((1, len(bootstrap.unit_of_case)), dtype=np.int32)
     undefined: dict[tuple[str, str], Notice] = {}
-    defined: dict[str, dict[str, Figure_from_estimates]] = {}
+    defined: dict[str, dict[str, Metric_from_estimates]] = {}
     for algorithm, cohort in cohorts.items():
         defined[algorithm] = {}
-        for name, figure in figures.items():
+        for name, metric in metrics.items():
             try:
-                figure(cohort, whole)
+                metric(cohort, whole)
             except UndefinedError as error:
                 undefined[name, algorithm] = reason_of(error)
             else:
-                defined[algorithm][name] = figure
+                defined[algorithm][name] = metric
     values = {
         algorithm: _read(cohort, protocol, defined[algorithm], [whole])
         for algorithm, cohort in cohorts.items()
@@ -283,9 +283,9 @@ def draw_readings(
         for algorithm, cohort in cohorts.items():
             blocks[algorithm].append(_read(cohort, protocol, defined[algorithm], [block]))
     readings = {reading: None for read in values.values() for reading in read}
-    read_figures = {reading.figure for reading in readings}
-    for name in figures:
-        if name not in read_figures:
+    read_metrics = {reading.metric for reading in readings}
+    for name in metrics:
+        if name not in read_metrics:
             readings[Reading(name, shown_name(name, protocol))] = None
     together = {reading: _together(reading, values, blocks) for reading in readings}
     if not is_guarded:
@@ -308,25 +308,25 @@ def draw_readings(
 
 
 def column_of(reading: Reading, protocol: TestProtocol) -> tuple[str, int | None]:
-    """The figure of a reading, and the column of its point."""
+    """The metric of a reading, and the column of its point."""
     if not reading.point:
-        return reading.figure, None
-    count = len(points_of(reading.figure, protocol))
-    return reading.figure, column_keys(reading.figure, protocol, count).index(reading.point)
+        return reading.metric, None
+    count = len(points_of(reading.metric, protocol))
+    return reading.metric, column_keys(reading.metric, protocol, count).index(reading.point)
 
 
 def _read(
     cohort: LabelledCohort,
     protocol: TestProtocol,
-    figures: Mapping[str, Figure_from_estimates],
+    metrics: Mapping[str, Metric_from_estimates],
     blocks: Iterable[WeightArray],
 ) -> dict[Reading, FloatArray]:
     """Every reading on every row of weights. The CPM is not computed beside its sensitivities."""
-    is_mean = SENSITIVITY in figures and CPM in figures
-    asked = {name: figure for name, figure in figures.items() if not (is_mean and name == CPM)}
+    is_mean = SENSITIVITY in metrics and CPM in metrics
+    asked = {name: metric for name, metric in metrics.items() if not (is_mean and name == CPM)}
     found = replicate_metrics(cohort, asked, blocks)
     read: dict[Reading, FloatArray] = {}
-    for name in figures:
+    for name in metrics:
         shown = shown_name(name, protocol)
         if is_mean and name == CPM:
             read[Reading(name, shown)] = found[SENSITIVITY].mean(axis=1)

@@ -1,4 +1,4 @@
-"""Figures of several algorithms under several rules -> what the choice of the rule does to all.
+"""Metrics of several algorithms under several rules -> what the choice of the rule does to all.
 
 This is the group analysis of the NIFDC paper: mean ± SD over algorithms, relative difference in
 hits to the baseline rule, and tests between rules, as published and in their paired form.
@@ -30,7 +30,7 @@ class RuleEffects:
     relative_differences: dict[str, dict[str, float | None]]
     """Rule -> algorithm -> (hits - hits under the baseline rule) / the latter; None without any."""
     undefined: dict[Reading, Notice] = field(default_factory=dict)
-    """Figures without a group analysis, and why."""
+    """Metrics without a group analysis, and why."""
 
 
 def estimate_rule_effects(

@@ -71,7 +71,7 @@ def compare_folders(new: Path, old: Path, choice: ComparisonChoice) -> Algorithm
 
 
 def rank_folders(folders: Mapping[str, Path]) -> list[dict[tuple[str, Reading], Ranking]]:
-    """Rank the algorithms of several folders by the figure that decides; nothing is written.
+    """Rank the algorithms of several folders by the metric that decides; nothing is written.
 
     Args:
         folders: by the name that an algorithm shall have; results of one algorithm each.
@@ -83,13 +83,13 @@ def rank_folders(folders: Mapping[str, Path]) -> list[dict[tuple[str, Reading], 
         InputError: if they were not made alike, or are not as evaluations left them.
     """
     all_of_them = together({name: load_unchanged(path) for name, path in folders.items()})
-    figure = deciding_metric(all_of_them.protocol.figures)
-    figures = () if figure is None else (figure,)
+    metric = deciding_metric(all_of_them.protocol.metrics)
+    metrics = () if metric is None else (metric,)
     return [
         compare_algorithms(
             all_of_them.cohorts,
             all_of_them.protocol,
-            ComparisonChoice(group.algorithms[0], figures, permutations=0),
+            ComparisonChoice(group.algorithms[0], metrics, permutations=0),
         ).rankings
         for group in use_groups(all_of_them.cohorts)
         if len(group.algorithms) > 1
@@ -116,7 +116,7 @@ def choice_of(written: ComparisonDocument) -> ComparisonChoice:
     """The settings of a comparison as it was written."""
     return ComparisonChoice(
         baseline=written.baseline,
-        figures=written.figures,
+        metrics=written.metrics,
         margin=written.margin,
         bootstraps=written.bootstraps,
         permutations=written.permutations,
@@ -134,7 +134,7 @@ def comparison_document(
         version=__version__,
         digests=evaluated.document.digests,
         baseline=choice.baseline,
-        figures=choice.figures,
+        metrics=choice.metrics,
         margin=choice.margin,
         level=comparison.level,
         bootstraps=comparison.bootstraps,
@@ -168,7 +168,7 @@ def _difference(one: MetricDifference) -> DifferenceSummary:
     return DifferenceSummary(
         *named,
         comparison.difference,
-        better=better_of(one.reading.figure),
+        better=better_of(one.reading.metric),
         value=one.value,
         baseline_value=one.baseline_value,
         standard_error=comparison.standard_error,
@@ -197,7 +197,7 @@ def _effects(effects: RuleEffects) -> RuleEffectsSummary:
         algorithms=effects.algorithms,
         baseline_rule=effects.baseline_rule,
         relative_differences=effects.relative_differences,
-        figures=(
+        metrics=(
             *(
                 EffectSummary(
                     *_named(reading),

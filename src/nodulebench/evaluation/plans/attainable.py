@@ -47,7 +47,7 @@ MORE = 10
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """The bounds of a criterion's figure, made for a verdict."""
+    """The bounds of a criterion's metric, made for a verdict."""
 
     low: float
     high: float
@@ -59,7 +59,7 @@ class Refined:
 def refine(
     criterion: Criterion, cohort: LabelledCohort, protocol: TestProtocol, value: float
 ) -> Refined | None:
-    """The interval of a criterion's figure from as many replicates as the verdict needs."""
+    """The interval of a criterion's metric from as many replicates as the verdict needs."""
     replicates = max(VERDICT_REPLICATES, protocol.interval.bootstraps)
     for count in (replicates, MORE * replicates):
         rows = _rows(criterion, cohort, _drawing(protocol, count))
@@ -89,11 +89,11 @@ def not_assessable(
         cohort: the cases, with the marks of any algorithm or of none.
         protocol: the protocol that was, or will be, applied.
     """
-    figure = _registered(criterion, protocol)
-    is_higher_better = info_of(figure).is_higher_better
+    metric = _registered(criterion, protocol)
+    is_higher_better = info_of(metric).is_higher_better
     if (criterion.bound, criterion.comparison) not in DEMANDS or is_higher_better is None:
         return None
-    if guard_of(figure) == "none" or (criterion.comparison == ">=") != is_higher_better:
+    if guard_of(metric) == "none" or (criterion.comparison == ">=") != is_higher_better:
         return None
     best = _drawing(protocol, VERDICT_REPLICATES)
     try:
@@ -122,32 +122,32 @@ def not_assessable(
 def _rows(
     criterion: Criterion, cohort: LabelledCohort, protocol: TestProtocol
 ) -> GuardedRows | None:
-    """The criterion's figure on every replicate."""
+    """The criterion's metric on every replicate."""
     if criterion.stratum:
         division, _, stratum = criterion.stratum.partition("=")
-        return stratum_rows(cohort, protocol, division, stratum, criterion.figure)
-    figure, point = _registered(criterion, protocol), criterion.figure.partition("@")[2]
-    if figure not in METRICS:
+        return stratum_rows(cohort, protocol, division, stratum, criterion.metric)
+    metric, point = _registered(criterion, protocol), criterion.metric.partition("@")[2]
+    if metric not in METRICS:
         return None
-    rows = guarded_rows_of(cohort, protocol, [figure]).get(figure)
+    rows = guarded_rows_of(cohort, protocol, [metric]).get(metric)
     if rows is None or not point:
         return rows
-    return rows.column(column_keys(figure, protocol, rows.worst.shape[1]).index(point))
+    return rows.column(column_keys(metric, protocol, rows.worst.shape[1]).index(point))
 
 
 def _perfect_rows(
     criterion: Criterion, cohort: LabelledCohort, protocol: TestProtocol
 ) -> GuardedRows | None:
     """The rows of a perfect result: of trials, all succeed."""
-    figure = _registered(criterion, protocol)
-    if criterion.stratum or guard_of(figure) != "trials":
+    metric = _registered(criterion, protocol)
+    if criterion.stratum or guard_of(metric) != "trials":
         return _rows(criterion, perfect_cohort(cohort), protocol)
     bootstrap = guarded_bootstrap_of(cohort, protocol)
-    of_case = sums_of(bind_settings(METRICS[figure], protocol), cohort)
+    of_case = sums_of(bind_settings(METRICS[metric], protocol), cohort)
     if bootstrap is None or of_case is None:
         return None
     trials = bootstrap.per_unit(of_case.denominator)
-    successes = trials if info_of(figure).is_higher_better else np.zeros_like(trials)
+    successes = trials if info_of(metric).is_higher_better else np.zeros_like(trials)
     ratio = proportion_of(successes, trials, pseudo_size(trials, SINGLE_ICC))
     parts = [ratio_rows([ratio], block) for block in bootstrap.blocks()]
     worst, best = (np.concatenate(part)[:, 0] for part in zip(*parts, strict=True))
@@ -155,8 +155,8 @@ def _perfect_rows(
 
 
 def _registered(criterion: Criterion, protocol: TestProtocol) -> str:
-    """The name under which a criterion's figure is registered."""
-    name = criterion.figure.partition("@")[0]
+    """The name under which a criterion's metric is registered."""
+    name = criterion.metric.partition("@")[0]
     return "f_beta" if name == shown_name("f_beta", protocol) else name
 
 

@@ -169,7 +169,7 @@ def read_plan(path: Path) -> TestPlan:
 def _undecidable(
     stated: AcceptanceCriteria, reference: Reference, protocol: TestProtocol, source: str
 ) -> Iterator[Problem]:
-    """What stands against each criterion; a silent algorithm shows which figures there will be."""
+    """What stands against each criterion; a silent algorithm shows which metrics there will be."""
     trial = evaluate(reference, [_silent()], with_options(protocol, bootstraps=0))
     rules = trial.algorithms[0].rules
     for number, criterion in enumerate(stated.criteria, 1):
@@ -193,7 +193,7 @@ def _undecidable(
 
 def _unknown_metric(criterion: Criterion, result: RuleResult, where: str) -> Iterator[Problem]:
     known = estimates_of(result)
-    if (criterion.stratum, criterion.figure) in known:
+    if (criterion.stratum, criterion.metric) in known:
         return
     strata = list(dict.fromkeys(stratum for stratum, _ in known if stratum))
     if criterion.stratum and criterion.stratum not in strata:
@@ -203,20 +203,20 @@ def _unknown_metric(criterion: Criterion, result: RuleResult, where: str) -> Ite
             f"Strata: {', '.join(strata) or 'none, the protocol asks for none'}.",
         )
         return
-    figures = [figure for stratum, figure in known if stratum == criterion.stratum]
+    metrics = [metric for stratum, metric in known if stratum == criterion.stratum]
     place = f" in the stratum '{criterion.stratum}'" if criterion.stratum else ""
     yield Problem(
         where,
-        f"there is no figure '{criterion.figure}'{place}.",
-        f"{did_you_mean(criterion.figure, figures)} Figures: {', '.join(figures)}.".lstrip(),
+        f"there is no metric '{criterion.metric}'{place}.",
+        f"{did_you_mean(criterion.metric, metrics)} Metrics: {', '.join(metrics)}.".lstrip(),
     )
 
 
 def _no_such_bound(criterion: Criterion, protocol: TestProtocol, where: str) -> Iterator[Problem]:
     if criterion.bound == "value":
         return
-    if criterion.figure.startswith("threshold_at_fp_rate@"):
-        yield Problem(where, f"'{criterion.figure}' has no interval.", 'Use bound = "value".')
+    if criterion.metric.startswith("threshold_at_fp_rate@"):
+        yield Problem(where, f"'{criterion.metric}' has no interval.", 'Use bound = "value".')
     elif protocol.interval.method != "jackknife" and not protocol.interval.bootstraps:
         yield Problem(
             where,

@@ -99,7 +99,7 @@ def plan_from_pilot(
     *,
     algorithm: str,
     baseline: str,
-    figure: str = "cpm",
+    metric: str = "cpm",
     rule: str | None = None,
     margin: float = 0.0,
     difference: float | None = None,
@@ -113,7 +113,7 @@ def plan_from_pilot(
         folder: what ``evaluate --out`` wrote for the pilot set.
         algorithm: the algorithm of interest.
         baseline: what it is compared with.
-        figure: a figure of merit where higher is better.
+        metric: a metric where higher is better.
         rule: a rule of the protocol; None: the first.
         margin: 0 for superiority, positive for non-inferiority.
         difference: plan for this difference instead of the pilot's own.
@@ -123,9 +123,9 @@ def plan_from_pilot(
         power: probability of success wanted.
 
     Raises:
-        InputError: if the folder is not as the evaluation left it, or the figure has lower values
+        InputError: if the folder is not as the evaluation left it, or the metric has lower values
             for better algorithms, or several at once.
-        UnknownNameError: if there is no such algorithm, rule or figure.
+        UnknownNameError: if there is no such algorithm, rule or metric.
     """
     evaluated = load_evaluated(folder)
     raise_problems(evaluated.problems)
@@ -137,11 +137,11 @@ def plan_from_pilot(
         )
     cohorts = evaluated.cohorts[chosen]
     first, second = (_algorithm(cohorts, name) for name in (algorithm, baseline))
-    _require_single_merit(figure)
+    _require_single_merit(metric)
     units = units_of(first, protocol.interval)
     tried = tuple(sorted(set(sizes))) or _sizes(int(units.max(initial=0)) + 1)
     return size_from_pilot(
-        bind_settings(METRICS[figure], protocol),
+        bind_settings(METRICS[metric], protocol),
         first,
         second,
         unit_of_case=units,
@@ -166,9 +166,9 @@ def _require_single_merit(name: str) -> None:
     _ = METRICS[name]  # an unknown name suggests near ones
     if better_of(name) != "higher" or info_of(name).columns:
         raise InputError.at(
-            f"figure '{name}'",
+            f"metric '{name}'",
             "is not one number that is better when higher.",
-            "Plan with such a figure: cpm, recall, an area.",
+            "Plan with such a metric: cpm, recall, an area.",
         )
 
 

@@ -133,8 +133,8 @@ def judge_criteria(
         values = {"rule": criterion.rule, "reason": result.undefined}
         reason = Notice("rule_not_applicable", values)
     else:
-        found = estimates_of(result).get((criterion.stratum, criterion.figure))
-        reason = None if found is not None else Notice("no_such_figure")
+        found = estimates_of(result).get((criterion.stratum, criterion.metric))
+        reason = None if found is not None else Notice("no_such_metric")
     shown = (found or Estimate(None)).soundly
     outcome = CriterionOutcome(
         algorithm.name, criterion, shown.value, shown.low, shown.high, None, reason
@@ -204,15 +204,15 @@ def _no_bound(shown: Estimate, criterion: Criterion) -> Notice:
 
 
 def estimates_of(result: RuleResult) -> dict[tuple[str, str], Estimate]:
-    """Every estimate of a rule's result by its stratum and figure, named as criteria name them."""
+    """Every estimate of a rule's result by its stratum and metric, named as criteria name them."""
     found: dict[tuple[str, str], Estimate] = {}
-    for figure, estimate in result.figures.items():
+    for metric, estimate in result.metrics.items():
         if isinstance(estimate, Estimate):
-            found["", figure] = estimate
+            found["", metric] = estimate
         else:
-            found |= {("", f"{figure}@{point}"): one for point, one in estimate.items()}
+            found |= {("", f"{metric}@{point}"): one for point, one in estimate.items()}
     for division, strata in result.strata.items():
         for name, stratum in strata.items():
-            estimates = {"miss_rate": stratum.miss_rate, **stratum.figures}
-            found |= {(f"{division}={name}", figure): one for figure, one in estimates.items()}
+            estimates = {"miss_rate": stratum.miss_rate, **stratum.metrics}
+            found |= {(f"{division}={name}", metric): one for metric, one in estimates.items()}
     return found

@@ -26,7 +26,7 @@ def _files(image: str, columns: Sequence[Column]) -> dict[str, str | bytes]:
    protocol is in the image and under its digest; there are no further parameters.
 3. Each site lays its labels as a bundle (`nodulebench convert … --to bundle`),
    as `labels/` here is one; models write one file of marks in any format of `nodulebench formats`.
-4. The first figure of `results.yaml` is `{first}`.
+4. The first metric of `results.yaml` is `{first}`.
 """,
     }
 

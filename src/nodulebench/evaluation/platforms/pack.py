@@ -57,23 +57,23 @@ def pack_for(
 
 
 def _columns(found: list[dict[str, Any]]) -> Iterator[Column]:
-    """The figure that orders, with its interval; then its kind under other rules and at points."""
+    """The metric that orders, with its interval; then its kind under other rules and at points."""
     first = primary(found)
     for part in ("", "low", "high"):
         yield _column(first, part)
     for one in found:
-        is_point = bool(one["point"]) and one["rule"] == first["rule"] and _is_merit(one["figure"])
-        if one is not first and (is_point or one["figure"] == first["figure"]):
+        is_point = bool(one["point"]) and one["rule"] == first["rule"] and _is_merit(one["metric"])
+        if one is not first and (is_point or one["metric"] == first["metric"]):
             yield _column(one)
 
 
-def _is_merit(figure: str) -> bool:
-    return figure in METRICS and info_of(figure).is_higher_better is not None
+def _is_merit(metric: str) -> bool:
+    return metric in METRICS and info_of(metric).is_higher_better is not None
 
 
 def _column(one: dict[str, Any], part: str = "") -> Column:
     words, point = translator("en"), f"/{one['point']}" if one["point"] else ""
-    title = f"{words.figure(one['figure'] + point).title}, rule {one['rule']}"
+    title = f"{words.metric(one['metric'] + point).title}, rule {one['rule']}"
     ends = {"": "", "low": " (lower bound)", "high": " (upper bound)"}
     name = key(one) + (f"_{part}" if part else "")
-    return Column(name, title + ends[part], is_lower_better(one["figure"]))
+    return Column(name, title + ends[part], is_lower_better(one["metric"]))

@@ -12,7 +12,7 @@ PROTOCOL = "protocol.toml"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A figure as a leaderboard shows it."""
+    """A metric as a leaderboard shows it."""
 
     key: str
     title: str
@@ -29,7 +29,7 @@ class Platform:
     reference: Path
     protocol: Path
     answer: Path
-    """The file of figures that it reads."""
+    """The file of metrics that it reads."""
     packed: Path
     """Where in a packed folder the reference goes, and the protocol."""
     packed_protocol: Path

@@ -1,4 +1,4 @@
-"""What a platform laid down -> the file of figures that it reads.
+"""What a platform laid down -> the file of metrics that it reads.
 
 A participant may read all that is said here, so a message tells of their file alone: what is wrong
 with the reference stays between the lines of a traceback, which ``--debug`` shows to an organiser.
@@ -23,7 +23,7 @@ from nodulebench.io.marks.grand_challenge import holds_jobs
 from nodulebench.io.untrusted_files import OutputRejectedError, collect
 
 PRIMARY = "cpm"
-"""The figure that orders a leaderboard, where a protocol has it; else its first."""
+"""The metric that orders a leaderboard, where a protocol has it; else its first."""
 MOST_BYTES = 1 << 31
 _NOT_MARKS = ("metadata", "metadata.yaml", "__MACOSX")
 """What platforms and zip programs lay beside marks."""
@@ -40,7 +40,7 @@ def score_as(
     """Score what lies where a platform lays it; every place can be another.
 
     Returns:
-        The answer. It is not written if anything is wrong, or if the figure that orders is
+        The answer. It is not written if anything is wrong, or if the metric that orders is
         undefined: platforms have ranked a submission without a score first.
 
     Raises:
@@ -56,7 +56,7 @@ def score_as(
         raise InputError.at("this submission", what, "Send what its rules ask for, as boxes.")
     first = primary(told)
     if first["value"] is None:
-        what = f"leaves {first['figure']} undefined under the rule {first['rule']}."
+        what = f"leaves {first['metric']} undefined under the rule {first['rule']}."
         raise InputError.at("this submission", what, "It has no place in an order without it.")
     words = {"scorer": f"nodulebench {found.version}", "protocol": found.digests["protocol"]}
     place = answer or platform.answer
@@ -104,13 +104,13 @@ def _taken(marks: Path, scratch: Path) -> Path:
 
 def key(reading: dict[str, Any]) -> str:
     """The name of a reading that every platform takes: letters, digits and underscores."""
-    parts = [reading["rule"], reading["figure"], *([reading["point"]] if reading["point"] else [])]
+    parts = [reading["rule"], reading["metric"], *([reading["point"]] if reading["point"] else [])]
     return "_".join(parts).replace(".", "_").replace("-", "_")
 
 
 def primary(found: list[dict[str, Any]]) -> dict[str, Any]:
     """The reading that orders a leaderboard."""
-    return next((one for one in found if one["figure"] == PRIMARY), found[0])
+    return next((one for one in found if one["metric"] == PRIMARY), found[0])
 
 
 def _evaluated(marks: Path, reference: Path, protocol: str) -> Evaluation:

@@ -209,7 +209,7 @@ def _score_here(inputs: list[Path], result_folder: Path) -> Score:  # noqa: ARG0
     submission = luna16_csv.read_marks(inputs[3], reference.cases)
     protocol = with_options(load_protocol("luna16"), bootstraps=0)
     result = evaluate(reference, [submission], protocol).algorithms[0].rules["luna16"]
-    readings, cpm = result.figures["sensitivity_at_fp_rate"], result.figures["cpm"]
+    readings, cpm = result.metrics["sensitivity_at_fp_rate"], result.metrics["cpm"]
     if not isinstance(readings, dict) or not isinstance(cpm, Estimate):
         raise TypeError("sensitivities are read at several rates, the CPM is one number")
     return Score(result.counts, [readings[rate].value for rate in RATES], cpm.value)
@@ -330,7 +330,7 @@ def size_result(case: dict[str, Any]) -> RuleResult:
 def _protocol(rule: str, **fields: Any) -> TestProtocol:
     """One rule, and nothing but counts."""
     none, rules = IntervalChoice(bootstraps=0), (RuleChoice(name=rule),)
-    return TestProtocol(name="golden", rules=rules, figures=("recall",), interval=none, **fields)
+    return TestProtocol(name="golden", rules=rules, metrics=("recall",), interval=none, **fields)
 
 
 def _compared(

@@ -7,12 +7,12 @@ TEXTS = {
         "Holm's over all algorithms and rules."
     ),
     "compared.told_one": (
-        "Against {baseline}, {algorithm} changes {figure} by {difference} under {rule} "
+        "Against {baseline}, {algorithm} changes {metric} by {difference} under {rule} "
         "(P {p}, adjusted {adjusted})."
     ),
     "compared.told_margin": " With a margin of {margin}: {answer}.",
     "compared.told_many": (
-        "Of {all} algorithms, those with a higher {figure} than {baseline} under {rule} are: "
+        "Of {all} algorithms, those with a higher {metric} than {baseline} under {rule} are: "
         "{higher}; those with a lower one: {lower} (adjusted P ≤ {alpha})."
     ),
     "compared.superior": "superior",
@@ -20,13 +20,13 @@ TEXTS = {
     "compared.non_inferior": "not inferior",
     "compared.not_shown": "non-inferiority not shown",
     "compared.not_assessable": "not assessable",
-    "compared.chart": "Difference in {figure} from {baseline}, {rule}",
+    "compared.chart": "Difference in {metric} from {baseline}, {rule}",
     "compared.chart_remark": (
         "Whiskers: {level} intervals. ** adjusted P ≤ 0.01, * ≤ 0.05, ns above."
     ),
     "compared.margin": "margin",
     "compared.margin_of": "Margin {margin}",
-    "compared.leading": "Differences in {figure}",
+    "compared.leading": "Differences in {metric}",
     "compared.all": "All differences from {baseline}",
     "compared.difference": "Difference",
     "compared.p_adjusted": "P adjusted",
@@ -45,13 +45,13 @@ TEXTS = {
     "mcnemar.p_clustered_hint": "McNemar's test for clusters (Obuchowski 1998)",
     "mcnemar.p_exact": "P exact",
     "mcnemar.p_exact_hint": "McNemar's exact test, as if nodules were independent",
-    "rank.chart": "Ranks by {figure}, {rule}",
+    "rank.chart": "Ranks by {metric}, {rule}",
     "rank.remark": (
         "Whiskers: {level} intervals of the rank over resamples. Algorithms of one group (same "
         "marker) cannot be told from their group's leader."
     ),
     "rank.group_short": "group {group}",
-    "rank.caption": "Leaderboard by {figure}, {rule}",
+    "rank.caption": "Leaderboard by {metric}, {rule}",
     "rank.rank": "Rank",
     "rank.value": "Value",
     "rank.interval": "Rank interval",
@@ -83,7 +83,7 @@ TEXTS = {
     "effect.wilcoxon_holm": "Holm",
     "agreement.chart": "Agreement of the readers",
     "agreement.remark": "Whiskers: intervals; 1 is full agreement, 0 what chance gives.",
-    "spread.caption": "{figure} of {name} under other references",
+    "spread.caption": "{metric} of {name} under other references",
     "spread.reference": "Readers heard by",
     "spread.nodules": "Nodules",
     "spread.hit": "Hit",

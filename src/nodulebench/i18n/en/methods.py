@@ -69,7 +69,7 @@ TEXTS = {
     "scope.every_type": "nodules of every type",
     "scope.narrowed": ", narrowed to the types each algorithm is declared for",
     "scope.others_ignored": "; others are ignore regions",
-    "terms.caption": "Names of the figures in IEEE 2802-2022",
+    "terms.caption": "Names of the metrics in IEEE 2802-2022",
     "terms.here": "Here",
     "terms.term": "IEEE 2802-2022",
     "remarks.caption": "How the rules were applied",
@@ -77,9 +77,9 @@ TEXTS = {
     "identity.caption": "Identity",
     "identity.submission": "Submission {name}",
     "identity.no_file": "none: not read from a file",
-    "uncertainty.caption": "Expanded uncertainty of the key figures",
+    "uncertainty.caption": "Expanded uncertainty of the key metrics",
     "uncertainty.remark": (
-        "Half the width of the {level} interval, and its reach to both sides: how far the figure "
+        "Half the width of the {level} interval, and its reach to both sides: how far the metric "
         "would move with other cases of the same population. The other sources of uncertainty "
         "are listed below."
     ),
@@ -145,7 +145,7 @@ TEXTS = {
         "protocol, and says what differs."
     ),
     "trace.report": "This report shows",
-    "trace.figures": "computed by",
+    "trace.metrics": "computed by",
     "trace.protocol": "under the protocol",
     "trace.labels": "from the labels of the marks",
     "trace.marks": "made from the marks of {name}",

@@ -1,6 +1,6 @@
-"""What figures, rules, counts and classes are called in English."""
+"""What metrics, rules, counts and classes are called in English."""
 
-FIGURES = {
+METRICS = {
     "cpm": ("CPM", "mean sensitivity over the operating points"),
     "cpm_exact": (
         "CPM, exact counts", "the same mean, free of the official program's rounding",
@@ -116,7 +116,7 @@ FIGURES = {
         "runs that failed, timed out or found no plausible lungs, among cases run",
     ),
 }  # fmt: skip
-"""Every figure of merit: its title and what it says."""
+"""Every metric: its title and what it says."""
 
 TERMS: dict[str, str] = {}
 """The terms of IEEE 2802-2022 are English."""

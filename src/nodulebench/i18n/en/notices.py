@@ -216,11 +216,11 @@ NOTICES = {
     "reviewer_objects": "the reviewer objects",
     "log_unsigned": (
         "the project names no keys: whoever can write to its folder can write steps in anybody's "
-        "name and the whole log anew; only an anchor kept elsewhere would show it"
+        "name and the whole log anew; only a checkpoint kept elsewhere would show it"
     ),
-    "log_unanchored": (
-        "no anchor was compared: a log that was put back to an older state as a whole would not "
-        "be seen"
+    "log_without_checkpoint": (
+        "no checkpoint was compared: a log that was put back to an older state as a whole would "
+        "not be seen"
     ),
     "reviewer_named": "the reviewer '{reader}' of batch '{batch}' was named, not drawn",
     "draw_waits": (

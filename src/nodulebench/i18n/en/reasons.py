@@ -1,7 +1,7 @@
-"""Codes -> why a figure or a rule is undefined, in English."""
+"""Codes -> why a metric or a rule is undefined, in English."""
 
 NOTICES = {
-    # figures
+    # metrics
     "no_nodules": "there are no nodules to find",
     "no_nodules_for_recall": "there are no nodules to find, so recall is undefined",
     "nothing_counts": "no mark counts as hit or false positive",
@@ -9,7 +9,7 @@ NOTICES = {
     "no_cases": "there are no cases",
     "no_normal_case": "there is no case without nodules",
     "no_normal_case_for": (
-        "there is no case without nodules, which {figure:case_roc=the case ROC|lroc=the LROC} "
+        "there is no case without nodules, which {metric:case_roc=the case ROC|lroc=the LROC} "
         "needs[; {instead} needs none]"
     ),
     "no_scores": "the marks have no scores, so there is one operating point, no curve",
@@ -86,7 +86,7 @@ NOTICES = {
         "at least one criterion could not be decided on this test set; the laboratory has the "
         "reason"
     ),
-    "no_such_figure": "the evaluation has no such figure",
+    "no_such_metric": "the evaluation has no such metric",
     "not_assessable": (
         "not assessable: cannot be met with {units} {unit}s even by a perfect result[; at least "
         "{needed} are needed]"

@@ -9,10 +9,10 @@ TEXTS = {
     "head.score": "Score",
     "head.type": "Type",
     "head.diameter_mm": "Diameter, mm",
-    "figure.f1": "harmonic mean of precision and recall",
-    "figure.f_beta": "weighted harmonic mean of precision and recall",
-    "figure.reading": "{title} at {point} FP",
-    "figure.reading_at": "{title} at {point}",
+    "metric.f1": "harmonic mean of precision and recall",
+    "metric.f_beta": "weighted harmonic mean of precision and recall",
+    "metric.reading": "{title} at {point} FP",
+    "metric.reading_at": "{title} at {point}",
     "headline.all_marks": ", all marks counted",
     "headline.at_declared": ", at the declared threshold",
     "headline.at_point": ", at {rate} FP per case",
@@ -29,16 +29,16 @@ TEXTS = {
         "Nodules hit, recall, precision and FP per case are read at {rate} FP per case: below the "
         "score at which an algorithm has so many, its marks do not count."
     ),
-    "readings.by_rate": "{figure} by false positives per case",
-    "readings.by_fraction": "{figure} by false positive fraction",
-    "readings.by_point": "{figure} at several points",
+    "readings.by_rate": "{metric} by false positives per case",
+    "readings.by_fraction": "{metric} by false positive fraction",
+    "readings.by_point": "{metric} at several points",
     "readings.remark": "{meaning}.",
     "counts.caption": "What became of nodules and marks",
-    "figures.figure": "Figure",
-    "figures.meaning": "Meaning",
-    "figures.value": "Value",
-    "figures.further": "Further",
-    "figures.bootstrap_mean": "bootstrap mean {mean}",
+    "metrics.metric": "Metric",
+    "metrics.meaning": "Meaning",
+    "metrics.value": "Value",
+    "metrics.further": "Further",
+    "metrics.bootstrap_mean": "bootstrap mean {mean}",
     "difference.caption": "Difference between rules",
     "difference.rules": "From rule → to rule",
     "difference.gained": "Gained",
@@ -80,7 +80,7 @@ TEXTS = {
         "Mean over the algorithms; whiskers: one sample standard deviation. F is averaged over "
         "the algorithms, not computed from mean precision and recall."
     ),
-    "group.boxes": "{figure} of the algorithms by rule",
+    "group.boxes": "{metric} of the algorithms by rule",
     "group.boxes_remark": (
         "Box: quartiles and median; whiskers: last value within 1.5 quartile distances; every "
         "algorithm is drawn. ** P ≤ 0.01, * P ≤ 0.05, ns P > 0.05, by unpaired t-tests as "

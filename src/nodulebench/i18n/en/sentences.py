@@ -11,21 +11,21 @@ TEXTS = {
         "per case, on {tested}."
     ),
     "lead.recall": "{name} finds {hit} of {tested}{recall}{falses}.",
-    "lead.more": "{name} finds more than {baseline}: {figure} {difference}, P {p}.",
-    "lead.fewer": "{name} finds fewer than {baseline}: {figure} {difference}, P {p}.",
-    "lead.higher": "{name} has a higher {figure} than {baseline}: {difference}, P {p}.",
-    "lead.lower": "{name} has a lower {figure} than {baseline}: {difference}, P {p}.",
+    "lead.more": "{name} finds more than {baseline}: {metric} {difference}, P {p}.",
+    "lead.fewer": "{name} finds fewer than {baseline}: {metric} {difference}, P {p}.",
+    "lead.higher": "{name} has a higher {metric} than {baseline}: {difference}, P {p}.",
+    "lead.lower": "{name} has a lower {metric} than {baseline}: {difference}, P {p}.",
     "lead.alike": (
-        "No difference between {name} and {baseline} was shown: {figure} {difference}, P {p}."
+        "No difference between {name} and {baseline} was shown: {metric} {difference}, P {p}."
     ),
     "told.recall": ": recall {recall}",
     "told.false_positives": " at {rate} false positives per case",
     "told.at_point": "Recall, precision and misses are read at {rate} false positives per case.",
     "told.at_declared": "Recall, precision and misses are read at the declared threshold.",
     "told.threshold": "Marks with a score below {threshold} do not count there.",
-    "told.all_same": "All algorithms have the same {figure}, {value}.",
+    "told.all_same": "All algorithms have the same {metric}, {value}.",
     "told.extremes": (
-        "By {figure} the highest of {count} algorithms is {best} with {high} and the lowest "
+        "By {metric} the highest of {count} algorithms is {best} with {high} and the lowest "
         "{worst} with {low}."
     ),
     "told.not_compared": "Whether this is more than chance was not tested (nodulebench compare).",

@@ -197,7 +197,7 @@ TEXTS = {
     "workbench.exam.failed": "Not passed",
     "workbench.exam.counts": (
         "{found} of {nodules} nodules found, {false_marks} marks on none; each "
-        "figure must exceed {mark}. Red: missed."
+        "metric must exceed {mark}. Red: missed."
     ),
     "workbench.work": "Your work",
     "workbench.work.cases": "Cases",

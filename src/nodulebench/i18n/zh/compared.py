@@ -6,12 +6,12 @@ TEXTS = {
         "次配对重抽样得到。P 值为双侧；校正值为对全部算法和规则的 Holm 校正。"
     ),
     "compared.told_one": (
-        "与 {baseline} 相比，{algorithm} 在{rule}规则下使{figure}改变 {difference}"
+        "与 {baseline} 相比，{algorithm} 在{rule}规则下使{metric}改变 {difference}"
         "（P {p}，校正后 {adjusted}）。"
     ),
     "compared.told_margin": "界值为 {margin} 时：{answer}。",
     "compared.told_many": (
-        "在 {all} 个算法中，{rule}规则下{figure}高于 {baseline} 的有：{higher}；"
+        "在 {all} 个算法中，{rule}规则下{metric}高于 {baseline} 的有：{higher}；"
         "低于的有：{lower}（校正后 P ≤ {alpha}）。"
     ),
     "compared.superior": "优效",
@@ -19,11 +19,11 @@ TEXTS = {
     "compared.non_inferior": "非劣效",
     "compared.not_shown": "未显示非劣效",
     "compared.not_assessable": "无法评定",
-    "compared.chart": "{figure}与 {baseline} 之差，{rule}",
+    "compared.chart": "{metric}与 {baseline} 之差，{rule}",
     "compared.chart_remark": "须线：{level} 区间。** 校正 P ≤ 0.01，* ≤ 0.05，其余为 ns。",
     "compared.margin": "界值",
     "compared.margin_of": "界值 {margin}",
-    "compared.leading": "{figure}之差",
+    "compared.leading": "{metric}之差",
     "compared.all": "与 {baseline} 的全部差异",
     "compared.difference": "差异",
     "compared.p_adjusted": "P（校正）",
@@ -42,12 +42,12 @@ TEXTS = {
     "mcnemar.p_clustered_hint": "整群数据的 McNemar 检验（Obuchowski 1998）",
     "mcnemar.p_exact": "P（精确）",
     "mcnemar.p_exact_hint": "McNemar 精确检验，视结节为相互独立",
-    "rank.chart": "按{figure}的名次，{rule}",
+    "rank.chart": "按{metric}的名次，{rule}",
     "rank.remark": (
         "须线：重抽样中名次的 {level} 区间。同组（标记相同）的算法与组内第一名无法区分。"
     ),
     "rank.group_short": "第 {group} 组",
-    "rank.caption": "按{figure}的排行，{rule}",
+    "rank.caption": "按{metric}的排行，{rule}",
     "rank.rank": "名次",
     "rank.value": "数值",
     "rank.interval": "名次区间",
@@ -78,7 +78,7 @@ TEXTS = {
     "effect.wilcoxon_holm": "Holm",
     "agreement.chart": "阅片者之间的一致性",
     "agreement.remark": "须线：区间；1 为完全一致，0 为偶然水平。",
-    "spread.caption": "{name} 在其他参考标准下的 {figure}",
+    "spread.caption": "{name} 在其他参考标准下的 {metric}",
     "spread.reference": "采纳阅片者的方式",
     "spread.nodules": "结节",
     "spread.hit": "命中",

@@ -116,7 +116,7 @@ TEXTS = {
     "trace.identity": "标识",
     "trace.remark": "“nodulebench verify”由判定结果、数据表和方案重新计算每个数值，并指出差异。",
     "trace.report": "本报告显示",
-    "trace.figures": "计算程序",
+    "trace.metrics": "计算程序",
     "trace.protocol": "依据方案",
     "trace.labels": "标记的判定",
     "trace.marks": "{name} 的标记",

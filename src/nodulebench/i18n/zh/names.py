@@ -1,6 +1,6 @@
-"""What figures, rules, counts and classes are called in Chinese."""
+"""What metrics, rules, counts and classes are called in Chinese."""
 
-FIGURES = {
+METRICS = {
     "cpm": ("CPM", "各工作点灵敏度的平均值"),
     "cpm_exact": ("CPM（精确计数）", "同一平均值，不含官方程序的舍入"),
     "sensitivity_at_fp_rate": ("灵敏度", "在允许相应假阳性数时，命中的结节占全部结节的比例"),
@@ -60,7 +60,7 @@ FIGURES = {
     "max_seconds_per_case": ("最长时间（s）", "最慢的病例"),
     "failed_run_rate": ("运行失败率", "运行失败、超时或未找到可信的肺占运行病例的比例"),
 }
-"""Every figure of merit: its title and what it says."""
+"""Every metric: its title and what it says."""
 
 TERMS = {
     "lesion localisation rate": "病灶定位率",

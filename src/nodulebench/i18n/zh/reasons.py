@@ -1,7 +1,7 @@
-"""Codes -> why a figure or a rule is undefined, in Chinese."""
+"""Codes -> why a metric or a rule is undefined, in Chinese."""
 
 NOTICES = {
-    # figures
+    # metrics
     "no_nodules": "没有应检出的结节",
     "no_nodules_for_recall": "没有应检出的结节，因此召回率未定义",
     "nothing_counts": "没有计为命中或假阳性的标记",
@@ -9,7 +9,7 @@ NOTICES = {
     "no_cases": "没有病例",
     "no_normal_case": "没有不含结节的病例",
     "no_normal_case_for": (
-        "没有不含结节的病例，而{figure:case_roc=病例 ROC |lroc= LROC |AFROC= AFROC |wAFROC= "
+        "没有不含结节的病例，而{metric:case_roc=病例 ROC |lroc= LROC |AFROC= AFROC |wAFROC= "
         "wAFROC }需要此类病例[；{instead} 不需要]"
     ),
     "no_scores": "标记没有分数，只有一个工作点，没有曲线",
@@ -80,7 +80,7 @@ NOTICES = {
     # plans
     "not_planned": "本次测试与计划的测试不同",
     "plan_undecided": "至少有一条准则在本测试集上无法判定；原因由实验室掌握",
-    "no_such_figure": "评价中没有该指标",
+    "no_such_metric": "评价中没有该指标",
     "not_assessable": (
         "无法评定：以 {units} 个{unit:word}，即使结果完美也无法达到[；至少需要 {needed} 个]"
     ),

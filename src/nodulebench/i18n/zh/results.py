@@ -9,10 +9,10 @@ TEXTS = {
     "head.score": "分数",
     "head.type": "类型",
     "head.diameter_mm": "直径（mm）",
-    "figure.f1": "精确率与召回率的调和平均",
-    "figure.f_beta": "精确率与召回率的加权调和平均",
-    "figure.reading": "{title}（每例 {point} 个假阳性）",
-    "figure.reading_at": "{point} 处的{title}",
+    "metric.f1": "精确率与召回率的调和平均",
+    "metric.f_beta": "精确率与召回率的加权调和平均",
+    "metric.reading": "{title}（每例 {point} 个假阳性）",
+    "metric.reading_at": "{point} 处的{title}",
     "headline.all_marks": "，计入全部标记",
     "headline.at_declared": "，按声明的阈值",
     "headline.at_point": "，每例 {rate} 个假阳性处",
@@ -26,16 +26,16 @@ TEXTS = {
         "命中结节、召回率、精确率和每例假阳性数在每例 {rate} 个假阳性处读取：分数低于算法达到该"
         "假阳性数的阈值的标记不计。"
     ),
-    "readings.by_rate": "不同每例假阳性数下的{figure}",
-    "readings.by_fraction": "不同假阳性比例下的{figure}",
-    "readings.by_point": "各点的{figure}",
+    "readings.by_rate": "不同每例假阳性数下的{metric}",
+    "readings.by_fraction": "不同假阳性比例下的{metric}",
+    "readings.by_point": "各点的{metric}",
     "readings.remark": "{meaning}。",
     "counts.caption": "结节与标记的判定结果",
-    "figures.figure": "指标",
-    "figures.meaning": "含义",
-    "figures.value": "数值",
-    "figures.further": "其他",
-    "figures.bootstrap_mean": "自助法均值 {mean}",
+    "metrics.metric": "指标",
+    "metrics.meaning": "含义",
+    "metrics.value": "数值",
+    "metrics.further": "其他",
+    "metrics.bootstrap_mean": "自助法均值 {mean}",
     "difference.caption": "规则之间的差异",
     "difference.rules": "由规则 → 至规则",
     "difference.gained": "增加",
@@ -73,7 +73,7 @@ TEXTS = {
         "各算法的均值；须线为一个样本标准差。F 值先按算法计算再取平均，"
         "而非由平均精确率与平均召回率计算。"
     ),
-    "group.boxes": "各规则下各算法的{figure}",
+    "group.boxes": "各规则下各算法的{metric}",
     "group.boxes_remark": (
         "箱体：四分位数与中位数；须线：1.5 倍四分位距以内的最远值；每个算法均已画出。"
         "** P ≤ 0.01，* P ≤ 0.05，ns P > 0.05，按发表的方法采用非配对 t 检验；配对检验见表。"

@@ -10,19 +10,19 @@ TEXTS = {
         "{name} 的 CPM 为 {cpm}，即每例 {low} 至 {high} 个假阳性时的平均灵敏度（{tested}）。"
     ),
     "lead.recall": "{name} 在{tested}中找到 {hit} 个{recall}{falses}。",
-    "lead.more": "{name} 比 {baseline} 找到更多结节：{figure} {difference}，P {p}。",
-    "lead.fewer": "{name} 比 {baseline} 找到更少结节：{figure} {difference}，P {p}。",
-    "lead.higher": "{name} 的{figure}高于 {baseline}：{difference}，P {p}。",
-    "lead.lower": "{name} 的{figure}低于 {baseline}：{difference}，P {p}。",
-    "lead.alike": "未显示 {name} 与 {baseline} 有差别：{figure} {difference}，P {p}。",
+    "lead.more": "{name} 比 {baseline} 找到更多结节：{metric} {difference}，P {p}。",
+    "lead.fewer": "{name} 比 {baseline} 找到更少结节：{metric} {difference}，P {p}。",
+    "lead.higher": "{name} 的{metric}高于 {baseline}：{difference}，P {p}。",
+    "lead.lower": "{name} 的{metric}低于 {baseline}：{difference}，P {p}。",
+    "lead.alike": "未显示 {name} 与 {baseline} 有差别：{metric} {difference}，P {p}。",
     "told.recall": "：召回率 {recall}",
     "told.false_positives": "，每例 {rate} 个假阳性",
     "told.at_point": "召回率、精确率和漏检在每例 {rate} 个假阳性处读取。",
     "told.at_declared": "召回率、精确率和漏检按声明的阈值读取。",
     "told.threshold": "该处分数低于 {threshold} 的标记不计。",
-    "told.all_same": "所有算法的{figure}相同，为 {value}。",
+    "told.all_same": "所有算法的{metric}相同，为 {value}。",
     "told.extremes": (
-        "按{figure}，{count} 个算法中最高的是 {best}，为 {high}；最低的是 {worst}，为 {low}。"
+        "按{metric}，{count} 个算法中最高的是 {best}，为 {high}；最低的是 {worst}，为 {low}。"
     ),
     "told.not_compared": "差别是否超出偶然未经检验（nodulebench compare）。",
     "told.rule_free": "{name} 的命中数不随规则改变：各规则下召回率均为 {recall}。",

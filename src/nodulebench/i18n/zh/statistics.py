@@ -23,7 +23,7 @@ NOTICES = {
     "jackknife_too_few": "刀切法需要至少两个异常病例和两个正常病例",
     "study_too_small": "该分析需要至少两种条件和两位阅片者",
     "study_one_reader": "该分析需要至少两位阅片者",
-    "read_at_several": "“{figure}”在多个点读取，而非一个",
+    "read_at_several": "“{metric}”在多个点读取，而非一个",
     "error_not_positive": "{kind:word}分析的误差不为正",
     "readers_change_alike": "各阅片者在两种条件间变化相同，因此 F 未定义",
     "readers_do_not_differ": "各阅片者没有差异，因此检验未定义",

@@ -19,7 +19,7 @@ NOISE_WINDOW = 7
 
 @dataclass(frozen=True, slots=True)
 class LungDensity:
-    """Figures of one scan's lungs, more than ``RIM_MM`` from the pleura."""
+    """Metrics of one scan's lungs, more than ``RIM_MM`` from the pleura."""
 
     volume_ml: float
     p5_hu: float

@@ -24,7 +24,7 @@ SMALLEST_BODY_SHARE = 0.08
 
 @dataclass(frozen=True, slots=True)
 class LungMeasures:
-    """What was found, in figures."""
+    """What was found, in metrics."""
 
     volume_ml: float
     """Both lungs with their vessels."""

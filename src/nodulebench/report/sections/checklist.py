@@ -39,7 +39,7 @@ ITEMS = (
     ("blinding_index", "13a", ""),
     ("blinding_reference", "13b", ""),
     ("hit_criterion", "14", "28"),
-    ("figures", "14", "28"),
+    ("metrics", "14", "28"),
     ("uncertainty", "24", "29"),
     ("indeterminate", "15", "13"),
     ("subgroups", "17", "30"),
@@ -152,7 +152,7 @@ def _errors(document: Document, say: Translator) -> str:
 
 
 STATED = (
-    "design", "goal", "missing_data", "blinding_index", "hit_criterion", "figures", "counts",
+    "design", "goal", "missing_data", "blinding_index", "hit_criterion", "metrics", "counts",
     "estimates", "protocol", "software",
 )  # fmt: skip
 """Topics of which every evaluation says the same."""

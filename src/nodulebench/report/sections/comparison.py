@@ -55,10 +55,10 @@ from nodulebench.report.sections.summary import (
 
 
 def difference_chart(
-    found: ComparisonDocument, rule: str, figure: str, say: Translator
+    found: ComparisonDocument, rule: str, metric: str, say: Translator
 ) -> Chart | None:
     """Differences from the baseline with their intervals, and the margin."""
-    shown = differences_of(found, rule, figure)
+    shown = differences_of(found, rule, metric)
     if not shown:
         return None
     rows = [Row(one.algorithm, (_difference_value(one),)) for one in shown]
@@ -70,9 +70,9 @@ def difference_chart(
     reach = [end for end in ends if end is not None] + [value for value, _ in limits] + [0.0]
     pad = max((max(reach) - min(reach)) / 12, 0.002)
     low, high = min(reach) - pad, max(reach) + pad
-    title = say.figure(figure).title
-    axis = Axis(say("axis.difference", figure=title), low, high, few_ticks(low, high))
-    heading = say("compared.chart", figure=title, baseline=found.baseline, rule=say.word(rule))
+    title = say.metric(metric).title
+    axis = Axis(say("axis.difference", metric=title), low, high, few_ticks(low, high))
+    heading = say("compared.chart", metric=title, baseline=found.baseline, rule=say.word(rule))
     remarks = (say("compared.chart_remark", level=percent(found.level)),)
     return Chart(heading, row_chart(rows, axis, heading, base=0.0, limits=limits), remarks=remarks)
 
@@ -90,9 +90,9 @@ def _margin_place(one: DifferenceSummary) -> float | None:
     return one.margin.margin if one.better == "lower" else -one.margin.margin
 
 
-def rank_chart(found: ComparisonDocument, rule: str, figure: str, say: Translator) -> Chart | None:
+def rank_chart(found: ComparisonDocument, rule: str, metric: str, say: Translator) -> Chart | None:
     """Ranks with their bootstrap intervals; tie groups by their number."""
-    ranking = ranking_of(found, rule, figure)
+    ranking = ranking_of(found, rule, metric)
     if ranking is None or len(ranking.lines) < 3:
         return None
     lines = ranking.lines
@@ -104,15 +104,15 @@ def rank_chart(found: ComparisonDocument, rule: str, figure: str, say: Translato
     step = max(1, round(count_ / 10))
     ticks = tuple((float(rank), str(rank)) for rank in range(1, count_ + 1, step))
     axis = Axis(say("axis.rank"), 0.6, count_ + 0.4, ticks)
-    title = say("rank.chart", figure=say.figure(figure).title, rule=say.word(rule))
+    title = say("rank.chart", metric=say.metric(metric).title, rule=say.word(rule))
     remarks = (say("rank.remark", level=percent(found.level)),)
     return Chart(title, row_chart(rows, axis, title), remarks=remarks)
 
 
-def ranking_of(found: ComparisonDocument, rule: str, figure: str) -> RankingSummary | None:
-    """The ranking by a figure under a rule."""
+def ranking_of(found: ComparisonDocument, rule: str, metric: str) -> RankingSummary | None:
+    """The ranking by a metric under a rule."""
     fitting = (ranking for ranking in found.rankings if ranking.rule == rule)
-    return next((one for one in fitting if one.name == figure), None)
+    return next((one for one in fitting if one.name == metric), None)
 
 
 MOST_ALONE = 20
@@ -129,29 +129,29 @@ def comparison_blocks(document: Document, say: Translator) -> list[Any]:
     blocks: list[Any] = []
     for found in document.comparisons:
         rule = leading_rule(document, found)
-        figure = leading_metric(found, rule)
+        metric = leading_metric(found, rule)
         blocks.append(Paragraphs(_introduction(found, say) + told(document, found, say)))
-        charts = [difference_chart(found, rule, figure, say), rank_chart(found, rule, figure, say)]
+        charts = [difference_chart(found, rule, metric, say), rank_chart(found, rule, metric, say)]
         shown = [chart for chart in charts if chart is not None]
         blocks += [Side(shown)] if shown else []
-        leading = [difference for difference in found.differences if difference.name == figure]
-        title = say("compared.leading", figure=say.figure(figure).title)
+        leading = [difference for difference in found.differences if difference.name == metric]
+        title = say("compared.leading", metric=say.metric(metric).title)
         blocks.append(closed_if_long(_difference_table(title, leading, found, say)))
         title = say("compared.all", baseline=found.baseline)
         every = _difference_table(title, found.differences, found, say)
         blocks.append(closed_if_long(every, most_rows=0, file="tables/differences.csv"))
         blocks.append(closed_if_long(_detection_table(found, say)))
         blocks += _alone_blocks(found, rule, say)
-        blocks += _ranking_tables(found, rule, figure, say)
+        blocks += _ranking_tables(found, rule, metric, say)
     return blocks
 
 
 def told(document: Document, found: ComparisonDocument, say: Translator) -> list[str]:
-    """What a comparison says in its leading figure, under the leading rule."""
+    """What a comparison says in its leading metric, under the leading rule."""
     rule = leading_rule(document, found)
-    figure = leading_metric(found, rule)
-    defined = differences_of(found, rule, figure)
-    title = say.figure(figure).title
+    metric = leading_metric(found, rule)
+    defined = differences_of(found, rule, metric)
+    title = say.metric(metric).title
     if 0 < len(defined) <= 3:
         return [_one_difference(one, found, title, say) for one in defined]
     clear = {one.algorithm: one.difference.value for one in defined if is_clear(one, found)}
@@ -163,7 +163,7 @@ def told(document: Document, found: ComparisonDocument, say: Translator) -> list
         say(
             "compared.told_many",
             all=len(defined),
-            figure=title,
+            metric=title,
             baseline=found.baseline,
             rule=say.word(rule),
             higher=say.listed(higher) or say.word("none"),
@@ -180,7 +180,7 @@ def _one_difference(
         "compared.told_one",
         algorithm=one.algorithm,
         baseline=found.baseline,
-        figure=title,
+        metric=title,
         rule=say.word(one.rule),
         difference=signed_interval(one.difference),
         p=p_value(one.p_value),
@@ -229,7 +229,7 @@ def _difference_table(
         lead = [
             head(difference.algorithm),
             short(say.word(difference.rule)),
-            short(_figure_title(difference, say)),
+            short(_metric_title(difference, say)),
         ]
         if difference.difference.value is None:
             rows.append(
@@ -259,8 +259,8 @@ def _difference_table(
             ]
         )
     heads = [
-        *(words(say(key)) for key in ("head.algorithm", "head.rule", "figures.figure")),
-        Cell(say("figures.value")),
+        *(words(say(key)) for key in ("head.algorithm", "head.rule", "metrics.metric")),
+        Cell(say("metrics.value")),
         Cell(found.baseline),
         Cell(say("compared.difference")),
         Cell("P"),
@@ -277,10 +277,10 @@ def _margin_cell(one: DifferenceSummary, notes: Notes) -> Cell:
     return Cell(answer or "–", kind="words", note=notes.letter(reason) if reason else "")
 
 
-def _figure_title(one: DifferenceSummary, say: Translator) -> str:
-    title = say.figure(one.figure).title
+def _metric_title(one: DifferenceSummary, say: Translator) -> str:
+    title = say.metric(one.metric).title
     return (
-        say("figure.reading", title=title, point=say.point(one.figure, one.point))
+        say("metric.reading", title=title, point=say.point(one.metric, one.point))
         if one.point
         else title
     )
@@ -358,9 +358,9 @@ def _alone_table(caption: str, missed: Sequence[MissedNodule], say: Translator) 
 
 
 def _ranking_tables(
-    found: ComparisonDocument, rule: str, figure: str, say: Translator
+    found: ComparisonDocument, rule: str, metric: str, say: Translator
 ) -> list[Any]:
-    ranking = ranking_of(found, rule, figure)
+    ranking = ranking_of(found, rule, metric)
     if ranking is None or len(ranking.lines) < 3:
         return []
     rows = [
@@ -383,7 +383,7 @@ def _ranking_tables(
     remark = say("rank.ties")
     if tau.value is not None:
         remark += say("rank.tau", tau=decimals(tau.value), bounds=interval(tau))
-    title = say("rank.caption", figure=say.figure(figure).title, rule=say.word(rule))
+    title = say("rank.caption", metric=say.metric(metric).title, rule=say.word(rule))
     return [Table(title, heads, rows, remark=remark)]
 
 

@@ -183,7 +183,7 @@ def _against(document: CoverageDocument, say: Translator) -> list[Table]:
         for key, pair in found["totals"].items()
     ]
     hard = [
-        [head(say(f"coverage.hard_{one['name']}")), *map(_figure, (one["first"], one["second"]))]
+        [head(say(f"coverage.hard_{one['name']}")), *map(_metric, (one["first"], one["second"]))]
         for one in found["difficulty"]
         if (one["first"], one["second"]) != (None, None)
     ]
@@ -208,7 +208,7 @@ def _beside(shares: dict[str, Any], heads: list[Cell], say: Translator) -> Table
     return Table(title, heads, rows, remark=say("coverage.distance", distance=shares["distance"]))
 
 
-def _figure(value: float | None) -> Cell:
+def _metric(value: float | None) -> Cell:
     return Cell("–" if value is None else decimals(value, 2))
 
 

@@ -26,7 +26,7 @@ NOT_SCORED = RuleSummary()
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One figure of several algorithms."""
+    """One metric of several algorithms."""
 
     names: tuple[str, ...]
     values: tuple[float, ...]
@@ -47,13 +47,13 @@ class Group:
         return max(0.0, self.mean - self.sd), self.mean + self.sd
 
 
-def group_values(document: Document, rule: str, figure: str) -> Group | None:
-    """A figure of all algorithms under one rule; None where fewer than two have it."""
+def group_values(document: Document, rule: str, metric: str) -> Group | None:
+    """A metric of all algorithms under one rule; None where fewer than two have it."""
     found = {
         algorithm.name: value
         for algorithm in document.algorithms
         if (result := algorithm.rules.get(rule)) is not None
-        and (value := result.value(figure)) is not None
+        and (value := result.value(metric)) is not None
     }
     return Group(tuple(found), tuple(found.values())) if len(found) > 1 else None
 
@@ -131,17 +131,17 @@ PERCENTS = tuple((n / 5, f"{20 * n}") for n in range(6))
 
 
 def group_metrics(document: Document) -> list[str]:
-    """The figures that are shown for a group of algorithms."""
+    """The metrics that are shown for a group of algorithms."""
     return ["recall", "precision", f"f{document.protocol.beta:g}"]
 
 
 def mean_chart(document: Document, say: Translator) -> Chart | None:
-    """Columns of mean ± SD over the algorithms: figures by rule (NIFDC 2022, figure 3)."""
+    """Columns of mean ± SD over the algorithms: metrics by rule (NIFDC 2022, figure 3)."""
     if len(document.algorithms) < FEWEST:
         return None
-    figures, rules = group_metrics(document), document.rules
-    groups = [[group_values(document, rule, figure) for rule in rules] for figure in figures]
-    found = [(figure, line) for figure, line in zip(figures, groups, strict=True) if any(line)]
+    metrics, rules = group_metrics(document), document.rules
+    groups = [[group_values(document, rule, metric) for rule in rules] for metric in metrics]
+    found = [(metric, line) for metric, line in zip(metrics, groups, strict=True) if any(line)]
     if not found:
         return None
     columns = [
@@ -152,7 +152,7 @@ def mean_chart(document: Document, say: Translator) -> Chart | None:
         for _, line in found
     ]
     top = max(column.high for line in columns for column in line if column is not None)
-    names = [say.figure(figure).title for figure, _ in found]
+    names = [say.metric(metric).title for metric, _ in found]
     title = say("group.means", count=len(document.algorithms))
     end = min(1.0, ceil(top * 5 + 0.2) / 5)
     axis = Axis(say("axis.percent_sd"), 0.0, max(end, top + HEADROOM), _until(PERCENTS, end))
@@ -167,26 +167,26 @@ def mean_chart(document: Document, say: Translator) -> Chart | None:
 def box_charts(
     document: Document, effects: Mapping[str, Sequence[PairOfRules]], say: Translator
 ) -> list[Chart]:
-    """Box plots of each figure by rule, with marks of significance (NIFDC 2022, figure 4).
+    """Box plots of each metric by rule, with marks of significance (NIFDC 2022, figure 4).
 
     Args:
         document: what evaluation.json holds.
-        effects: by figure the pairs of rules with their tests.
+        effects: by metric the pairs of rules with their tests.
         say: the language.
     """
     charts = []
-    for figure in group_metrics(document):
+    for metric in group_metrics(document):
         found = {
             rule: group
             for rule in document.rules
-            if (group := group_values(document, rule, figure)) is not None
+            if (group := group_values(document, rule, metric)) is not None
         }
         if len(found) < 2:
             continue
         rules = list(found)
         brackets = [
             Bracket(rules.index(one.first), rules.index(one.second), one.unpaired_t.mark)
-            for one in effects.get(figure, ())
+            for one in effects.get(metric, ())
             if one.first in rules and one.second in rules and one.unpaired_t is not None
         ]
         values = np.concatenate([group.values for group in found.values()])
@@ -194,9 +194,9 @@ def box_charts(
         high = ceil(values.max() * 10 + 0.2) / 10
         ticks = tuple((n / 10, f"{10 * n}") for n in range(11) if low <= n / 10 <= high + 1e-9)
         axis = Axis(say("axis.percent"), max(0.0, low), min(1.0, high), ticks)
-        title = say.figure(figure).title
+        title = say.metric(metric).title
         boxes = [(say.word(rule), np.array(group.values)) for rule, group in found.items()]
-        described = say("group.boxes", figure=title)
+        described = say("group.boxes", metric=title)
         drawn = box_plot(boxes, sorted(brackets, key=_reach), axis, described)
         charts.append(Chart(title, drawn, is_narrow=True))
     return charts

@@ -81,16 +81,16 @@ def identity_table(document: Document, say: Translator) -> Table:
 
 
 def terms_table(document: Document, say: Translator) -> Table | None:
-    """The figures of this report that have a term in IEEE 2802."""
-    names = dict.fromkeys(name for _, _, one in document.results for name in one.figures)
+    """The metrics of this report that have a term in IEEE 2802."""
+    names = dict.fromkeys(name for _, _, one in document.results for name in one.metrics)
     rows = [
         [head(found.title), words(found.term), words(found.meaning)]
         for name in names
-        if (found := say.figure(name)).term
+        if (found := say.metric(name)).term
     ]
     if not rows:
         return None
-    heads = [words(say(key)) for key in ("terms.here", "terms.term", "figures.meaning")]
+    heads = [words(say(key)) for key in ("terms.here", "terms.term", "metrics.meaning")]
     return Table(say("terms.caption"), heads, rows)
 
 
@@ -239,16 +239,16 @@ def course_chart(document: Document, say: Translator) -> Chart:
 
 
 def spread_tables(tables: Sequence[pl.DataFrame], say: Translator) -> list[Table]:
-    """A table for each algorithm and figure: its value under every reference."""
+    """A table for each algorithm and metric: its value under every reference."""
     return [
         _table(part, say)
         for table in tables
-        for part in table.partition_by("algorithm", "figure", maintain_order=True)
+        for part in table.partition_by("algorithm", "metric", maintain_order=True)
     ]
 
 
 def _table(part: pl.DataFrame, say: Translator) -> Table:
-    algorithm, figure = part.row(0, named=True)["algorithm"], part["figure"][0]
+    algorithm, metric = part.row(0, named=True)["algorithm"], part["metric"][0]
     rows = [
         [
             head(row["reference"]),
@@ -258,7 +258,7 @@ def _table(part: pl.DataFrame, say: Translator) -> Table:
         ]
         for row in part.iter_rows(named=True)
     ]
-    title = say.figure(figure).title
+    title = say.metric(metric).title
     heads = [
         *(Cell(say(f"spread.{name}")) for name in ("reference", "nodules", "hit")),
         Cell(title),
@@ -269,4 +269,4 @@ def _table(part: pl.DataFrame, say: Translator) -> Table:
         if values
         else say("spread.undefined")
     )
-    return Table(say("spread.caption", figure=title, name=algorithm), heads, rows, remark=remark)
+    return Table(say("spread.caption", metric=title, name=algorithm), heads, rows, remark=remark)

@@ -137,7 +137,7 @@ def _text(value: Any) -> str:
 
 
 def rule_effect_blocks(document: Document, say: Translator) -> list[Any]:
-    """Box plots of the figures by rule; with their tests where algorithms were compared."""
+    """Box plots of the metrics by rule; with their tests where algorithms were compared."""
     effects = _effects(document)
     pairs = {name: effect.pairs for name, effect in effects.items()}
     charts = box_charts(document, pairs, say)
@@ -149,13 +149,13 @@ def rule_effect_blocks(document: Document, say: Translator) -> list[Any]:
 
 
 def _effects(document: Document) -> dict[str, EffectSummary]:
-    """The analysis of each figure that is drawn, by its name, from the latest comparison."""
+    """The analysis of each metric that is drawn, by its name, from the latest comparison."""
     for found in reversed(document.comparisons):
         if found.rule_effects is not None:
             return {
-                figure.figure: figure
-                for figure in found.rule_effects.figures
-                if figure.figure in group_metrics(document) and not figure.point
+                metric.metric: metric
+                for metric in found.rule_effects.metrics
+                if metric.metric in group_metrics(document) and not metric.point
             }
     return {}
 
@@ -176,7 +176,7 @@ def _tests_table(effects: dict[str, EffectSummary], say: Translator) -> Table | 
     rules = list(next(iter(defined.values())).groups)
     rows = [
         [
-            head(say.figure(name).title),
+            head(say.metric(name).title),
             *(
                 Cell(percent_of(group.mean, group.sd))
                 for group in (one.groups[rule] for rule in rules)
@@ -188,7 +188,7 @@ def _tests_table(effects: dict[str, EffectSummary], say: Translator) -> Table | 
         for name, one in defined.items()
     ]
     heads = [
-        words(say("figures.figure")),
+        words(say("metrics.metric")),
         *(Cell(say.word(rule)) for rule in rules),
         *(
             Cell(say(f"effect.{key}"), hint=say(f"effect.{key}_hint"))
@@ -202,7 +202,7 @@ def _pairs_table(effects: dict[str, EffectSummary], say: Translator) -> Table | 
     """Every pair of rules: the test as published, and the paired tests."""
     rows = [
         [
-            head(say.figure(name).title),
+            head(say.metric(name).title),
             short(f"{say.word(pair.first)} – {say.word(pair.second)}"),
             Cell(signed(100 * pair.mean_difference, 2)),
             _p_cell(_p_of(pair.unpaired_t)),
@@ -218,7 +218,7 @@ def _pairs_table(effects: dict[str, EffectSummary], say: Translator) -> Table | 
         return None
     keys = ("mean_difference", "unpaired", "paired", "paired_holm", "wilcoxon", "wilcoxon_holm")
     heads = [
-        words(say("figures.figure")),
+        words(say("metrics.metric")),
         words(say("effect.pair")),
         *(Cell(say(f"effect.{key}")) for key in keys),
     ]

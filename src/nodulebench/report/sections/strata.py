@@ -35,7 +35,7 @@ def strata_tables(algorithm: AlgorithmSummary, minimum: int, say: Translator) ->
             tables += [
                 _nodule_metrics(name, rule, strata, Notes(say), minimum)
                 for rule, strata in having.items()
-                if any(stratum.figures for stratum in strata.values())
+                if any(stratum.metrics for stratum in strata.values())
             ]
     return tables
 
@@ -66,9 +66,9 @@ def _nodule_strata(
 def _nodule_metrics(
     name: str, rule: str, strata: dict[str, Stratum], notes: Notes, minimum: int
 ) -> Table:
-    """Figures of the nodules of each stratum, with the false positives of all cases."""
+    """Metrics of the nodules of each stratum, with the false positives of all cases."""
     say = notes.say
-    keys = list(dict.fromkeys(key for stratum in strata.values() for key in stratum.figures))
+    keys = list(dict.fromkeys(key for stratum in strata.values() for key in stratum.metrics))
     rows = [
         [
             head(say.word(stratum)),
@@ -76,14 +76,14 @@ def _nodule_metrics(
             *(
                 _too_few(notes, minimum)
                 if one.is_too_few
-                else estimate(one.figures.get(key), notes)
+                else estimate(one.metrics.get(key), notes)
                 for key in keys
             ),
         ]
         for stratum, one in strata.items()
         if one.nodules
     ]
-    titles = [say.figure(key.replace("@", "/")) for key in keys]
+    titles = [say.metric(key.replace("@", "/")) for key in keys]
     heads = [
         words(""),
         Cell(say("strata.nodules")),
@@ -97,13 +97,13 @@ def _case_strata(
     name: str, rule: str, strata: dict[str, Stratum], notes: Notes, minimum: int
 ) -> Table:
     say, scale = notes.say, _bar_scale(list(strata.values()))
-    figures = list(dict.fromkeys(key for one in strata.values() for key in one.figures))
+    metrics = list(dict.fromkeys(key for one in strata.values() for key in one.metrics))
     rows = []
     for stratum, one in strata.items():
         shown = (
-            [_too_few(notes, minimum) for _ in figures]
+            [_too_few(notes, minimum) for _ in metrics]
             if one.is_too_few
-            else [estimate(one.figures.get(key), notes) for key in figures]
+            else [estimate(one.metrics.get(key), notes) for key in metrics]
         )
         rows.append(
             [
@@ -118,7 +118,7 @@ def _case_strata(
     heads = [
         words(""),
         *(Cell(say(f"strata.{key}")) for key in ("cases", "nodules", "missed", "miss_rate")),
-        *(Cell(say.figure(key).title, hint=say.figure(key).meaning) for key in figures),
+        *(Cell(say.metric(key).title, hint=say.metric(key).meaning) for key in metrics),
     ]
     title = say("strata.under_rule", division=say.stratum(name), rule=say.word(rule))
     return Table(title, heads, rows, notes.all(), remark=say("strata.bars", end=f"{scale:g}"))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 LEADING = ("cpm", "recall")
-"""The figures that an answer is given in: the first that is there."""
+"""The metrics that an answer is given in: the first that is there."""
 OUTCOMES = ("passed", "failed", "undecided")
 
 
@@ -55,7 +55,7 @@ def leading_rule(document: Document, found: "ComparisonDocument") -> str:
 
 
 def leading_metric(found: "ComparisonDocument", rule: str) -> str:
-    """The figure in which a comparison is told."""
+    """The metric in which a comparison is told."""
     names = [
         difference.name
         for difference in found.differences
@@ -65,13 +65,13 @@ def leading_metric(found: "ComparisonDocument", rule: str) -> str:
 
 
 def differences_of(
-    found: "ComparisonDocument", rule: str, figure: str
+    found: "ComparisonDocument", rule: str, metric: str
 ) -> "list[DifferenceSummary]":
-    """The differences of a figure under a rule that are defined."""
+    """The differences of a metric under a rule that are defined."""
     return [
         difference
         for difference in found.differences
-        if (difference.rule, difference.name) == (rule, figure)
+        if (difference.rule, difference.name) == (rule, metric)
         and difference.difference.value is not None
     ]
 
@@ -146,36 +146,36 @@ def _alone(document: Document, name: str, result: RuleSummary, say: Translator) 
 def _difference(document: Document, found: "ComparisonDocument", say: Translator) -> Iterator[str]:
     """The one algorithm against the other."""
     rule = leading_rule(document, found)
-    figure = leading_metric(found, rule)
-    kinds = ("more", "fewer") if figure in LEADING else ("higher", "lower")
-    for difference in differences_of(found, rule, figure):
+    metric = leading_metric(found, rule)
+    kinds = ("more", "fewer") if metric in LEADING else ("higher", "lower")
+    for difference in differences_of(found, rule, metric):
         is_less = (difference.difference.value or 0.0) < 0
         kind = kinds[is_less] if is_clear(difference, found) else "alike"
         yield say(
             f"lead.{kind}",
             name=difference.algorithm,
             baseline=found.baseline,
-            figure=say.figure(figure).title,
+            metric=say.metric(metric).title,
             difference=signed_interval(difference.difference),
             p=p_value(difference.p_value),
         )
 
 
 def _extremes(document: Document, say: Translator) -> Iterator[str]:
-    """The highest and the lowest algorithm by the first figure that two have."""
+    """The highest and the lowest algorithm by the first metric that two have."""
     for name in LEADING:
         found = [
-            (algorithm.name, figure)
+            (algorithm.name, metric)
             for algorithm in document.algorithms
             if (leading := leading_result(document, algorithm)) is not None
-            and (figure := _defined(leading[1], name)) is not None
+            and (metric := _defined(leading[1], name)) is not None
         ]
         if len(found) < 2:
             continue
         values = [one.value or 0.0 for _, one in found]
-        title, most, least = say.figure(name).title, max(values), min(values)
+        title, most, least = say.metric(name).title, max(values), min(values)
         if most == least:
-            yield say("told.all_same", figure=title, value=decimals(most))
+            yield say("told.all_same", metric=title, value=decimals(most))
             return
         best, worst = (
             [one for one, value in zip(found, values, strict=True) if value == extreme]
@@ -183,7 +183,7 @@ def _extremes(document: Document, say: Translator) -> Iterator[str]:
         )
         yield say(
             "told.extremes",
-            figure=title,
+            metric=title,
             count=len(found),
             best=say.joined(name for name, _ in best),
             high=with_interval(best[0][1]),
@@ -196,7 +196,7 @@ def _extremes(document: Document, say: Translator) -> Iterator[str]:
 
 
 def _defined(result: RuleSummary, name: str) -> Estimate | None:
-    found = result.figure(name)
+    found = result.metric(name)
     return None if found is None or found.value is None else found
 
 
@@ -240,7 +240,7 @@ def _counted(value: int | None) -> str:
 
 
 def headline(document: Document, say: Translator) -> list[tuple[str, str, str, str]]:
-    """Title, value, interval and meaning of the key figures, for one algorithm under one rule."""
+    """Title, value, interval and meaning of the key metrics, for one algorithm under one rule."""
     if len(list(document.results)) != 1:
         return []
     found = leading_result(document, document.algorithms[0])
@@ -255,13 +255,13 @@ def headline(document: Document, say: Translator) -> list[tuple[str, str, str, s
         remark = say("headline.at_declared")
     return [
         (
-            say.figure(name).title,
-            decimals(figure.value),
-            interval(figure),
-            say.figure(name).meaning + (remark if name in METRICS_OF_ALL_MARKS else ""),
+            say.metric(name).title,
+            decimals(metric.value),
+            interval(metric),
+            say.metric(name).meaning + (remark if name in METRICS_OF_ALL_MARKS else ""),
         )
         for name in names
-        if (figure := found[1].figure(name)) and figure.value is not None
+        if (metric := found[1].metric(name)) and metric.value is not None
     ]
 
 
@@ -465,10 +465,10 @@ def _misses(stratum: Stratum, say: Translator) -> str:
 def about_intervals(document: Document, say: Translator) -> str:
     """What an interval means, once."""
     estimates = [
-        figure
+        metric
         for _, _, result in document.results
-        for figure in result.single_figures.values()
-        if interval(figure)
+        for metric in result.single_metrics.values()
+        if interval(metric)
     ]
     if not estimates:
         return say("told.no_intervals")

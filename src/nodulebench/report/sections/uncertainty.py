@@ -10,19 +10,19 @@ from nodulebench.report.sections.methods import interval_words, reference_rule
 
 
 def uncertainty_table(document: Document, say: Translator) -> Table | None:
-    """Half-widths of the intervals of the leading figures: the expanded uncertainty of sampling."""
+    """Half-widths of the intervals of the leading metrics: the expanded uncertainty of sampling."""
     rows = []
     for algorithm, rule, result in document.results:
         for name in key_names(document):
-            figure = result.figure(name)
-            if figure is None or None in (figure.value, figure.low, figure.high):
+            metric = result.metric(name)
+            if metric is None or None in (metric.value, metric.low, metric.high):
                 continue
-            value, low, high = figure.value or 0.0, figure.low or 0.0, figure.high or 0.0
+            value, low, high = metric.value or 0.0, metric.low or 0.0, metric.high or 0.0
             rows.append(
                 [
                     head(algorithm.name),
                     words(say.word(rule)),
-                    words(say.figure(name).title),
+                    words(say.metric(name).title),
                     Cell(decimals(value)),
                     Cell(f"± {decimals((high - low) / 2)}"),
                     Cell(f"−{_side(value - low)} / +{_side(high - value)}"),
@@ -31,7 +31,7 @@ def uncertainty_table(document: Document, say: Translator) -> Table | None:
     if not rows:
         return None
     level = percent(document.protocol.interval.level)
-    keys = ("head.algorithm", "head.rule", "figures.figure")
+    keys = ("head.algorithm", "head.rule", "metrics.metric")
     heads = [
         *(words(say(key)) for key in keys),
         *(Cell(say(f"uncertainty.{key}")) for key in ("value", "half_width", "sides")),
@@ -104,7 +104,7 @@ def traceability_table(document: Document, say: Translator) -> Table:
     withheld, no_file = say("trace.withheld"), say("identity.no_file")
     steps = [
         ("report", "evaluation.json"),
-        ("figures", f"NoduleBench {document.version}"),
+        ("metrics", f"NoduleBench {document.version}"),
         ("protocol", digests["protocol"]),
         ("labels", "labels.parquet"),
         *(

@@ -127,17 +127,17 @@ def _family_cells(one: CriterionSummary, say: Translator) -> list[Cell]:
 
 
 def _criterion(one: CriterionSummary, say: Translator) -> str:
-    """A criterion's figure in words: which bound of which figure in which stratum."""
-    named = say.figure(one.figure.replace("@", "/")).title
+    """A criterion's metric in words: which bound of which metric in which stratum."""
+    named = say.metric(one.metric.replace("@", "/")).title
     if one.stratum:
         division, _, stratum = one.stratum.partition("=")
         named = say(
             "verdict.in_stratum",
-            figure=named,
+            metric=named,
             division=say.stratum(division),
             stratum=say.word(stratum),
         )
-    return say(f"verdict.bound_{one.bound}", figure=named)
+    return say(f"verdict.bound_{one.bound}", metric=named)
 
 
 WARNINGS = ("would_be_hit", "few_hits", "scores_inverted", "names_nearly_match", "marks_repeated")

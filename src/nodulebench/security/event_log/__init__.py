@@ -1,1 +1,1 @@
-"""A log of numbered events in a chain that shows every change: its store, its head, its anchors."""
+"""An append-only log of numbered, chained events: its store, its head, its checkpoints."""

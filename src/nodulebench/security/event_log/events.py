@@ -10,7 +10,7 @@ from nodulebench.core.text import shown
 from nodulebench.io.manifests import bytes_digest
 
 HEAD: Final = "nodulebench/event-head@2"
-ANCHOR: Final = "nodulebench/anchor@2"
+CHECKPOINT: Final = "nodulebench/checkpoint@2"
 
 
 class Head(ConfigModel):
@@ -47,10 +47,10 @@ class Signer(ConfigModel):
     """The public key, ``ssh-ed25519 AAAA…``."""
 
 
-class Anchor(ConfigModel):
+class Checkpoint(ConfigModel):
     """What a log looked like at a time, for somebody else to keep."""
 
-    schema_name: Literal["nodulebench/anchor@2"] = ANCHOR
+    schema_name: Literal["nodulebench/checkpoint@2"] = CHECKPOINT
     root: str
     """What the first event follows from: the digest of a sealed set's manifest, or of a project."""
     events: Annotated[int, Field(ge=1)]
@@ -63,7 +63,7 @@ class Anchor(ConfigModel):
     """The signature of all the rest, in hexadecimal form."""
 
     def to_bytes(self) -> bytes:
-        """The anchor as it stands on the disk."""
+        """The checkpoint as it stands on the disk."""
         return canonical(self.model_dump(mode="json"))
 
     @property
@@ -72,7 +72,7 @@ class Anchor(ConfigModel):
         return canonical(self.model_dump(mode="json", exclude={"code"}))
 
 
-Kind = TypeVar("Kind", Head, Anchor)
+Kind = TypeVar("Kind", Head, Checkpoint)
 
 
 def parsed(kind: type[Kind], content: bytes) -> Kind | None:

@@ -1,7 +1,7 @@
 """EventLog: the events of a store, read with every check, and written one after another.
 
 Each event holds the digest of the one before and, where there is a seal, a code that says who wrote
-it. A head beside the events says how far they go, and an anchor says the same to somebody else.
+it. A head beside the events says how far they go, and a checkpoint says the same to somebody else.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
 from nodulebench.core.errors import InputError, Problem, Problems, raise_problems
-from nodulebench.security.event_log.events import Anchor, Head, parsed
+from nodulebench.security.event_log.events import Checkpoint, Head, parsed
 from nodulebench.security.event_log.signers import Seal
 from nodulebench.security.event_log.store import EventStore, Stored
 
@@ -258,18 +258,20 @@ class EventLog(Generic[E]):
             head = head.model_copy(update={"code": code})
         self.store.write_head(head.to_bytes())
 
-    def anchor(self, events: Sequence[E], at: datetime) -> Anchor:
+    def checkpoint(self, events: Sequence[E], at: datetime) -> Checkpoint:
         """What to keep elsewhere of a log that ends with the last of these."""
-        return Anchor(root=self.root, events=len(events), digest=events[-1].digest, at=at)
+        return Checkpoint(root=self.root, events=len(events), digest=events[-1].digest, at=at)
 
-    def anchor_problems(self, content: bytes, links: Sequence[Link], where: str) -> list[Problem]:
-        """Whether the log still holds what it held when an anchor was made."""
-        anchor = parsed(Anchor, content)
-        if anchor is None:
-            return [Problem(where, "is no anchor, or was changed.")]
-        if anchor.root != self.root:
+    def checkpoint_problems(
+        self, content: bytes, links: Sequence[Link], where: str
+    ) -> list[Problem]:
+        """Whether the log still holds what it held when a checkpoint was made."""
+        checkpoint = parsed(Checkpoint, content)
+        if checkpoint is None:
+            return [Problem(where, "is no checkpoint, or was changed.")]
+        if checkpoint.root != self.root:
             return [Problem(where, f"belongs to another log than that of {self.root_name}.")]
-        return cut_off(anchor.events, anchor.digest, links, where)
+        return cut_off(checkpoint.events, checkpoint.digest, links, where)
 
     def link(self, stored: Stored, event: E | None) -> Link:
         """An event as the chain sees it; None: it cannot be read."""

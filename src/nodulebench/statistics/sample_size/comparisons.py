@@ -109,7 +109,7 @@ def _checked_aim(difference: float, discordance: float, margin: float | None) ->
 
 
 def size_from_pilot(
-    figure: Callable[[LabelledCohort, WeightArray], FloatArray],
+    metric: Callable[[LabelledCohort, WeightArray], FloatArray],
     algorithm: LabelledCohort,
     baseline: LabelledCohort,
     *,
@@ -125,12 +125,12 @@ def size_from_pilot(
 ) -> Plan:
     """Patients needed so that an interval of algorithm minus baseline lies above minus a margin.
 
-    For each size, test sets are drawn from the pilot's patients with replacement and the figure's
+    For each size, test sets are drawn from the pilot's patients with replacement and the metric's
     difference is computed in each; a test succeeds where the difference less z standard errors
     exceeds minus the margin, the standard error being that of the simulated differences.
 
     Args:
-        figure: any figure of merit where higher is better, such as the CPM.
+        metric: any metric where higher is better, such as the CPM.
         algorithm: the algorithm of interest on the pilot set.
         baseline: what it is compared with, on the same cases.
         unit_of_case: the patient of each case of the pilot.
@@ -144,11 +144,11 @@ def size_from_pilot(
         unit: what the units are called in the answer.
 
     Raises:
-        UndefinedError: where the figure is undefined on the pilot, or in the simulated sets.
+        UndefinedError: where the metric is undefined on the pilot, or in the simulated sets.
     """
     _check(sizes, simulations, margin, level, power)
     once = np.ones((1, len(unit_of_case)), dtype=np.int32)
-    observed = float(figure(algorithm, once)[0] - figure(baseline, once)[0])
+    observed = float(metric(algorithm, once)[0] - metric(baseline, once)[0])
     if not np.isfinite(observed):
         raise UndefinedError("undefined_on_pilot")
     shift = 0.0 if assumed_difference is None else assumed_difference - observed
@@ -158,7 +158,7 @@ def size_from_pilot(
     curve = []
     for size in sizes:
         weight = random.multinomial(size, np.full(units, 1 / units), simulations)[:, unit_of_case]
-        drawn = figure(algorithm, weight) - figure(baseline, weight)
+        drawn = metric(algorithm, weight) - metric(baseline, weight)
         drawn = drawn[np.isfinite(drawn)]
         if len(drawn) < 2:
             raise UndefinedError("undefined_at_size", size=size, unit=unit)

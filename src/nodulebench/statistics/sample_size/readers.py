@@ -51,7 +51,7 @@ def size_for_reader_study(
     Args:
         pilot: components of an Obuchowski-Rockette analysis of a pilot study.
         pilot_cases: how many cases the pilot had; its share of abnormal ones is kept.
-        difference: the gain in the figure that shall be found.
+        difference: the gain in the metric that shall be found.
         readers: how many readers will read all cases both ways.
         alpha: two-sided significance level.
         power: probability of success wanted.

@@ -107,7 +107,7 @@ def api_leaderboard(
     benchmark_id: str,
     choice: Chosen,
 ) -> BoardInfo:
-    """The leaderboard of a benchmark: a track, under a rule, ordered by a figure."""
+    """The leaderboard of a benchmark: a track, under a rule, ordered by a metric."""
     with site.database.reading() as session:
         found = find_benchmark(session, by, benchmark_id)
         board = board_of(site, session, found, by, choice)
@@ -120,7 +120,7 @@ def api_leaderboard(
         rule=board.rule,
         strata=tuple(board.strata),
         stratum=board.stratum,
-        figure=board.by.name,
+        metric=board.by.name,
         lines=tuple(
             LineInfo(
                 rank=line.rank,
@@ -303,7 +303,7 @@ def _entry(site: Site, by: Visitor, entry_id: str) -> EntryInfo:
         is_own = by.is_organiser or by.account == found.account_id
         job, result = job_of(session, found), result_of(session, found)
         withdrawn = found.withdrawn_at is not None
-        figures = {} if result is None or withdrawn else result.figures
+        metrics = {} if result is None or withdrawn else result.metrics
         told: dict[str, Any] = {} if job is None or not is_own else job.problems
         state: Any = "withdrawn" if withdrawn else "waiting" if job is None else job.state
         return EntryInfo(
@@ -312,13 +312,13 @@ def _entry(site: Site, by: Visitor, entry_id: str) -> EntryInfo:
             name=shown_name(found, by),
             track=track_of(found),
             terms=found.terms,
-            digests=disclosed_digests(figures),
-            verdict=figures.get("verdict"),
-            verdict_reason=reason_in_english(figures.get("verdict_reason")),
+            digests=disclosed_digests(metrics),
+            verdict=metrics.get("verdict"),
+            verdict_reason=reason_in_english(metrics.get("verdict_reason")),
             at=found.created_at,
             digest=found.digest,
             state=state,
             problems=tuple(told.get("told", ())),
-            readings=tuple(ReadingInfo(**one) for one in figures.get("readings", ())),
+            readings=tuple(ReadingInfo(**one) for one in metrics.get("readings", ())),
             receipt=found.receipt if is_own else None,
         )

@@ -55,7 +55,7 @@ class Exam:
         protocol = TestProtocol(
             name="exam",
             rules=(RuleChoice(name=self.rules.rule),),
-            figures=tuple(figure.name for figure in METRICS),
+            metrics=tuple(metric.name for metric in METRICS),
             interval=IntervalChoice(bootstraps=0),
         )
         return Sat(sheet, EvaluationLayer(evaluated_of(evaluate(self.key, [answer], protocol))))

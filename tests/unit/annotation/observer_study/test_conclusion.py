@@ -178,7 +178,7 @@ def test_calls_that_are_incomplete_or_contradict_themselves_are_refused(calls, w
     assert str(told.value).startswith(what)
 
 
-def test_the_effect_on_an_algorithm_is_shown_beside_the_old_figure() -> None:
+def test_the_effect_on_an_algorithm_is_shown_beside_the_old_metric() -> None:
     one = case("a", nodule(10), nodule(10, (500, 0, 0)), mark(0.9), mark(0.8, (100, 0, 0)))
     truth, said = reference(one), submission(one)
     marks = false_positives(truth, said, LUNA16, 8)

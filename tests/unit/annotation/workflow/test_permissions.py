@@ -129,7 +129,7 @@ def test_a_team_has_as_many_readers_as_the_workflow_wants() -> None:
     itu = Desk(Workflow(two_teams(), small_cases("a"), free))
     with pytest.raises(InputError, match="the workflow 'fg-ai4h' has no review"):
         itu.opens()
-    order = OpenBatch(batch_id="b1", team_id="one", case_ids=("a",), promise="0" * 64)
+    order = OpenBatch(batch_id="b1", team_id="one", case_ids=("a",), commitment="0" * 64)
     with pytest.raises(InputError, match="the workflow 'fg-ai4h' has no review"):
         itu.does("office", order)
 

@@ -38,7 +38,7 @@ def test_document_has_the_keys_that_scripts_rely_on_in_order() -> None:
     assert set(document["digests"]) == {"protocol", "reference", "cohort"}
 
 
-def test_rule_has_counts_figures_and_strata() -> None:
+def test_rule_has_counts_metrics_and_strata() -> None:
     algorithm = written()["algorithms"][0]
     assert algorithm["name"] == "Alpha"
     assert algorithm["digest"] == "sha256:" + "ab" * 32
@@ -46,7 +46,7 @@ def test_rule_has_counts_figures_and_strata() -> None:
     wanted = {"cases", "nodules", "hit", "missed", "false_positive", "duplicate", "ignored"}
     assert wanted <= set(result["counts"])
     assert result["counts"]["hit"] == 90
-    assert result["figures"]["recall"] == {
+    assert result["metrics"]["recall"] == {
         "value": 0.75,
         "low": 0.72,
         "high": 0.78,
@@ -58,16 +58,16 @@ def test_rule_has_counts_figures_and_strata() -> None:
         },
         "others": {"wilson": [0.7, 0.79]},
     }
-    rates = result["figures"]["sensitivity_at_fp_rate"]
+    rates = result["metrics"]["sensitivity_at_fp_rate"]
     assert list(rates) == ["0.125", "0.25", "0.5", "1", "2", "4", "8"]
     solid = result["strata"]["type"]["solid"]
     assert (solid["nodules"], solid["missed"]) == (70, 20)
     assert solid["miss_rate"]["value"] == 20 / 70
 
 
-def test_undefined_figure_is_null_with_its_reason() -> None:
-    figures = written()["algorithms"][0]["rules"]["center_hit"]["figures"]
-    assert figures["density_accuracy"] == {
+def test_undefined_metric_is_null_with_its_reason() -> None:
+    metrics = written()["algorithms"][0]["rules"]["center_hit"]["metrics"]
+    assert metrics["density_accuracy"] == {
         "value": None,
         "reason": {"code": "density_unknown", "values": {}},
     }
@@ -126,17 +126,17 @@ def test_what_is_written_reads_back_the_same() -> None:
     again = read_evaluation(json.loads(json.dumps(document.to_json())), "evaluation.json")
     assert again.to_json() == document.to_json()
     result = again.algorithms[0].rules["center_hit"]
-    assert isinstance(result.figures["recall"], Estimate)
+    assert isinstance(result.metrics["recall"], Estimate)
     assert (
         result.value("sensitivity_at_fp_rate/1")
         == result.readings("sensitivity_at_fp_rate")["1"].value
     )
-    assert result.figure("sensitivity_at_fp_rate") is None
+    assert result.metric("sensitivity_at_fp_rate") is None
     assert result.strata["type"]["solid"].missed == 20
     assert again.algorithms[0].rules["center_distance"].undefined == NO_BOXES
 
 
-def test_extras_keep_their_order_and_those_of_outside_figures_stay() -> None:
+def test_extras_keep_their_order_and_those_of_outside_metrics_stay() -> None:
     content = written()
     extras = {"own_table": [{"a": 1}], "worst_cases": {"missed": [], "false_positive": []}}
     content["algorithms"][0]["rules"]["center_hit"]["extras"] = extras
@@ -159,7 +159,7 @@ def test_notices_are_read_as_codes() -> None:
         (("algorithms", 0, "name"), 3, "algorithms.0.name"),
         (("reference", "cases"), "many", "reference.cases"),
         (("protocol", "interval", "bootstraps"), 10**9, "protocol.interval.bootstraps"),
-        (("algorithms", 0, "rules", "center_hit", "figures", "recall"), 0.5, "recall"),
+        (("algorithms", 0, "rules", "center_hit", "metrics", "recall"), 0.5, "recall"),
         (("schema",), "nodulebench/evaluation@2", "schema"),
         (("notices", 0), {"code": "small", "values": None}, "notices.0"),
         (("notices", 0), {"code": 1, "values": {}}, "notices.0"),

@@ -9,23 +9,23 @@ from nodulebench.core.executors.local import LocalExecutor
 
 
 def test_one_worker_is_this_process_unless_a_task_might_kill_it() -> None:
-    with open_executor(ExecutorChoice(), 1) as engine:
-        assert engine is IN_PROCESS
-    with open_executor(ExecutorChoice(), 1, is_guarded=True) as engine:
-        assert engine == LocalExecutor(1)
-    with open_executor(ExecutorChoice(workers=1), 4) as engine:
-        assert engine is IN_PROCESS
+    with open_executor(ExecutorChoice(), 1) as executor:
+        assert executor is IN_PROCESS
+    with open_executor(ExecutorChoice(), 1, is_guarded=True) as executor:
+        assert executor == LocalExecutor(1)
+    with open_executor(ExecutorChoice(workers=1), 4) as executor:
+        assert executor is IN_PROCESS
 
 
 def test_as_many_workers_as_somebody_says_or_as_is_usual() -> None:
-    with open_executor(ExecutorChoice(), 3) as engine:
-        assert engine == LocalExecutor(3)
-    with open_executor(ExecutorChoice(workers=5), 3) as engine:
-        assert engine == LocalExecutor(5)
+    with open_executor(ExecutorChoice(), 3) as executor:
+        assert executor == LocalExecutor(3)
+    with open_executor(ExecutorChoice(workers=5), 3) as executor:
+        assert executor == LocalExecutor(5)
 
 
 @pytest.mark.parametrize("name", ["ray", "dask:", "daskk", "tcp://127.0.0.1:1", ""])
-def test_what_is_no_engine_is_refused(name: str) -> None:
+def test_what_is_no_executor_is_refused(name: str) -> None:
     with (
         pytest.raises(InputError, match=r"is no engine. There are local, dask"),
         open_executor(ExecutorChoice(name), 1),

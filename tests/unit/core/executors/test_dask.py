@@ -211,9 +211,9 @@ def test_a_scheduler_is_spoken_to_by_whoever_has_its_certificates(
 
     address = cluster.client.scheduler_info()["address"].replace("tls", "dask")
     files = certificates(cluster.client.security, tmp_path / "own")
-    with open_cluster(ExecutorChoice(address, **files), 1) as engine:
-        assert not engine.is_here  # whoever they are
-        assert dict(engine.map(double, [4])) == {0: 8}
+    with open_cluster(ExecutorChoice(address, **files), 1) as executor:
+        assert not executor.is_here  # whoever they are
+        assert dict(executor.map(double, [4])) == {0: 8}
     monkeypatch.setattr(module, "CONNECT_S", 2)
     strange = certificates(Security.temporary(), tmp_path / "strange")
     for choice in (ExecutorChoice(address, **strange), ExecutorChoice(address)):

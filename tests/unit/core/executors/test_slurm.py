@@ -24,7 +24,9 @@ def _answers() -> bool:
 def test_where_no_jobs_can_be_submitted_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with (
-        pytest.raises(InputError, match=r"--engine slurm: needs sbatch.*where jobs are submitted"),
+        pytest.raises(
+            InputError, match=r"--executor slurm: needs sbatch.*where jobs are submitted"
+        ),
         open_executor(ExecutorChoice("slurm"), 2),
     ):
         pass
@@ -36,10 +38,10 @@ def test_a_job_that_is_cancelled_loses_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     found = {}
-    with open_executor(ExecutorChoice("slurm", 2), 1) as engine:
+    with open_executor(ExecutorChoice("slurm", 2), 1) as executor:
         (certificates,) = tmp_path.iterdir()
         assert certificates.stat().st_mode & 0o077 == 0
-        for number, result in engine.map(slow_double, range(40)):
+        for number, result in executor.map(slow_double, range(40)):
             found[number] = result
             if len(found) == 10:
                 asked = ["squeue", "-h", "-o", "%i"]

@@ -42,7 +42,7 @@ def incoming(tmp_path: Path) -> Path:
 
 
 def run(
-    incoming: Path, *, secret: Secret = SECRET, engine: Executor = IN_PROCESS, **more: object
+    incoming: Path, *, secret: Secret = SECRET, executor: Executor = IN_PROCESS, **more: object
 ) -> DeidentifyReport:
     folder = incoming.parent
     return deidentify_folder(
@@ -50,7 +50,7 @@ def run(
         folder / "out",
         folder / "keys",
         secret,
-        engine=engine,
+        executor=executor,
         **more,  # type: ignore[arg-type]
     )
 
@@ -109,7 +109,7 @@ def test_two_processes_write_what_one_writes(incoming: Path, tmp_path: Path) -> 
     one = {path.name: path.read_bytes() for path in out.rglob("*.dcm")}
     for path in out.rglob("*.dcm"):
         path.unlink()
-    run(incoming, engine=LocalExecutor(2))
+    run(incoming, executor=LocalExecutor(2))
     assert {path.name: path.read_bytes() for path in out.rglob("*.dcm")} == one
 
 
@@ -178,7 +178,7 @@ def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
             yield number, FailedTask("died", -9) if is_bad else function(batch)
 
     monkeypatch.setattr(LocalExecutor, "map", lossy)
-    made = run(incoming, engine=LocalExecutor(2))
+    made = run(incoming, executor=LocalExecutor(2))
     names = [Path(outcome.source).name for outcome in made.outcomes]
     assert names == ["0.dcm", "1.dcm", "2.dcm", "letter.txt"]
     assert made.written == 2
@@ -186,7 +186,7 @@ def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
     (incoming.parent / "out" / "1.dcm").write_bytes(b"x")
     found = [
         in_english(one.why)
-        for one in check_folder(incoming.parent / "out", engine=LocalExecutor(2))
+        for one in check_folder(incoming.parent / "out", executor=LocalExecutor(2))
     ]
     assert found == ["cannot be read (its reader died (exit -9))"]
 
@@ -199,7 +199,7 @@ def test_a_process_that_dies_costs_no_other_file_of_its_batch() -> None:
 
 
 def test_two_processes_check_what_one_checks(incoming: Path) -> None:
-    assert check_folder(incoming, engine=LocalExecutor(2)) == check_folder(incoming) != []
+    assert check_folder(incoming, executor=LocalExecutor(2)) == check_folder(incoming) != []
 
 
 def test_what_lies_behind_a_link_is_not_passed_over(incoming: Path, tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_where_nothing_can_be_written_several_processes_say_so_too(incoming: Pat
     shutil.rmtree(patient)
     patient.write_text("in the way")
     with pytest.raises(InputError, match=r"\.dcm: cannot be written: Not a dir"):
-        run(incoming, engine=LocalExecutor(2))
+        run(incoming, executor=LocalExecutor(2))
     assert len(read_key_table(incoming.parent / "keys", SECRET)) == 1
 
 

@@ -70,7 +70,7 @@ def test_each_fold_is_judged_by_weights_that_never_saw_it(
         assert kept["chosen"].tolist() == [*range(6), *range(18, 24)]
         assert kept["score"].shape == (12,)
     assert [one.step for one in done[0].curve] == [2, 4, 6]
-    assert "area" in done[0].card.figures
+    assert "area" in done[0].card.metrics
     assert not list(tmp_path.glob("*.state"))
 
 

@@ -11,10 +11,10 @@ FILES = sorted(packaged_weights("twoscale").glob("*.safetensors"))
 
 
 @pytest.mark.parametrize(
-    ("name", "figure", "least"), [("twoscale", "area", 0.97), ("heatmap", "sensitivity", 0.98)]
+    ("name", "metric", "least"), [("twoscale", "area", 0.97), ("heatmap", "sensitivity", 0.98)]
 )
 def test_every_fold_was_left_out_once_by_weights_that_began_anew(
-    name: str, figure: str, least: float
+    name: str, metric: str, least: float
 ) -> None:
     cards = [read_card(path) for path in sorted(packaged_weights(name).glob("*.safetensors"))]
 
@@ -22,7 +22,7 @@ def test_every_fold_was_left_out_once_by_weights_that_began_anew(
     assert left_out == [[0], [1], [2], [3], [4], [5], [6], [7], [8], [9], []]
     assert {card.begun_from for card in cards} == {""}
     assert len({tuple(sorted(card.series.items())) for card in cards}) == 1
-    assert all(card.figures[figure] > least for card in cards[:10])
+    assert all(card.metrics[metric] > least for card in cards[:10])
 
 
 def test_znets_u_net_left_out_the_two_folds_that_its_page_tells_of() -> None:
@@ -30,7 +30,7 @@ def test_znets_u_net_left_out_the_two_folds_that_its_page_tells_of() -> None:
 
     assert [sorted(set(range(10)) - set(card.folds)) for card in cards] == [[0], [1]]
     assert [card.steps for card in cards] == [1500] * 2
-    assert [round(card.figures["sensitivity"], 3) for card in cards] == [0.857, 0.889]
+    assert [round(card.metrics["sensitivity"], 3) for card in cards] == [0.857, 0.889]
 
 
 def test_a_series_of_a_fold_is_judged_by_weights_that_never_saw_it() -> None:

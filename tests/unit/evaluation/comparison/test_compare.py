@@ -41,13 +41,13 @@ def one_rule(**algorithms: LabelledCohort) -> dict[str, dict[str, LabelledCohort
 
 
 def difference(
-    comparison: AlgorithmComparison, algorithm: str, figure: str, point: str = ""
+    comparison: AlgorithmComparison, algorithm: str, metric: str, point: str = ""
 ) -> MetricDifference:
     (one,) = (
         difference
         for difference in comparison.differences
         if (difference.algorithm, difference.reading.shown, difference.reading.point)
-        == (algorithm, figure, point)
+        == (algorithm, metric, point)
     )
     return one
 
@@ -128,7 +128,7 @@ def test_the_swap_test_of_four_discordant_cases_tries_all_swaps() -> None:
 
 def test_a_margin_is_judged_where_higher_is_better() -> None:
     cohorts = one_rule(old=found(4, 0.9, None), same=found(4, 0.9, None))
-    chosen = protocol(figures=("recall", "fp_per_case"), **RATES)
+    chosen = protocol(metrics=("recall", "fp_per_case"), **RATES)
     choice = ComparisonChoice("old", margin=0.05, method="percentile")
     comparison = compare_algorithms(cohorts, chosen, choice)
     recall, falses = (difference(comparison, "same", name) for name in ("recall", "fp_per_case"))
@@ -140,7 +140,7 @@ def test_a_margin_is_judged_where_higher_is_better() -> None:
     assert falses.comparison.margin is None  # a margin of a rate says nothing of a count
 
 
-def test_a_named_figure_is_judged_by_the_margin_in_its_own_direction() -> None:
+def test_a_named_metric_is_judged_by_the_margin_in_its_own_direction() -> None:
     noisy = cohort(case("c0", nodule(8), mark(0.9), false_mark(0.5)), case("empty0"))
     cohorts = one_rule(old=found(2, 0.9), noisy=noisy)
     choice = ComparisonChoice("old", ("fp_per_case",), margin=0.1)
@@ -153,8 +153,8 @@ def test_a_named_figure_is_judged_by_the_margin_in_its_own_direction() -> None:
 
 def test_the_cpm_beside_its_sensitivities_is_their_mean() -> None:
     cohorts = one_rule(old=found(6, 0.9, None, 0.3), new=found(6, 0.9, 0.7, 0.3))
-    both = protocol(figures=("sensitivity_at_fp_rate", "cpm"), **RATES)
-    alone = protocol(figures=("cpm",), **RATES)
+    both = protocol(metrics=("sensitivity_at_fp_rate", "cpm"), **RATES)
+    alone = protocol(metrics=("cpm",), **RATES)
     together, single = (
         difference(compare_algorithms(cohorts, chosen, ComparisonChoice("old")), "new", "cpm")
         for chosen in (both, alone)
@@ -165,7 +165,7 @@ def test_the_cpm_beside_its_sensitivities_is_their_mean() -> None:
 
 def test_each_operating_point_is_compared() -> None:
     cohorts = one_rule(old=found(6, 0.9, None, 0.3), new=found(6, 0.9, 0.7, 0.3))
-    chosen = protocol(figures=("sensitivity_at_fp_rate",), operating_points=(0.5, 4.0), **RATES)
+    chosen = protocol(metrics=("sensitivity_at_fp_rate",), operating_points=(0.5, 4.0), **RATES)
     comparison = compare_algorithms(cohorts, chosen, ComparisonChoice("old"))
     assert [difference.reading.point for difference in comparison.differences] == ["0.5", "4"]
     one = difference(comparison, "new", "sensitivity_at_fp_rate", "0.5")
@@ -176,24 +176,24 @@ def test_each_operating_point_is_compared() -> None:
 
 def test_f_beta_is_named_with_its_beta() -> None:
     cohorts = one_rule(old=found(2, 0.9), new=found(2, 0.9))
-    chosen = protocol(figures=("f_beta",), beta=2.0, **RATES)
+    chosen = protocol(metrics=("f_beta",), beta=2.0, **RATES)
     for choice in (ComparisonChoice("old"), ComparisonChoice("old", ("f2",))):
         comparison = compare_algorithms(cohorts, chosen, choice)
         assert [difference.reading.shown for difference in comparison.differences] == ["f2"]
 
 
-def test_an_undefined_figure_is_told_with_the_algorithm_and_the_reason() -> None:
+def test_an_undefined_metric_is_told_with_the_algorithm_and_the_reason() -> None:
     silent = found(3, None, None)
     cohorts = one_rule(old=found(3, 0.9, 0.8), silent=silent)
-    chosen = protocol(figures=("precision",), **RATES)
+    chosen = protocol(metrics=("precision",), **RATES)
     (one,) = compare_algorithms(cohorts, chosen, ComparisonChoice("old")).differences
     assert one.comparison is None
     assert in_english(one.reason) == "silent: no mark counts as hit or false positive"
 
 
-def test_a_figure_that_no_algorithm_has_is_told_too() -> None:
+def test_a_metric_that_no_algorithm_has_is_told_too() -> None:
     cohorts = one_rule(old=found(3, None, None), silent=found(3, None, None))
-    chosen = protocol(figures=("precision",), **RATES)
+    chosen = protocol(metrics=("precision",), **RATES)
     comparison = compare_algorithms(cohorts, chosen, ComparisonChoice("old"))
     (one,) = comparison.differences
     assert one.comparison is None
@@ -235,11 +235,11 @@ def test_algorithms_that_find_the_same_nodules_are_not_tested_on_them() -> None:
     assert in_english(one.reason) == "no nodule tells the algorithms apart"
 
 
-def test_rankings_order_every_figure_that_has_a_better_end() -> None:
+def test_rankings_order_every_metric_that_has_a_better_end() -> None:
     cohorts = one_rule(
         poor=found(6, None, None, 0.9), good=found(6, 0.9, 0.8, 0.9), fair=found(6, 0.9, None, 0.9)
     )
-    chosen = protocol(figures=("recall", "miss_rate", "marks_per_case"), **RATES)
+    chosen = protocol(metrics=("recall", "miss_rate", "marks_per_case"), **RATES)
     rankings = compare_algorithms(cohorts, chosen, ComparisonChoice("fair")).rankings
     orders = {
         (rule, str(reading)): [line.name for line in ranking.lines]
@@ -271,7 +271,7 @@ def three_rules() -> TestProtocol:
         name="test",
         rules=tuple(RuleChoice(name=rule) for rule in RULES),
         baseline_rule="center_hit",
-        figures=("recall", "precision"),
+        metrics=("recall", "precision"),
         interval=IntervalChoice(bootstraps=100),
     )
 
@@ -349,8 +349,8 @@ def test_an_unknown_baseline_is_refused_with_the_names() -> None:
         )
 
 
-def test_an_unknown_figure_is_refused_with_near_names() -> None:
-    with pytest.raises(UnknownNameError, match=r"no figure of merit 'recal'\. Did you mean"):
+def test_an_unknown_metric_is_refused_with_near_names() -> None:
+    with pytest.raises(UnknownNameError, match=r"no metric 'recal'\. Did you mean"):
         compare_algorithms(
             one_rule(old=found(1, 0.9), new=found(1, 0.9)),
             protocol(**RATES),

@@ -16,7 +16,7 @@ from nodulebench.evaluation.comparison.compare import (
 )
 from nodulebench.i18n.translator import in_english
 
-FIGURES = ("recall", "fp_per_case", "cpm", "wafroc1_area")
+METRICS = ("recall", "fp_per_case", "cpm", "wafroc1_area")
 
 
 def patients(count: int, nodules: int, *misses: int) -> LabelledCohort:
@@ -35,18 +35,18 @@ def patients(count: int, nodules: int, *misses: int) -> LabelledCohort:
 
 
 def compared(
-    first: LabelledCohort, second: LabelledCohort, figure: str = "recall", **choice
+    first: LabelledCohort, second: LabelledCohort, metric: str = "recall", **choice
 ) -> MetricDifference:
     interval = IntervalChoice(bootstraps=10_000)
-    asked = protocol(figures=(figure,), interval=interval)
-    chosen = ComparisonChoice("second", (figure,), permutations=0, **choice)
+    asked = protocol(metrics=(metric,), interval=interval)
+    chosen = ComparisonChoice("second", (metric,), permutations=0, **choice)
     found = compare_algorithms({"luna16": {"first": first, "second": second}}, asked, chosen)
     (one,) = found.differences
     return one
 
 
-def bounds(first: LabelledCohort, second: LabelledCohort, figure: str = "recall"):
-    one = compared(first, second, figure)
+def bounds(first: LabelledCohort, second: LabelledCohort, metric: str = "recall"):
+    one = compared(first, second, metric)
     assert one.comparison is not None
     return one.comparison.difference.low, one.comparison.difference.high
 
@@ -80,16 +80,16 @@ def c2() -> LabelledCohort:
 
 
 @pytest.mark.parametrize(
-    ("figure", "same", "other"),
+    ("metric", "same", "other"),
     [
         ("recall", (-0.308366, 0.308366), (-0.442426, 0.257329)),
         ("cpm", (-0.308366, 0.308366), (-0.454446, 0.262193)),
         ("wafroc1_area", (-0.224221, 0.224221), (-0.314561, 0.178264)),
     ],
 )
-def test_bounds_of_differences_in_other_figures(figure: str, same, other) -> None:
-    assert bounds(c1(), c1(), figure) == pytest.approx(same, abs=1e-6)
-    assert bounds(c2(), c1(), figure) == pytest.approx(other, abs=1e-6)
+def test_bounds_of_differences_in_other_metrics(metric: str, same, other) -> None:
+    assert bounds(c1(), c1(), metric) == pytest.approx(same, abs=1e-6)
+    assert bounds(c2(), c1(), metric) == pytest.approx(other, abs=1e-6)
 
 
 def test_bounds_of_a_difference_in_false_positives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,10 +108,10 @@ def test_bounds_of_a_difference_in_false_positives(monkeypatch: pytest.MonkeyPat
     assert bounds(c2(), c1(), "fp_per_case") == pytest.approx((-0.117931, 0.698730), abs=1e-6)
 
 
-@pytest.mark.parametrize("figure", ["recall", "precision", "cpm", "wafroc1_area"])
-def test_swapping_the_algorithms_swaps_and_turns_the_bounds(figure: str) -> None:
-    low, high = bounds(c2(), c1(), figure)
-    assert bounds(c1(), c2(), figure) == pytest.approx((-high, -low), abs=1e-14)
+@pytest.mark.parametrize("metric", ["recall", "precision", "cpm", "wafroc1_area"])
+def test_swapping_the_algorithms_swaps_and_turns_the_bounds(metric: str) -> None:
+    low, high = bounds(c2(), c1(), metric)
+    assert bounds(c1(), c2(), metric) == pytest.approx((-high, -low), abs=1e-14)
 
 
 def test_two_algorithms_that_agree_on_three_nodules_are_not_equivalent() -> None:
@@ -192,7 +192,7 @@ def test_marks_without_scores_are_compared_where_they_can_be() -> None:
     assert bounds(plain, replace(c1(), has_scores=False)) == bounds(c2(), c1())
 
 
-def test_figures_without_a_worst_case_have_no_interval_on_few_patients() -> None:
+def test_metrics_without_a_worst_case_have_no_interval_on_few_patients() -> None:
     one = compared(c2(), c1(), "marks_per_case")
     assert one.comparison is not None
     assert one.comparison.difference.low is None

@@ -15,7 +15,7 @@ from nodulebench.report.sections.verdict import verdict
 
 
 def criterion(limit: float = 0.5, family: str = "primary", **more) -> Criterion:
-    given = {"figure": "recall", "rule": "luna16", "bound": "low", "comparison": ">="}
+    given = {"metric": "recall", "rule": "luna16", "bound": "low", "comparison": ">="}
     return Criterion(**given | {"limit": limit, "family": family} | more)
 
 
@@ -69,7 +69,7 @@ def test_nothing_is_claimed_behind_a_family_that_was_not_met() -> None:
 
 
 def test_an_open_criterion_closes_the_gate_and_keeps_its_reason() -> None:
-    reason = Notice("no_such_figure")
+    reason = Notice("no_such_metric")
     open_one = CriterionOutcome("a", criterion(), None, None, None, None, reason)
     found = list(by_family([open_one, outcome("more", 0.001)], 0.95))
     assert found[0].reason == reason
@@ -93,7 +93,7 @@ CASES = [
     case(f"c{number}", nodule(8), *([mark(0.9)] if number % 20 else [])) for number in range(100)
 ]
 """One nodule each, 95 of 100 found."""
-PROTOCOL = protocol(figures=("recall", "fp_per_case"), interval=IntervalChoice(bootstraps=200))
+PROTOCOL = protocol(metrics=("recall", "fp_per_case"), interval=IntervalChoice(bootstraps=200))
 
 
 def planned(*criteria: Criterion):
@@ -104,7 +104,7 @@ def planned(*criteria: Criterion):
 
 
 def test_a_plan_with_families_is_judged_and_told() -> None:
-    more = {"figure": "fp_per_case", "bound": "high", "comparison": "<=", "family": "secondary"}
+    more = {"metric": "fp_per_case", "bound": "high", "comparison": "<=", "family": "secondary"}
     found = planned(
         criterion(0.85),
         criterion(0.88, "secondary"),

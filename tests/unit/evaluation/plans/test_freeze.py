@@ -20,14 +20,14 @@ from nodulebench.io.manifests import table_digest
 NOON = datetime(2026, 5, 4, 12, 0, 0, 123456, tzinfo=UTC)
 TEST_SET = reference(case("a", nodule(8, type="solid"), vendor="X"), case("b", vendor="Y"))
 PROTOCOL = protocol(
-    figures=("recall", "f_beta", "cpm"), strata=("vendor",), interval=IntervalChoice(bootstraps=9)
+    metrics=("recall", "f_beta", "cpm"), strata=("vendor",), interval=IntervalChoice(bootstraps=9)
 )
 WRITTEN = """
 name = "acceptance"
 author = "Test laboratory"
 
 [[criteria]]
-figure = "recall"
+metric = "recall"
 rule = "luna16"
 bound = "low"
 comparison = ">="
@@ -36,7 +36,7 @@ limit = 0.8
 
 
 def stated(**fields) -> AcceptanceCriteria:
-    given = {"figure": "recall", "rule": "luna16", "comparison": ">=", "limit": 0.8}
+    given = {"metric": "recall", "rule": "luna16", "comparison": ">=", "limit": 0.8}
     return AcceptanceCriteria(name="acceptance", criteria=(Criterion(**(given | fields)),))
 
 
@@ -104,7 +104,7 @@ def test_criteria_are_read_from_toml_or_json(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_text(WRITTEN)
     if path.suffix == ".json":
-        fields = {"figure": "recall", "rule": "luna16", "bound": "low", "limit": 0.8}
+        fields = {"metric": "recall", "rule": "luna16", "bound": "low", "limit": 0.8}
         criteria = [fields | {"comparison": ">="}]
         path.write_text(
             json.dumps({"name": "acceptance", "author": "Test laboratory", "criteria": criteria})
@@ -139,17 +139,17 @@ def test_an_unknown_rule_lists_the_protocols_rules() -> None:
     ]
 
 
-def test_an_unknown_figure_suggests_a_near_one() -> None:
-    (line,) = refused(figure="recal")
+def test_an_unknown_metric_suggests_a_near_one() -> None:
+    (line,) = refused(metric="recal")
     assert line.startswith(
-        "criteria criterion 1: there is no figure 'recal'. Did you mean 'recall'? Figures: cpm, "
+        "criteria criterion 1: there is no metric 'recal'. Did you mean 'recall'? Metrics: cpm, "
         "sensitivity_at_fp_rate@0.125,"
     )
 
 
-def test_the_f_figure_goes_by_the_name_that_the_result_has() -> None:
-    assert freeze_plan(stated(figure="f1"), TEST_SET, PROTOCOL).criteria[0].figure == "f1"
-    assert "there is no figure 'f_beta'" in refused(figure="f_beta")[0]
+def test_the_f_metric_goes_by_the_name_that_the_result_has() -> None:
+    assert freeze_plan(stated(metric="f1"), TEST_SET, PROTOCOL).criteria[0].metric == "f1"
+    assert "there is no metric 'f_beta'" in refused(metric="f_beta")[0]
 
 
 def test_an_unknown_stratum_lists_the_known_ones() -> None:
@@ -163,10 +163,10 @@ def test_an_unknown_stratum_lists_the_known_ones() -> None:
     )
 
 
-def test_a_figure_that_a_stratum_lacks_is_told() -> None:
-    (line,) = refused(stratum="vendor=X", figure="f1")
+def test_a_metric_that_a_stratum_lacks_is_told() -> None:
+    (line,) = refused(stratum="vendor=X", metric="f1")
     assert line.startswith(
-        "criteria criterion 1: there is no figure 'f1' in the stratum 'vendor=X'. Figures: "
+        "criteria criterion 1: there is no metric 'f1' in the stratum 'vendor=X'. Metrics: "
     )
 
 
@@ -176,7 +176,7 @@ def test_a_bound_needs_intervals() -> None:
         "criteria criterion 1: the protocol 'test' makes no intervals: it has 0 bootstraps. "
         'Use bound = "value", or ask for bootstraps.'
     ]
-    assert refused(figure="threshold_at_fp_rate@1", bound="high") == [
+    assert refused(metric="threshold_at_fp_rate@1", bound="high") == [
         "criteria criterion 1: 'threshold_at_fp_rate@1' has no interval. Use bound = \"value\"."
     ]
 

@@ -22,15 +22,15 @@ CASES = (
 """Recall 2/3, one false positive in four cases; solid none missed, pleural all."""
 
 PROTOCOL = protocol(
-    figures=("recall", "precision", "fp_per_case", "sensitivity_at_fp_rate", "cpm"),
+    metrics=("recall", "precision", "fp_per_case", "sensitivity_at_fp_rate", "cpm"),
     strata=("type", "vendor"),
     interval=IntervalChoice(bootstraps=200),
 )
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
-def criterion(figure: str = "recall", comparison: str = ">=", limit: float = 0.5, **more):
-    return Criterion(figure=figure, rule="luna16", comparison=comparison, limit=limit, **more)
+def criterion(metric: str = "recall", comparison: str = ">=", limit: float = 0.5, **more):
+    return Criterion(metric=metric, rule="luna16", comparison=comparison, limit=limit, **more)
 
 
 def evaluated(*cases, names: tuple[str, ...] = ("algorithm",)):
@@ -64,14 +64,14 @@ def outcome(*criteria, **options):
         (criterion("recall", ">=", 1.0, stratum="vendor=X"), True),
     ],
 )
-def test_a_figure_against_its_limit_by_hand(stated, is_met) -> None:
+def test_a_metric_against_its_limit_by_hand(stated, is_met) -> None:
     (found,) = outcome(stated)
     assert found.is_met is is_met
     assert found.reason is None
 
 
 def test_a_bound_is_compared_instead_of_the_value() -> None:
-    found = evaluated(*CASES).algorithms[0].rules["luna16"].figures["recall"]
+    found = evaluated(*CASES).algorithms[0].rules["luna16"].metrics["recall"]
     assert found.low < 0.6 < found.value < found.high
     value, low, high = outcome(
         criterion(limit=0.6), criterion(limit=0.6, bound="low"), criterion(limit=0.9, bound="high")
@@ -80,7 +80,7 @@ def test_a_bound_is_compared_instead_of_the_value() -> None:
     assert (low.value, low.low, low.high) == (found.value, found.low, found.high)
 
 
-def test_an_undefined_figure_is_neither_met_nor_failed_and_says_why() -> None:
+def test_an_undefined_metric_is_neither_met_nor_failed_and_says_why() -> None:
     found = evaluated(case("a", nodule(8), vendor="X"), case("b", vendor="Y"))
     stated = (criterion("precision", "<=", 1.0), criterion("precision", ">=", 0.0))
     for one in stated:
@@ -93,14 +93,14 @@ def test_an_undefined_figure_is_neither_met_nor_failed_and_says_why() -> None:
 @pytest.mark.parametrize(
     ("stated", "reason"),
     [
-        (criterion("f7"), "the evaluation has no such figure"),
-        (criterion("recall", stratum="colour=red"), "the evaluation has no such figure"),
+        (criterion("f7"), "the evaluation has no such metric"),
+        (criterion("recall", stratum="colour=red"), "the evaluation has no such metric"),
         (
             criterion("miss_rate", "<=", 1.0, stratum="type=calcified"),
             "nothing to count in this stratum",
         ),
         (
-            Criterion(figure="recall", rule="center_hit", comparison=">=", limit=0),
+            Criterion(metric="recall", rule="center_hit", comparison=">=", limit=0),
             "the rule center_hit was not applied",
         ),
     ],
@@ -114,7 +114,7 @@ def test_what_cannot_be_compared_is_undecided_and_says_why(stated, reason) -> No
 def test_a_rule_that_could_not_be_applied_leaves_its_criteria_undecided() -> None:
     chosen = protocol("center_hit")
     found = evaluate(reference(*CASES), [submission(*CASES)], chosen)
-    stated = Criterion(figure="recall", rule="center_hit", comparison=">=", limit=0)
+    stated = Criterion(metric="recall", rule="center_hit", comparison=">=", limit=0)
     judged = judge_criteria(stated, found.algorithms[0])
     assert judged.is_met is None
     assert in_english(judged.reason).startswith(
@@ -272,9 +272,9 @@ def test_so_many_patients_are_needed_and_enough(limit: float, patients: int) -> 
         (criterion("miss_rate", "<=", 0.1, stratum="type=solid", bound="high"), 36),
     ],
 )
-def test_what_other_figures_need(stated, needed: int) -> None:
-    figures = (*PROTOCOL.figures, "miss_rate")
-    chosen = PROTOCOL.model_copy(update={"figures": figures})
+def test_what_other_metrics_need(stated, needed: int) -> None:
+    metrics = (*PROTOCOL.metrics, "miss_rate")
+    chosen = PROTOCOL.model_copy(update={"metrics": metrics})
     cases = perfect_on(25)
     (notice,) = unattainable(frozen_on(cases, stated, chosen=chosen), reference(*cases)).values()
     assert notice.values["units"] == 25
@@ -291,7 +291,7 @@ def test_what_other_figures_need(stated, needed: int) -> None:
     ],
 )
 def test_what_may_be_met_is_not_warned_of(stated) -> None:
-    chosen = PROTOCOL.model_copy(update={"figures": (*PROTOCOL.figures, "marks_per_case")})
+    chosen = PROTOCOL.model_copy(update={"metrics": (*PROTOCOL.metrics, "marks_per_case")})
     cases = perfect_on(25)
     assert unattainable(frozen_on(cases, stated, chosen=chosen), reference(*cases)) == {}
 

@@ -84,7 +84,7 @@ def called(
 
 
 @pytest.mark.slow
-def test_figures_are_those_of_evaluate_to_the_last_bit(
+def test_metrics_are_those_of_evaluate_to_the_last_bit(
     packed: tuple[str, Path], test_set: Path, tmp_path: Path
 ) -> None:
     platform, folder = packed
@@ -96,8 +96,8 @@ def test_figures_are_those_of_evaluate_to_the_last_bit(
     given = marks if platform == "grand-challenge" else marks / "marks.csv"
     judged, _ = evaluate_files((given,), test_set, "luna16")
     ((_, _, found),) = evaluation_document(judged).soundly.results
-    figures: dict[str, Any] = found.figures
-    cpm, at_1 = figures["cpm"], figures["sensitivity_at_fp_rate"]["1"]
+    metrics: dict[str, Any] = found.metrics
+    cpm, at_1 = metrics["cpm"], metrics["sensitivity_at_fp_rate"]["1"]
     assert (told["luna16_cpm"], told["luna16_cpm_low"]) == (cpm.value, cpm.low)
     assert told["luna16_sensitivity_at_fp_rate_1"] == at_1.value
     words = {name for name, value in told.items() if isinstance(value, str)}

@@ -30,16 +30,16 @@ first = replace(made_up_submission(truth, Skill("one", 0.85, 0.5, 1, 1.0), seed)
 is_left = np.ones(first.marks.height, dtype=bool)
 is_left[np.random.default_rng(seed).integers(0, first.marks.height, 2)] = False
 second = replace(first, name="two", marks=first.marks.filter(pl.Series(is_left)))
-figures = ("recall", "cpm", "afroc_area", "malignancy_auc", "expected_calibration_error")
+metrics = ("recall", "cpm", "afroc_area", "malignancy_auc", "expected_calibration_error")
 protocol = TestProtocol(
     name="small",
     rules=(RuleChoice(name="luna16"),),
-    figures=figures,
+    metrics=metrics,
     interval=IntervalChoice(bootstraps=400, method=method),
 )
 write_evaluation(evaluate(truth, [first, second], protocol), folder)
 paired = "guarded" if method == "guarded" else "percentile"
-compare_folder(folder, ComparisonChoice("one", figures, bootstraps=400, method=paired))
+compare_folder(folder, ComparisonChoice("one", metrics, bootstraps=400, method=paired))
 """
 
 

@@ -59,7 +59,7 @@ def test_difference_stands_with_interval_p_values_and_margin() -> None:
     assert [cell.text for cell in table.heads] == [
         "Algorithm",
         "Rule",
-        "Figure",
+        "Metric",
         "Value",
         "One",
         "Difference",
@@ -157,7 +157,7 @@ def test_difference_chart_draws_intervals_and_the_margin_on_the_losing_side() ->
 
 
 def test_margin_lies_above_zero_where_lower_is_better() -> None:
-    worse = difference("Two", 0.5, 0.2, figure="fp_per_case", margin=margin_test())
+    worse = difference("Two", 0.5, 0.2, metric="fp_per_case", margin=margin_test())
     chart = difference_chart(
         compared(differences=[worse | {"better": "lower"}]), "center_hit", "fp_per_case", SAY
     )
@@ -178,8 +178,8 @@ def test_rank_chart_needs_three_algorithms() -> None:
     assert rank_chart(compared(rankings=few), "center_hit", "cpm", SAY) is None
 
 
-def test_leading_figure_is_recall_where_there_is_no_cpm() -> None:
-    found = compared(differences=[difference("Two", 0.1, 0.5, figure="recall")])
+def test_leading_metric_is_recall_where_there_is_no_cpm() -> None:
+    found = compared(differences=[difference("Two", 0.1, 0.5, metric="recall")])
     assert leading_metric(found, "center_hit") == "recall"
 
 

@@ -1,4 +1,4 @@
-"""The whole course of a test as one figure."""
+"""The whole course of a test as one metric."""
 
 from typing import get_args
 

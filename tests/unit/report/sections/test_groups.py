@@ -31,7 +31,7 @@ def test_group_value_is_mean_and_sample_deviation() -> None:
     assert found.sd == pytest.approx(0.1322876)  # sqrt((0.1² + 0.05² + 0.15²) / 2)
 
 
-def test_group_needs_two_algorithms_with_the_figure() -> None:
+def test_group_needs_two_algorithms_with_the_metric() -> None:
     document = group_document()
     assert group_values(document, "center_distance", "recall") is None
     assert group_values(document, "center_hit", "density_accuracy") is None
@@ -101,7 +101,7 @@ def test_heat_map_counts_algorithms_and_names_ties() -> None:
     assert chart.remarks[1] == "* <4 mm: the highest rate is shared by two types for Three."
 
 
-def test_boxes_are_drawn_for_every_figure_of_the_group() -> None:
+def test_boxes_are_drawn_for_every_metric_of_the_group() -> None:
     charts = box_charts(group_document(), {}, SAY)
     assert [chart.title for chart in charts] == ["Recall", "Precision", "F1"]
     assert all(chart.is_narrow for chart in charts)
@@ -118,7 +118,7 @@ def test_box_plots_mark_significance(p_value: float, mark: str) -> None:
     assert f">{mark}</text>" in recall.picture
 
 
-def test_single_algorithm_has_no_group_figures() -> None:
+def test_single_algorithm_has_no_group_metrics() -> None:
     document = group_document()
     document = replace(document, algorithms=document.algorithms[:1])
     assert mean_chart(document, SAY) is None

@@ -161,7 +161,7 @@ def test_meaning_of_an_interval_names_level_and_unit() -> None:
 def test_missing_intervals_are_said_to_be_missing() -> None:
     content = evaluation_document(evaluation(ALPHA)).to_json()
     for result in content["algorithms"][0]["rules"].values():
-        for figure in result.get("figures", {}).values():
-            figure.pop("low", None)
+        for metric in result.get("metrics", {}).values():
+            metric.pop("low", None)
     told = about_intervals(typed(content), translator())
     assert told.startswith("The numbers stand without intervals")

@@ -125,20 +125,20 @@ HEIGHTS = st.lists(st.integers(1, 120), min_size=2, max_size=6)
 
 
 @given(HEIGHTS)
-def test_the_extremes_are_those_of_the_figures(hits: list[int]) -> None:
+def test_the_extremes_are_those_of_the_metrics(hits: list[int]) -> None:
     results = [algorithm_result(f"A{number}", (hit, hit)) for number, hit in enumerate(hits)]
     text = told(*results)
-    values = {result.name: result.rules["center_hit"].figures["cpm"].value for result in results}
+    values = {result.name: result.rules["center_hit"].metrics["cpm"].value for result in results}
     high, low = max(values.values()), min(values.values())
     if high == low:
         assert text.startswith("All algorithms have the same CPM")
         return
     best, worst = text.split(" and the lowest ")
-    figures = {result.name: result.rules["center_hit"].figures["cpm"] for result in results}
+    metrics = {result.name: result.rules["center_hit"].metrics["cpm"] for result in results}
     for name, value in values.items():
         assert (f" {name}" in best.split(" with ")[0]) == (value == high)
         assert (name in worst.split(" with ")[0]) == (value == low)
-    assert with_interval(figures[max(values, key=lambda name: values[name])]) in best
+    assert with_interval(metrics[max(values, key=lambda name: values[name])]) in best
 
 
 def test_undefined_results_have_no_sentence() -> None:

@@ -43,9 +43,9 @@ def test_expanded_uncertainty_is_half_the_interval() -> None:
 def test_without_intervals_there_is_no_uncertainty_table() -> None:
     plain = content()
     for result in plain["algorithms"][0]["rules"].values():
-        for figure in result.get("figures", {}).values():
-            figure.pop("low", None)
-            for reading in figure.values():
+        for metric in result.get("metrics", {}).values():
+            metric.pop("low", None)
+            for reading in metric.values():
                 if isinstance(reading, dict):
                     reading.pop("low", None)
     assert uncertainty_table(typed(plain), SAY) is None
@@ -81,7 +81,7 @@ def test_plan_is_part_of_the_trace() -> None:
     assert rows(traceability_table(shown, SAY))["as the test plan fixed before"] == ["sha256:03"]
 
 
-def test_figures_are_named_by_the_standard() -> None:
+def test_metrics_are_named_by_the_standard() -> None:
     table = terms_table(document(), SAY)
     assert table is not None
     found = rows(table)

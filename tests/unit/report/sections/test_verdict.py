@@ -29,7 +29,7 @@ def rows(**changes: Any) -> list[list[str]]:
 
 def test_verdict_stands_before_everything_else() -> None:
     html = render_html(document(), curves_of(ONE))
-    assert html.index('<p class="verdict failed">Failed</p>') < html.index("Key figures</h2>")
+    assert html.index('<p class="verdict failed">Failed</p>') < html.index("Key metrics</h2>")
     assert html.index('href="#verdict"') < html.index('href="#key"')
 
 

@@ -34,7 +34,7 @@ SMALL = [layer({"a/b": b"one", "a/c": b"two"}), layer({"a/.wh.b": b"", "a/d": b"
 @needs_bubblewrap
 @needs_busybox
 @pytest.mark.parametrize("kind", ["oci", "oci zstd", "docker"])
-def test_an_image_of_grand_challenge_runs_unchanged_without_an_engine(
+def test_an_image_of_grand_challenge_runs_unchanged_without_an_executor(
     tmp_path: Path, kind: str
 ) -> None:
     pack = "zstd" if "zstd" in kind else "gzip"

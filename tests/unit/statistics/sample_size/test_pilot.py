@@ -94,7 +94,7 @@ def test_an_assumed_difference_replaces_that_of_the_pilot() -> None:
     assert in_english(plan.assumptions[1]) == "The difference is 0, as assumed."
 
 
-def test_any_figure_can_be_planned_for() -> None:
+def test_any_metric_can_be_planned_for() -> None:
     plan = size_from_pilot(
         cpm, NEW, OLD, unit_of_case=UNITS, sizes=(30, 120), simulations=200, seed=1
     )
@@ -123,7 +123,7 @@ def test_the_same_seed_gives_the_same_plan() -> None:
     assert plans[0] == plans[1]
 
 
-def test_a_figure_undefined_on_the_pilot_is_undefined() -> None:
+def test_a_metric_undefined_on_the_pilot_is_undefined() -> None:
     silent = cohort(*(case(f"{n}", nodule()) for n in range(PATIENTS)))
     with pytest.raises(UndefinedError):
         size_from_pilot(precision, silent, NEW, unit_of_case=UNITS, sizes=(5,), simulations=100)
@@ -141,19 +141,19 @@ def test_all_wrong_settings_are_told_at_once() -> None:
     )
 
 
-def test_a_figure_without_a_value_is_told() -> None:
+def test_a_metric_without_a_value_is_told() -> None:
     def sometimes(of: LabelledCohort, weight: np.ndarray) -> np.ndarray:
         return recall(of, weight) if len(weight) == 1 else np.full(len(weight), np.nan)
 
     def never(_: LabelledCohort, weight: np.ndarray) -> np.ndarray:
         return np.full(len(weight), np.nan)
 
-    for figure, reason in (
-        (sometimes, "the figure is undefined in test sets of 5 patients"),
+    for metric, reason in (
+        (sometimes, "the metric is undefined in test sets of 5 patients"),
         (never, "undefined for one of the algorithms on the pilot set"),
     ):
         with undefined(match=reason):
-            size_from_pilot(figure, NEW, OLD, unit_of_case=UNITS, sizes=(5,), simulations=100)
+            size_from_pilot(metric, NEW, OLD, unit_of_case=UNITS, sizes=(5,), simulations=100)
 
 
 def test_a_hundred_simulations_are_the_fewest_and_their_error_is_told() -> None:
@@ -172,11 +172,11 @@ def test_the_standard_error_is_that_of_a_sample(lost: int, power: float) -> None
     sample, other = drawn.std(ddof=1), drawn.std(ddof=lost)
     margin = stats.norm.ppf(0.975) * (sample + other) / 2  # between the two, at a difference of 0
 
-    def figure(of: LabelledCohort, weight: np.ndarray) -> np.ndarray:
+    def metric(of: LabelledCohort, weight: np.ndarray) -> np.ndarray:
         return drawn[: len(weight)] + 1 / 99 if of is NEW else np.zeros(len(weight))
 
     plan = size_from_pilot(
-        figure,
+        metric,
         NEW,
         OLD,
         unit_of_case=UNITS,
@@ -195,18 +195,18 @@ def test_a_size_of_nothing_is_none() -> None:
 
 def test_two_test_sets_with_a_value_are_the_fewest() -> None:
     def defined_in(count: int) -> Callable[[LabelledCohort, np.ndarray], np.ndarray]:
-        def figure(of: LabelledCohort, weight: np.ndarray) -> np.ndarray:
+        def metric(of: LabelledCohort, weight: np.ndarray) -> np.ndarray:
             rows = np.arange(len(weight))
             return np.where(rows < count, rows + float(of is NEW), np.nan)
 
-        return figure
+        return metric
 
     for count in (2, 3):
         plan = size_from_pilot(
             defined_in(count), NEW, OLD, unit_of_case=UNITS, sizes=(5,), simulations=100
         )
         assert plan.curve[0].value == 1.0
-    with undefined(match="the figure is undefined in test sets of 5 patients"):
+    with undefined(match="the metric is undefined in test sets of 5 patients"):
         size_from_pilot(defined_in(1), NEW, OLD, unit_of_case=UNITS, sizes=(5,), simulations=100)
 
 

@@ -56,12 +56,12 @@ def test_a_program_checks_submits_and_reads(
         portal.wait(entry.id, timeout_s=0, every_s=0)
     work_off(site)
     done = portal.wait(entry.id)
-    assert {reading.figure: reading.value for reading in done.readings}["cpm"] == pytest.approx(
+    assert {reading.metric: reading.value for reading in done.readings}["cpm"] == pytest.approx(
         2 / 3
     )
     board = Client(address).leaderboard(benchmark)
     assert [(line.rank, line.name, line.by) for line in board.lines] == [(1, "Mine", "Ada")]
-    assert board.figure == "cpm"
+    assert board.metric == "cpm"
     assert Client(address).entry(entry.id).receipt is None
 
 
@@ -134,7 +134,7 @@ def test_a_table_has_no_formula_in_it(site: Site, as_organiser: Browser, benchma
     table = Browser(site).get(f"/benchmarks/{benchmark}/leaderboard.csv")
     assert table.headers["content-type"].startswith("text/csv")
     lines = table.text.splitlines()
-    assert lines[0].startswith("rank,entry,name,by,sent,is_baseline,rule,figure,point,value")
+    assert lines[0].startswith("rank,entry,name,by,sent,is_baseline,rule,metric,point,value")
     assert len(lines) > 10
     assert ",=1+1," not in table.text
 

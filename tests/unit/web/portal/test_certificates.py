@@ -57,7 +57,7 @@ def test_a_certificate_is_numbered_signed_and_made_once(
     code, told = verified(statement, "--public-key", str(key))
     assert code == 0
     assert "number      1 of http://testserver" in told
-    assert "figure      luna16 recall 0.667" in told
+    assert "metric      luna16 recall 0.667" in told
     assert "holds" in told
     assert "not checked" not in told
     assert "not checked: give --public-key" in verified(statement)[1]
@@ -191,5 +191,5 @@ def test_a_corrected_test_set_supersedes_a_certificate(
     assert newer == "/certificates/2"
     told = as_ada.get(f"{newer}/statement.json").json()["certificate"]
     assert told["benchmark"]["version"] == 2
-    recall = [reading["value"] for reading in told["readings"] if reading["figure"] == "recall"]
+    recall = [reading["value"] for reading in told["readings"] if reading["metric"] == "recall"]
     assert recall == [1.0]  # the nodule that was missed is none any longer

@@ -68,7 +68,7 @@ def test_looks_are_counted_and_flatter(site: Site, as_ada: Browser, benchmark: s
         (second,) = uses_of(session, session.get_one(Benchmark, benchmark))
     assert second.looks == 2
     assert second.optimism == pytest.approx(0.5642, abs=1e-4)  # 1/sqrt(pi), the larger of two
-    assert second.needed is None  # figures in full: a second look has no bound
+    assert second.needed is None  # metrics in full: a second look has no bound
 
 
 def test_a_test_set_is_told_by_its_composition(as_organiser: Browser, as_ada: Browser) -> None:

@@ -1,4 +1,4 @@
-"""The page of an entry: its curve, its figures under a rule and of a part, its single errors."""
+"""The page of an entry: its curve, its metrics under a rule and of a part, its single errors."""
 
 import json
 import re
@@ -42,13 +42,13 @@ def test_the_curve_can_be_read_off_and_tells_no_threshold(site: Site) -> None:
     assert 'class="canvas" tabindex="0"' in page
 
 
-def test_figures_are_those_of_the_part_that_is_chosen(site: Site) -> None:
+def test_metrics_are_those_of_the_part_that_is_chosen(site: Site) -> None:
     benchmark, entry = scored(site)
     with site.database.writing() as session:
         result = session.query(Result).one()
-        part = {"rule": "luna16", "figure": "recall", "point": "", "stratum": "type=solid"}
+        part = {"rule": "luna16", "metric": "recall", "point": "", "stratum": "type=solid"}
         found = {**part, "value": 0.137, "low": None, "high": None}
-        result.figures = {**result.figures, "strata": [found]}
+        result.metrics = {**result.metrics, "strata": [found]}
     whole, of_part, unknown = (
         Browser(site).get(f"{entry}?stratum={name}").text for name in ("", "type=solid", "type=x")
     )

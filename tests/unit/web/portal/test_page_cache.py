@@ -107,7 +107,7 @@ def test_languages_and_questions_are_kept_apart(site: Site, page: str, made: lis
     english = public.get(page).text
     chinese = public.client.get(page, headers={"Accept-Language": "zh-CN,zh"}).text
     assert ('<html lang="en"' in english, '<html lang="zh' in chinese) == (True, True)
-    asked = public.client.get(f"{page}?figure=sensitivity_at_fp_rate/1").text
+    asked = public.client.get(f"{page}?metric=sensitivity_at_fp_rate/1").text
     assert asked != english
     assert public.get(page).text == english
     assert len(made) == 3

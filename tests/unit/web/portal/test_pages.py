@@ -51,7 +51,7 @@ def test_what_people_write_is_text(site: Site, as_organiser: Browser, benchmark:
     evil = "<script>alert(1)</script>\"'&"
     as_organiser.post("/announcements", "/desk", text=evil)
     page = f"/benchmarks/{benchmark}"
-    as_organiser.post(f"{page}/change", page, about=evil, shown="yes", feedback="figures")
+    as_organiser.post(f"{page}/change", page, about=evil, shown="yes", feedback="metrics")
     files = {"file": (f"{evil}.csv", GOOD.encode())}
     sent = as_organiser.post(f"{page}/submit", f"{page}/submit", files=files, name=evil)
     work_off(site)

@@ -40,7 +40,7 @@ def test_ranks_have_intervals_and_groups(site: Site, as_ada: Browser, benchmark:
     good, better, worse = sent(as_ada, benchmark, GOOD, BETTER, WORSE)
     found = ranking(site, benchmark)
     assert found is not None
-    assert found.figure == "cpm"
+    assert found.metric == "cpm"
     ranks = found.rules["luna16"]
     assert (ranks[better]["best"], ranks[worse]["worst"]) == (1, 3)
     assert ranks[good]["best"] <= 2 <= ranks[good]["worst"]
@@ -116,7 +116,7 @@ def test_a_corrected_test_set_scores_all_anew(
     with site.database.reading() as session:
         of_entry = select(Result).where(Result.entry_id == entry).order_by(Result.version)
         found = [
-            (one.version, one.figures["counts"]["luna16"]["nodules"])
+            (one.version, one.metrics["counts"]["luna16"]["nodules"])
             for one in session.scalars(of_entry)
         ]
     assert found == [(1, 3), (2, 2)]

@@ -31,7 +31,7 @@ from nodulebench.web.portal.submissions.worker import work
 
 CRITERIA = """name = "accept"
 [[criteria]]
-figure = "recall"
+metric = "recall"
 rule = "luna16"
 comparison = ">="
 {limit}

@@ -26,7 +26,7 @@ TEXTS = {
     "portal.per_week": "Entries per account and week",
     "portal.in_all": "Entries per account in all",
     "portal.feedback": "What who submits is told",
-    "portal.feedback.figures": "figures and curves",
+    "portal.feedback.metrics": "metrics and curves",
     "portal.feedback.cases": "single nodules and marks as well",
     "portal.takes_algorithms": (
         "Algorithms may be sent in, too: a zip of a folder with an algorithm.toml, run apart "
@@ -52,7 +52,7 @@ TEXTS = {
     "portal.baseline": "baseline",
     "portal.withdrawn": "withdrawn",
     "portal.board_caption": (
-        "{figure} under the rule {rule}, best first; in brackets the 95% interval."
+        "{metric} under the rule {rule}, best first; in brackets the 95% interval."
     ),
     "portal.board_empty": "No entry has been scored yet. The first one will stand here.",
     "portal.group": "Group",
@@ -91,8 +91,8 @@ TEXTS = {
         "You have sent nothing yet. Choose a benchmark, check a file as often as you like, "
         "then send it."
     ),
-    "portal.figures": "Figures",
-    "portal.figure": "Figure",
+    "portal.metrics": "Metrics",
+    "portal.metric": "Metric",
     "portal.value": "Value",
     "portal.declared": "What is known of it",
     "portal.declared.about": "Description",
@@ -102,7 +102,7 @@ TEXTS = {
     "portal.result_digest": "SHA-256 of the result",
     "portal.receipt": "Signed receipt",
     "portal.withdraw": "Withdraw this entry",
-    "portal.withdraw_sure": "The entry stays on the leaderboard as withdrawn, without its figures.",
+    "portal.withdraw_sure": "The entry stays on the leaderboard as withdrawn, without its metrics.",
     "portal.submit": "Submit marks",
     "portal.submit_lead": (
         "A file of marks in any format that NoduleBench reads, except Parquet, or a zip archive "

@@ -1,7 +1,7 @@
 """The page of an entry, certificates and histories of the portal, in English."""
 
 TEXTS = {
-    "portal.figures_note": (
+    "portal.metrics_note": (
         "Under the rule {rule}; in brackets 95% intervals over resamples of the cases."
     ),
     "portal.curve": "Curve",
@@ -17,17 +17,17 @@ TEXTS = {
     "portal.baseline_mark": "Mark as a baseline",
     "portal.baseline_unmark": "No baseline any longer",
     "portal.permalink": "Permanent address and badge",
-    "portal.badge": "Badge with the figure of this entry",
-    "portal.badge_about": "A small picture for pages of your own, with its figure as it stands:",
+    "portal.badge": "Badge with the metric of this entry",
+    "portal.badge_about": "A small picture for pages of your own, with its metric as it stands:",
     "portal.certificate": "Certificate",
     "portal.certificate.heading": "Certificate No. {number}",
     "portal.certificate.ask": "Issue a certificate",
     "portal.certificate.ask_about": (
-        "A numbered, dated and signed statement of these figures, which anybody can verify."
+        "A numbered, dated and signed statement of these metrics, which anybody can verify."
     ),
     "portal.certificate.lead": (
         "The site {site} states that the entry named here was scored on the test set of this "
-        "benchmark with the figures below."
+        "benchmark with the metrics below."
     ),
     "portal.certificate.no_approval": (
         "This states what was measured on one test set under one protocol. It is no approval "
@@ -51,7 +51,7 @@ TEXTS = {
     "portal.certificate.withdrawn": "The entry was withdrawn since.",
     "portal.interval": "95% interval",
     "portal.history": "History",
-    "portal.history.of": "{who}: {figure}, from entry to entry",
+    "portal.history.of": "{who}: {metric}, from entry to entry",
     "portal.history.remark": (
         "In the order of sending, with 95% intervals; the line is the best so far, dashed "
         "lines are baselines. The best of many entries flatters."

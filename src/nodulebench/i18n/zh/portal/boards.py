@@ -24,7 +24,7 @@ TEXTS = {
     "portal.per_week": "每账户每周提交数",
     "portal.in_all": "每账户提交总数",
     "portal.feedback": "反馈级别",
-    "portal.feedback.figures": "指标与曲线",
+    "portal.feedback.metrics": "指标与曲线",
     "portal.feedback.cases": "并包括单个结节和标记",
     "portal.takes_algorithms": "也可提交算法：含 algorithm.toml 的文件夹 zip，在隔离环境中运行",
     "portal.submit_algorithm": (
@@ -45,7 +45,7 @@ TEXTS = {
     "portal.own": "我的",
     "portal.baseline": "基线",
     "portal.withdrawn": "已撤回",
-    "portal.board_caption": "按规则“{rule}”的{figure}排序，最佳在前；括号内为 95% 区间。",
+    "portal.board_caption": "按规则“{rule}”的{metric}排序，最佳在前；括号内为 95% 区间。",
     "portal.board_empty": "尚无已评分的提交。",
     "portal.group": "分组",
     "portal.rank_note": (
@@ -75,8 +75,8 @@ TEXTS = {
     "portal.job.cancelled": "已取消",
     "portal.failed_unknown": "未能评分，原因已告知组织者。",
     "portal.entries_empty": "您尚未提交。请选择测试，可反复检查文件后再提交。",
-    "portal.figures": "指标",
-    "portal.figure": "指标",
+    "portal.metrics": "指标",
+    "portal.metric": "指标",
     "portal.value": "数值",
     "portal.declared": "相关信息",
     "portal.declared.about": "说明",

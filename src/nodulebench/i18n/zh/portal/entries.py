@@ -1,7 +1,7 @@
 """The page of an entry, certificates and histories of the portal, in Chinese."""
 
 TEXTS = {
-    "portal.figures_note": "采用规则 {rule}；括号内为按病例重抽样的 95% 区间。",
+    "portal.metrics_note": "采用规则 {rule}；括号内为按病例重抽样的 95% 区间。",
     "portal.curve": "曲线",
     "portal.misses": "逐个错误",
     "portal.misses_note": "按本基准的反馈级别，仅提交者和组织者可见。",
@@ -42,7 +42,7 @@ TEXTS = {
     "portal.certificate.withdrawn": "该提交此后已撤回。",
     "portal.interval": "95% 区间",
     "portal.history": "历次提交",
-    "portal.history.of": "{who}：历次提交的{figure}",
+    "portal.history.of": "{who}：历次提交的{metric}",
     "portal.history.remark": (
         "按提交先后，附 95% 区间；实线为迄今最佳，虚线为基线。多次提交中的最佳值偏乐观。"
     ),

@@ -88,7 +88,7 @@ def entries_table(site: AtSite) -> Response:
 
 
 def _row(entry: Entry, state: str | None, result: Result | None) -> dict[str, object]:
-    figures = {} if result is None else result.figures
+    metrics = {} if result is None else result.metrics
     return {
         "benchmark": entry.benchmark.title,
         "version": entry.benchmark.version,
@@ -103,8 +103,8 @@ def _row(entry: Entry, state: str | None, result: Result | None) -> dict[str, ob
         "digest": entry.digest,
         "state": "withdrawn" if entry.withdrawn_at else state,
         "result": None if result is None else result.digest,
-        "verdict": figures.get("verdict"),
-        "verdict_reason": reason_in_english(figures.get("verdict_reason")),
+        "verdict": metrics.get("verdict"),
+        "verdict_reason": reason_in_english(metrics.get("verdict_reason")),
     }
 
 

@@ -86,7 +86,7 @@ def benchmark(
     benchmark_id: str,
     choice: Chosen,
 ) -> Response:
-    """A benchmark with its leaderboard: a track, under a rule, ordered by a figure."""
+    """A benchmark with its leaderboard: a track, under a rule, ordered by a metric."""
     with site.database.reading() as session:
         found = find_benchmark(session, by, benchmark_id)
         board = board_of(site, session, found, by, choice)
@@ -195,7 +195,7 @@ def _rules(form: FormData, old: BenchmarkRules | None = None) -> BenchmarkRules:
                 "tracks": [track for track in TRACKS if track in form.getlist("tracks")]
                 or TRACKS[:1],
                 "cross_validates": field(form, "cross_validates") == "yes",
-                "feedback": field(form, "feedback") or "figures",
+                "feedback": field(form, "feedback") or "metrics",
                 "scans": field(form, "scans"),
                 "is_anonymous": field(form, "anonymous") == "yes",
                 "takes_algorithms": field(form, "algorithms") == "yes",

@@ -39,8 +39,8 @@ class BenchmarkRules(ConfigModel):
     """What an organiser chose for a benchmark."""
 
     tracks: tuple[Track, ...] = ("detection",)
-    feedback: Literal["figures", "cases", "images"] = "figures"
-    """What who submits gets: figures and curves, single nodules and marks as well, these over the
+    feedback: Literal["metrics", "cases", "images"] = "metrics"
+    """What who submits gets: metrics and curves, single nodules and marks as well, these over the
     images."""
     scans: str = ""
     """The folder of scans in which entries are reviewed; nothing: the images of the test set."""

@@ -344,7 +344,7 @@ class Result(Base):
     """Its result folder, within the storage of the site."""
     digest: Mapped[str]
     """Of evaluation.json, or of the feedback of a sealed set."""
-    figures: Mapped[dict[str, Any]]
+    metrics: Mapped[dict[str, Any]]
     """What a leaderboard shows: ``scoring.Summary``."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     entry: Mapped[Entry] = relationship()

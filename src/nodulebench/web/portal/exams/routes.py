@@ -59,7 +59,7 @@ def exam(request: Request, site: AtSite, by: By, exam_id: str) -> Response:
             if sees_all
             else []
         )
-    values = {"stand": stand, "sees_all": sees_all, "results": results, "figures": PASS_METRICS}
+    values = {"stand": stand, "sees_all": sees_all, "results": results, "metrics": PASS_METRICS}
     return rendered(request, "exam.html", exam=found, rules=rules_of(found), **values)
 
 

@@ -108,7 +108,7 @@ def rules_of(exam: SiteExam) -> ExamRules:
     return ExamRules.model_validate(exam.rules)
 
 
-SHEET_FIELDS = ("candidate", "has_passed", "failed", "pass_mark", "rule", "counts", "figures")
+SHEET_FIELDS = ("candidate", "has_passed", "failed", "pass_mark", "rule", "counts", "metrics")
 """What of a sheet others may see: nothing of it says where a nodule of the key lies."""
 
 

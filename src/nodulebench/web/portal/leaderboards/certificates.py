@@ -165,12 +165,12 @@ def _stated(site: Site, entry: Entry, result: Result, number: int, at: str) -> d
         "result": {
             "digest": result.digest,
             "at": result.created_at.isoformat(timespec="seconds"),
-            "scorer": result.figures.get("scorer", ""),
+            "scorer": result.metrics.get("scorer", ""),
         },
-        "digests": disclosed_digests(result.figures),
+        "digests": disclosed_digests(result.metrics),
         "readings": readings_of(result),
-        "verdict": result.figures.get("verdict"),
-        "verdict_reason": result.figures.get("verdict_reason"),
+        "verdict": result.metrics.get("verdict"),
+        "verdict_reason": result.metrics.get("verdict_reason"),
     }
 
 
@@ -192,7 +192,7 @@ def _printed(found: Certificate, say: Translator) -> dict[str, Any]:
         "facts": [(say("portal.certificate.date"), _in_utc(told["at"])), *facts_of(told, say)],
         "heads": [
             say("portal.rule"),
-            say("portal.figure"),
+            say("portal.metric"),
             say("portal.value"),
             say("portal.interval"),
         ],
@@ -210,7 +210,7 @@ def _printed(found: Certificate, say: Translator) -> dict[str, Any]:
 
 
 def _title(one: dict[str, Any], say: Translator) -> str:
-    return say.figure(f"{one['figure']}/{one['point']}" if one["point"] else one["figure"]).title
+    return say.metric(f"{one['metric']}/{one['point']}" if one["point"] else one["metric"]).title
 
 
 def _bounds(one: dict[str, Any]) -> str:

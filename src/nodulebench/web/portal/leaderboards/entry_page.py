@@ -1,4 +1,4 @@
-"""A kept result -> what the page of its entry shows of it: figures, the curve, single misses."""
+"""A kept result -> what the page of its entry shows of it: metrics, the curve, single misses."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -49,7 +49,7 @@ class Shown:
 def audience_of(entry: Entry, visitor: Visitor) -> Audience:
     """As whom somebody reads of an entry; only ``lab`` knows single nodules and marks."""
     is_own = visitor.is_organiser or visitor.account == entry.account_id
-    is_told = is_own and rules_of(entry.benchmark).feedback != "figures"
+    is_told = is_own and rules_of(entry.benchmark).feedback != "metrics"
     return "lab" if is_told else "developer"
 
 
@@ -123,7 +123,7 @@ def history_of(
     lines = sorted((one for one in valued if one.entry in own), key=lambda one: one.at)[-MOST:]
     if len(lines) < LEAST or not all(line.who for line in lines):
         return None
-    figure = say.figure(board.by.name).title
+    metric = say.metric(board.by.name).title
     others = [
         (one.value, one.name)
         for one in valued
@@ -132,9 +132,9 @@ def history_of(
     ends = [end for line in lines for end in (line.value, line.low, line.high) if end is not None]
     ends += [value for value, _ in others]
     low, high = (0.0, 1.0) if 0 <= min(ends) <= max(ends) <= 1 else (min(0.0, *ends), max(ends))
-    axis = Axis(figure, low, high, nice_ticks(low, high))
-    title = say("portal.history.of", who=lines[0].who, figure=figure)
-    lower = is_lower_better(board.by.figure)
+    axis = Axis(metric, low, high, nice_ticks(low, high))
+    title = say("portal.history.of", who=lines[0].who, metric=metric)
+    lower = is_lower_better(board.by.metric)
     steps = [_step(line) for line in lines]
     drawn = history_chart(steps, axis, title, others=others, is_lower_better=lower)
     return Chart(title, drawn, remarks=(say("portal.history.remark"),))

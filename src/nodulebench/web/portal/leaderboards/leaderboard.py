@@ -1,4 +1,4 @@
-"""Results of a benchmark -> the lines of its leaderboard, best first, under one rule and figure."""
+"""Results of a benchmark -> the lines of its leaderboard, best first, under one rule and metric."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ TABLE = {
     "rank": pl.Int64,
     **dict.fromkeys(("entry", "name", "by", "sent"), pl.String),
     "is_baseline": pl.Boolean,
-    **dict.fromkeys(("rule", "figure", "point"), pl.String),
+    **dict.fromkeys(("rule", "metric", "point"), pl.String),
     **dict.fromkeys(("value", "low", "high"), pl.Float64),
     **dict.fromkeys(("stratum", "track", "training", "verdict", "verdict_reason"), pl.String),
 }
@@ -35,15 +35,15 @@ TABLE = {
 
 
 class Reading(NamedTuple):
-    """A figure, at a point where it is read at several."""
+    """A metric, at a point where it is read at several."""
 
-    figure: str
+    metric: str
     point: str = ""
 
     @property
     def name(self) -> str:
         """As results name it: ``sensitivity_at_fp_rate/1``."""
-        return f"{self.figure}/{self.point}" if self.point else self.figure
+        return f"{self.metric}/{self.point}" if self.point else self.metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,15 @@ class Line:
     is_baseline: bool
     is_withdrawn: bool
     rank: int | None
-    """None: withdrawn, or without that figure."""
+    """None: withdrawn, or without that metric."""
     value: float | None
     low: float | None
     high: float | None
     readings: dict[str, dict[str, Any]]
-    """All its figures under the rule, by name."""
+    """All its metrics under the rule, by name."""
     best_rank: int | None = None
     worst_rank: int | None = None
-    """The interval of its rank; None: it was not made yet, or not for this figure."""
+    """The interval of its rank; None: it was not made yet, or not for this metric."""
     group: str = ""
     """Entries with the same letters cannot be told apart from the best of their group."""
     training: str = ""
@@ -86,7 +86,7 @@ class BoardChoice:
 
     rule: str = ""
     """One of its rules; anything else: the first."""
-    figure: str = ""
+    metric: str = ""
     """What orders, as results name it; anything else: the CPM, or the first."""
     track: str = ""
     """One of its tracks; anything else: the first."""
@@ -99,7 +99,7 @@ FIRST = BoardChoice()
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A leaderboard under one rule, ordered by one figure."""
+    """A leaderboard under one rule, ordered by one metric."""
 
     tracks: list[str]
     """Those that are open or have entries; of candidate lists each version apart."""
@@ -107,17 +107,17 @@ class Board:
     rules: list[str]
     rule: str
     strata: list[str]
-    """Parts of the cohort that some entry has figures of, as ``type=solid``."""
+    """Parts of the cohort that some entry has metrics of, as ``type=solid``."""
     stratum: str
     """Nothing: the whole cohort."""
     readings: list[Reading]
-    """Every figure that some entry has under the rule."""
+    """Every metric that some entry has under the rule."""
     by: Reading
     lines: list[Line]
 
     @property
     def table(self) -> pl.DataFrame:
-        """Every figure of every entry, a row for each; a row for a verdict without figures."""
+        """Every metric of every entry, a row for each; a row for a verdict without metrics."""
         rows = [
             {
                 "rank": line.rank,
@@ -173,16 +173,16 @@ def board_of(
     chosen = choice.rule if choice.rule in rules else (rules[0] if rules else "")
     readings = list(
         dict.fromkeys(
-            Reading(reading["figure"], reading["point"])
+            Reading(reading["metric"], reading["point"])
             for result in found
             for reading in readings_of(result, part)
             if reading["rule"] == chosen
         )
     )
-    order = _ordering(readings, choice.figure)
+    order = _ordering(readings, choice.metric)
     lines = [_line(result, visitor, chosen, order, part) for result in found]
     ranking = None if part else read_ranking(site, session, benchmark, of_track)
-    ranks = {} if ranking is None or ranking.figure != order.name else ranking.rules.get(chosen, {})
+    ranks = {} if ranking is None or ranking.metric != order.name else ranking.rules.get(chosen, {})
     ranked = [_with_interval(one, ranks.get(one.entry)) for one in _ranked(lines, order)]
     return Board(tracks, of_track, rules, chosen, strata, part, readings, order, ranked)
 
@@ -211,30 +211,30 @@ def _with_interval(line: Line, found: dict[str, Any] | None) -> Line:
 def readings_of(result: Result, stratum: str = "") -> list[dict[str, Any]]:
     """What was read of a result, of the whole cohort or of one part of it."""
     if not stratum:
-        readings: list[dict[str, Any]] = result.figures.get("readings", [])
+        readings: list[dict[str, Any]] = result.metrics.get("readings", [])
         return readings
     return [part for part in _parts(result) if part["stratum"] == stratum]
 
 
 def strata_of(results: Sequence[Result]) -> list[str]:
-    """The parts of the cohort that some result has figures of, as ``type=solid``."""
+    """The parts of the cohort that some result has metrics of, as ``type=solid``."""
     return list(dict.fromkeys(part["stratum"] for result in results for part in _parts(result)))
 
 
 def _parts(result: Result) -> list[dict[str, Any]]:
     """Readings of parts of the cohort; results of before have none."""
-    readings: list[dict[str, Any]] = result.figures.get("strata", [])
+    readings: list[dict[str, Any]] = result.metrics.get("strata", [])
     return readings
 
 
 def _ordering(readings: Sequence[Reading], by: str) -> Reading:
-    """The figure that orders: the one asked for, the CPM, or the first that is better when high."""
+    """The metric that orders: the one asked for, the CPM, or the first that is better when high."""
     named = {reading.name: reading for reading in readings}
     if by in named:
         return named[by]
     if "cpm" in named:
         return named["cpm"]
-    higher = (reading for reading in readings if not is_lower_better(reading.figure))
+    higher = (reading for reading in readings if not is_lower_better(reading.metric))
     return next(higher, readings[0] if readings else Reading("cpm"))
 
 
@@ -243,7 +243,7 @@ def _line(result: Result, visitor: Visitor, rule: str, by: Reading, stratum: str
     withdrawn = entry.withdrawn_at is not None
     under = [reading for reading in readings_of(result, stratum) if reading["rule"] == rule]
     training = accepted_rules(entry).training
-    readings = {Reading(one["figure"], one["point"]).name: one for one in under}
+    readings = {Reading(one["metric"], one["point"]).name: one for one in under}
     own = {} if withdrawn else readings.get(by.name, {})
     return Line(
         entry=entry.id,
@@ -260,8 +260,8 @@ def _line(result: Result, visitor: Visitor, rule: str, by: Reading, stratum: str
         readings={} if withdrawn else readings,
         training=training.answer,
         folds=training.count,
-        verdict=None if withdrawn else result.figures.get("verdict"),
-        verdict_reason=None if withdrawn else result.figures.get("verdict_reason"),
+        verdict=None if withdrawn else result.metrics.get("verdict"),
+        verdict_reason=None if withdrawn else result.metrics.get("verdict_reason"),
     )
 
 
@@ -272,7 +272,7 @@ def reason_in_english(reason: dict[str, Any] | None) -> str:
 
 def _ranked(lines: list[Line], by: Reading) -> list[Line]:
     """Best first; equal values share a rank, and those without a value come last."""
-    sign = 1.0 if is_lower_better(by.figure) else -1.0
+    sign = 1.0 if is_lower_better(by.metric) else -1.0
     found = [line for line in lines if line.value is not None]
     valued = sorted(found, key=lambda one: sign * (one.value or 0.0))
     values = [one.value for one in valued]
@@ -281,11 +281,11 @@ def _ranked(lines: list[Line], by: Reading) -> list[Line]:
 
 
 def badge_of(result: Result | None) -> str:
-    """An entry's figure that orders its leaderboard, as a small picture; a dash without one."""
+    """An entry's metric that orders its leaderboard, as a small picture; a dash without one."""
     found = [] if result is None else readings_of(result)
-    by = _ordering([Reading(one["figure"], one["point"]) for one in found], "")
-    one = next((one for one in found if (one["figure"], one["point"]) == by), {})
-    words = f"{translator('en').figure(by.name).title} {decimals(one.get('value'))}"
+    by = _ordering([Reading(one["metric"], one["point"]) for one in found], "")
+    one = next((one for one in found if (one["metric"], one["point"]) == by), {})
+    words = f"{translator('en').metric(by.name).title} {decimals(one.get('value'))}"
     if one.get("low") is not None and one.get("high") is not None:
         words += f" ({decimals(one['low'])}–{decimals(one['high'])})"
     return page("portal/badge.html", words=words)

@@ -33,7 +33,7 @@ Ranks = dict[str, dict[str, Any]]
 class Ranking:
     """What is known of the order of a leaderboard."""
 
-    figure: str
+    metric: str
     rules: dict[str, Ranks]
 
 
@@ -64,7 +64,7 @@ def read_ranking(
     results = counted_results(session, benchmark, track)
     if kept is None or kept["results"] != [result.id for result in results]:
         return None
-    return Ranking(kept["figure"], kept["rules"])
+    return Ranking(kept["metric"], kept["rules"])
 
 
 def _place(site: Site, benchmark: str, track: str) -> Path:
@@ -85,8 +85,8 @@ def refresh_rankings(site: Site) -> int:
         folders = {result.entry_id: site.results / result.folder for result in results}
         open_ones = {name: path for name, path in folders.items() if (path / EVALUATION).is_file()}
         if len(open_ones) > 1:
-            figure, rules = _ranked(open_ones)
-            told = {"results": [result.id for result in results], "figure": figure, "rules": rules}
+            metric, rules = _ranked(open_ones)
+            told = {"results": [result.id for result in results], "metric": metric, "rules": rules}
             make_folder(site.benchmark(benchmark))
             replace_whole(_place(site, benchmark, track), canonical(told))
             made += 1
@@ -101,11 +101,11 @@ def _by_track(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def _ranked(folders: Mapping[str, Path]) -> tuple[str, dict[str, Ranks]]:
-    figure, groups = "", rank_folders(folders)
+    metric, groups = "", rank_folders(folders)
     rules: dict[str, Ranks] = {}
     for number, rankings in enumerate(groups):
         for (rule, reading), ranking in rankings.items():
-            figure = f"{reading.shown}/{reading.point}" if reading.point else reading.shown
+            metric = f"{reading.shown}/{reading.point}" if reading.point else reading.shown
             rules.setdefault(rule, {}).update(
                 {
                     line.name: {
@@ -117,11 +117,11 @@ def _ranked(folders: Mapping[str, Path]) -> tuple[str, dict[str, Ranks]]:
                     for line in ranking.lines
                 }
             )
-    return figure, rules
+    return metric, rules
 
 
 def compared(site: Site, one: Result, other: Result) -> list[dict[str, Any]]:
-    """The paired differences of two entries, one for each figure; made once, from kept results.
+    """The paired differences of two entries, one for each metric; made once, from kept results.
 
     Raises:
         DeniedError: if their results do not allow it.
@@ -138,7 +138,7 @@ def compared(site: Site, one: Result, other: Result) -> list[dict[str, Any]]:
             "differences": [
                 {
                     "rule": difference.rule,
-                    "figure": difference.reading.shown,
+                    "metric": difference.reading.shown,
                     "point": difference.reading.point,
                     "one": difference.value,
                     "other": difference.baseline_value,

@@ -64,7 +64,7 @@ def all_uses(session: Transaction) -> tuple[list[Use], list[str]]:
 
 
 def _open(session: Transaction, benchmark: Benchmark) -> Iterator[Use]:
-    """Figures in full tell so much that after the first look no bound holds."""
+    """Metrics in full tell so much that after the first look no bound holds."""
     count = func.count(func.distinct(Entry.digest))
     rows = (
         select(Account.name, Account.id, count)

@@ -39,7 +39,7 @@ class Scored:
     folder: str
     """Its result folder, within the results of the site."""
     digest: str
-    figures: dict[str, Any]
+    metrics: dict[str, Any]
 
 
 def enqueue(session: Transaction, entry: str, version: int) -> Job:
@@ -103,7 +103,7 @@ def finish(site: Site, claimed: Claimed, found: Scored) -> bool:
                 version=claimed.version,
                 folder=found.folder,
                 digest=found.digest,
-                figures=found.figures,
+                metrics=found.metrics,
             )
         )
         _end(job, "done", {})

@@ -229,7 +229,7 @@ def entry(
         values["has_certificate"] = values["certificate"] is not None and not is_nameless(found, by)
         values["has_print"] = is_installed("typst")
         values["is_public"] = result is not None and found.benchmark.is_shown
-        values["digests"] = {} if result is None else disclosed_digests(result.figures)
+        values["digests"] = {} if result is None else disclosed_digests(result.metrics)
         choice = {"rule": rule, "stratum": stratum}
         values["shown"] = (
             None if result is None else shown_of(site, found, result, by, say, **choice)

@@ -89,22 +89,22 @@ def score(site: Site, claimed: Claimed, opening: Opening | None, progress: Progr
     out = results / f"{claimed.version}-{claimed.claim}"
     try:
         if order.is_sealed:
-            figures = _scored_sealed(order, opening, marks, out)
+            metrics = _scored_sealed(order, opening, marks, out)
             digest = file_digest(out / FEEDBACK)
         else:
-            figures = _scored_open(order, marks, out, progress)
+            metrics = _scored_open(order, marks, out, progress)
             digest = file_digest(out / EVALUATION)
     except BaseException:
         shutil.rmtree(out, ignore_errors=True)
         raise
-    figures["scorer"] = __version__
-    figures["digests"] = {**figures.get("digests", {}), **order.laid}
-    return Scored(str(out.relative_to(site.results)), digest, figures)
+    metrics["scorer"] = __version__
+    metrics["digests"] = {**metrics.get("digests", {}), **order.laid}
+    return Scored(str(out.relative_to(site.results)), digest, metrics)
 
 
-def disclosed_digests(figures: dict[str, Any]) -> dict[str, str]:
+def disclosed_digests(metrics: dict[str, Any]) -> dict[str, str]:
     """The digests of a result that everybody may know; not those of reference and cases."""
-    known = figures.get("digests", {})
+    known = metrics.get("digests", {})
     return {name: known[name] for name in ("protocol", "plan", "candidates") if name in known}
 
 
@@ -149,9 +149,9 @@ def _strata(document: Document) -> Iterator[dict[str, Any]]:
     for _, rule, result in document.results:
         for division, parts in result.strata.items():
             for name, part in parts.items():
-                for figure, one in {"miss_rate": part.miss_rate, **part.figures}.items():
+                for metric, one in {"miss_rate": part.miss_rate, **part.metrics}.items():
                     if not part.is_too_few:
-                        shown, _, point = figure.partition("@")
+                        shown, _, point = metric.partition("@")
                         told = reading(rule, shown, point, one.value, one.low, one.high)
                         yield {**told, "stratum": f"{division}={name}"}
 
@@ -247,8 +247,8 @@ def _scored_sealed(
 
 
 def _told_readings(told: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The figures of feedback, which the policy has rounded."""
-    for name, found in told.get("figures", {}).items():
-        rule, _, figure = name.partition(".")
-        figure, _, point = figure.partition("@")
-        yield reading(rule, figure, point, found.get("value"), found.get("bound"), None)
+    """The metrics of feedback, which the policy has rounded."""
+    for name, found in told.get("metrics", {}).items():
+        rule, _, metric = name.partition(".")
+        metric, _, point = metric.partition("@")
+        yield reading(rule, metric, point, found.get("value"), found.get("bound"), None)

@@ -214,7 +214,7 @@ def _require_quota(site: Site, session: Transaction, by: Visitor, size: int) -> 
 
 
 def withdraw(site: Site, by: Visitor, entry: str) -> None:
-    """Take an entry back: it stays, shown as withdrawn, without its figures.
+    """Take an entry back: it stays, shown as withdrawn, without its metrics.
 
     Raises:
         DeniedError: if it is somebody else's.

@@ -37,7 +37,7 @@ def viewer(request: Request, room: GivenRoom) -> str:
         words=words(say),
         is_judged=is_judged,
         sheet=room.sheet(),
-        figures=PASS_METRICS,
+        metrics=PASS_METRICS,
         script=script,
         modules=modules_of(script),
         is_study=isinstance(room, StudySession),

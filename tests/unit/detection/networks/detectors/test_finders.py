@@ -258,7 +258,7 @@ def test_a_finder_learns_to_find_a_ball(
         best = kept["place"][kept["score"].argsort()[-2:]] * SPACING_MM
     both = examples.findings[:2, 1:4].numpy() * SPACING_MM
     assert np.linalg.norm(best[:, None] - both[None], axis=2).min(axis=1).max() < 3
-    assert done.card.figures["sensitivity"] == 1.0
+    assert done.card.metrics["sensitivity"] == 1.0
     module, card = read_weights(done.path)
     assert (card.network, card.folds) == (name, (1, 2))
     assert not module.training

@@ -161,7 +161,7 @@ def test_candidates_can_be_had_and_plans_cannot(
 ) -> None:
     page = f"/benchmarks/{benchmark}"
     folds = {"file": ("f.csv", b"seriesuid,fold\n1.2.3.1,0\n1.2.3.2,1\n1.2.3.3,1\n")}
-    one = b'figure = "cpm"\nrule = "luna16"\ncomparison = ">="\nlimit = 0.5\n'
+    one = b'metric = "cpm"\nrule = "luna16"\ncomparison = ">="\nlimit = 0.5\n'
     criteria = b'name = "x"\n[[criteria]]\n' + one
     as_organiser.post(f"{page}/terms", page, files=folds, kind="folds")
     as_organiser.post(f"{page}/terms", page, files={"file": ("c.toml", criteria)}, kind="plan")

@@ -33,7 +33,7 @@ SCORED = GOOD
 FOLDS = "seriesuid,fold\n1.2.3.1,0\n1.2.3.2,1\n1.2.3.3,1\n"
 CRITERIA = """name = "Enough"
 [[criteria]]
-figure = "cpm"
+metric = "cpm"
 rule = "luna16"
 comparison = ">="
 limit = {limit}
@@ -180,7 +180,7 @@ def test_entries_are_judged_by_criteria_that_were_frozen(
         as_organiser, benchmark, "plan", CRITERIA.format(limit=1).replace("cpm", "cpn"), "c.toml"
     )
     assert bad.status_code == 422
-    assert "there is no figure &#39;cpn&#39;" in bad.text
+    assert "there is no metric &#39;cpn&#39;" in bad.text
     assert lay(as_organiser, benchmark, "plan", CRITERIA.format(limit=0.9), "c.toml").is_redirect
     laid = rules(site, benchmark).plan
     assert laid is not None
@@ -278,7 +278,7 @@ def test_a_part_of_the_nodules_can_be_chosen(
     work_off(site)
     path = f"/api/v1/benchmarks/{made}/leaderboard"
     strata = as_ada.get(path).json()["strata"]
-    boards = [as_ada.get(f"{path}?stratum={stratum}&figure=miss_rate").json() for stratum in strata]
+    boards = [as_ada.get(f"{path}?stratum={stratum}&metric=miss_rate").json() for stratum in strata]
     assert [board["stratum"] for board in boards] == strata
     missed = [board["lines"][0]["readings"][0]["value"] for board in boards]
     assert sorted(missed) == [0.0, 1.0]

@@ -57,11 +57,11 @@ def test_feedback_of_a_sealed_set_is_all_there_is(site: Site, as_ada: Browser, s
     with site.database.reading() as session:
         result = session.scalars(select(Result)).one()
     # two of four found, rounded by the policy
-    assert [(reading["figure"], reading["value"]) for reading in result.figures["readings"]] == [
+    assert [(reading["metric"], reading["value"]) for reading in result.metrics["readings"]] == [
         ("recall", 0.5)
     ]
     kept = {path.name for path in (site.results / result.folder).rglob("*") if path.is_file()}
-    assert kept == {"feedback.json", "anchor.json"}
+    assert kept == {"feedback.json", "checkpoint.json"}
     assert "0.500" in as_ada.get(entry).text
 
 
@@ -150,7 +150,7 @@ def test_an_algorithm_is_run_apart_and_its_marks_are_scored(
     work_off(site)
     assert states(site) == ["done"]
     with site.database.reading() as session:
-        counts = session.scalars(select(Result)).one().figures["counts"]["luna16"]
+        counts = session.scalars(select(Result)).one().metrics["counts"]["luna16"]
     # one mark a case at (1, 2, 3): a hit in the first, and false in the other two
     assert (counts["hit"], counts["missed"], counts["false_positive"]) == (1, 1, 2)
     assert "done" in as_ada.get(entry).text

@@ -132,7 +132,7 @@ def test_an_entry_without_a_result_is_its_owners(
     assert as_lin.post(f"/entries/{entry}/withdraw", "/account").status_code == 404
 
 
-def test_a_withdrawn_entry_is_shown_without_figures(
+def test_a_withdrawn_entry_is_shown_without_metrics(
     site: Site, as_ada: Browser, benchmark: str
 ) -> None:
     entry = entered(as_ada.send(benchmark, "submit", GOOD))

@@ -24,8 +24,8 @@ def test_a_result_folder_is_that_of_evaluate(site: Site, as_ada: Browser, benchm
         result = session.scalars(select(Result)).one()
     document = read_document(site.results / result.folder)
     assert [algorithm.name for algorithm in document.algorithms] == ["Mine"]
-    cpm = next(reading for reading in result.figures["readings"] if reading["figure"] == "cpm")
-    assert cpm["value"] == document.algorithms[0].rules["luna16"].figures["cpm"].value
+    cpm = next(reading for reading in result.metrics["readings"] if reading["metric"] == "cpm")
+    assert cpm["value"] == document.algorithms[0].rules["luna16"].metrics["cpm"].value
     assert cpm["low"] < cpm["value"] < cpm["high"]
 
 

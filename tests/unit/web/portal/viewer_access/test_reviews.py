@@ -50,7 +50,7 @@ def test_organisers_always_and_who_submitted_where_images_are_given_back(
     site: Site, entry: str, everybody: dict[str, Browser]
 ) -> None:
     nobody = {"nobody": 401, "owner": 404, "other": 404, "organiser": 200}
-    for feedback in ("figures", "cases"):
+    for feedback in ("metrics", "cases"):
         sets(site, entry, feedback=feedback)
         assert statuses(everybody, entry) == nobody
     sets(site, entry, feedback="images")

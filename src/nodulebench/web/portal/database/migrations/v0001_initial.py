@@ -174,7 +174,7 @@ def upgrade() -> None:
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("folder", sa.String(), nullable=False),
         sa.Column("digest", sa.String(), nullable=False),
-        sa.Column("figures", sa.JSON(), nullable=False),
+        sa.Column("metrics", sa.JSON(), nullable=False),
         sa.Column("created_at", sa.DateTime(), nullable=False),
         sa.ForeignKeyConstraint(["entry_id"], ["entry.id"], name=op.f("fk_result_entry_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_result")),

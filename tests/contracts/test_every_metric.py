@@ -1,4 +1,4 @@
-"""What every registered figure of merit keeps to, whatever it measures."""
+"""What every registered metric keeps to, whatever it measures."""
 
 import subprocess
 import sys
@@ -14,14 +14,14 @@ from nodulebench.core.errors import UndefinedError
 from nodulebench.core.notices import reason_of
 from nodulebench.i18n.translator import in_english
 from nodulebench.metrics import METRIC_INFO, METRICS
-from nodulebench.testing.metrics import check_figure, value
+from nodulebench.testing.metrics import check_metric, value
 
-every_figure = pytest.mark.parametrize("name", list(METRICS))
+every_metric = pytest.mark.parametrize("name", list(METRICS))
 
 
-@every_figure
+@every_metric
 def test_it_keeps_to_the_contract(name: str) -> None:
-    check_figure(name)
+    check_metric(name)
 
 
 @cache
@@ -38,7 +38,7 @@ WITHOUT_NODULES = {
 }
 
 
-@every_figure
+@every_metric
 def test_without_nodules_only_false_positives_can_be_told(name: str) -> None:
     if name in WITHOUT_NODULES:
         assert value(name, no_nodules()) == WITHOUT_NODULES[name]
@@ -59,7 +59,7 @@ WITHOUT_ANYTHING = {
 }
 
 
-@every_figure
+@every_metric
 def test_without_nodules_and_marks_nothing_else_is_zero(name: str) -> None:
     if name in WITHOUT_ANYTHING:
         assert value(name, nothing()) == WITHOUT_ANYTHING[name]
@@ -95,7 +95,7 @@ WITH_ALL_MISSED = {
 }
 
 
-@every_figure
+@every_metric
 def test_a_missed_nodule_is_never_a_score(name: str) -> None:
     if name in WITH_ALL_MISSED:
         assert value(name, all_missed()) == WITH_ALL_MISSED[name]
@@ -148,12 +148,12 @@ def test_the_official_program_is_asked_under_luna16(name: str) -> None:
         METRICS[name](missed, weight, interpolation="luna16")
 
 
-def test_every_figure_has_facts() -> None:
+def test_every_metric_has_facts() -> None:
     assert set(METRIC_INFO) == set(METRICS)
 
 
 @pytest.mark.slow
-def test_importing_the_figures_imports_no_heavy_package() -> None:
+def test_importing_the_metrics_imports_no_heavy_package() -> None:
     heavy = ("scipy", "sklearn", "pandas", "matplotlib")
     program = (
         "import sys; from nodulebench.metrics import FIGURES; list(FIGURES.values()); "
@@ -166,7 +166,7 @@ def test_importing_the_figures_imports_no_heavy_package() -> None:
 
 
 def _reason(name: str, of: LabelledCohort) -> str:
-    """Why the figure is undefined; fails where it is not."""
+    """Why the metric is undefined; fails where it is not."""
     with pytest.raises(UndefinedError) as refusal:
         METRICS[name](of, np.ones((1, of.case_count), dtype=np.int32))
     return in_english(reason_of(refusal.value))

@@ -1,4 +1,4 @@
-"""Figures against scikit-learn and scipy on random data, weights as sample weights."""
+"""Metrics against scikit-learn and scipy on random data, weights as sample weights."""
 
 import numpy as np
 import pytest

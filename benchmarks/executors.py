@@ -1,6 +1,6 @@
 """Engines: the same results from all of them, what each costs, and clusters whose parts are killed.
 
-``python -m benchmarks.engines [same|evaluate|run|kills] ...``; without a word, all of them. Times
+``python -m benchmarks.executors [same|evaluate|run|kills] ...``; without a word, all of them. Times
 are ratios of one sitting: nothing else should be at work. ``kills`` takes the better part of an
 hour on a machine that has other work.
 """
@@ -21,7 +21,7 @@ from benchmarks.measure import DATA
 from builders.algorithms import algorithm_folder, images_set
 from builders.killed_clusters import VICTIMS, killed_clusters
 
-ENGINES = tuple((name, workers) for name in ("local", "dask") for workers in (1, 2, 3))
+EXECUTORS = tuple((name, workers) for name in ("local", "dask") for workers in (1, 2, 3))
 BOOTSTRAPS, BURNT_CASES, BURNT_S, TRIALS = 10_000, 40, 2.0, 50
 BURN = f"""#!/usr/bin/python3 -I
 import sys, time
@@ -48,28 +48,28 @@ def _command(*words: str) -> tuple[float, float]:
     return cpu(["-m", "nodulebench", *words])
 
 
-def _engine(name: str, workers: int) -> tuple[str, ...]:
-    return ("--engine", name, "--workers", str(workers))
+def _executor(name: str, workers: int) -> tuple[str, ...]:
+    return ("--executor", name, "--workers", str(workers))
 
 
 def same(folder: Path) -> None:
     """Every engine with 1, 2 and 3 workers writes the same bytes."""
     marks = [str(path) for path in write_submissions(folder)[:3]]
     sets: dict[str, set[str]] = {"evaluate": set(), "phantom": set()}
-    for name, workers in ENGINES:
+    for name, workers in EXECUTORS:
         out = folder / f"{name}-{workers}"
-        engine = _engine(name, workers)
+        executor = _executor(name, workers)
         _command(
             *("evaluate", *marks, "--reference", str(DATA / "luna16"), "--bootstraps", "200"),
-            *("--out", str(out / "result"), *engine),
+            *("--out", str(out / "result"), *executor),
         )
         sets["evaluate"].add(_digest(out / "result"))
-        _command("phantom", str(out / "set"), "--cases", "3", "--matrix", "96", *engine)
+        _command("phantom", str(out / "set"), "--cases", "3", "--matrix", "96", *executor)
         sets["phantom"].add(_digest(out / "set"))
     print("| command | engines x workers | different results |")
     print("|---|---|---|")
     for command, digests in sets.items():
-        print(f"| {command} | {len(ENGINES)} | {len(digests) - 1} |")
+        print(f"| {command} | {len(EXECUTORS)} | {len(digests) - 1} |")
 
 
 def _digest(folder: Path) -> str:
@@ -86,7 +86,7 @@ def evaluate_speed(folder: Path) -> None:
         (name, workers): _command(
             *("evaluate", *marks, "--reference", str(DATA / "luna16")),
             *("--bootstraps", str(BOOTSTRAPS), "--out", str(folder / f"{name}-{workers}")),
-            *_engine(name, workers),
+            *_executor(name, workers),
         )
         for name, workers in (("local", 1), ("local", 2), ("dask", 1), ("dask", 2))
     }
@@ -112,7 +112,7 @@ def run_speed(folder: Path) -> None:
     spent = {
         (name, workers): _command(
             *("run", str(algorithm), str(cases), "--isolation", "none"),
-            *("--out", str(folder / f"{name}-{workers}"), *_engine(name, workers)),
+            *("--out", str(folder / f"{name}-{workers}"), *_executor(name, workers)),
         )
         for name, workers in (("local", 1), ("local", 2), ("dask", 1), ("dask", 2))
     }

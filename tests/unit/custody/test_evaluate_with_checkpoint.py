@@ -1,4 +1,4 @@
-"""A log that was put back to an older state gives no second first look where an anchor was kept."""
+"""A log put back to an older state gives no second first evaluation if there is a checkpoint."""
 
 import shutil
 from pathlib import Path
@@ -13,7 +13,7 @@ from nodulebench.custody.verify import read_audit
 pytest.importorskip("cryptography")
 
 
-def ask(desk: Desk, marks: str, out: str = "told", *anchors: Path) -> int:
+def ask(desk: Desk, marks: str, out: str = "told", *checkpoints: Path) -> int:
     order = SealedEvaluateOptions(
         desk.marks(marks, "scan0", marks),
         desk.sealed,
@@ -22,7 +22,7 @@ def ask(desk: Desk, marks: str, out: str = "told", *anchors: Path) -> int:
         "Example",
         bootstraps=0,
         out=desk.folder / out,
-        anchors=anchors,
+        checkpoints=checkpoints,
     )
     return int(evaluate_sealed(order)[0]["looks"]["look"])
 
@@ -34,27 +34,27 @@ def desk(tmp_path: Path) -> Desk:
     return desk
 
 
-def test_a_log_that_was_put_back_gives_no_look_where_an_anchor_is_given(desk: Desk) -> None:
+def test_a_log_that_was_put_back_gives_no_look_where_a_checkpoint_is_given(desk: Desk) -> None:
     shutil.copytree(desk.sealed, desk.folder / "older")
     assert ask(desk, "one.csv", "first") == 1
-    anchor = desk.folder / "first" / "anchor.json"
+    checkpoint = desk.folder / "first" / "checkpoint.json"
     shutil.rmtree(desk.sealed)
     shutil.copytree(desk.folder / "older", desk.sealed)
-    with pytest.raises(InputError, match=r"anchor\.json: says that the log has 3 events, but"):
-        ask(desk, "two.csv", "second", anchor)
+    with pytest.raises(InputError, match=r"checkpoint\.json: says that the log has 3 events, but"):
+        ask(desk, "two.csv", "second", checkpoint)
     assert [event.step for event in read_audit(desk.sealed).events] == ["sealed"]
     assert not (desk.folder / "second").exists()
 
 
-def test_a_log_that_goes_on_holds_what_its_anchors_say(desk: Desk) -> None:
+def test_a_log_that_goes_on_holds_what_its_checkpoints_say(desk: Desk) -> None:
     assert ask(desk, "one.csv", "first") == 1
-    assert ask(desk, "two.csv", "second", desk.folder / "first" / "anchor.json") == 2
+    assert ask(desk, "two.csv", "second", desk.folder / "first" / "checkpoint.json") == 2
 
 
-def test_what_is_no_anchor_is_told_before_a_look_is_charged(desk: Desk) -> None:
+def test_what_is_no_checkpoint_is_told_before_a_look_is_charged(desk: Desk) -> None:
     with pytest.raises(InputError, match=r"nothing\.json: cannot be read: No such file"):
         ask(desk, "one.csv", "first", desk.folder / "nothing.json")
     (desk.folder / "other.json").write_text("{}\n")
-    with pytest.raises(InputError, match=r"other\.json: is no anchor, or was changed"):
+    with pytest.raises(InputError, match=r"other\.json: is no checkpoint, or was changed"):
         ask(desk, "one.csv", "first", desk.folder / "other.json")
     assert read_audit(desk.sealed).uses == ()

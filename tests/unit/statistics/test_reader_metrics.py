@@ -1,4 +1,4 @@
-"""Covariance of readers' figures by leaving out one case after the other."""
+"""Covariance of readers' metrics by leaving out one case after the other."""
 
 import numpy as np
 import pytest

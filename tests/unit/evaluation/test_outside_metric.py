@@ -1,4 +1,4 @@
-"""A figure of another package that is read at several points, from evaluate to verify."""
+"""A metric of another package that is read at several points, from evaluate to verify."""
 
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -49,7 +49,7 @@ def mark_table(cohort: LabelledCohort) -> pl.DataFrame:
 
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The figures, as if another package had registered them."""
+    """The metrics, as if another package had registered them."""
     for registry, names in (
         (METRICS, {"share_within": "share_within", "without_points": "without_points"}),
         (TABLES, {"share_within": "mark_table"}),
@@ -64,19 +64,19 @@ def added(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
 
 
-def protocol(*figures: str) -> TestProtocol:
+def protocol(*metrics: str) -> TestProtocol:
     return TestProtocol(
         name="own",
         rules=(RuleChoice(name="center_hit"), RuleChoice(name="area_overlap")),
-        figures=figures,
+        metrics=metrics,
         interval=IntervalChoice(bootstraps=20),
     )
 
 
-def result(out: Path, *figures: str) -> Path:
+def result(out: Path, *metrics: str) -> Path:
     truth = made_up_reference(40, 60, 3)  # 20 patients are needed for an interval
     said = [made_up_submission(truth, skill, 3) for skill in SKILLS]
-    write_evaluation(evaluate(truth, said, protocol(*figures)), out)
+    write_evaluation(evaluate(truth, said, protocol(*metrics)), out)
     return out
 
 
@@ -111,6 +111,6 @@ def test_it_goes_the_whole_way(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("added")
 def test_one_that_does_not_say_its_points_is_refused_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"figure 'without_points': gives 3 values but names 0 points"
+        InputError, match=r"metric 'without_points': gives 3 values but names 0 points"
     ):
         result(tmp_path / "out", "without_points")

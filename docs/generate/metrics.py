@@ -1,4 +1,4 @@
-"""FIGURES and their facts -> the page of figures of merit."""
+"""FIGURES and their facts -> the page of metrics."""
 
 import inspect
 
@@ -11,43 +11,43 @@ from nodulebench.metrics.metric import Ratio
 DIRECTION = {True: "higher", False: "lower", None: "neither"}
 
 
-def figures_page() -> str:
-    """Every figure: meaning, direction, unit, term of the standard, settings."""
+def metrics_page() -> str:
+    """Every metric: meaning, direction, unit, term of the standard, settings."""
     return "\n\n".join(
         [
-            "# Figures of merit",
-            "A protocol names its figures under `figures`. Every one is computed on whole "
+            "# Metrics",
+            "A protocol names its metrics under `metrics`. Every one is computed on whole "
             "cohorts, resampled by the protocol's interval method, and answered with `null` and "
             "a reason where it is undefined. `f_beta` stands in results as `f1` (or `f2`, ...). "
             "The term is the one of IEEE 2802-2022 where that standard has one.",
             table(
-                ["figure", "meaning", "better", "unit", "IEEE 2802 term"],
+                ["metric", "meaning", "better", "unit", "IEEE 2802 term"],
                 (
                     [
                         f"[{name}](#{name})",
-                        meaning_of(figure),
+                        meaning_of(metric),
                         DIRECTION[info_of(name).is_higher_better],
                         info_of(name).unit,
                         info_of(name).ieee_2802,
                     ]
-                    for name, figure in METRICS.items()
+                    for name, metric in METRICS.items()
                 ),
             ),
-            *(_section(name, figure) for name, figure in METRICS.items()),
+            *(_section(name, metric) for name, metric in METRICS.items()),
             "",
         ]
     )
 
 
-def _section(name: str, figure: Metric) -> str:
+def _section(name: str, metric: Metric) -> str:
     facts, parts = info_of(name), [f"## {name}"]
-    if isinstance(figure, Ratio):
-        undefined = f"Undefined when {figure.undefined}."
-        binomial = " Binomial and cluster intervals apply." if figure.is_proportion else ""
-        parts.append(f"{figure.meaning}. {undefined}{binomial}")
+    if isinstance(metric, Ratio):
+        undefined = f"Undefined when {metric.undefined}."
+        binomial = " Binomial and cluster intervals apply." if metric.is_proportion else ""
+        parts.append(f"{metric.meaning}. {undefined}{binomial}")
     else:
-        parts.append(docstring_body(figure))
-    asked = figure.sums if isinstance(figure, Ratio) else figure
+        parts.append(docstring_body(metric))
+    asked = metric.sums if isinstance(metric, Ratio) else metric
     settings = [
         code(one)
         for one, parameter in inspect.signature(asked).parameters.items()

@@ -1,4 +1,4 @@
-"""What must happen to detection figures when a submission gets better or worse."""
+"""What must happen to detection metrics when a submission gets better or worse."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ DETECTION = (
     "lroc_area",
     "pcl_at_fpf",
 )
-"""Figures that no false positive may raise and no further hit may lower."""
+"""Metrics that no false positive may raise and no further hit may lower."""
 
 SEED = st.integers(0, 10_000)
 SCORE = st.sampled_from([0.0, *SCORES, 1.0])
@@ -44,7 +44,7 @@ def with_mark(one: Case, added: object) -> Case:
 
 @settings(max_examples=25, deadline=None)
 @given(seed=SEED, score=SCORE, where=st.integers(0, 6))
-def test_a_further_false_positive_never_raises_a_figure(
+def test_a_further_false_positive_never_raises_a_metric(
     seed: int, score: float, where: int
 ) -> None:
     cases = list(random_cases(seed, abnormal=4, normal=3))
@@ -56,7 +56,7 @@ def test_a_further_false_positive_never_raises_a_figure(
 
 @settings(max_examples=25, deadline=None)
 @given(seed=SEED, score=SCORE, where=st.integers(0, 3))
-def test_a_further_hit_never_lowers_a_figure(seed: int, score: float, where: int) -> None:
+def test_a_further_hit_never_lowers_a_metric(seed: int, score: float, where: int) -> None:
     cases = list(random_cases(seed, abnormal=4, normal=3))
     before = values(cases)
     # on the first nodule: found now, or found with a higher score, or a duplicate
