@@ -67,9 +67,9 @@ def _seconds(job) -> float:  # type: ignore[no-untyped-def]
     return time.process_time() - start
 
 
-def _step(desk: ProjectHandle, batch_id: str) -> None:
-    case_id = desk.batch(batch_id).unfinished[0]
-    desk.does("lead2", actions.FinishCase(batch_id=batch_id, case_id=case_id))
+def _step(handle: ProjectHandle, batch_id: str) -> None:
+    case_id = handle.batch(batch_id).unfinished[0]
+    handle.does("lead2", actions.FinishCase(batch_id=batch_id, case_id=case_id))
 
 
 def write_project(folder: Path, least: int) -> int:
@@ -80,9 +80,9 @@ def write_project(folder: Path, least: int) -> int:
     _cases(names).write_csv(folder / CASES)
     project = Project(roster=_roster(), rules=NIFDC)
     write_json(project.model_dump(mode="json"), folder / PROJECT)
-    desk = open_project(folder)
+    handle = open_project(folder)
     (folder / "events").mkdir()
-    previous, number = desk.log.log.root, 0
+    previous, number = handle.log.log.root, 0
     event = None
     for place in range(batches):
         known: dict[str, Batch] = {}
@@ -90,15 +90,15 @@ def write_project(folder: Path, least: int) -> int:
         chosen = names[place * CASES_OF_BATCH : (place + 1) * CASES_OF_BATCH]
         is_last = place == batches - 1
         for actor, wanted in _steps(batch_id, chosen, is_last):
-            action = desk.workflow.allowed(known, actor, wanted)
+            action = handle.workflow.allowed(known, actor, wanted)
             number += 1
             at = START + timedelta(minutes=number)
             event = event_of(number, previous, actor, action, at)
             (folder / "events" / f"{number:08d}.json").write_bytes(event.to_bytes())
             previous = event.digest
-            teams = {team.team_id: team.reader_ids for team in desk.workflow.roster.teams}
+            teams = {team.team_id: team.reader_ids for team in handle.workflow.roster.teams}
             known = batches_of([event], teams, NIFDC, known)
-    desk.log.log.write_head([event] * number if event else [], "office")
+    handle.log.log.write_head([event] * number if event else [], "office")
     return number
 
 

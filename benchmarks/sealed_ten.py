@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from builders.sealed_study import StudyDesk, made_up_study
+from builders.sealed_study import StudyLab, made_up_study
 from nodulebench.custody.evaluate_roster import evaluate_roster
 from nodulebench.custody.study_reports import compare_stored
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
@@ -19,31 +19,31 @@ PROTOCOL, ALGORITHMS = "nifdc-2022", 10
 def main() -> None:
     """Print CPU seconds of both, and their ratio."""
     with tempfile.TemporaryDirectory() as folder:
-        desk = made_up_study(Path(folder), REUSE, algorithms=ALGORITHMS, cases=593, nodules=6109)
+        lab = made_up_study(Path(folder), REUSE, algorithms=ALGORITHMS, cases=593, nodules=6109)
         choice = ComparisonChoice("A1", ("recall", "precision"), None, 1000, 0)
-        plain = _cpu(lambda: _plain(desk, choice))
-        looks = _cpu(lambda: _looks(desk))
-        study = _cpu(lambda: compare_stored(desk.study_order(), choice, desk.folder / "study"))
+        plain = _cpu(lambda: _plain(lab, choice))
+        looks = _cpu(lambda: _looks(lab))
+        study = _cpu(lambda: compare_stored(lab.study_order(), choice, lab.folder / "study"))
         print("| what | CPU s |\n|---|---|")
         print(f"| plain files: evaluate, compare, report | {plain:.1f} |")
         print(f"| sealed set: {ALGORITHMS} looks | {looks:.1f} |")
         print(f"| sealed set: comparison and report from kept results | {study:.1f} |")
         print(f"| sealed against plain | {(looks + study) / plain:.2f} times |")
-        kept = sum(path.stat().st_size for path in (desk.sealed / "results").iterdir())
+        kept = sum(path.stat().st_size for path in (lab.sealed / "results").iterdir())
         print(f"| kept results, all together | {kept / 1e6:.0f} MB |")
 
 
-def _plain(desk: StudyDesk, choice: ComparisonChoice) -> None:
-    files = sorted(desk.folder.glob("file-*"), key=lambda path: int(path.name.split("-")[-1]))
+def _plain(lab: StudyLab, choice: ComparisonChoice) -> None:
+    files = sorted(lab.folder.glob("file-*"), key=lambda path: int(path.name.split("-")[-1]))
     names = [f"A{number + 1}" for number in range(len(files))]
-    out = desk.folder / "plain"
-    evaluate_files(tuple(files), desk.bundle, PROTOCOL, names=names, out=out)
+    out = lab.folder / "plain"
+    evaluate_files(tuple(files), lab.bundle, PROTOCOL, names=names, out=out)
     compare_folder(out, choice)
 
 
-def _looks(desk: StudyDesk) -> None:
-    order = desk.look_order(protocol=PROTOCOL, bootstraps=None)
-    problems = [one.problem for one in evaluate_roster(desk.roster, order) if one.problem]
+def _looks(lab: StudyLab) -> None:
+    order = lab.look_order(protocol=PROTOCOL, bootstraps=None)
+    problems = [one.problem for one in evaluate_roster(lab.roster, order) if one.problem]
     if problems:
         raise problems[0]
 

@@ -122,7 +122,7 @@ MISSED = drawn("missed", (5, 80, 80, 6), (6, 80, 80, 6), type="solid")
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
-class Desk:
+class WorkflowDriver:
     """A workflow with its log, for tests that read as a story."""
 
     def __init__(self, workflow: Workflow, store=None) -> None:
@@ -195,14 +195,14 @@ class Desk:
         return self.workflow.batches(self.store.read())["b1"]
 
 
-def in_review(desk: Desk, *findings, cases=("a",)) -> None:
+def in_review(driver: WorkflowDriver, *findings, cases=("a",)) -> None:
     """Bring a batch to the review; every reader drew the same, all solid."""
-    desk.opens(cases=cases)
+    driver.opens(cases=cases)
     for case in cases:
         for reader in ("r1", "r2", "r3"):
-            desk.reads(reader, *findings, case=case)
-    desk.checks()
-    for case, name in desk.batch.untyped:
-        desk.does(
+            driver.reads(reader, *findings, case=case)
+    driver.checks()
+    for case, name in driver.batch.untyped:
+        driver.does(
             "r1", actions.TypeNodule(batch_id="b1", case_id=case, candidate_id=name, type="solid")
         )

@@ -57,22 +57,24 @@ class Panel:
         )
         return roster.model_copy(update={"people": people})
 
-    def desk(self, person: str | None = None) -> ProjectHandle:
+    def handle(self, person: str | None = None) -> ProjectHandle:
         """The project, open for somebody."""
         key = self.folder / person if person and self.has_keys else None
         return open_project(self.project, key)
 
     def opens(self, *cases: str, batch: str = "b1", reviewer: str | None = None) -> Event:
         """The office gives cases to the first team."""
-        return open_batch(self.desk("office"), "office", batch, "one", cases, reviewer_id=reviewer)
+        return open_batch(
+            self.handle("office"), "office", batch, "one", cases, reviewer_id=reviewer
+        )
 
     def draws(self, batch: str = "b1") -> Event:
         """The office draws who reviews, with what it promised."""
-        return draw_reviewer(self.desk("office"), "office", batch)
+        return draw_reviewer(self.handle("office"), "office", batch)
 
     def reads(self, person: str, boxes: dict[str, list[Slice]], batch: str = "b1") -> Event:
         """A reader hands in a file."""
-        return submit_case(self.desk(person), batch, person, self.file(person, boxes))
+        return submit_case(self.handle(person), batch, person, self.file(person, boxes))
 
     def file(self, person: str, boxes: dict[str, list[Slice]]) -> Path:
         """A reader's file."""
@@ -87,15 +89,15 @@ class Panel:
     def does(self, person: str, step: str, **fields) -> Event:
         """Somebody takes a step."""
         action = step_of({"step": step, "batch_id": "b1", **fields})
-        return self.desk(person).does(person, action)
+        return self.handle(person).does(person, action)
 
     def adds(self, person: str, path: Path) -> Event:
         """The reviewer adds what all missed."""
-        return add_nodules(self.desk(person), "b1", person, path)
+        return add_nodules(self.handle(person), "b1", person, path)
 
     def finishes(self, person: str, *cases: str) -> Event:
         """The reviewer finishes cases."""
-        return finish_cases(self.desk(person), "b1", person, cases)
+        return finish_cases(self.handle(person), "b1", person, cases)
 
     def to_release(self) -> "Panel":
         """One case, a nodule that all drew and one that one drew; the latter is no nodule."""

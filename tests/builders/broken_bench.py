@@ -109,7 +109,11 @@ class Bench:
 
     def __init__(self, folder: Path, job: Job, *, is_warm: bool) -> None:
         self.folder, self.job, self.is_warm = folder, job, is_warm
-        self.fresh, self.desk, self.told = folder / "fresh", folder / "desk", folder / "told.txt"
+        self.fresh, self.folder, self.told = (
+            folder / "fresh",
+            folder / "folder",
+            folder / "told.txt",
+        )
         self.good: list[str] = []
         self.moments: list[Moment] = []
         self.operations: list[Moment] = []
@@ -119,14 +123,14 @@ class Bench:
 
     def prepare(self) -> list[str]:
         """Make what the command needs, and run it once; which files there are then."""
-        self.job.desk(self.fresh)
+        self.job.folder(self.fresh)
         for command in self.job.before:
             self._must(command, self.fresh)
         self.reset()
-        self._must(self.job.command, self.desk, self.job.code)
+        self._must(self.job.command, self.folder, self.job.code)
         good = self.state()
         if self.job.check:
-            self._must(self.job.check, self.desk)
+            self._must(self.job.check, self.folder)
         return good
 
     def _must(self, command: str, folder: Path, good: int = 0) -> None:
@@ -136,12 +140,12 @@ class Bench:
 
     def state(self) -> list[str]:
         """What of the desk counts."""
-        return state(self.desk, self.job.uncounted)
+        return state(self.folder, self.job.uncounted)
 
     def reset(self) -> None:
         """Put the desk as it is before the command."""
-        shutil.rmtree(self.desk, ignore_errors=True)
-        shutil.copytree(self.fresh, self.desk)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.copytree(self.fresh, self.folder)
 
     def ran(self, command: str, folder: Path) -> tuple[int, str]:
         """How a command ended, and what it printed."""
@@ -207,8 +211,8 @@ class Bench:
             if number >= len(seen):
                 return False
             kept = Kept(seen[number], "all" if kind == "killed" else kind, random.Random(f"{one}"))
-            shutil.rmtree(self.desk, ignore_errors=True)
-            kept.put(self.desk)
+            shutil.rmtree(self.folder, ignore_errors=True)
+            kept.put(self.folder)
             self.judge(outcome, f"{number}: {kept.where}")
             return True
         self.reset()
@@ -231,10 +235,10 @@ class Bench:
     def judge(self, outcome: Outcome, where: str) -> None:
         """Look at what a broken run left, run the command again, and look again."""
         outcome.runs += 1
-        whole = _digest(self.desk)
+        whole = _digest(self.folder)
         if self.is_warm and whole in self._known:
             return
-        is_there = any((self.desk / name).exists() for name in self.job.out.split())
+        is_there = any((self.folder / name).exists() for name in self.job.out.split())
         had = any((self.fresh / name).exists() for name in self.job.out.split())
         if had and not is_there:
             outcome.lost.append(f"{where}: what was there is gone")
@@ -253,16 +257,16 @@ class Bench:
 
     def _check(self) -> tuple[int, str]:
         """How the check ends, and what it says."""
-        whole = _digest(self.desk)
+        whole = _digest(self.folder)
         if self.is_warm and whole in self._checked:
             return 0, ""
-        code, told = self.ran(self.job.check, self.desk)
-        if not code and _digest(self.desk) == whole:
+        code, told = self.ran(self.job.check, self.folder)
+        if not code and _digest(self.folder) == whole:
             self._checked.add(whole)
         return code, told
 
     def _judge_again(self, outcome: Outcome, where: str) -> None:
-        code, told = self.ran(self.job.command, self.desk)
+        code, told = self.ran(self.job.command, self.folder)
         if "Traceback" in told:
             outcome.untold.append(f"{where}: {told[-300:]}")
         if self.job.check:
@@ -278,7 +282,7 @@ class Bench:
         for path in self.fresh.rglob("*"):
             name = path.relative_to(self.fresh)
             if path.is_file() and name.parts[0] not in outs:
-                now = self.desk / name
+                now = self.folder / name
                 if not now.is_file() or now.read_bytes() != path.read_bytes():
                     outcome.lost.append(f"{where}: {name} was changed")
 
@@ -313,9 +317,9 @@ class Bench:
         codes: list[int] = []
 
         def work() -> None:
-            os.chdir(self.desk)
+            os.chdir(self.folder)
             signal.alarm(LONGEST_S)
-            WATCH.start(self.desk, tell)
+            WATCH.start(self.folder, tell)
             try:
                 codes.append(exit_code(self.job.command))
             finally:
@@ -332,7 +336,7 @@ class Bench:
         codes: list[int] = []
 
         def work() -> None:
-            os.chdir(self.desk)
+            os.chdir(self.folder)
             signal.alarm(LONGEST_S)
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -352,7 +356,7 @@ class Bench:
     def _seen_operations(self) -> list[Moment]:
         """What the desk holds before every operation of the command."""
         self.reset()
-        recorder = Recorder(self.desk)
+        recorder = Recorder(self.folder)
         seen: list[Moment] = []
 
         def tell(event: str) -> None:
@@ -369,12 +373,12 @@ class Bench:
     def recorded(self) -> list[Moment]:
         """What a disk holds and is sure to keep, from one operation of the command to the next."""
         self.reset()
-        recorder = Recorder(self.desk)
+        recorder = Recorder(self.folder)
         record = self.folder / "record"
         codes: list[int] = []
 
         def work() -> None:
-            os.chdir(self.desk)
+            os.chdir(self.folder)
             with recorder.watching():
                 codes.append(exit_code(self.job.command))
             if not self.is_warm:

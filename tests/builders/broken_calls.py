@@ -16,7 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from builders.broken_desks import SCORED
+from builders.broken_folders import SCORED
 from builders.broken_jobs import CARELESS, OPEN, SENT
 from nodulebench.cli import main as nodulebench_main
 from nodulebench.core.errors import InputError

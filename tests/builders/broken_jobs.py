@@ -4,18 +4,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from builders.broken_desks import (
+from builders.broken_folders import (
     make_algorithm,
     make_archive,
     make_blocks,
     make_chest,
-    make_desk,
     make_keyed_panel,
     make_network,
     make_observers,
     make_panel,
     make_readings,
     make_set,
+    make_workdir,
 )
 
 
@@ -28,7 +28,7 @@ class Job:
     before: tuple[str, ...] = ()
     check: str = ""
     """A command that ends well on a whole result, be it the old or the new one."""
-    desk: Callable[[Path], None] = make_desk
+    folder: Callable[[Path], None] = make_workdir
     is_change: bool = False
     """Whether a run that was stopped is completed by whoever comes next."""
     is_step: bool = False
@@ -332,7 +332,7 @@ def reviews(*, has_keys: bool) -> dict[str, Job]:
     """The commands of a review, each after all that go before it."""
     jobs: dict[str, Job] = {}
     before: tuple[str, ...] = ()
-    desk = make_keyed_panel if has_keys else make_panel
+    folder = make_keyed_panel if has_keys else make_panel
     for name, arguments, person in STEPS:
         if name == "key" and not has_keys:
             continue
@@ -342,7 +342,7 @@ def reviews(*, has_keys: bool) -> dict[str, Job]:
         if name:
             out = f"panel {WRITTEN.get(name, '')}".strip()
             told = f"annotate review {name}{', with keys' if has_keys else ''}"
-            jobs[told] = Job(command, out, before, "annotate review audit panel", desk)
+            jobs[told] = Job(command, out, before, "annotate review audit panel", folder)
         before = (*before, command)
     return jobs
 

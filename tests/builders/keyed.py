@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from builders.sealed import POLICY, Desk, make_desk
+from builders.sealed import POLICY, SealedLab, make_lab
 from nodulebench.custody.evaluate import SealedEvaluateOptions
 from nodulebench.custody.seal import SealOrder, SealReport, seal_bundle
 from nodulebench.security.keys import (
@@ -24,7 +24,7 @@ ROLES = {
 
 
 @dataclass(frozen=True)
-class KeyedDesk(Desk):
+class KeyedLab(SealedLab):
     """The folder in which a test works; everybody's key lies in it under their name."""
 
     def key_file(self, person: str) -> Path:
@@ -55,19 +55,19 @@ class KeyedDesk(Desk):
         return replace(order, **more)  # type: ignore[arg-type]
 
 
-def new_person(desk: KeyedDesk, person: str) -> str:
+def new_person(lab: KeyedLab, person: str) -> str:
     """Make a key for one more person; its public line."""
-    new_person_key(desk.key_file(person), comment=person)
-    return desk.line(person)
+    new_person_key(lab.key_file(person), comment=person)
+    return lab.line(person)
 
 
-def make_keyed_desk(folder: Path, cases: int = 4) -> KeyedDesk:
-    """As ``make_desk``, with keys and a policy that names them."""
-    desk = KeyedDesk(make_desk(folder, cases=cases).folder)
+def make_keyed_lab(folder: Path, cases: int = 4) -> KeyedLab:
+    """As ``make_lab``, with keys and a policy that names them."""
+    lab = KeyedLab(make_lab(folder, cases=cases).folder)
     people = "".join(
-        f'[[people]]\nname = "{name}"\nroles = ["{role}"]\nkey = "{new_person(desk, name)}"\n\n'
+        f'[[people]]\nname = "{name}"\nroles = ["{role}"]\nkey = "{new_person(lab, name)}"\n\n'
         for name, role in ROLES.items()
     )
     reuse = POLICY[POLICY.index("[reuse]") :]
     (folder / "policy.toml").write_text(f'key_custodian = "Test laboratory"\n\n{people}{reuse}')
-    return desk
+    return lab

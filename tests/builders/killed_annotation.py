@@ -135,15 +135,15 @@ def seen(folder: Path) -> dict[str, Any]:
     """What is written down of the project, without times and chance; and what is wrong with it."""
     if not (folder / "panel" / "project.json").is_file():
         return {}
-    desk = open_project(folder / "panel")
-    events = desk.log.read()
+    lab = open_project(folder / "panel")
+    events = lab.log.read()
     files = [path for name in ("bundle", "findings") for path in (folder / name).glob("*")]
     return {
         "steps": [
             [step.actor_id, step.step, step.case_id] for event in events for step in steps_of(event)
         ],
-        "states": {name: batch.state for name, batch in desk.batches().items()},
-        "problems": [str(problem) for problem in audit_project(desk).problems],
+        "states": {name: batch.state for name, batch in lab.batches().items()},
+        "problems": [str(problem) for problem in audit_project(lab).problems],
         "files": sorted(path.name for path in files),
         "checkpoint": (folder / "panel.checkpoint").is_file(),
     }

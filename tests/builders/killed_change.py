@@ -12,7 +12,7 @@ from typing import Any
 
 import pyrage  # noqa: F401 - imported here, so that the forks need not
 
-from builders.keyed import KeyedDesk
+from builders.keyed import KeyedLab
 from builders.killed_sealing import in_child, is_killed_at
 from nodulebench.custody.keys import rotate
 from nodulebench.custody.sealed_set import open_sealed
@@ -20,22 +20,20 @@ from nodulebench.custody.verify import verify_sealed
 from nodulebench.custody.withdrawal import withdraw
 
 JOBS = {
-    "rotate": lambda desk: rotate(
-        desk.sealed, desk.secret("Bo"), "", key=desk.folder / "bo2.key.pub"
-    ),
-    "withdraw": lambda desk: withdraw(
-        desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x"
+    "rotate": lambda lab: rotate(lab.sealed, lab.secret("Bo"), "", key=lab.folder / "bo2.key.pub"),
+    "withdraw": lambda lab: withdraw(
+        lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x"
     ),
 }
 
 
-def outcome(desk: KeyedDesk) -> dict[str, Any]:
+def outcome(lab: KeyedLab) -> dict[str, Any]:
     """Open what a killed change left, as the auditor would, verify it, and say what it is."""
-    answer = desk.folder / "answer.json"
+    answer = lab.folder / "answer.json"
 
     def work() -> None:
-        opened = open_sealed(desk.sealed, desk.secret("Cem"), "", "inspect")
-        found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+        opened = open_sealed(lab.sealed, lab.secret("Cem"), "", "inspect")
+        found = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
         told = {
             "problems": [str(problem) for problem in found.problems],
             "changes": len(opened.changes),
@@ -51,14 +49,14 @@ def outcome(desk: KeyedDesk) -> dict[str, Any]:
 
 def main(folder: str, job: str, step: str) -> None:
     """Run as a program."""
-    desk = KeyedDesk(Path(folder))
-    fresh = desk.folder / "fresh"
-    shutil.copytree(desk.sealed, fresh)
+    lab = KeyedLab(Path(folder))
+    fresh = lab.folder / "fresh"
+    shutil.copytree(lab.sealed, fresh)
     outcomes: list[dict[str, Any]] = []
-    while is_killed_at(desk, len(outcomes) * int(step), JOBS[job]):
-        outcomes.append(outcome(desk))
-        shutil.rmtree(desk.sealed)
-        shutil.copytree(fresh, desk.sealed)
+    while is_killed_at(lab, len(outcomes) * int(step), JOBS[job]):
+        outcomes.append(outcome(lab))
+        shutil.rmtree(lab.sealed)
+        shutil.copytree(fresh, lab.sealed)
     sys.stdout.write(json.dumps(outcomes))
 
 

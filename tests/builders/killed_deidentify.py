@@ -36,7 +36,7 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 def run(folder: Path) -> None:
     """De-identify what lies in ``in``."""
-    deidentify_folder(folder / "in", folder / "desk" / "out", folder / "desk" / "keys", SECRET)
+    deidentify_folder(folder / "in", folder / "lab" / "out", folder / "lab" / "keys", SECRET)
 
 
 def is_stopped_at(folder: Path, operation: int, how: str) -> bool:
@@ -45,7 +45,7 @@ def is_stopped_at(folder: Path, operation: int, how: str) -> bool:
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal left
-        if event not in WATCHED or str(folder / "desk") not in str(arguments[0]):
+        if event not in WATCHED or str(folder / "lab") not in str(arguments[0]):
             return
         if event == "open" and not int(arguments[2] or 0) & WRITING:
             return
@@ -70,7 +70,7 @@ def is_stopped_at(folder: Path, operation: int, how: str) -> bool:
 
 def seen(folder: Path) -> dict[str, Any]:
     """What others would read of the result."""
-    out = folder / "desk" / "out"
+    out = folder / "lab" / "out"
     names = [Path(file).relative_to(out).as_posix() for file in files_below(out, print)]
     return {"slices": sorted(names), "problems": [str(one) for one in check_folder(out)]}
 
@@ -85,13 +85,13 @@ def main(name: str, how: str, step: str) -> None:
     outcomes: list[dict[str, Any]] = []
 
     def complete() -> None:
-        after = seen(folder) if (folder / "desk" / "out").is_dir() else {"slices": []}
+        after = seen(folder) if (folder / "lab" / "out").is_dir() else {"slices": []}
         run(folder)
         told = {
             "stopped": after["slices"],
             **seen(folder),
-            "patients": [row["patient"] for row in read_key_table(folder / "desk/keys", SECRET)],
-            "left": [path.name for path in (folder / "desk").rglob(".*")],
+            "patients": [row["patient"] for row in read_key_table(folder / "lab/keys", SECRET)],
+            "left": [path.name for path in (folder / "lab").rglob(".*")],
         }
         answer.write_text(json.dumps(told))
 
@@ -100,7 +100,7 @@ def main(name: str, how: str, step: str) -> None:
             outcomes.append({"problems": ["it could not be completed"]})
         else:
             outcomes.append(json.loads(answer.read_text()))
-        shutil.rmtree(folder / "desk", ignore_errors=True)
+        shutil.rmtree(folder / "lab", ignore_errors=True)
     sys.stdout.write(json.dumps(outcomes))
 
 

@@ -25,7 +25,7 @@ import cryptography.hazmat.primitives.asymmetric.ed25519
 import cryptography.hazmat.primitives.ciphers.aead
 import cryptography.hazmat.primitives.serialization  # noqa: F401
 
-from builders.sealed import SECRET, Desk
+from builders.sealed import SECRET, SealedLab
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import verify_sealed
 
@@ -48,20 +48,20 @@ def in_child(work: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-def is_killed_at(desk: Desk, operation: int, job: Callable[[Desk], object]) -> bool:
+def is_killed_at(lab: SealedLab, operation: int, job: Callable[[SealedLab], object]) -> bool:
     """Do a job, and be killed at an operation on files of the desk; False: it ended before."""
     left = operation
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal left
-        if event in WATCHED and str(desk.folder) in str(arguments[0]):
+        if event in WATCHED and str(lab.folder) in str(arguments[0]):
             left -= 1
             if left < 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     def work() -> None:
         sys.addaudithook(watch)
-        job(desk)
+        job(lab)
 
     code = in_child(work)
     if code not in (0, -signal.SIGKILL):
@@ -69,23 +69,23 @@ def is_killed_at(desk: Desk, operation: int, job: Callable[[Desk], object]) -> b
     return code != 0
 
 
-def complete(desk: Desk) -> dict[str, Any]:
+def complete(lab: SealedLab) -> dict[str, Any]:
     """Seal to the end, verify, and say what came of it."""
-    answer = desk.folder / "answer.json"
+    answer = lab.folder / "answer.json"
 
     def work() -> None:
-        report = desk.seal()
-        found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+        report = lab.seal()
+        found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
         files = sorted(
-            path.relative_to(desk.sealed).as_posix()
-            for path in desk.sealed.rglob("*")
+            path.relative_to(lab.sealed).as_posix()
+            for path in lab.sealed.rglob("*")
             if path.is_file()
         )
         told = {
             "taken_over": report.taken_over,
             "problems": [str(problem) for problem in found.problems],
             "files": files,
-            "left": [path.name for path in desk.folder.glob(".*")],
+            "left": [path.name for path in lab.folder.glob(".*")],
         }
         answer.write_text(json.dumps(told))
 
@@ -95,22 +95,22 @@ def complete(desk: Desk) -> dict[str, Any]:
     return told
 
 
-def score(desk: Desk) -> dict[str, Any]:
+def score(lab: SealedLab) -> dict[str, Any]:
     """Score mine.csv on the sealed set; what the developer is told."""
     order = SealedEvaluateOptions(
-        desk.folder / "mine.csv", desk.sealed, SECRET, "Bo", "Example", bootstraps=0
+        lab.folder / "mine.csv", lab.sealed, SECRET, "Bo", "Example", bootstraps=0
     )
     return evaluate_sealed(order)[0]
 
 
-def score_again(desk: Desk) -> dict[str, Any]:
+def score_again(lab: SealedLab) -> dict[str, Any]:
     """Verify what a killed look left, score again, and say what came of it."""
-    answer = desk.folder / "answer.json"
+    answer = lab.folder / "answer.json"
 
     def work() -> None:
-        left = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
-        look = score(desk)["looks"]["look"]
-        found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+        left = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
+        look = score(lab)["looks"]["look"]
+        found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
         problems = [str(problem) for problem in (*left.problems, *found.problems)]
         answer.write_text(json.dumps({"problems": problems, "look": look}))
 
@@ -122,21 +122,23 @@ def score_again(desk: Desk) -> dict[str, Any]:
 
 def main(folder: str, how: str, *numbers: str) -> None:
     """Run as a program."""
-    desk = Desk(Path(folder))
+    lab = SealedLab(Path(folder))
     outcomes: list[dict[str, Any]] = []
     if how == "every":
-        while is_killed_at(desk, len(outcomes) * int(numbers[0]), Desk.seal):
-            outcomes.append(complete(desk))
-            shutil.rmtree(desk.sealed, ignore_errors=True)
+        while is_killed_at(lab, len(outcomes) * int(numbers[0]), SealedLab.seal):
+            outcomes.append(complete(lab))
+            shutil.rmtree(lab.sealed, ignore_errors=True)
     elif how == "look":
-        fresh = desk.folder / "fresh"
-        shutil.copytree(desk.sealed, fresh)
-        while is_killed_at(desk, len(outcomes) * int(numbers[0]), score):
-            outcomes.append(score_again(desk))
-            shutil.rmtree(desk.sealed)
-            shutil.copytree(fresh, desk.sealed)
+        fresh = lab.folder / "fresh"
+        shutil.copytree(lab.sealed, fresh)
+        while is_killed_at(lab, len(outcomes) * int(numbers[0]), score):
+            outcomes.append(score_again(lab))
+            shutil.rmtree(lab.sealed)
+            shutil.copytree(fresh, lab.sealed)
     else:
-        outcomes = [{"killed": is_killed_at(desk, int(number), Desk.seal)} for number in numbers]
+        outcomes = [
+            {"killed": is_killed_at(lab, int(number), SealedLab.seal)} for number in numbers
+        ]
     sys.stdout.write(json.dumps(outcomes))
 
 

@@ -37,7 +37,7 @@ HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"
 
 
 @dataclass(frozen=True)
-class Desk:
+class SealedLab:
     """The folder in which a test works."""
 
     folder: Path
@@ -70,9 +70,9 @@ class Desk:
         return path
 
 
-def make_desk(folder: Path, policy: str = POLICY, cases: int = 4) -> Desk:
+def make_lab(folder: Path, policy: str = POLICY, cases: int = 4) -> SealedLab:
     """A bundle of a few cases with a nodule each, two image files, a key and a policy."""
-    desk = Desk(folder)
+    lab = SealedLab(folder)
     names = [f"scan{number}" for number in range(cases)]
     table = pl.DataFrame({"case_id": names, "has_nodules": [True] * cases})
     nodules = pl.DataFrame(
@@ -88,11 +88,11 @@ def make_desk(folder: Path, policy: str = POLICY, cases: int = 4) -> Desk:
         }
     )
     reference = Reference("small", CASES.conform(table, "c"), NODULES.conform(nodules, "n"))
-    write_reference(reference, desk.bundle)
+    write_reference(reference, lab.bundle)
     for name in names[:2]:
-        image = desk.bundle / "images" / name / "0001.dcm"
+        image = lab.bundle / "images" / name / "0001.dcm"
         image.parent.mkdir(parents=True)
         image.write_bytes(name.encode() * 50)
     new_key(folder / "key.pem")
     (folder / "policy.toml").write_text(policy)
-    return desk
+    return lab

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
-from builders.sealed import PEOPLE, SECRET, Desk
+from builders.sealed import PEOPLE, SECRET, SealedLab
 from nodulebench.core.tables import Reference
 from nodulebench.custody.evaluate import SealedEvaluateOptions
 from nodulebench.custody.evaluate_roster import evaluate_roster
@@ -22,7 +22,7 @@ DEVELOPERS = ("Alphacorp", "Betamed", "Gammalung", "Deltascan")
 
 
 @dataclass(frozen=True)
-class StudyDesk(Desk):
+class StudyLab(SealedLab):
     """A desk with a roster."""
 
     reference: Reference
@@ -47,14 +47,14 @@ def made_up_study(
     cases: int = 40,
     nodules: int = 160,
     uses: tuple[str, ...] = (),
-) -> StudyDesk:
+) -> StudyLab:
     """Seal a made-up set and write submissions and their roster; nothing is evaluated yet."""
     reference = made_up_reference(cases, nodules, seed=7)
-    desk = StudyDesk(folder, reference)
-    write_reference(reference, desk.bundle)
+    lab = StudyLab(folder, reference)
+    write_reference(reference, lab.bundle)
     new_key(folder / "key.pem")
     (folder / "policy.toml").write_text(PEOPLE + REPORTER + reuse)
-    desk.seal()
+    lab.seal()
     lines = ["file,developer,alias,intended_use"]
     for number in range(algorithms):
         developer = DEVELOPERS[number % len(DEVELOPERS)]
@@ -66,14 +66,14 @@ def made_up_study(
         use = uses[number] if uses else ""
         row = (f"file-{secret}", developer, f"A{number + 1}", use)
         lines.append(",".join(row))
-    desk.roster.write_text("\n".join(lines) + "\n")
-    return desk
+    lab.roster.write_text("\n".join(lines) + "\n")
+    return lab
 
 
-def evaluated_study(folder: Path, reuse: str, **more: object) -> StudyDesk:
+def evaluated_study(folder: Path, reuse: str, **more: object) -> StudyLab:
     """The same with every algorithm of the roster evaluated."""
-    desk = made_up_study(folder, reuse, **more)  # type: ignore[arg-type]
-    found = list(evaluate_roster(desk.roster, desk.look_order()))
+    lab = made_up_study(folder, reuse, **more)  # type: ignore[arg-type]
+    found = list(evaluate_roster(lab.roster, lab.look_order()))
     problems = [str(one.problem) for one in found if one.problem is not None]
     assert not problems, problems
-    return desk
+    return lab

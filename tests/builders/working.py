@@ -48,7 +48,7 @@ def ball_project(
     told = Project(roster=_roster(experts), rules=rules, repeats=repeats or {})
     write_json(told.model_dump(mode="json"), project / PROJECT)
     names = table["case_id"].to_list()
-    open_batch(desk_of(folder), "office", "b1", "one", names, reviewer_id=reviewer)
+    open_batch(handle_of(folder), "office", "b1", "one", names, reviewer_id=reviewer)
     return folder
 
 
@@ -64,7 +64,7 @@ def _roster(experts: tuple[str, ...]) -> Roster:
     return roster.model_copy(update={"people": people})
 
 
-def desk_of(folder: Path) -> ProjectHandle:
+def handle_of(folder: Path) -> ProjectHandle:
     """The project as the command line opens it."""
     return open_project(folder / "panel")
 

@@ -9,7 +9,7 @@ import pytest
 
 import nodulebench as nb
 from builders.commands import run
-from builders.sealed import PEOPLE, SECRET, Desk, make_desk
+from builders.sealed import PEOPLE, SECRET, SealedLab, make_lab
 from builders.sealed_study import REPORTER
 from nodulebench.cli import options as vault_options
 from nodulebench.cli.help import DONE, NOT_MET, UNDECIDED
@@ -55,17 +55,17 @@ def expected(request: pytest.FixtureRequest) -> Expected:
     return found
 
 
-def make_test(folder: Path, expected: Expected, reuse: str = "") -> Desk:
+def make_test(folder: Path, expected: Expected, reuse: str = "") -> SealedLab:
     """A bundle with a frozen plan, and the marks that lead to the expected verdict."""
-    desk = make_desk(folder, f"{PEOPLE}{REPORTER}\n[reuse]\n{reuse}\n")
+    lab = make_lab(folder, f"{PEOPLE}{REPORTER}\n[reuse]\n{reuse}\n")
     (folder / "criteria.toml").write_text(
         'name = "accept"\n[[criteria]]\nmetric = "recall"\nrule = "luna16"\n'
         f'comparison = ">="\n{expected.criterion}\n'
     )
     plan = folder / "plan.json"
-    freeze_files(folder / "criteria.toml", desk.bundle, "luna16", out=plan, bootstraps=20)
-    desk.marks("mine.csv", *(f"scan{number}" for number in range(expected.hits)))
-    return desk
+    freeze_files(folder / "criteria.toml", lab.bundle, "luna16", out=plan, bootstraps=20)
+    lab.marks("mine.csv", *(f"scan{number}" for number in range(expected.hits)))
+    return lab
 
 
 def test_the_verdicts_are_three() -> None:
@@ -87,9 +87,9 @@ def test_every_language_has_a_word_of_its_own_for_each(name: Any) -> None:
 def test_an_open_test_gives_one_verdict_everywhere(
     tmp_path: Path, expected: Expected, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    desk = make_test(tmp_path, expected)
+    lab = make_test(tmp_path, expected)
     out, verdict = tmp_path / "out", expected.verdict
-    given = ("--reference", desk.bundle, "--plan", tmp_path / "plan.json", "--out", out)
+    given = ("--reference", lab.bundle, "--plan", tmp_path / "plan.json", "--out", out)
     assert run("evaluate", tmp_path / "mine.csv", *given) == expected.status
     shown = capsys.readouterr().out
     assert f"mine: {verdict}" in shown
@@ -97,7 +97,7 @@ def test_an_open_test_gives_one_verdict_everywhere(
     document = json.loads((out / "evaluation.json").read_text())
     assert document["plan"]["verdict"] == verdict
 
-    found = nb.evaluate(desk.bundle, tmp_path / "mine.csv", plan=tmp_path / "plan.json")
+    found = nb.evaluate(lab.bundle, tmp_path / "mine.csv", plan=tmp_path / "plan.json")
     assert found.plan is not None
     assert found.plan.verdict == verdict
     assert f"plan accept: {verdict}" in repr(found)
@@ -123,11 +123,11 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    desk = make_test(tmp_path, expected, REUSE[level])
-    desk.seal()
+    lab = make_test(tmp_path, expected, REUSE[level])
+    lab.seal()
     monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
     verdict, is_open = expected.verdict, expected.verdict == "undecided"
-    plan = ("--plan", tmp_path / "plan.json", "--reference", desk.sealed, "--as", "Bo")
+    plan = ("--plan", tmp_path / "plan.json", "--reference", lab.sealed, "--as", "Bo")
     one = ("--developer", "Example", "--out", tmp_path / "told")
     assert run("evaluate", tmp_path / "mine.csv", *plan, *one) == expected.status
     shown = capsys.readouterr().out
@@ -143,12 +143,12 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
     if level in ("verdict", "rounded"):
         assert "not_assessable" not in json.dumps(told)  # says how many patients the set has
 
-    event = read_audit(desk.sealed, SECRET).events[-1]
+    event = read_audit(lab.sealed, SECRET).events[-1]
     assert (event.step, event.facts["verdict"]) == ("evaluated", verdict)
     assert (REASON in str(event.facts.get("verdict_reason"))) == is_open
-    assert run("audit", desk.sealed) == 0
+    assert run("audit", lab.sealed) == 0
     assert f"verdict {verdict}" in capsys.readouterr().out
-    kept = open_result(desk.sealed, SECRET, "Cem", 2)
+    kept = open_result(lab.sealed, SECRET, "Cem", 2)
     assert kept["evaluation"]["plan"]["verdict"] == kept["told"]["verdict"] == verdict
 
     for audience in ("lab", "developer"):
@@ -156,7 +156,7 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
             made, say = tmp_path / f"{audience}-{name}", translator(name)
             more = ("--for", audience, "--language", name, "--out", made)
             mine = ("--algorithm", "mine") if audience == "developer" else ()
-            assert run("report", desk.sealed, "--as", "Dee", *more, *mine) == 0
+            assert run("report", lab.sealed, "--as", "Dee", *more, *mine) == 0
             (page,) = made.glob("*.html")
             content = page.read_text(encoding="utf-8")
             if audience == "developer" and level in ("verdict", "rounded"):
@@ -181,15 +181,15 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
 def test_a_roster_with_several_verdicts_exits_with_the_worst(
     tmp_path: Path, hits: tuple[int, int], status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = make_test(tmp_path, EXPECTED[-1])
-    desk.seal()
+    lab = make_test(tmp_path, EXPECTED[-1])
+    lab.seal()
     monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
     lines = ["file,developer,alias"]
     for number, count in enumerate(hits):
-        desk.marks(f"m{number}.csv", *(f"scan{case}" for case in range(count)))
+        lab.marks(f"m{number}.csv", *(f"scan{case}" for case in range(count)))
         lines.append(f"m{number}.csv,Developer {number},A{number}")
     (tmp_path / "roster.csv").write_text("\n".join(lines) + "\n")
-    plan = ("--plan", tmp_path / "plan.json", "--reference", desk.sealed, "--as", "Bo")
+    plan = ("--plan", tmp_path / "plan.json", "--reference", lab.sealed, "--as", "Bo")
     assert run("evaluate", "--roster", tmp_path / "roster.csv", *plan) == status
 
 
@@ -197,15 +197,15 @@ def test_a_plan_for_another_set_is_undecided_and_the_reason_is_that(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The other set has as many cases, so only the digests of the plan differ."""
-    desk = make_test(tmp_path, EXPECTED[0])
+    lab = make_test(tmp_path, EXPECTED[0])
     planned = read_plan(tmp_path / "plan.json")
     digests = planned.digests.model_copy(update={"reference": f"sha256:{0:064}"})
     other = planned.model_copy(update={"digests": digests})
     (tmp_path / "plan.json").unlink()
     write_plan(other, tmp_path / "plan.json")
-    desk.seal()
+    lab.seal()
     monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
-    given = ("--reference", desk.sealed, "--plan", tmp_path / "plan.json", "--as", "Bo")
+    given = ("--reference", lab.sealed, "--plan", tmp_path / "plan.json", "--as", "Bo")
     assert run("evaluate", tmp_path / "mine.csv", *given, "--developer", "Example") == UNDECIDED
     shown = capsys.readouterr().out
     assert "plan accept: undecided (the test was not the planned one)" in shown

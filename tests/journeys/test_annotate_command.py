@@ -96,14 +96,14 @@ def test_readers_are_compared_slice_by_slice(tmp_path: Path, cases: Path, capsys
 
 def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Path, capsys) -> None:
     (tmp_path / "roster.toml").write_text(ROSTER)
-    desk = tmp_path / "desk"
+    handle = tmp_path / "handle"
 
     def step(*arguments: object, by: str) -> str:
-        assert run("review", arguments[0], desk, *arguments[1:], "--by", by) == 0
+        assert run("review", arguments[0], handle, *arguments[1:], "--by", by) == 0
         return capsys.readouterr().out
 
     start = ("--roster", tmp_path / "roster.toml", "--cases", cases, "--draw-teams", 1)
-    assert run("review", "start", desk, *start) == 0
+    assert run("review", "start", handle, *start) == 0
     told = capsys.readouterr()
     assert "warning: the project names no keys: whoever can write to its folder" in told.err
     teams = dict(line.split(": ") for line in told.out.splitlines() if "leader" in line)
@@ -111,7 +111,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     reviewer = teams["team-2"].split("leader ")[1]
     told = step("open", "b1", "a", "--team", "team-1", by="office")
     assert told.splitlines()[:2] == [
-        f"wrote {tmp_path}/desk-b1.promise: your part of the draw; let nobody read it before "
+        f"wrote {tmp_path}/dashboard-b1.promise: your part of the draw; let nobody read it before "
         "'draw'",
         "b1: reading",
     ]
@@ -120,7 +120,8 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
         told = step("read", "b1", file, by=reader)
     assert told.startswith("b1: typing\n")
     assert (
-        told.splitlines()[-1] == f"next  nodulebench annotate review draw {desk} b1 --by ORGANISER"
+        told.splitlines()[-1]
+        == f"next  nodulebench annotate review draw {handle} b1 --by ORGANISER"
     )
     step("draw", "b1", by="office")
     step("type", "b1", "a", "candidate-1", "solid", by=readers[1])
@@ -137,35 +138,35 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert told.splitlines() == [
         "b1: arbitration",
         "  a candidate-2: in dispute, the readers are not consistent, the reviewer objects",
-        f"next  nodulebench annotate review ask {desk} b1 FILE --by ARBITRATOR",
+        f"next  nodulebench annotate review ask {handle} b1 FILE --by ARBITRATOR",
     ]
-    assert run("review", "release", desk, "b1", "--by", "judge") == 1
+    assert run("review", "release", handle, "b1", "--by", "judge") == 1
     assert "has 1 open dispute(s): a candidate-2. Settle them first." in capsys.readouterr().err
-    assert run("review", "export", desk, tmp_path / "bundle") == 1
+    assert run("review", "export", handle, tmp_path / "bundle") == 1
     assert "no batch is released" in capsys.readouterr().err
     step("settle", "b1", "a", "candidate-2", "--nodule", "--type", "calcified", by="judge")
     assert step("release", "b1", by="judge").splitlines() == [
         "b1: released",
-        f"next  nodulebench annotate review export {desk} REFERENCE",
+        f"next  nodulebench annotate review export {handle} REFERENCE",
     ]
-    assert run("review", "export", desk, tmp_path / "bundle") == 0
+    assert run("review", "export", handle, tmp_path / "bundle") == 0
     made = read_reference(tmp_path / "bundle")
     assert made.nodules.select("nodule_id", "type", "agreement").rows() == [
         ("nodule-1", "solid", 3),
         ("nodule-2", "calcified", 1),
     ]
     capsys.readouterr()
-    assert run("review", "log", desk) == 0
+    assert run("review", "log", handle) == 0
     log = capsys.readouterr().out.splitlines()
     assert len(log) == 13
-    assert run("review", "quality", desk, "--out", tmp_path / "quality.json") == 0
+    assert run("review", "quality", handle, "--out", tmp_path / "quality.json") == 0
     told = capsys.readouterr().out.splitlines()
     assert sorted(line.rsplit(" ", 1)[1] for line in told[:3]) == ["0.667", "0.667", "1.000"]
     assert any("1.00 lone marks per case, p of drift undefined" in line for line in told)
     assert json.loads((tmp_path / "quality.json").read_text())["cases"] == 1
-    assert run("review", "status", desk, "b1") == 0
+    assert run("review", "status", handle, "b1") == 0
     assert capsys.readouterr().out.startswith("b1: released\n")
-    assert run("review", "status", desk, "b7") == 1
+    assert run("review", "status", handle, "b7") == 1
     assert "batch 'b7': is not open. Open: b1." in capsys.readouterr().err
     checked = "program check b1: 2 candidates, 1 inconsistent slices"
     assert log[4].endswith(checked)
@@ -174,26 +175,26 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
 
 def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path, capsys) -> None:
     (tmp_path / "roster.toml").write_text(ROSTER)
-    desk, commitment = tmp_path / "desk", tmp_path / "b1.commitment"
+    handle, commitment = tmp_path / "handle", tmp_path / "b1.commitment"
     start = ("--roster", tmp_path / "roster.toml", "--cases", cases, "--draw-teams", 1)
-    assert run("review", "start", desk, *start) == 0
+    assert run("review", "start", handle, *start) == 0
     teams = dict(
         line.split(": ") for line in capsys.readouterr().out.splitlines() if "lead" in line
     )
     office = ("--by", "office")
     assert (
-        run("review", "open", desk, "b1", "--team", "team-1", "--commitment", commitment, *office)
+        run("review", "open", handle, "b1", "--team", "team-1", "--commitment", commitment, *office)
         == 0
     )
-    assert run("review", "draw", desk, "b1", "--commitment", commitment, *office) == 1
+    assert run("review", "draw", handle, "b1", "--commitment", commitment, *office) == 1
     assert "is not read by all. Draw then: before, it could be aimed at" in capsys.readouterr().err
     empty = wrote_marks(tmp_path / "nothing.csv")
     for reader in teams["team-1"].split(";")[0].split(", "):
-        assert run("review", "read", desk, "b1", empty, "--by", reader) == 0
+        assert run("review", "read", handle, "b1", empty, "--by", reader) == 0
     told = capsys.readouterr().out
     assert "b1: review\n  waits for the draw of its reviewer\n" in told
-    shutil.copytree(desk, tmp_path / "other")
-    assert run("review", "draw", desk, "b1", "--commitment", commitment, *office) == 0
+    shutil.copytree(handle, tmp_path / "other")
+    assert run("review", "draw", handle, "b1", "--commitment", commitment, *office) == 0
     reviewer = teams["team-2"].split("leader ")[1]
     assert f"a: waits for {reviewer} to finish its review" in capsys.readouterr().out
     other, commitment = tmp_path / "other", tmp_path / "other-b1.commitment"
@@ -228,27 +229,29 @@ def test_what_is_wrong_changes_nothing(
     wrote_marks(tmp_path / "good.csv", SHARED)
     wrote_marks(tmp_path / "other.csv", SHARED, case_id="z")
     wrote_marks(tmp_path / "far.csv", Slice(3, 500, 50, 8, 8))
-    assert run("review", "start", "desk", "--roster", "roster.toml", "--cases", cases) == 0
-    assert run("review", "open", "desk", "b1", "a", "--team", "one", "--by", "office") == 0
-    before = {path: path.read_bytes() for path in Path("desk").rglob("*") if path.is_file()}
+    assert run("review", "start", "handle", "--roster", "roster.toml", "--cases", cases) == 0
+    assert run("review", "open", "handle", "b1", "a", "--team", "one", "--by", "office") == 0
+    before = {path: path.read_bytes() for path in Path("handle").rglob("*") if path.is_file()}
     capsys.readouterr()
-    assert run("review", arguments[0], "desk", *arguments[1:]) == 1
+    assert run("review", arguments[0], "handle", *arguments[1:]) == 1
     assert what in capsys.readouterr().err
-    assert before == {path: path.read_bytes() for path in Path("desk").rglob("*") if path.is_file()}
+    assert before == {
+        path: path.read_bytes() for path in Path("handle").rglob("*") if path.is_file()
+    }
 
 
 def test_a_reading_cannot_be_handed_in_twice(tmp_path: Path, cases: Path, capsys) -> None:
     (tmp_path / "roster.toml").write_text(ROSTER)
-    desk = tmp_path / "desk"
+    handle = tmp_path / "handle"
     start = ("--roster", tmp_path / "roster.toml", "--cases", cases, "--draw-teams", 1)
-    run("review", "start", desk, *start)
+    run("review", "start", handle, *start)
     reader = capsys.readouterr().out.split(": ")[1].split(",")[0]
-    run("review", "open", desk, "b1", "a", "--team", "team-1", "--by", "office")
+    run("review", "open", handle, "b1", "a", "--team", "team-1", "--by", "office")
     file = wrote_marks(tmp_path / "good.csv", SHARED)
-    assert run("review", "read", desk, "b1", file, "--by", reader) == 0
-    assert run("review", "read", desk, "b1", file, "--by", reader) == 1
+    assert run("review", "read", handle, "b1", file, "--by", reader) == 0
+    assert run("review", "read", handle, "b1", file, "--by", reader) == 1
     assert f"'{reader}' has handed in case 'a' before." in capsys.readouterr().err
-    assert len(list((desk / "events").glob("0*.json"))) == 2
+    assert len(list((handle / "events").glob("0*.json"))) == 2
 
 
 def test_an_observer_study_adds_nodules_and_shows_the_effect(tmp_path: Path, capsys) -> None:

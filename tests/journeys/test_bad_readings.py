@@ -30,9 +30,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, capsys) -> Path:
+def workdir(tmp_path: Path, capsys) -> Path:
     """A project with an open batch of case a, which r1 has read."""
-    folder = tmp_path / "desk"
+    folder = tmp_path / "workdir"
     folder.mkdir()
     small_cases("a", "b").write_csv(folder / "cases.csv")
     project = Project(roster=two_teams(), rules=NIFDC)
@@ -123,15 +123,15 @@ def wrote(folder: Path, rows: str) -> Path:
     ],
 )
 def test_a_wrong_reading_leaves_the_project_as_it_was(
-    desk: Path, tmp_path: Path, capsys, reader: str, rows: str, what: str
+    workdir: Path, tmp_path: Path, capsys, reader: str, rows: str, what: str
 ) -> None:
-    before = contents(desk)
+    before = contents(workdir)
     code, told = run(
-        capsys, "annotate", "review", "read", desk, "b1", wrote(tmp_path, rows), "--by", reader
+        capsys, "annotate", "review", "read", workdir, "b1", wrote(tmp_path, rows), "--by", reader
     )
     assert told.startswith(what)
     assert code == 1
-    assert contents(desk) == before
+    assert contents(workdir) == before
 
 
 def xml(series: str = "1.2.3", at: int = 100, name: str = "N1") -> str:

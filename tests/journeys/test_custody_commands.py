@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from builders.keyed import make_keyed_desk
-from builders.sealed import Desk, make_desk
+from builders.keyed import make_keyed_lab
+from builders.sealed import SealedLab, make_lab
 from nodulebench.cli import main
 
 pytest.importorskip("cryptography")
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SealedLab:
     monkeypatch.chdir(tmp_path)
-    made = make_desk(tmp_path)
+    made = make_lab(tmp_path)
     (tmp_path / "passphrase").write_text("correct horse\n")
     return made
 
@@ -31,9 +31,9 @@ SEAL += OUT
 
 
 def test_protocols_that_divide_differently_are_told(
-    desk: Desk, capsys: pytest.CaptureFixture[str]
+    lab: SealedLab, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    policy = desk.folder / "policy.toml"
+    policy = lab.folder / "policy.toml"
     named = '[reuse]\nprotocols = ["luna16", "fotin-2008"]'
     policy.write_text(policy.read_text().replace("[reuse]", named))
     assert run("seal", "--new-vault-key", "vault.key") == 0
@@ -42,7 +42,7 @@ def test_protocols_that_divide_differently_are_told(
     assert "protocols luna16 and fotin-2008 of the policy differ in size_limit" in shown
 
 
-def test_from_sealing_to_the_audit(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture[str]) -> None:
     key = ["--vault-key", "vault.key"]
     assert run("seal", "--new-vault-key", "vault.key") == 0
     assert run(*SEAL, *key) == 0
@@ -55,7 +55,7 @@ def test_from_sealing_to_the_audit(desk: Desk, capsys: pytest.CaptureFixture[str
     assert "log         1 events, chain and codes" in out
     assert "sealed: verified" in out
 
-    desk.marks("mine.csv", "scan0", "scan1")
+    lab.marks("mine.csv", "scan0", "scan1")
     score = ["evaluate", "mine.csv", "--reference", "sealed", "--as", "Bo", "--bootstraps", "20"]
     assert run(*score, "--developer", "Example", *key, "--out", "feedback") == 0
     out = capsys.readouterr().out
@@ -86,12 +86,12 @@ def test_the_same_with_a_key_for_each_person(
 ) -> None:
     pytest.importorskip("pyrage")
     monkeypatch.chdir(tmp_path)
-    desk = make_keyed_desk(tmp_path)
+    lab = make_keyed_lab(tmp_path)
     assert run("seal", "bundle", "--key", "ada.key", "--policy", "policy.toml", *OUT) == 0
     shown = capsys.readouterr()
     assert "sealed small: 15 files" in shown.out
     assert "one secret" not in shown.err
-    desk.marks("mine.csv", "scan0", "scan1")
+    lab.marks("mine.csv", "scan0", "scan1")
     score = ["evaluate", "mine.csv", "--reference", "sealed", "--developer", "Example"]
     assert run(*score, "--bootstraps", "20", "--key", "bo.key", "--as", "Cem") == 1
     assert "is that of 'Bo', who cannot act as 'Cem'" in capsys.readouterr().err
@@ -113,12 +113,12 @@ def test_the_same_with_a_key_for_each_person(
 
 
 def test_no_name_passes_for_an_event_of_the_log(
-    desk: Desk, capsys: pytest.CaptureFixture[str]
+    lab: SealedLab, capsys: pytest.CaptureFixture[str]
 ) -> None:
     key = ["--vault-key", "vault.key"]
     assert run("seal", "--new-vault-key", "vault.key") == 0
     assert run(*SEAL, *key) == 0
-    marks = desk.marks("mine\n   9  forged\x1b[2K.csv", "scan0")
+    marks = lab.marks("mine\n   9  forged\x1b[2K.csv", "scan0")
     score = ["evaluate", str(marks), "--reference", "sealed", "--as", "Bo", "--bootstraps", "20"]
     assert run(*score, "--developer", "Example", *key) == 0
     capsys.readouterr()
@@ -128,21 +128,21 @@ def test_no_name_passes_for_an_event_of_the_log(
     assert r"algorithm mine\n   9  forged\x1b[2K" in lines[1]
 
 
-def test_a_passphrase_comes_from_a_file(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_passphrase_comes_from_a_file(lab: SealedLab, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*SEAL, "--passphrase-file", "passphrase") == 0
-    desk.marks("mine.csv", "scan0")
+    lab.marks("mine.csv", "scan0")
     score = ["evaluate", "mine.csv", "--reference", "sealed", "--as", "Bo", "--bootstraps", "0"]
-    (desk.folder / "wrong").write_text("other\n")
+    (lab.folder / "wrong").write_text("other\n")
     assert run(*score, "--developer", "Example", "--passphrase-file", "wrong") == 1
     assert "does not open with this passphrase" in capsys.readouterr().err
     assert run(*score, "--developer", "Example", "--passphrase-file", "passphrase") == 0
 
 
 def test_a_sealed_set_is_no_reference_for_everybody(
-    desk: Desk, capsys: pytest.CaptureFixture[str]
+    lab: SealedLab, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    desk.seal()
-    desk.marks("mine.csv", "scan0")
+    lab.seal()
+    lab.marks("mine.csv", "scan0")
     assert run("evaluate", "mine.csv", "--reference", "sealed") == 1
     assert "a sealed set needs --key and --developer" in capsys.readouterr().err
 
@@ -159,7 +159,7 @@ def test_a_sealed_set_is_no_reference_for_everybody(
         (["unseal", "sealed", "--as", "Ada"], "give --out, or --result"),
     ],
 )
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("lab")
 def test_wrong_usage_is_said(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,7 +168,7 @@ def test_wrong_usage_is_said(
 
 
 def test_a_bundle_becomes_a_bag_and_verifies(
-    desk: Desk, capsys: pytest.CaptureFixture[str]
+    lab: SealedLab, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("bundle", "bundle", "--images", "bundle/images", "--out", "bag") == 0
     shown = capsys.readouterr()
@@ -179,7 +179,7 @@ def test_a_bundle_becomes_a_bag_and_verifies(
     listed = ["bundle", "bundle", "--images", "bundle/images", "--list-images", "--out", "list"]
     assert run(*listed) == 0
     assert run("verify", "list", "--images", "bundle/images") == 0
-    (desk.bundle / "images" / "scan0" / "0001.dcm").write_bytes(b"x")
+    (lab.bundle / "images" / "scan0" / "0001.dcm").write_bytes(b"x")
     assert run("verify", "list", "--images", "bundle/images") == 1
     assert "is not the file that images.csv lists" in capsys.readouterr().err
 
@@ -189,7 +189,7 @@ def test_keys_come_are_replaced_and_go(
 ) -> None:
     pytest.importorskip("pyrage")
     monkeypatch.chdir(tmp_path)
-    make_keyed_desk(tmp_path)
+    make_keyed_lab(tmp_path)
     assert run("seal", "bundle", "--key", "ada.key", "--policy", "policy.toml", *OUT) == 0
     for name in ("bo2", "dee"):
         assert run("custody", "new-key", name, "--comment", name) == 0
@@ -233,9 +233,9 @@ def test_a_set_loses_a_patient(
 ) -> None:
     pytest.importorskip("pyrage")
     monkeypatch.chdir(tmp_path)
-    desk = make_keyed_desk(tmp_path)
+    lab = make_keyed_lab(tmp_path)
     assert run("seal", "bundle", "--key", "ada.key", "--policy", "policy.toml", *OUT) == 0
-    desk.marks("mine.csv", "scan0", "scan1")
+    lab.marks("mine.csv", "scan0", "scan1")
     score = ["evaluate", "mine.csv", "--reference", "sealed", "--developer", "Example"]
     assert run(*score, "--bootstraps", "20", "--key", "bo.key") == 0
     ada = ["sealed", "--key", "ada.key"]

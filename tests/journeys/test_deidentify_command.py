@@ -11,7 +11,7 @@ pytest.importorskip("cryptography")
 
 
 @pytest.fixture(autouse=True)
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for number in (1, 2):
         write_slice(identified_slice(number), tmp_path / "in" / f"{number}.dcm")

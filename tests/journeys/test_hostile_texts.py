@@ -122,7 +122,7 @@ def test_the_name_of_a_reader(told: Told, tmp_path: Path) -> None:
     roster = tmp_path / "roster.toml"
     roster.write_text(f"[[people]]\nperson_id = 'a'\nroles = [{json.dumps(ATTACK)}]\n")
     begin = ("annotate", "review", "start", "--roster", roster, "--cases", tmp_path / "cases.csv")
-    assert r"\x1b]52" in told(*begin, tmp_path / "desk", status=1)
+    assert r"\x1b]52" in told(*begin, tmp_path / "folder", status=1)
 
 
 def test_the_name_of_a_plan(told: Told, luna16: Path, tmp_path: Path) -> None:

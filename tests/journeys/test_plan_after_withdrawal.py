@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builders.commands import run
-from builders.sealed import PEOPLE, SECRET, Desk, make_desk
+from builders.sealed import PEOPLE, SECRET, SealedLab, make_lab
 from nodulebench.core.tables import CASES
 from nodulebench.io.bundle import read_reference, write_reference
 
@@ -23,9 +23,9 @@ EVALUATE = ("evaluate", "all.csv", "--as", "Bo", *OPEN, "--developer", "Example"
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SealedLab:
     """A bundle of ten cases with a nodule each and one case without nodules."""
-    made = make_desk(tmp_path, cases=len(HITS))
+    made = make_lab(tmp_path, cases=len(HITS))
     plain = read_reference(made.bundle)
     healthy = pl.DataFrame({"case_id": ["healthy"], "has_nodules": [False]})
     cases = pl.concat([plain.cases, CASES.conform(healthy, "cases")], how="diagonal_relaxed")
@@ -72,7 +72,7 @@ def steps(sealed: str) -> list[str]:
 
 @pytest.mark.slow
 def test_the_old_plan_is_refused_at_no_cost_and_a_new_set_with_a_new_plan_decides(
-    desk: Desk, capsys: pytest.CaptureFixture[str]
+    lab: SealedLab, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seal("bundle", "sealed", f'plans = ["{freeze("bundle", "old.json")}"]')
     withdraw()
@@ -83,7 +83,7 @@ def test_the_old_plan_is_refused_at_no_cost_and_a_new_set_with_a_new_plan_decide
     for command in ("unseal", "test-plan freeze", "seal", "custody retire"):
         assert f"'nodulebench {command}'" in error
     assert steps("sealed") == ["sealed", "withdrawn", "refused"]
-    assert not (desk.folder / "told").exists()
+    assert not (lab.folder / "told").exists()
 
     export()
     seal("plain", "sealed-again", f'plans = ["{freeze("plain", "new.json")}"]')
@@ -95,7 +95,7 @@ def test_the_old_plan_is_refused_at_no_cost_and_a_new_set_with_a_new_plan_decide
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("lab")
 def test_where_the_policy_names_no_plan_the_same_set_takes_the_new_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -117,12 +117,12 @@ def test_where_the_policy_names_no_plan_the_same_set_takes_the_new_one(
 
 @pytest.mark.slow
 def test_a_roster_with_the_old_plan_is_refused_before_anything_is_charged(
-    desk: Desk, capsys: pytest.CaptureFixture[str]
+    lab: SealedLab, capsys: pytest.CaptureFixture[str]
 ) -> None:
     freeze("bundle", "old.json")
     seal("bundle", "sealed", "evaluations_per_developer = 1")
     withdraw()
-    (desk.folder / "roster.csv").write_text("file,developer,alias\nall.csv,Example,A1\n")
+    (lab.folder / "roster.csv").write_text("file,developer,alias\nall.csv,Example,A1\n")
     given = ("--roster", "roster.csv", "--as", "Bo", *OPEN, "--plan", "old.json")
     assert run("evaluate", *given, "--reference", "sealed", "--out", "told") == 1
     assert "was frozen for 11 cases" in capsys.readouterr().err

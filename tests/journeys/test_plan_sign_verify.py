@@ -36,7 +36,7 @@ HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a small LUNA16 reference, a submission and acceptance criteria."""
     folder = tmp_path / "luna16"
     folder.mkdir()
@@ -67,14 +67,14 @@ def evaluate(more: str = "") -> int:
 
 
 @pytest.fixture
-def signed(desk: Path, capsys) -> Path:
+def signed(workdir: Path, capsys) -> Path:
     """A result, tested under a plan and signed; keys beside it."""
     assert freeze() == 0
     assert evaluate() == 0
     assert run("sign --new-key key.pem") == 0
     assert run("sign result --key key.pem --by Laboratory") == 0
     capsys.readouterr()
-    return desk / "result"
+    return workdir / "result"
 
 
 def test_from_plan_to_verified_signature(signed: Path, capsys) -> None:
@@ -92,7 +92,7 @@ def test_from_plan_to_verified_signature(signed: Path, capsys) -> None:
     assert 0.01 <= found["plan"]["criteria"][1]["low"] < 0.02  # one of two patients: 0.0126
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("workdir")
 def test_the_verdict_is_shown(capsys) -> None:
     freeze()
     evaluate()
@@ -101,24 +101,24 @@ def test_the_verdict_is_shown(capsys) -> None:
     assert "  mine: passed" in told
 
 
-def test_a_failed_test_is_a_result_not_an_error(desk: Path, capsys) -> None:
-    (desk / "criteria.toml").write_text(CRITERIA.replace("limit = 0.5", "limit = 0.75"))
+def test_a_failed_test_is_a_result_not_an_error(workdir: Path, capsys) -> None:
+    (workdir / "criteria.toml").write_text(CRITERIA.replace("limit = 0.5", "limit = 0.75"))
     freeze()
     assert evaluate() == 3
     told = capsys.readouterr().out
     assert "  NOT MET    mine: recall (luna16) >= 0.75" in told
     assert "  mine: failed" in told
-    assert (desk / "result" / "report.html").is_file()
+    assert (workdir / "result" / "report.html").is_file()
 
 
-def test_another_test_set_than_the_planned_one_has_no_verdict(desk: Path, capsys) -> None:
+def test_another_test_set_than_the_planned_one_has_no_verdict(workdir: Path, capsys) -> None:
     freeze()
-    (desk / "fold.csv").write_text("scan1\nscan3\n")
+    (workdir / "fold.csv").write_text("scan1\nscan3\n")
     assert evaluate("--series fold.csv") == 4
     told = capsys.readouterr().out
     assert "NOT THE PLANNED TEST: The list of cases is not the planned one" in told
     assert "  mine: undecided" in told
-    found = json.loads((desk / "result" / "evaluation.json").read_text())["plan"]
+    found = json.loads((workdir / "result" / "evaluation.json").read_text())["plan"]
     assert (found["matches"], found["verdict"], len(found["differences"])) == (
         False,
         "undecided",
@@ -127,15 +127,15 @@ def test_another_test_set_than_the_planned_one_has_no_verdict(desk: Path, capsys
     assert run("verify result") == 0
 
 
-def test_a_plan_for_a_fold_is_the_plan_of_that_fold(desk: Path, capsys) -> None:
-    (desk / "fold.csv").write_text("scan1\nscan3\n")
+def test_a_plan_for_a_fold_is_the_plan_of_that_fold(workdir: Path, capsys) -> None:
+    (workdir / "fold.csv").write_text("scan1\nscan3\n")
     assert freeze("--bootstraps 50 --series fold.csv") == 0
     assert "acceptance: luna16, 2 cases, protocol luna16" in capsys.readouterr().out
     assert evaluate("--series fold.csv") == 0
     assert "  mine: passed" in capsys.readouterr().out
 
 
-def test_options_that_differ_from_the_plan_are_refused_all_at_once(desk: Path, capsys) -> None:
+def test_options_that_differ_from_the_plan_are_refused_all_at_once(workdir: Path, capsys) -> None:
     freeze()
     capsys.readouterr()
     assert evaluate("--protocol nifdc-2022 --bootstraps 7 --seed 7") == 1
@@ -145,11 +145,11 @@ def test_options_that_differ_from_the_plan_are_refused_all_at_once(desk: Path, c
         "error: plan.json: fixes 50 bootstraps, not 7. Leave the option out, or the plan.",
         "error: plan.json: fixes the seed 0, not 7. Leave the option out, or the plan.",
     ]
-    assert not (desk / "result").exists()
+    assert not (workdir / "result").exists()
     assert evaluate("--bootstraps 50 --seed 0") == 0
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("workdir")
 def test_a_plan_is_never_overwritten(capsys) -> None:
     freeze()
     assert freeze() == 1
@@ -208,11 +208,11 @@ def test_without_a_public_key_whose_signature_it_is_stays_open(capsys) -> None:
     assert "whose it is was not checked: give --public-key" in capsys.readouterr().out
 
 
-def test_an_encrypted_key(desk: Path, capsys) -> None:
+def test_an_encrypted_key(workdir: Path, capsys) -> None:
     run("evaluate mine.csv --reference luna16 --bootstraps 5 --out result")
-    (desk / "secret").write_text("correct horse\n")
-    (desk / "wrong").write_text("wrong horse\n")
-    (desk / "empty").write_text("")
+    (workdir / "secret").write_text("correct horse\n")
+    (workdir / "wrong").write_text("wrong horse\n")
+    (workdir / "empty").write_text("")
     assert run("sign --new-key key.pem --passphrase-file secret") == 0
     assert "wrote key.pem (private, encrypted)" in capsys.readouterr().out
     assert run("sign result --key key.pem") == 1
@@ -227,22 +227,22 @@ def test_an_encrypted_key(desk: Path, capsys) -> None:
     assert run("verify result --public-key key.pub.pem") == 0
 
 
-def test_a_passphrase_can_be_asked_for(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_passphrase_can_be_asked_for(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nodulebench.security.signatures import is_encrypted
 
     monkeypatch.setattr("click.prompt", lambda *_, **__: "correct horse")
     assert run("sign --new-key key.pem --ask-passphrase") == 0
-    assert is_encrypted(desk / "key.pem")
+    assert is_encrypted(workdir / "key.pem")
     run("evaluate mine.csv --reference luna16 --bootstraps 5 --out result")
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     assert run("sign result --key key.pem") == 0
 
 
 @pytest.mark.usefixtures("signed")
-def test_the_original_files_are_recomputed(desk: Path, capsys) -> None:
+def test_the_original_files_are_recomputed(workdir: Path, capsys) -> None:
     assert run("verify result --reference luna16 --marks mine.csv") == 0
     assert "recomputed  from the originals: " in capsys.readouterr().out
-    (desk / "mine.csv").write_text(HEADER + "scan1,0,0,0,0.9\n")
+    (workdir / "mine.csv").write_text(HEADER + "scan1,0,0,0,0.9\n")
     assert run("verify result --reference luna16 --marks mine.csv") == 1
     assert "counts.false_positive: written 1, recomputed 0" in capsys.readouterr().err
 
@@ -279,19 +279,19 @@ def test_another_version_is_told(signed: Path, capsys) -> None:
         ("verify", "Missing argument 'DIR'"),
     ],
 )
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("workdir")
 def test_wrong_usage(capsys, command: str, message: str) -> None:
     assert run(command) == 2
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("workdir")
 def test_verify_of_something_else_is_one_clear_line(capsys) -> None:
     assert run("verify none") == 1
     assert capsys.readouterr().err == "error: none: is no folder.\n"
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("workdir")
 def test_evaluating_without_a_plan_loads_nothing_of_plans_and_signatures() -> None:
     program = (
         "import sys\nfrom nodulebench.cli import main\n"

@@ -68,7 +68,14 @@ def served(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
     certify(site, olga, entries[0])
     pages = ["/", f"/benchmarks/{benchmark}", *(f"/entries/{entry}" for entry in entries)]
     pages += [f"/benchmarks/{benchmark}/submit", "/benchmarks/new", "/certificates/1"]
-    pages += ["/desk", "/people", "/log", "/account", "/entries", f"/test-sets/{SET}?design=luna16"]
+    pages += [
+        "/folder",
+        "/people",
+        "/log",
+        "/account",
+        "/entries",
+        f"/test-sets/{SET}?design=luna16",
+    ]
     pages += [f"/compare?one={entries[0]}&other={entries[1]}", "/nothing"]
     server = uvicorn.Server(
         uvicorn.Config(make_app(site), log_level="error", ws="none", lifespan="off")

@@ -16,7 +16,7 @@ from builders.reading import BALL_MM, write_scans
 FINDING = {"place_mm": BALL_MM.tolist(), "kind": "small_nodule"}
 
 
-class Desk:
+class RunningViewer:
     """The program while it runs, and what a page would ask of it."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
@@ -48,26 +48,26 @@ class Desk:
 
 
 @contextmanager
-def reading(folder: Path, *more: str) -> Iterator[Desk]:
+def reading(folder: Path, *more: str) -> Iterator[RunningViewer]:
     command = [sys.executable, "-m", "nodulebench", "read", str(folder), "--no-browser", *more]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            yield Desk(process)
+            yield RunningViewer(process)
         finally:
             process.kill()
 
 
 def test_no_edit_that_was_answered_is_lost_when_the_program_is_killed(tmp_path: Path) -> None:
     folder = write_scans(tmp_path / "scans", "a")
-    with reading(folder, "--reader", "anna") as desk:
+    with reading(folder, "--reader", "anna") as running_viewer:
         for number in range(1, 4):
-            assert desk.edit(number, f"f{number}")["version"] == 1
-        desk.process.send_signal(signal.SIGKILL)
-        desk.process.wait()
-    with reading(folder, "--reader", "anna") as desk:
-        told = desk.ask("/scans/0/reading")
+            assert running_viewer.edit(number, f"f{number}")["version"] == 1
+        running_viewer.process.send_signal(signal.SIGKILL)
+        running_viewer.process.wait()
+    with reading(folder, "--reader", "anna") as running_viewer:
+        told = running_viewer.ask("/scans/0/reading")
         assert [finding["id"] for finding in told["findings"]] == ["f1", "f2", "f3"]
-        assert desk.edit(3, "f3")["version"] == 1  # sent again, made once
+        assert running_viewer.edit(3, "f3")["version"] == 1  # sent again, made once
         second = subprocess.run(
             [sys.executable, "-m", "nodulebench", "read", str(folder), "--no-browser"],
             capture_output=True,
@@ -76,9 +76,9 @@ def test_no_edit_that_was_answered_is_lost_when_the_program_is_killed(tmp_path: 
         )
         assert second.returncode == 1
         assert "is being written by another process" in second.stderr
-        assert desk.answer("/scans", Host="evil.example")[0] == 421
-        assert desk.answer("/scans", Cookie="")[0] == 403
-        desk.process.send_signal(signal.SIGINT)
-        assert desk.process.wait(600) in (0, 130)
+        assert running_viewer.answer("/scans", Host="evil.example")[0] == 421
+        assert running_viewer.answer("/scans", Cookie="")[0] == 403
+        running_viewer.process.send_signal(signal.SIGINT)
+        assert running_viewer.process.wait(600) in (0, 130)
     edits = (tmp_path / "scans-reading" / "edits.jsonl").read_text().splitlines()
     assert len(edits) == 3

@@ -72,14 +72,14 @@ def released(tmp_path: Path, exam: Path, capsys) -> tuple[Path, str, list[str]]:
     """The project with its batch released, the reviewer, and the readers."""
     (tmp_path / "people.toml").write_text(PEOPLE)
     small_cases("a", "b", "c").write_csv(tmp_path / "cases.csv")
-    desk = tmp_path / "desk"
+    handle = tmp_path / "handle"
 
     def step(name: str, *arguments: object, by: str) -> str:
-        return run(capsys, "annotate", "review", name, desk, *arguments, "--by", by)
+        return run(capsys, "annotate", "review", name, handle, *arguments, "--by", by)
 
     options = ("--roster", tmp_path / "people.toml", "--cases", tmp_path / "cases.csv")
     told = run(
-        capsys, "annotate", "review", "start", desk, *options, "--exam", exam, "--draw-teams", 7
+        capsys, "annotate", "review", "start", handle, *options, "--exam", exam, "--draw-teams", 7
     )
     teams = dict(line.split(": ") for line in told.splitlines() if "leader" in line)
     assert "kim" not in told
@@ -108,7 +108,7 @@ def released(tmp_path: Path, exam: Path, capsys) -> tuple[Path, str, list[str]]:
     step("settle", "b1", "a", "candidate-2", "--no-nodule", by="judge")
     step("settle", "b1", "b", "candidate-1", "--nodule", "--type", "part_solid", by="judge")
     step("release", "b1", by="judge")
-    return desk, reviewer, readers
+    return handle, reviewer, readers
 
 
 def scores(tmp_path: Path, capsys, marks: Path, bundle: Path) -> tuple[dict, dict]:
@@ -123,9 +123,9 @@ def scores(tmp_path: Path, capsys, marks: Path, bundle: Path) -> tuple[dict, dic
 def test_readings_become_a_bundle_that_scores_an_algorithm(
     tmp_path: Path, released, capsys
 ) -> None:
-    desk, reviewer, readers = released
+    handle, reviewer, readers = released
     findings, bundle = tmp_path / "findings", tmp_path / "bundle"
-    told = run(capsys, "annotate", "review", "export", desk, bundle, "--findings", findings)
+    told = run(capsys, "annotate", "review", "export", handle, bundle, "--findings", findings)
     written = [line for line in told.splitlines() if not line.startswith("next ")]
     assert written == [f"wrote {bundle}: 2 nodules in 3 cases", f"wrote {findings}"]
     made = read_reference(bundle)
@@ -154,9 +154,9 @@ def test_readings_become_a_bundle_that_scores_an_algorithm(
 
 
 def test_the_same_readings_can_be_heard_by_another_rule(tmp_path: Path, released, capsys) -> None:
-    desk, _, readers = released
+    handle, _, readers = released
     findings = tmp_path / "findings"
-    run(capsys, "annotate", "review", "export", desk, tmp_path / "bundle", "--findings", findings)
+    run(capsys, "annotate", "review", "export", handle, tmp_path / "bundle", "--findings", findings)
     table = pl.read_parquet(findings / "findings.parquet")
     assert table.height == 4
     first = table.filter(pl.col("reader_id") == readers[0])
@@ -180,10 +180,10 @@ def test_who_has_not_passed_cannot_read(tmp_path: Path, exam: Path, capsys) -> N
     (tmp_path / "people.toml").write_text(PEOPLE + team)
     small_cases("a").write_csv(tmp_path / "cases.csv")
     options = ("--roster", tmp_path / "people.toml", "--cases", tmp_path / "cases.csv")
-    start = ("annotate", "review", "start", tmp_path / "desk", *options)
+    start = ("annotate", "review", "start", tmp_path / "handle", *options)
     told = run(capsys, *start, "--exam", exam, code=1)
     assert "team 'one': 'kim' has not passed the exam." in told
-    assert not (tmp_path / "desk").exists()
+    assert not (tmp_path / "handle").exists()
     (tmp_path / "other.json").write_text('{"cpm": 1}')
     told = run(capsys, *start, "--exam", tmp_path / "other.json", code=1)
     assert "other.json: is not the result of an exam. Give exam.json." in told

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import SECRET
-from builders.sealed_study import StudyDesk, made_up_study
+from builders.sealed_study import StudyLab, made_up_study
 from nodulebench.cli import main
 
 pytest.importorskip("cryptography")
@@ -26,13 +26,13 @@ REPORT = ("report", "sealed", "--as", "Dee", *OPEN)
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyDesk:
-    desk = made_up_study(tmp_path, REUSE, cases=30, nodules=120)
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyLab:
+    lab = made_up_study(tmp_path, REUSE, cases=30, nodules=120)
     key = tmp_path / "vault.key"
     key.write_text(f"nodulebench-vault-key-1 {SECRET.value.hex()}\n")
     key.chmod(0o600)
     monkeypatch.chdir(tmp_path)
-    return desk
+    return lab
 
 
 def run(*words: str) -> int:
@@ -41,16 +41,14 @@ def run(*words: str) -> int:
     return int(stopped.value.code or 0)
 
 
-def test_from_a_roster_to_signed_reports(
-    desk: StudyDesk, capsys: pytest.CaptureFixture[str]
-) -> None:
-    whole = (desk.folder / "file-Betamed-finder-1" / "marks.csv").read_bytes()
-    (desk.folder / "file-Betamed-finder-1" / "marks.csv").write_bytes(b"no table")
+def test_from_a_roster_to_signed_reports(lab: StudyLab, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = (lab.folder / "file-Betamed-finder-1" / "marks.csv").read_bytes()
+    (lab.folder / "file-Betamed-finder-1" / "marks.csv").write_bytes(b"no table")
     assert run(*EVALUATE, *PROTOCOL) == 1
     shown = capsys.readouterr()
     assert "error: A2: " in shown.err
     assert "A3: Gammalung-finder-2 on made-up test set" in shown.out
-    (desk.folder / "file-Betamed-finder-1" / "marks.csv").write_bytes(whole)
+    (lab.folder / "file-Betamed-finder-1" / "marks.csv").write_bytes(whole)
     assert run(*EVALUATE, *PROTOCOL) == 0
     assert capsys.readouterr().out.count("done before, and charged once") == 2
 
@@ -58,7 +56,7 @@ def test_from_a_roster_to_signed_reports(
     assert run(*compare, "--bootstraps", "40", "--permutations", "0") == 0
     assert "A3" in capsys.readouterr().out
     assert run(*REPORT, "--baseline", "A1", "--out", "study") == 0
-    assert run("sign", "study", "--key", "key.pem", "--by", "Lab") == 0
+    assert run("sign", "study", "--key", "key.pem", "--by", "SealedLab") == 0
     capsys.readouterr()
     check = ("verify", "study", "--public-key", "key.pub.pem")
     assert run(*check) == 0
@@ -85,7 +83,7 @@ def test_from_a_roster_to_signed_reports(
         (["compare", "sealed", "study", "--as", "Dee"], "a sealed set takes --baseline, not OLD"),
     ],
 )
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("lab")
 def test_wrong_usage_is_said(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -32,7 +32,7 @@ from builders.exams import ball_exam
 from builders.portal import PASSWORD, make_person, open_site, signed_in
 from builders.reading import write_scans
 from builders.site_projects import SCANS, roster_text, with_accounts
-from builders.working import BESIDE, PLACE, ball_project, desk_of, people_of
+from builders.working import BESIDE, PLACE, ball_project, handle_of, people_of
 from nodulebench.annotation.workflow.actions import LIDC
 from nodulebench.cli import main
 from nodulebench.i18n.translator import LanguageName
@@ -232,8 +232,8 @@ def test_from_three_readers_to_a_score_in_the_browser(
         )
         kept(page, "released")
 
-    with open_books(site, project_id, "").desk() as desk:
-        batch = desk.batch("b1")
+    with open_books(site, project_id, "").handle() as handle:
+        batch = handle.batch("b1")
     ruling = batch.rulings["a", "candidate-2"]
     assert (ruling.comment, ruling.discussed_with) == ("followed over three slices", ("judge2",))
     anew = batch.corrected(("a", "candidate-1"))
@@ -357,7 +357,7 @@ def test_a_second_reading_shows_what_others_drew(browser: Any, tmp_path: Path) -
         page.wait_for_function("() => nodulebench.findings.length === 1")
         kept(page, "revise-taken")
         hands_in(page)
-    batch = desk_of(folder).batch("b1")
+    batch = handle_of(folder).batch("b1")
     ((mine,), (taken,)) = (one["a", "r1"].findings for one in (batch.readings, batch.last_readings))
     assert mine.finding_id == "mine"
     (ball,) = batch.readings["a", "r2"].findings

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders.annotation import Desk, drawn, reading, small_cases, two_teams
+from builders.annotation import WorkflowDriver, drawn, reading, small_cases, two_teams
 from nodulebench.annotation.workflow.actions import LIDC, ReviseReading, SubmitReading
 from nodulebench.annotation.workflow.workflow import Workflow
 from nodulebench.core.errors import InputError
@@ -40,8 +40,8 @@ everything = st.permutations(
 @settings(max_examples=15, deadline=None)
 def test_nobody_sees_marks_before_all_have_read(revision, first, then) -> None:
     rules = LIDC.model_copy(update={"readers": 3, "revision": revision})
-    desk = Desk(Workflow(two_teams(), small_cases(*CASES), rules))
-    desk.opens(reviewer=None, cases=CASES)
+    driver = WorkflowDriver(Workflow(two_teams(), small_cases(*CASES), rules))
+    driver.opens(reviewer=None, cases=CASES)
     blind: dict[tuple[str, str], Any] = {}
     revised: dict[tuple[str, str], Any] = {}
 
@@ -55,15 +55,15 @@ def test_nobody_sees_marks_before_all_have_read(revision, first, then) -> None:
         may = reader in READERS and key not in (blind if is_first else revised)
         may = may and (is_first or is_open(case))
         try:
-            desk.does(reader, step(batch_id="b1", reading=given_in))
+            driver.does(reader, step(batch_id="b1", reading=given_in))
         except InputError:
             assert not may
             continue
         assert may
         (blind if is_first else revised)[key] = given_in
-        batch = desk.batch
+        batch = driver.batch
         for actor in (*READERS, "r4"):
-            seen = desk.workflow.seen_of_others(batch, actor)
+            seen = driver.workflow.seen_of_others(batch, actor)
             assert not {one.reader_id for one in seen} & {*READERS}
             assert {one.reader_id for one in seen} <= {"A", "B", "C"}
             found = sorted(((one.case_id, one.findings) for one in seen), key=repr)
@@ -74,5 +74,5 @@ def test_nobody_sees_marks_before_all_have_read(revision, first, then) -> None:
                 if is_shown and who != actor and is_open(of_case)
             ]
             assert found == sorted(wanted, key=repr)
-    assert desk.batch.readings == blind
-    assert desk.batch.revised == revised
+    assert driver.batch.readings == blind
+    assert driver.batch.revised == revised

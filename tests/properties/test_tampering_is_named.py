@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import SECRET, Desk, make_desk
+from builders.sealed import SECRET, SealedLab, make_lab
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import verify_sealed, write_checkpoint
 
@@ -13,18 +13,18 @@ pytest.importorskip("cryptography")
 
 
 @pytest.fixture(scope="module")
-def used(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def used(tmp_path_factory: pytest.TempPathFactory) -> SealedLab:
     """A sealed set that was looked at twice, and a checkpoint of its log."""
-    desk = make_desk(tmp_path_factory.mktemp("used"))
-    desk.seal()
+    lab = make_lab(tmp_path_factory.mktemp("used"))
+    lab.seal()
     for name, hits in (("one.csv", ("scan0",)), ("two.csv", ("scan0", "scan1"))):
         evaluate_sealed(
             SealedEvaluateOptions(
-                desk.marks(name, *hits), desk.sealed, SECRET, "Bo", "Example", bootstraps=10
+                lab.marks(name, *hits), lab.sealed, SECRET, "Bo", "Example", bootstraps=10
             )
         )
-    write_checkpoint(desk.sealed, desk.folder / "checkpoint.json", key=desk.folder / "key.pem")
-    return desk
+    write_checkpoint(lab.sealed, lab.folder / "checkpoint.json", key=lab.folder / "key.pem")
+    return lab
 
 
 def flips(size: int) -> list[int]:
@@ -34,7 +34,7 @@ def flips(size: int) -> list[int]:
     return sorted({0, 1, size // 2, size - 2, size - 1, *range(7, size, max(1, size // 30))})
 
 
-def test_an_untouched_set_verifies(used: Desk) -> None:
+def test_an_untouched_set_verifies(used: SealedLab) -> None:
     found = verify_sealed(
         used.sealed,
         public_key=used.public_key,
@@ -51,7 +51,7 @@ def test_an_untouched_set_verifies(used: Desk) -> None:
     ]
 
 
-def test_any_flipped_byte_is_found_and_its_file_named(used: Desk) -> None:
+def test_any_flipped_byte_is_found_and_its_file_named(used: SealedLab) -> None:
     tried = 0
     for path in sorted(path for path in used.sealed.rglob("*") if path.is_file()):
         original = path.read_bytes()
@@ -70,7 +70,7 @@ def test_any_flipped_byte_is_found_and_its_file_named(used: Desk) -> None:
     assert verify_sealed(used.sealed).is_good
 
 
-def test_a_removed_or_added_file_is_named(used: Desk, tmp_path: Path) -> None:
+def test_a_removed_or_added_file_is_named(used: SealedLab, tmp_path: Path) -> None:
     for path in sorted(path for path in used.sealed.rglob("*") if path.is_file()):
         moved = tmp_path / path.name
         shutil.move(path, moved)
@@ -87,10 +87,10 @@ def test_a_removed_or_added_file_is_named(used: Desk, tmp_path: Path) -> None:
     assert verify_sealed(used.sealed).is_good
 
 
-def cut(desk: Desk, tmp_path: Path, events: int) -> Path:
+def cut(lab: SealedLab, tmp_path: Path, events: int) -> Path:
     """A copy of the set whose log lost its last events."""
     folder = tmp_path / "cut"
-    shutil.copytree(desk.sealed, folder)
+    shutil.copytree(lab.sealed, folder)
     for path in sorted((folder / "audit").glob("0*.json"))[-events:]:
         path.unlink()
     return folder
@@ -98,7 +98,7 @@ def cut(desk: Desk, tmp_path: Path, events: int) -> Path:
 
 @pytest.mark.parametrize("events", [1, 2, 4])
 def test_a_log_that_was_cut_off_is_found_by_its_head(
-    used: Desk, tmp_path: Path, events: int
+    used: SealedLab, tmp_path: Path, events: int
 ) -> None:
     found = verify_sealed(cut(used, tmp_path, events))
     message = f"says that the log has 5 events, but it ends with {5 - events}: it was cut off."
@@ -106,7 +106,7 @@ def test_a_log_that_was_cut_off_is_found_by_its_head(
 
 
 def test_a_log_put_back_with_its_head_is_found_by_a_checkpoint_kept_elsewhere(
-    used: Desk, tmp_path: Path
+    used: SealedLab, tmp_path: Path
 ) -> None:
     folder = cut(used, tmp_path, 2)
     events = sorted((folder / "audit").glob("0*.json"))
@@ -130,7 +130,9 @@ def test_a_log_put_back_with_its_head_is_found_by_a_checkpoint_kept_elsewhere(
     ]
 
 
-def test_an_event_forged_without_the_secret_is_found_with_it(used: Desk, tmp_path: Path) -> None:
+def test_an_event_forged_without_the_secret_is_found_with_it(
+    used: SealedLab, tmp_path: Path
+) -> None:
     from nodulebench.custody.audit import log_of, next_event
     from nodulebench.io.manifests import file_digest
     from nodulebench.security.event_log.signers import CodeSeal
@@ -159,7 +161,9 @@ def test_an_event_forged_without_the_secret_is_found_with_it(used: Desk, tmp_pat
     assert any("head.json: was changed" in text for text in named)
 
 
-def test_a_checkpoint_that_was_changed_or_is_anothers_is_named(used: Desk, tmp_path: Path) -> None:
+def test_a_checkpoint_that_was_changed_or_is_anothers_is_named(
+    used: SealedLab, tmp_path: Path
+) -> None:
     original = used.folder / "checkpoint.json"
     changed = tmp_path / "checkpoint.json"
     changed.write_bytes(original.read_bytes().replace(b'"events": 5', b'"events": 4'))
@@ -169,13 +173,13 @@ def test_a_checkpoint_that_was_changed_or_is_anothers_is_named(used: Desk, tmp_p
     assert any(
         "checkpoint.json: was changed: its signature does not hold." in text for text in named
     )
-    other = make_desk(tmp_path / "other")
+    other = make_lab(tmp_path / "other")
     other.seal()
     found = verify_sealed(other.sealed, checkpoints=[original])
     assert "belongs to another log than that of the manifest" in str(found.problems[0])
 
 
-def test_a_wrong_secret_is_said(used: Desk) -> None:
+def test_a_wrong_secret_is_said(used: SealedLab) -> None:
     from nodulebench.security.vault import Secret
 
     found = verify_sealed(used.sealed, secret=Secret("key file", bytes(32)))

@@ -147,12 +147,12 @@ def project_digest(folder: Path) -> str:
 
 
 def change_key(
-    desk: ProjectHandle, actor_id: str, person_id: str, new_key: Path | None, *, reason: str
+    handle: ProjectHandle, actor_id: str, person_id: str, new_key: Path | None, *, reason: str
 ) -> Event:
     """Replace somebody's key, or take it back; what was signed with the old one stays signed.
 
     Args:
-        desk: the project, opened with the key of whoever acts.
+        handle: the project, opened with the key of whoever acts.
         actor_id: an organiser; or the person, with the key that is to be replaced.
         person_id: whose key.
         new_key: file of the new public key; None: the person has none from then on.
@@ -166,26 +166,26 @@ def change_key(
     step = checked(ChangeKey, fields, f"key of '{person_id}'")
 
     def made(_: Mapping[str, Batch]) -> Action:
-        seal = desk.log.log.seal
+        seal = handle.log.log.seal
         known = seal.keys_now() if isinstance(seal, PersonSeal) else {}
         owner = next((name for name, one in known.items() if one.line == line), "")
         if owner:
             raise InputError.at(str(new_key), f"is the key of '{owner}'.", "Make a new one.")
         return step
 
-    return desk.does(actor_id, made)
+    return handle.does(actor_id, made)
 
 
-def submit_case(desk: ProjectHandle, batch_id: str, reader_id: str, path: Path) -> Event:
+def submit_case(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path) -> Event:
     """Hand in a reader's file for all cases of a batch, as one event.
 
     With the last reading the program checks the consistency by itself.
     """
-    return submit_readings(desk, batch_id, reader_id, _drawn(desk, batch_id, reader_id, path))
+    return submit_readings(handle, batch_id, reader_id, _drawn(handle, batch_id, reader_id, path))
 
 
 def submit_readings(
-    desk: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
+    handle: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
 ) -> Event:
     """Hand in what a reader drew in cases of a batch, as one event; see ``submit_case``."""
 
@@ -204,14 +204,14 @@ def submit_readings(
         ]
         return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
 
-    return desk.does(reader_id, steps)
+    return handle.does(reader_id, steps)
 
 
-def revise(desk: ProjectHandle, batch_id: str, reader_id: str, path: Path | None = None) -> Event:
+def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | None = None) -> Event:
     """Hand in a reader's file once more, for all cases that they can revise; see ``Batch``.
 
     Args:
-        desk: the project.
+        handle: the project.
         batch_id: the batch.
         reader_id: who revises.
         path: the cases as they shall be, all of them; None: as they were read.
@@ -219,7 +219,7 @@ def revise(desk: ProjectHandle, batch_id: str, reader_id: str, path: Path | None
     Raises:
         InputError: if there is nothing to revise, or the file speaks of another case.
     """
-    batch = desk.batch(batch_id)
+    batch = handle.batch(batch_id)
     open_cases = [
         case_id
         for case_id, reader in batch.unrevised
@@ -230,17 +230,17 @@ def revise(desk: ProjectHandle, batch_id: str, reader_id: str, path: Path | None
     else:
         drawn = [
             one
-            for one in _drawn(desk, batch_id, reader_id, path)
+            for one in _drawn(handle, batch_id, reader_id, path)
             if one.case_id in open_cases or one.findings
         ]
     if not drawn:
         what = f"has no case that '{reader_id}' can revise now."
         raise InputError.at(f"batch '{batch_id}'", what, "See 'annotate review status'.")
-    return revise_readings(desk, batch_id, reader_id, drawn)
+    return revise_readings(handle, batch_id, reader_id, drawn)
 
 
 def revise_readings(
-    desk: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
+    handle: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
 ) -> Event:
     """Hand in cases once more, as one event; with the last of all the program compares them."""
 
@@ -253,25 +253,25 @@ def revise_readings(
         is_last = not still and batch.checks is None and not batch.missing_readings
         return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
 
-    return desk.does(reader_id, steps)
+    return handle.does(reader_id, steps)
 
 
 def add_nodules(
-    desk: ProjectHandle, batch_id: str, reviewer_id: str, path: Path, *, comment: str = ""
+    handle: ProjectHandle, batch_id: str, reviewer_id: str, path: Path, *, comment: str = ""
 ) -> Event:
     """Add the nodules of a reviewer's file, all or none, each with its type."""
     steps = [
         AddNodule(batch_id=batch_id, case_id=reading.case_id, finding=finding, comment=comment)
-        for reading in _drawn(desk, batch_id, reviewer_id, path)
+        for reading in _drawn(handle, batch_id, reviewer_id, path)
         for finding in reading.findings
     ]
     if not steps:
         raise InputError.at(path.name, "holds no nodule to add.")
-    return desk.does(reviewer_id, at_once(batch_id, steps))
+    return handle.does(reviewer_id, at_once(batch_id, steps))
 
 
 def correct_outline(
-    desk: ProjectHandle,
+    handle: ProjectHandle,
     batch_id: str,
     actor_id: str,
     key: Key,
@@ -281,30 +281,30 @@ def correct_outline(
 ) -> Event:
     """Draw a candidate anew as the one nodule of its case that a file holds; see ``Batch``."""
     case_id, candidate_id = key
-    drawn = [one for one in _drawn(desk, batch_id, actor_id, path) if one.case_id == case_id]
+    drawn = [one for one in _drawn(handle, batch_id, actor_id, path) if one.case_id == case_id]
     findings = [finding for one in drawn for finding in one.findings]
     if len(findings) != 1:
         what = f"holds {len(findings)} nodules in case '{case_id}', not the one to correct."
         raise InputError.at(path.name, what)
     fields = {"batch_id": batch_id, "case_id": case_id, "candidate_id": candidate_id}
     step = CorrectOutline(**fields, slices=findings[0].slices, comment=comment)
-    return desk.does(actor_id, step)
+    return handle.does(actor_id, step)
 
 
 def finish_cases(
-    desk: ProjectHandle, batch_id: str, reviewer_id: str, case_ids: Iterable[str]
+    handle: ProjectHandle, batch_id: str, reviewer_id: str, case_ids: Iterable[str]
 ) -> Event:
     """Finish the review of cases, all or none."""
     steps = [FinishCase(batch_id=batch_id, case_id=case_id) for case_id in case_ids]
-    return desk.does(reviewer_id, at_once(batch_id, steps))
+    return handle.does(reviewer_id, at_once(batch_id, steps))
 
 
-def _drawn(desk: ProjectHandle, batch_id: str, person_id: str, path: Path) -> list[Reading]:
+def _drawn(handle: ProjectHandle, batch_id: str, person_id: str, path: Path) -> list[Reading]:
     """What somebody's file says of the cases of a batch."""
-    desk.workflow.roster.person(person_id)
-    order = desk.batch(batch_id).order
-    cases = desk.workflow.cases.filter(pl.col("case_id").is_in(order.case_ids))
-    return readings_of(read_submission(path, desk.workflow.cases), cases, person_id)
+    handle.workflow.roster.person(person_id)
+    order = handle.batch(batch_id).order
+    cases = handle.workflow.cases.filter(pl.col("case_id").is_in(order.case_ids))
+    return readings_of(read_submission(path, handle.workflow.cases), cases, person_id)
 
 
 def step_of(fields: dict[str, Any]) -> Action:
@@ -451,16 +451,16 @@ class ProjectAudit:
 
 
 def audit_project(
-    desk: ProjectHandle, checkpoints: Sequence[Path] = (), public_key: Path | None = None
+    handle: ProjectHandle, checkpoints: Sequence[Path] = (), public_key: Path | None = None
 ) -> ProjectAudit:
     """Read and check the whole log, and judge anew whether every step was allowed.
 
     Args:
-        desk: the project.
+        handle: the project.
         checkpoints: statements on the log that were kept elsewhere.
         public_key: of whoever shall have signed the checkpoints.
     """
-    log = desk.log.log
+    log = handle.log.log
     found = log.check()
     problems = [*found.problems, *found.dates]
     problems += [
@@ -470,32 +470,37 @@ def audit_project(
     for path in checkpoints:
         problems += checkpoint_file_problems(log, found.links, path, public_key)
     if not found.problems:
-        problems += step_problems(desk, found.events)
-        if not desk.log.index_is_true(found.events):
+        problems += step_problems(handle, found.events)
+        if not handle.log.index_is_true(found.events):
             what = "does not say what the events say: it was changed."
-            problems.append(Problem(str(desk.log.file), what, "Remove it; it is made anew."))
-    signers = len(desk.workflow.roster.keys)
+            problems.append(Problem(str(handle.log.file), what, "Remove it; it is made anew."))
+    signers = len(handle.workflow.roster.keys)
     notices = tuple(_notices(found.events, signers, len(checkpoints)))
     return ProjectAudit(tuple(found.events), signers, tuple(problems), notices)
 
 
-def step_problems(desk: ProjectHandle, events: Sequence[Event]) -> Iterator[Problem]:
+def step_problems(handle: ProjectHandle, events: Sequence[Event]) -> Iterator[Problem]:
     """Steps that were not allowed when they were taken, whoever wrote them."""
-    for event, why in desk.workflow.replayed(events):
-        yield Problem(desk.log.log.store.where(event.number), f"{why.rstrip('.')}.")
+    for event, why in handle.workflow.replayed(events):
+        yield Problem(handle.log.log.store.where(event.number), f"{why.rstrip('.')}.")
 
 
 def checkpoint_project(
-    desk: ProjectHandle, path: Path, *, key: Path | None = None, passphrase: str = "", by: str = ""
+    handle: ProjectHandle,
+    path: Path,
+    *,
+    key: Path | None = None,
+    passphrase: str = "",
+    by: str = "",
 ) -> Checkpoint:
     """Write down how far the log goes; see ``write_checkpoint``.
 
     Raises:
         InputError: if the file lies in the project itself, or the log cannot be believed.
     """
-    if path.resolve().is_relative_to(desk.folder.resolve()):
+    if path.resolve().is_relative_to(handle.folder.resolve()):
         raise InputError.at(str(path), "lies in the project itself.", RESTORE_ELSEWHERE)
-    log = desk.log.log
+    log = handle.log.log
     return write_checkpoint(log, log.check(), path, key=key, passphrase=passphrase, by=by)
 
 

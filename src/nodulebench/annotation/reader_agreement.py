@@ -341,21 +341,21 @@ def _row(name: str, coefficient: Callable[..., Estimate], *given: FloatArray) ->
     return {"name": name, **or_reason(lambda: coefficient(*given).to_json())}
 
 
-def reader_quality(desk: ProjectHandle, *, periods: int = 4) -> dict[str, Any]:
+def reader_quality(handle: ProjectHandle, *, periods: int = 4) -> dict[str, Any]:
     """Agreement over all batches whose readings have been checked.
 
     Cases that were shown twice count once, by their first reading, except in ``repeats``.
 
     Args:
-        desk: the project.
+        handle: the project.
         periods: into how many parts, of equally many cases, a reader's time is divided.
     """
-    events = desk.log.read()
+    events = handle.log.read()
     steps = [step for event in events for step in steps_of(event)]
     batches = [
-        batch for batch in desk.workflow.batches(events).values() if batch.checks is not None
+        batch for batch in handle.workflow.batches(events).values() if batch.checks is not None
     ]
-    repeats = desk.repeats
+    repeats = handle.repeats
     checks = [
         check
         for batch in batches
@@ -377,8 +377,8 @@ def reader_quality(desk: ProjectHandle, *, periods: int = 4) -> dict[str, Any]:
             for skill in skills(checks)
         ],
         "repeats": [
-            asdict(repeat_agreement(pairs, desk.workflow.rules.consistency))
-            | _with_itself(reader_id, pairs, desk)
+            asdict(repeat_agreement(pairs, handle.workflow.rules.consistency))
+            | _with_itself(reader_id, pairs, handle)
             | {"least_between": _least_between(reader_id, pairs, repeats, steps)}
             for reader_id, pairs in repeated_readings(readings, repeats).items()
         ],
@@ -386,14 +386,14 @@ def reader_quality(desk: ProjectHandle, *, periods: int = 4) -> dict[str, Any]:
 
 
 def _with_itself(
-    reader_id: str, pairs: Sequence[tuple[Reading, Reading]], desk: ProjectHandle
+    reader_id: str, pairs: Sequence[tuple[Reading, Reading]], handle: ProjectHandle
 ) -> dict[str, Any]:
     """How far a reader agrees with the own repeats on types and diameters, as two readers would."""
     again = f"{reader_id} again"
     drawn = [(first, second.model_copy(update={"reader_id": again})) for first, second in pairs]
-    rule = desk.workflow.rules.consistency
+    rule = handle.workflow.rules.consistency
     both = ReadingComparison(
-        desk.workflow.cases,
+        handle.workflow.cases,
         [one for pair in drawn for one in pair],
         [check_consistency(list(pair), rule) for pair in drawn],
         [],

@@ -238,14 +238,14 @@ class Answer:
     discussed_with: tuple[str, ...] = ()
 
 
-def submit_reading(desk: ProjectHandle, actor_id: str, task: Task, reading: Reading) -> Event:
+def submit_reading(handle: ProjectHandle, actor_id: str, task: Task, reading: Reading) -> Event:
     """Hand in what a reader drew in a case, or revised; with the last the program compares them."""
     hand_in = revise_readings if task.mode == "revise" else submit_readings
-    return hand_in(desk, task.batch_id, actor_id, [reading])
+    return hand_in(handle, task.batch_id, actor_id, [reading])
 
 
 def submit_answers(
-    desk: ProjectHandle, actor_id: str, task: Task, answers: Sequence[Answer]
+    handle: ProjectHandle, actor_id: str, task: Task, answers: Sequence[Answer]
 ) -> Event:
     """Hand in what somebody says of all candidates of a case that wait for them.
 
@@ -255,21 +255,21 @@ def submit_answers(
 
     def made(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, task.batch_id)
-        steps = list(_steps(desk, batch, actor_id, task, answers))
+        steps = list(_steps(handle, batch, actor_id, task, answers))
         if not steps:
             what = "has nothing that waits for you any more."
             raise InputError.at(_where(task), what, "Look at the list of cases again.")
         return at_once(task.batch_id, steps)
 
-    return desk.does(actor_id, made)
+    return handle.does(actor_id, made)
 
 
 def _steps(
-    desk: ProjectHandle, batch: Batch, actor_id: str, task: Task, answers: Sequence[Answer]
+    handle: ProjectHandle, batch: Batch, actor_id: str, task: Task, answers: Sequence[Answer]
 ) -> Iterator[OneStep]:
     said = {answer.name: answer for answer in answers}
-    asked = {name for _, name in waiting(desk.workflow, batch, actor_id, task.case_id)}
-    shown = shown_names(desk.workflow, batch, actor_id, task.case_id)
+    asked = {name for _, name in waiting(handle.workflow, batch, actor_id, task.case_id)}
+    shown = shown_names(handle.workflow, batch, actor_id, task.case_id)
     names = {one: name for one, name in shown.items() if one in asked}
     raise_problems(_missing(task, names.values(), said))
     for candidate_id, name in names.items():
@@ -331,7 +331,7 @@ _STEPS = {"agrees": "review", "is_nodule": "arbitrate", "type": "type"}
 _WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
-def request_answers(desk: ProjectHandle, batch_id: str, actor_id: str) -> pl.DataFrame:
+def request_answers(handle: ProjectHandle, batch_id: str, actor_id: str) -> pl.DataFrame:
     """The candidates of a batch that wait for somebody, with empty columns for the answers.
 
     Nobody sees more of a candidate than ``visible`` shows them.
@@ -339,9 +339,9 @@ def request_answers(desk: ProjectHandle, batch_id: str, actor_id: str) -> pl.Dat
     Raises:
         InputError: if the batch or the person is not known.
     """
-    batch = desk.batch(batch_id)
+    batch = handle.batch(batch_id)
     waiting = set(_waiting(batch, actor_id))
-    _, seen = desk.visible(actor_id, batch_id)
+    _, seen = handle.visible(actor_id, batch_id)
     rows = [_row(one, batch) for one in seen if (one.case_id, one.candidate_id) in waiting]
     texts = dict.fromkeys(("case_id", "candidate_id", "slices"), pl.String)
     numbers = dict.fromkeys(("x_mm", "y_mm", "length_mm", "width_mm"), pl.Float64)
@@ -349,7 +349,7 @@ def request_answers(desk: ProjectHandle, batch_id: str, actor_id: str) -> pl.Dat
     return table.with_columns(pl.lit("").alias(name) for name in ANSWERS.get(batch.state, ()))
 
 
-def export_tasks(desk: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> int:
+def export_tasks(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> int:
     """Write the questions to somebody as CSV; how many there are. Answers are not overwritten.
 
     Raises:
@@ -357,13 +357,13 @@ def export_tasks(desk: ProjectHandle, batch_id: str, actor_id: str, path: Path) 
     """
     if path.exists():
         raise InputError.at(path, "is there already.", "Hand it in with 'answer', or remove it.")
-    asked = request_answers(desk, batch_id, actor_id)
+    asked = request_answers(handle, batch_id, actor_id)
     if asked.height:
         write_csv(asked, path)
     return asked.height
 
 
-def answer(desk: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> Event:
+def answer(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> Event:
     """Hand in a table that somebody filled in: every row with an answer, all or none, as one event.
 
     Raises:
@@ -383,13 +383,13 @@ def answer(desk: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> Eve
     raise_problems(problems)
     if not steps:
         raise InputError.at(path, "answers nothing.", f"Fill in the column '{decision}'.")
-    return desk.does(actor_id, at_once(batch_id, steps))
+    return handle.does(actor_id, at_once(batch_id, steps))
 
 
-def unread_cases(desk: ProjectHandle) -> list[str]:
+def unread_cases(handle: ProjectHandle) -> list[str]:
     """The cases of a project that no batch has yet."""
-    given = {case_id for batch in desk.batches().values() for case_id in batch.order.case_ids}
-    return [case_id for case_id in desk.workflow.cases["case_id"] if case_id not in given]
+    given = {case_id for batch in handle.batches().values() for case_id in batch.order.case_ids}
+    return [case_id for case_id in handle.workflow.cases["case_id"] if case_id not in given]
 
 
 def _waiting(batch: Batch, actor_id: str) -> Sequence[Key]:

@@ -239,7 +239,7 @@ def _with_heights(table: pl.DataFrame, places: Mapping[str, Geometry]) -> pl.Dat
 
 
 def export_released(
-    desk: ProjectHandle,
+    handle: ProjectHandle,
     target: Path,
     batch_ids: Iterable[str] = (),
     *,
@@ -252,7 +252,7 @@ def export_released(
     anew: neither an index nor a step that somebody wrote by other means is believed.
 
     Args:
-        desk: the project.
+        handle: the project.
         target: folder of the bundle, with who did what and when in ``provenance.json``.
         batch_ids: the batches; empty: all that are released.
         findings: folder for the readers' own findings, as tables.
@@ -262,28 +262,28 @@ def export_released(
         InputError: if a batch is not released, none is, or the log holds a step that was not
             allowed.
     """
-    desk = replace(desk, log=replace(desk.log, file=None))
-    raise_problems(step_problems(desk, desk.log.read()))
-    batches = released(desk, batch_ids)
-    reference = released_reference(desk, batch_ids)
-    drawn = released_findings(desk, batch_ids)
+    handle = replace(handle, log=replace(handle.log, file=None))
+    raise_problems(step_problems(handle, handle.log.read()))
+    batches = released(handle, batch_ids)
+    reference = released_reference(handle, batch_ids)
+    drawn = released_findings(handle, batch_ids)
     with staged_folder(target, last=MANIFEST) as stage:
         write_reference(reference, stage)
-        write_json(_provenance(desk, list(batches)), stage / PROVENANCE)
+        write_json(_provenance(handle, list(batches)), stage / PROVENANCE)
     if findings is not None:
         write_findings(drawn, findings)
     if blind_findings is not None:
-        write_findings(blind_readings(desk, batch_ids), blind_findings)
+        write_findings(blind_readings(handle, batch_ids), blind_findings)
     return reference
 
 
-def released(desk: ProjectHandle, batch_ids: Iterable[str] = ()) -> dict[str, Batch]:
+def released(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> dict[str, Batch]:
     """The batches by name; without names, all that are released.
 
     Raises:
         InputError: if a batch is not released, none is, or two hold the same case.
     """
-    batches = desk.batches()
+    batches = handle.batches()
     wanted = list(batch_ids) or [name for name, batch in batches.items() if batch.is_released]
     problems = [
         Problem(f"batch '{name}'", "is not released.")
@@ -291,9 +291,9 @@ def released(desk: ProjectHandle, batch_ids: Iterable[str] = ()) -> dict[str, Ba
         if name not in batches or not batches[name].is_released
     ]
     if not wanted:
-        problems = [Problem(str(desk.folder), "no batch is released.")]
+        problems = [Problem(str(handle.folder), "no batch is released.")]
     names = [
-        case_id for name in wanted if name in batches for case_id in _cases(desk, batches[name])
+        case_id for name in wanted if name in batches for case_id in _cases(handle, batches[name])
     ]
     problems += [
         Problem(f"case '{case_id}'", "is in several of the batches.", "Name one of them.")
@@ -303,7 +303,7 @@ def released(desk: ProjectHandle, batch_ids: Iterable[str] = ()) -> dict[str, Ba
     return {name: batches[name] for name in wanted}
 
 
-def released_reference(desk: ProjectHandle, batch_ids: Iterable[str] = ()) -> Reference:
+def released_reference(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> Reference:
     """The nodules of released batches: the union of what their readers drew, with types.
 
     Cases that were shown a second time are left out.
@@ -311,12 +311,15 @@ def released_reference(desk: ProjectHandle, batch_ids: Iterable[str] = ()) -> Re
     Raises:
         InputError: if a batch is not released, or none is.
     """
-    chosen = list(released(desk, batch_ids).values())
+    chosen = list(released(handle, batch_ids).values())
     accepted = [
-        accepted_of(one, key) for one in chosen for key in one.nodules if key[0] not in desk.repeats
+        accepted_of(one, key)
+        for one in chosen
+        for key in one.nodules
+        if key[0] not in handle.repeats
     ]
     drawn = [reading for one in chosen for reading in one.drawn]
-    return unite(desk.folder.resolve().name, _listed(desk, chosen), drawn, accepted)
+    return unite(handle.folder.resolve().name, _listed(handle, chosen), drawn, accepted)
 
 
 def accepted_of(batch: Batch, key: Key) -> Accepted:
@@ -332,7 +335,7 @@ def accepted_of(batch: Batch, key: Key) -> Accepted:
     )
 
 
-def released_findings(desk: ProjectHandle, batch_ids: Iterable[str] = ()) -> Readings:
+def released_findings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> Readings:
     """What the readers of released batches drew in the end, with the types that they gave.
 
     SESSIONS says whether that was ``blind`` or ``unblinded``, after a look at what others drew.
@@ -342,10 +345,10 @@ def released_findings(desk: ProjectHandle, batch_ids: Iterable[str] = ()) -> Rea
     Raises:
         InputError: if a batch is not released, or none is.
     """
-    chosen = list(released(desk, batch_ids).values())
-    cases = _listed(desk, chosen)
+    chosen = list(released(handle, batch_ids).values())
+    cases = _listed(handle, chosen)
     typed = [one for batch in chosen for one in batch.typed if one.reader_id in batch.reader_ids]
-    readings = findings_of(desk.folder.resolve().name, cases, typed)
+    readings = findings_of(handle.folder.resolve().name, cases, typed)
     decided = pl.DataFrame(
         [row for batch in chosen for row in _decisions(batch)],
         schema=["case_id", "reader_id", "source_id", "candidate_id", "is_nodule"],
@@ -356,20 +359,20 @@ def released_findings(desk: ProjectHandle, batch_ids: Iterable[str] = ()) -> Rea
     joined = readings.findings.join(
         decided, on=["case_id", "reader_id", "source_id"], how="left", maintain_order="left"
     )
-    phase = "blind" if desk.workflow.rules.revision == "none" else "unblinded"
+    phase = "blind" if handle.workflow.rules.revision == "none" else "unblinded"
     sessions = readings.sessions.with_columns(phase=pl.lit(phase))
     return replace(readings, sessions=sessions, findings=FINDINGS.conform(joined, "FINDINGS"))
 
 
-def blind_readings(desk: ProjectHandle, batch_ids: Iterable[str] = ()) -> Readings:
+def blind_readings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> Readings:
     """What the readers of released batches drew before they saw what others did.
 
     Raises:
         InputError: if a batch is not released, or none is.
     """
-    chosen = list(released(desk, batch_ids).values())
+    chosen = list(released(handle, batch_ids).values())
     drawn = [reading for batch in chosen for reading in batch.readings.values()]
-    found = findings_of(desk.folder.resolve().name, _listed(desk, chosen), drawn)
+    found = findings_of(handle.folder.resolve().name, _listed(handle, chosen), drawn)
     return replace(found, sessions=found.sessions.with_columns(phase=pl.lit("blind")))
 
 
@@ -380,27 +383,27 @@ def _decisions(batch: Batch) -> Iterable[tuple[str, str, str, str, bool]]:
             yield key[0], reader, name, key[1], key in accepted
 
 
-def _cases(desk: ProjectHandle, batch: Batch) -> list[str]:
-    return [case_id for case_id in batch.order.case_ids if case_id not in desk.repeats]
+def _cases(handle: ProjectHandle, batch: Batch) -> list[str]:
+    return [case_id for case_id in batch.order.case_ids if case_id not in handle.repeats]
 
 
-def _listed(desk: ProjectHandle, batches: Sequence[Batch]) -> pl.DataFrame:
+def _listed(handle: ProjectHandle, batches: Sequence[Batch]) -> pl.DataFrame:
     """The cases of batches, in the project's order."""
-    names = [case_id for batch in batches for case_id in _cases(desk, batch)]
+    names = [case_id for batch in batches for case_id in _cases(handle, batch)]
     wanted = pl.DataFrame({"case_id": pl.Series(names, dtype=pl.String)})
-    return desk.workflow.cases.join(wanted, on="case_id", how="semi", maintain_order="left")
+    return handle.workflow.cases.join(wanted, on="case_id", how="semi", maintain_order="left")
 
 
-def _provenance(desk: ProjectHandle, batch_ids: Sequence[str]) -> dict[str, Any]:
+def _provenance(handle: ProjectHandle, batch_ids: Sequence[str]) -> dict[str, Any]:
     """Who did what and when, and the digest of the log that says it in full."""
-    events = desk.log.read()
+    events = handle.log.read()
     return {
         "schema": "nodulebench/reference@1",
         "version": __version__,
-        "source": desk.folder.resolve().name,
+        "source": handle.folder.resolve().name,
         "digest": events[-1].digest,
-        "rule": desk.workflow.rules.name,
-        "parameters": desk.workflow.rules.model_dump(mode="json"),
+        "rule": handle.workflow.rules.name,
+        "parameters": handle.workflow.rules.model_dump(mode="json"),
         "batches": list(batch_ids),
         "events": [
             {

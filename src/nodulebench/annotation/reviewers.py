@@ -40,7 +40,7 @@ class CommitmentFile(ConfigModel):
 
 
 def open_batch(
-    desk: ProjectHandle,
+    handle: ProjectHandle,
     actor_id: str,
     batch_id: str,
     team_id: str,
@@ -52,7 +52,7 @@ def open_batch(
     """Give cases to a team; where nobody is named, a draw of the reviewer is promised.
 
     Args:
-        desk: the project.
+        handle: the project.
         actor_id: an organiser.
         batch_id: its name.
         team_id: who reads.
@@ -65,39 +65,39 @@ def open_batch(
         InputError: if it may not be, or the file holds something else.
     """
     fields = {"batch_id": batch_id, "team_id": team_id, "case_ids": tuple(case_ids)}
-    raise_problems(_apart(desk, batch_id, fields["case_ids"]))
+    raise_problems(_apart(handle, batch_id, fields["case_ids"]))
 
     def order(**more: Any) -> OpenBatch:
         return checked(OpenBatch, {**fields, **more}, f"batch '{batch_id}'")
 
-    if reviewer_id is not None or not desk.workflow.rules.has_review:
+    if reviewer_id is not None or not handle.workflow.rules.has_review:
         if commitment is not None:
             raise InputError.at(str(commitment), "promises a draw, and none is to be made.")
-        return desk.does(actor_id, order(reviewer_id=reviewer_id))
+        return handle.does(actor_id, order(reviewer_id=reviewer_id))
     seed = new_seed()
     step = order(commitment=commitment_of(seed))
-    if commitment is None and desk.workflow.roster.keys:
+    if commitment is None and handle.workflow.roster.keys:
 
         def sealed(_: Mapping[str, Batch]) -> Action:
-            return step.model_copy(update={"sealed": _sealed(desk, team_id, seed)})
+            return step.model_copy(update={"sealed": _sealed(handle, team_id, seed)})
 
-        return desk.does(actor_id, sealed)
-    desk.workflow.allowed(desk.batches(), actor_id, step)  # before anything is written
-    file = commitment or commitment_file(desk.folder, batch_id)
-    if file.resolve().is_relative_to(desk.folder.resolve()):
+        return handle.does(actor_id, sealed)
+    handle.workflow.allowed(handle.batches(), actor_id, step)  # before anything is written
+    file = commitment or commitment_file(handle.folder, batch_id)
+    if file.resolve().is_relative_to(handle.folder.resolve()):
         raise InputError.at(str(file), "lies in the project, where all can read it.")
     make_folder(file.parent)
     with locked(file.with_name(f".{file.name}.lock"), file):
-        _keep(desk, file, batch_id, seed)
-        return desk.does(actor_id, step)
+        _keep(handle, file, batch_id, seed)
+        return handle.does(actor_id, step)
 
 
-def _apart(desk: ProjectHandle, batch_id: str, case_ids: Iterable[str]) -> Iterator[Problem]:
+def _apart(handle: ProjectHandle, batch_id: str, case_ids: Iterable[str]) -> Iterator[Problem]:
     """Cases that are shown twice, once of them after readers saw what others drew in it."""
-    if desk.workflow.rules.revision == "none":
+    if handle.workflow.rules.revision == "none":
         return
     given = set(case_ids)
-    for shown_as, case_id in desk.repeats.items():
+    for shown_as, case_id in handle.repeats.items():
         if (shown_as in given) != (case_id in given):
             what = f"'{case_id}' is shown twice, and only one of both is in the batch."
             remedy = (
@@ -113,7 +113,7 @@ def commitment_file(folder: Path, batch_id: str) -> Path:
 
 
 def draw_reviewer(
-    desk: ProjectHandle,
+    handle: ProjectHandle,
     actor_id: str,
     batch_id: str,
     commitment: Path | None = None,
@@ -124,7 +124,7 @@ def draw_reviewer(
     """Draw the reviewer of a batch that all have read, with what was promised when it was opened.
 
     Args:
-        desk: the project, opened with the key of an organiser where people have keys.
+        handle: the project, opened with the key of an organiser where people have keys.
         actor_id: an organiser.
         batch_id: the batch.
         commitment: file of the promise, if it was kept in one with a name of its own.
@@ -134,23 +134,23 @@ def draw_reviewer(
     Raises:
         InputError: if it may not be, or another draw was promised.
     """
-    order = desk.batch(batch_id).order
+    order = handle.batch(batch_id).order
     if order.commitment is None or order.reviewer_id is not None:
         raise InputError.at(f"batch '{batch_id}'", "has no reviewer who is still to be drawn.")
     if commitment is None and order.sealed:
         seed = _opened(
-            order, _own(desk) if old_key is None else read_private_key(old_key, passphrase)
+            order, _own(handle) if old_key is None else read_private_key(old_key, passphrase)
         )
     else:
-        seed = _read(commitment or commitment_file(desk.folder, batch_id)).seed
-    return desk.does(actor_id, step_of({"step": "draw", "batch_id": batch_id, "seed": seed}))
+        seed = _read(commitment or commitment_file(handle.folder, batch_id)).seed
+    return handle.does(actor_id, step_of({"step": "draw", "batch_id": batch_id, "seed": seed}))
 
 
-def draw_again(desk: ProjectHandle, actor_id: str, batch_id: str, reason: str) -> Event:
+def draw_again(handle: ProjectHandle, actor_id: str, batch_id: str, reason: str) -> Event:
     """Draw the reviewer of a batch whose promise is lost or kept back; the audit tells it.
 
     Args:
-        desk: the project.
+        handle: the project.
         actor_id: an arbitrator without a part in the batch.
         batch_id: the batch, which all have read.
         reason: stands in the log.
@@ -161,12 +161,12 @@ def draw_again(desk: ProjectHandle, actor_id: str, batch_id: str, reason: str) -
     if not reason.strip():
         raise InputError.at(f"batch '{batch_id}'", "is drawn anew without a reason.", "Say why.")
     fields = {"step": "draw", "batch_id": batch_id, "seed": new_seed(), "anew": reason.strip()}
-    return desk.does(actor_id, step_of(fields))
+    return handle.does(actor_id, step_of(fields))
 
 
-def _sealed(desk: ProjectHandle, team_id: str, seed: str) -> str:
+def _sealed(handle: ProjectHandle, team_id: str, seed: str) -> str:
     """A seed for the keys of the organisers, but those who are of the team that reads."""
-    seal, roster = desk.log.log.seal, desk.workflow.roster
+    seal, roster = handle.log.log.seal, handle.workflow.roster
     known = seal.keys_now() if isinstance(seal, PersonSeal) else {}
     members = roster.team(team_id).member_ids
     keys = [
@@ -177,8 +177,8 @@ def _sealed(desk: ProjectHandle, team_id: str, seed: str) -> str:
     return base64.b64encode(encrypted_for(seed.encode(), *keys)).decode() if keys else ""
 
 
-def _own(desk: ProjectHandle) -> PrivateKey | None:
-    seal = desk.log.log.seal
+def _own(handle: ProjectHandle) -> PrivateKey | None:
+    seal = handle.log.log.seal
     return seal.own if isinstance(seal, PersonSeal) else None
 
 
@@ -194,16 +194,16 @@ def _opened(order: OpenBatch, key: PrivateKey | None) -> str:
         raise InputError.at(where, told, f"Give yours of then with --old-key. {WAY_OUT}") from error
 
 
-def _keep(desk: ProjectHandle, file: Path, batch_id: str, seed: str) -> None:
+def _keep(handle: ProjectHandle, file: Path, batch_id: str, seed: str) -> None:
     """Write a promise to its file; one that no batch was opened with gives way.
 
     Who knows whether it was told before: it may be of a run that was killed, or of a project of
     the same name.
     """
-    made = CommitmentFile(project=project_digest(desk.folder), batch_id=batch_id, seed=seed)
+    made = CommitmentFile(project=project_digest(handle.folder), batch_id=batch_id, seed=seed)
     if file.exists():
         before = _read(file, "Choose a new name.")
-        used = {batch.order.commitment for batch in desk.batches().values()}
+        used = {batch.order.commitment for batch in handle.batches().values()}
         is_ours = (before.project, before.batch_id) == (made.project, made.batch_id)
         if not is_ours or commitment_of(before.seed) in used:
             raise InputError.at(str(file), "is the promise of another batch.", "Choose a new name.")

@@ -57,14 +57,14 @@ class KnownBatches:
         self._made: dict[str, tuple[int, Batch]] = {}
         self._lock = Lock()
 
-    def of(self, desk: ProjectHandle) -> dict[str, Batch]:
+    def of(self, handle: ProjectHandle) -> dict[str, Batch]:
         """All batches of a project, in the order in which they were opened."""
         with self._lock:
-            return self._read(desk)
+            return self._read(handle)
 
-    def _read(self, desk: ProjectHandle) -> dict[str, Batch]:
-        self._view = view = desk.log.view(self._view)
-        batches = Batches(desk.workflow, view)
+    def _read(self, handle: ProjectHandle) -> dict[str, Batch]:
+        self._view = view = handle.log.view(self._view)
+        batches = Batches(handle.workflow, view)
         for batch_id in batches:
             count = len(view.labels[batch_id])
             if self._made.get(batch_id, (0,))[0] != count:
@@ -76,7 +76,7 @@ class KnownBatches:
 
 
 def places(
-    desk: ProjectHandle, batches: Mapping[str, Batch], actor_id: str
+    handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str
 ) -> list[tuple[str, str]]:
     """Batch and case of every number that somebody knows cases by.
 
@@ -86,45 +86,45 @@ def places(
     return [
         (batch_id, case_id)
         for batch_id, batch in batches.items()
-        for case_id in _in_order(desk, batch, actor_id)
+        for case_id in _in_order(handle, batch, actor_id)
     ]
 
 
-def _in_order(desk: ProjectHandle, batch: Batch, actor_id: str) -> Sequence[str]:
+def _in_order(handle: ProjectHandle, batch: Batch, actor_id: str) -> Sequence[str]:
     order = batch.order
-    if not desk.repeats:
+    if not handle.repeats:
         return order.case_ids
 
     def drawn(name: str) -> bytes:
         return hashlib.sha256(f"{order.batch_id} {actor_id} {name}".encode()).digest()
 
-    return in_turn(order.case_ids, desk.repeats, drawn)
+    return in_turn(order.case_ids, handle.repeats, drawn)
 
 
-def tasks_of(desk: ProjectHandle, batches: Mapping[str, Batch], actor_id: str) -> list[Task]:
+def tasks_of(handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str) -> list[Task]:
     """The cases in which somebody has a part now, by number.
 
     Raises:
         InputError: if nobody has that name.
     """
-    desk.workflow.roster.person(actor_id)
+    handle.workflow.roster.person(actor_id)
     within: dict[str, int] = {}
     found = []
-    for number, (batch_id, case_id) in enumerate(places(desk, batches, actor_id)):
+    for number, (batch_id, case_id) in enumerate(places(handle, batches, actor_id)):
         batch = batches[batch_id]
         within[batch_id] = within.get(batch_id, 0) + 1
-        if has_part(desk.workflow, batch, actor_id, case_id):
-            name = str(within[batch_id]) if desk.repeats else case_id
-            mode = mode_of(desk.workflow, batch, actor_id, case_id)
+        if has_part(handle.workflow, batch, actor_id, case_id):
+            name = str(within[batch_id]) if handle.repeats else case_id
+            mode = mode_of(handle.workflow, batch, actor_id, case_id)
             found.append(Task(number, batch_id, case_id, name, mode))
     return found
 
 
 def statuses_of(
-    desk: ProjectHandle, batches: Mapping[str, Batch], actor_id: str, tasks: list[Task]
+    handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str, tasks: list[Task]
 ) -> list[BatchStatus]:
     """How far each batch has come in which somebody has a part."""
-    return list(_status(desk.workflow, batches, actor_id, tasks))
+    return list(_status(handle.workflow, batches, actor_id, tasks))
 
 
 def _status(

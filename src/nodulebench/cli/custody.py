@@ -209,7 +209,8 @@ def restore_check(copy: Path, opening: Opening, checkpoints: tuple[Path, ...]) -
     Nothing is written. Without a checkpoint nobody can tell how far the log went.
 
     \b
-    nodulebench custody restore-check backup/sealed/ --key ~/.ssh/ada --checkpoint notary/set.checkpoint
+    nodulebench custody restore-check backup/sealed/ --key ~/.ssh/ada \
+        --checkpoint notary/set.checkpoint
     """
     from nodulebench.custody import lifecycle as ending
 

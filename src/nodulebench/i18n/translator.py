@@ -39,7 +39,7 @@ PORTAL_PARTS = (
     "portal.boards",
     "portal.entries",
     "portal.terms",
-    "portal.desk",
+    "portal.dashboard",
     "portal.projects",
     "portal.exams",
 )

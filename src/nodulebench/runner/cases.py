@@ -364,8 +364,8 @@ def run_task(task: CaseTask) -> CaseRun | NoduleBenchError:
             # the next run does
             multiprocessing.util.Finalize(None, clear_slot_workers, exitpriority=1)
             cards = graphics_cards() if task.algorithm.run.resources.gpus else ()
-            desk = open_slot_worker(task.algorithm, task.isolation, cards)
-            _SLOT_WORKERS[key] = _OPEN.enter_context(desk)
+            worker = open_slot_worker(task.algorithm, task.isolation, cards)
+            _SLOT_WORKERS[key] = _OPEN.enter_context(worker)
         return _SLOT_WORKERS[key].do(partial(_read, task))
     except NoduleBenchError as error:
         return error

@@ -66,17 +66,17 @@ def check_algorithm(
     Raises:
         InputError: if the isolation cannot be used.
     """
-    with open_slot_worker(algorithm, isolation) as desk:
+    with open_slot_worker(algorithm, isolation) as worker:
         found, is_same = [], None
         made = make_cases(cases, SEED, matrix=MATRIX, scan_plan=ScanPlan(THICKNESS_MM, None, None))
         for number, case in enumerate(made):
             progress(case.case_id, number, cases)
             read = partial(Slot.read, volume=case.scan.volume, name=case.case_id)
-            run = desk.do(read)
+            run = worker.do(read)
             found.append(CheckedCase(case.case_id, run, dict(_near(algorithm, run))))
             if number == 0 and run.state == "ok":
-                is_same = desk.do(read).marks.equals(run.marks)
-    return AlgorithmCheck(desk.slot.isolation.name, tuple(found), is_same)
+                is_same = worker.do(read).marks.equals(run.marks)
+    return AlgorithmCheck(worker.slot.isolation.name, tuple(found), is_same)
 
 
 def _near(algorithm: Algorithm, run: CaseRun) -> Iterator[tuple[str, float]]:

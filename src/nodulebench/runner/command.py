@@ -127,8 +127,8 @@ def open_algorithm(
         )
     if Path(name_or_command).is_dir():
         chosen = read_algorithm(Path(name_or_command))
-        with open_slot_worker(chosen, "auto") as desk:
-            yield partial(_at_slot, desk)
+        with open_slot_worker(chosen, "auto") as worker:
+            yield partial(_at_slot, worker)
     elif "{" in name_or_command:
         check_command(name_or_command)
         yield partial(_by_command, name_or_command, image_format)
@@ -149,11 +149,11 @@ def _detector(name: str, weights: Sequence[Path]) -> Algorithm:
     return run
 
 
-def _at_slot(desk: SlotWorker, volume: Volume) -> Marks:
-    found = desk.do(partial(Slot.read, volume=volume, name=CASE_ID))
+def _at_slot(worker: SlotWorker, volume: Volume) -> Marks:
+    found = worker.do(partial(Slot.read, volume=volume, name=CASE_ID))
     if found.state != "ok":
         why = "" if found.why is None else f": {in_english(found.why)}"
-        raise InputError.at(desk.slot.algorithm.name, f"{found.state}{why}.")
+        raise InputError.at(worker.slot.algorithm.name, f"{found.state}{why}.")
     return _places(found.marks)
 
 

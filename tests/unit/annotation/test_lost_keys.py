@@ -29,17 +29,17 @@ def panel(tmp_path: Path) -> Panel:
 
 def changed(panel: Panel, by: str, person: str, new: str | None = "new", key: str = "") -> None:
     file = None if new is None else panel.folder / f"{new}.pub"
-    desk = open_project(panel.project, panel.folder / (key or by))
-    change_key(desk, by, person, file, reason="laptop stolen")
+    handle = open_project(panel.project, panel.folder / (key or by))
+    change_key(handle, by, person, file, reason="laptop stolen")
 
 
 def hands_in(panel: Panel, key: str, person: str = "r1") -> None:
-    desk = open_project(panel.project, panel.folder / key)
-    submit_case(desk, "b1", person, panel.file(person, {"a": [SHARED]}))
+    handle = open_project(panel.project, panel.folder / key)
+    submit_case(handle, "b1", person, panel.file(person, {"a": [SHARED]}))
 
 
 def problems(panel: Panel) -> list[str]:
-    return [str(problem) for problem in audit_project(panel.desk()).problems]
+    return [str(problem) for problem in audit_project(panel.handle()).problems]
 
 
 @pytest.mark.parametrize("kept_every", [1, 64], ids=["index", "no index"])
@@ -53,8 +53,8 @@ def test_a_replaced_key_signs_no_more_and_the_new_one_does(
         hands_in(panel, "r1")
     hands_in(panel, "new")
     panel.reads("r3", {"a": [SHARED]})
-    assert list(panel.desk().batches()) == ["b1"]
-    assert panel.desk().batch("b1").state == "typing"
+    assert list(panel.handle().batches()) == ["b1"]
+    assert panel.handle().batch("b1").state == "typing"
     assert problems(panel) == []
 
 
@@ -95,17 +95,17 @@ def test_what_may_not_be_changed(
 ) -> None:
     with pytest.raises(InputError, match=why):
         changed(panel, by, person, new)
-    assert len(panel.desk().log.read()) == 1
+    assert len(panel.handle().log.read()) == 1
 
 
 def forged(panel: Panel, actor: str, key: str, action: ChangeKey | OpenBatch) -> None:
     """Write an event with another program, which asks nobody and signs with any key."""
-    desk = panel.desk()
-    events, private = desk.log.read(), read_private_key(panel.folder / key)
+    handle = panel.handle()
+    events, private = handle.log.read(), read_private_key(panel.folder / key)
     seal = PersonSeal({actor: private.public}, private)
     last = events[-1]
     event = event_of(len(events) + 1, last.digest, actor, action, last.at, seal)
-    assert desk.log.log.append_event(event)
+    assert handle.log.log.append_event(event)
 
 
 def test_a_reader_cannot_give_another_s_name_a_key_with_another_program(panel: Panel) -> None:
@@ -113,7 +113,7 @@ def test_a_reader_cannot_give_another_s_name_a_key_with_another_program(panel: P
     forged(panel, "r2", "r2", ChangeKey(person_id="judge1", key=line, reason="mine"))
     assert "changes the key of 'judge1', which is for an organiser" in problems(panel)[0]
     with pytest.raises(InputError, match="which is for an organiser"):
-        panel.desk().batches()
+        panel.handle().batches()
 
 
 def test_what_a_thief_signs_after_the_change_is_told(panel: Panel) -> None:
@@ -127,11 +127,11 @@ def test_no_batch_is_called_as_the_program_calls_changes_of_keys(panel: Panel) -
     with pytest.raises(InputError, match="is a name that the program needs"):
         panel.opens("a", batch=KEYS)
     with pytest.raises(InputError):
-        panel.desk().batch(KEYS)
+        panel.handle().batch(KEYS)
 
 
 def test_without_keys_there_is_none_to_change(tmp_path: Path) -> None:
     panel = Panel(tmp_path).start("a")
     new_person_key(tmp_path / "new")
     with pytest.raises(InputError, match="though the project names none"):
-        change_key(panel.desk(), "office", "r1", tmp_path / "new.pub", reason="x")
+        change_key(panel.handle(), "office", "r1", tmp_path / "new.pub", reason="x")

@@ -27,9 +27,9 @@ pytest.importorskip("cryptography")
 def made(request, tmp_path_factory: pytest.TempPathFactory) -> Panel:
     panel = Panel(tmp_path_factory.mktemp("panel"), request.param).start("a").to_release()
     new_key(panel.folder / "auditor.pem")
-    checkpoint_project(panel.desk(), panel.folder / "plain.checkpoint")
+    checkpoint_project(panel.handle(), panel.folder / "plain.checkpoint")
     key = panel.folder / "auditor.pem"
-    checkpoint_project(panel.desk(), panel.folder / "signed.checkpoint", key=key, by="Notary")
+    checkpoint_project(panel.handle(), panel.folder / "signed.checkpoint", key=key, by="Notary")
     return panel
 
 
@@ -42,13 +42,13 @@ def panel(made: Panel, tmp_path: Path) -> Panel:
 
 def told(panel: Panel, *checkpoints: str, public_key: Path | None = None) -> list[str]:
     found = audit_project(
-        panel.desk(), [panel.folder / checkpoint for checkpoint in checkpoints], public_key
+        panel.handle(), [panel.folder / checkpoint for checkpoint in checkpoints], public_key
     )
     return [str(problem).replace(f"{panel.folder}/", "") for problem in found.problems]
 
 
 def events_of(panel: Panel) -> list[Event]:
-    return panel.desk().log.log.check().events
+    return panel.handle().log.log.check().events
 
 
 def write(panel: Panel, events: list[Event]) -> None:
@@ -64,7 +64,7 @@ def write(panel: Panel, events: list[Event]) -> None:
         event = event.model_copy(update=changed)
         (folder / f"{number:08d}.json").write_bytes(event.to_bytes())
         previous = event.digest
-    log = Panel(panel.folder).desk().log.log if not panel.has_keys else panel.desk().log.log
+    log = Panel(panel.folder).handle().log.log if not panel.has_keys else panel.handle().log.log
     object.__setattr__(log, "seal", None)
     log.write_head(log.check().events, events[-1].actor_id)
 
@@ -81,7 +81,7 @@ def test_the_last_event_cannot_be_deleted(panel: Panel) -> None:
     cut = "events/head.json: says that the log has 12 events, but it ends with 11: it was cut off."
     assert any(cut in one for one in told(panel))
     with pytest.raises(InputError, match="it was cut off"):
-        panel.desk().batch("b1")
+        panel.handle().batch("b1")
 
 
 def test_the_last_event_cannot_be_changed(panel: Panel) -> None:
@@ -90,7 +90,7 @@ def test_the_last_event_cannot_be_changed(panel: Panel) -> None:
     path.write_bytes(event.model_copy(update={"actor_id": "judge2"}).to_bytes())
     assert told(panel) != []
     with pytest.raises(InputError, match=r"says that event 12 reads otherwise|not signed by"):
-        panel.desk().batch("b1")
+        panel.handle().batch("b1")
 
 
 def flip_the_ruling(panel: Panel) -> None:
@@ -107,11 +107,11 @@ def test_a_ruling_flipped_with_the_whole_chain_made_anew_is_found_by_signature_o
     flip_the_ruling(panel)
     reads_otherwise = "says that event 12 reads otherwise"
     assert any(reads_otherwise in one for one in told(panel, "plain.checkpoint"))
-    found = audit_project(panel.desk())
+    found = audit_project(panel.handle())
     if panel.has_keys:
         assert any("was not signed by 'judge1'" in str(problem) for problem in found.problems)
         with pytest.raises(InputError, match="was not signed by 'judge1'"):
-            panel.desk().batch("b1")
+            panel.handle().batch("b1")
     else:  # and that is said
         assert not found.problems
         assert {notice.code for notice in found.notices} == {
@@ -181,7 +181,7 @@ def test_a_signature_cannot_be_stripped_from_a_checkpoint(panel: Panel) -> None:
     assert "is no checkpoint, or was changed" in problem
     new_key(panel.folder / "other.pem")
     path.unlink()
-    checkpoint_project(panel.desk(), path, key=panel.folder / "other.pem", by="Notary")
+    checkpoint_project(panel.handle(), path, key=panel.folder / "other.pem", by="Notary")
     (problem,) = told(panel, "signed.checkpoint", public_key=public)
     assert "is signed, but not by auditor.pub.pem" in problem
 
@@ -189,9 +189,9 @@ def test_a_signature_cannot_be_stripped_from_a_checkpoint(panel: Panel) -> None:
 def test_an_older_checkpoint_is_checked_before_it_is_replaced(panel: Panel) -> None:
     flip_the_ruling(panel)
     with pytest.raises(InputError, match=r"reads otherwise|was not signed by"):
-        checkpoint_project(panel.desk(), panel.folder / "plain.checkpoint")
+        checkpoint_project(panel.handle(), panel.folder / "plain.checkpoint")
     with pytest.raises(InputError, match="lies in the project itself"):
-        checkpoint_project(panel.desk(), panel.project / "mine.checkpoint")
+        checkpoint_project(panel.handle(), panel.project / "mine.checkpoint")
 
 
 @pytest.mark.parametrize("name", ["1².json", "notes.txt", "1.json"])
@@ -202,7 +202,7 @@ def test_files_of_others_among_the_events_are_told_and_break_nothing(
     assert told(panel) == [
         f"panel/events/{name}: does not belong among the events: it was added. Move it elsewhere."
     ]
-    assert panel.desk().batch("b1").is_released
+    assert panel.handle().batch("b1").is_released
 
 
 def test_dates_that_go_backwards_are_told_and_the_log_is_read(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_dates_that_go_backwards_are_told_and_the_log_is_read(tmp_path: Path) ->
     write(panel, events)
     (problem,) = told(panel)
     assert "00000006.json: is dated" in problem
-    assert panel.desk().batch("b1").is_released
+    assert panel.handle().batch("b1").is_released
 
 
 def test_nobody_signs_for_another(tmp_path: Path) -> None:
@@ -223,10 +223,10 @@ def test_nobody_signs_for_another(tmp_path: Path) -> None:
 
     path = panel.file("r1", {"a": [SHARED, LONE]})
     with pytest.raises(InputError, match="person 'r1': has to sign, and no key was given"):
-        submit_case(panel.desk(), "b1", "r1", path)
+        submit_case(panel.handle(), "b1", "r1", path)
     with pytest.raises(InputError, match=r"person 'r1': has the key SHA256:.*; that given is SHA"):
-        submit_case(panel.desk("r2"), "b1", "r1", path)
-    assert [event.step for event in panel.desk().log.read()] == ["open"]
+        submit_case(panel.handle("r2"), "b1", "r1", path)
+    assert [event.step for event in panel.handle().log.read()] == ["open"]
     plain = Panel(tmp_path / "plain").start("a")
     from nodulebench.annotation.project import open_project
 
@@ -239,7 +239,7 @@ def test_a_named_reviewer_and_a_second_draw_are_told(tmp_path: Path) -> None:
     panel.opens("a", batch="b1", reviewer="lead2")
     panel.opens("a", batch="b2")
     panel.opens("b", batch="b3")
-    found = audit_project(panel.desk(), [])
+    found = audit_project(panel.handle(), [])
     assert found.problems == ()
     codes = {notice.code: dict(notice.values) for notice in found.notices}
     assert codes["reviewer_named"] == {"reader": "lead2", "batch": "b1"}
@@ -284,7 +284,7 @@ def test_opening_a_batch_reads_that_batch_alone(
         return whole(self, number)
 
     monkeypatch.setattr(FolderStore, "read_one", counted)
-    panel.desk().batch("b3")
+    panel.handle().batch("b3")
     assert sorted(set(read)) == [4, 12, 13]  # its own, the last that is known, and what may follow
     read.clear()
     panel.reads("r1", {"a": [SHARED]}, batch="b3")
@@ -293,10 +293,15 @@ def test_opening_a_batch_reads_that_batch_alone(
 
 def forge(panel: Panel, person: str, **payload: object) -> None:
     """Write an event that nobody asks whether it is allowed, signed by who writes it."""
-    action, desk = step_of({"batch_id": "b1", "case_id": "a", **payload}), panel.desk(person)
-    desk.log.append(
+    action, handle = step_of({"batch_id": "b1", "case_id": "a", **payload}), panel.handle(person)
+    handle.log.append(
         lambda view: event_of(
-            view.next_number, view.last_digest, person, action, datetime.now(UTC), desk.log.log.seal
+            view.next_number,
+            view.last_digest,
+            person,
+            action,
+            datetime.now(UTC),
+            handle.log.log.seal,
         )
     )
 
@@ -304,22 +309,22 @@ def forge(panel: Panel, person: str, **payload: object) -> None:
 def test_what_was_not_allowed_is_not_exported(panel: Panel) -> None:
     forge(panel, "r1", step="arbitrate", candidate_id="candidate-2", is_nodule=True)
     with pytest.raises(InputError, match=r"00000013\.json: was not allowed"):
-        export_released(panel.desk(), panel.folder / "reference")
+        export_released(panel.handle(), panel.folder / "reference")
     assert not (panel.folder / "reference").exists()
 
 
 def test_an_index_that_leaves_out_a_step_changes_nothing_that_is_exported(panel: Panel) -> None:
-    events, desk = events_of(panel), panel.desk("r1")
+    events, handle = events_of(panel), panel.handle("r1")
     hidden = next(event.number for event in events if event.step == "type")
     index = indexed.Index(
-        root=desk.log.log.root,
+        root=handle.log.log.root,
         digests=[event.digest for event in events],
         labels={"b1": [event.number for event in events if event.number != hidden]},
         person="r1",
     )
-    content, seal = index.unsigned_bytes, desk.log.log.seal
+    content, seal = index.unsigned_bytes, handle.log.log.seal
     code = bytes_digest(content) if seal is None else seal.make(content, "r1")
     forged = index.model_copy(update={"code": code})
     (panel.project / "events.index.json").write_text(forged.model_dump_json())
-    export_released(panel.desk(), panel.folder / "reference")
+    export_released(panel.handle(), panel.folder / "reference")
     assert read_reference(panel.folder / "reference").nodules["type"].to_list() == ["solid"]

@@ -37,21 +37,21 @@ def read_batch(folder: Path) -> ProjectHandle:
     (folder / "people.toml").write_text(PEOPLE)
     small_cases("a", "b").write_csv(folder / "cases.csv")
     (folder / "drawn.csv").write_text("case_id\na\n")
-    desk = start_project(
+    handle = start_project(
         folder / "panel",
         folder / "people.toml",
         folder / "cases.csv",
         series=folder / "drawn.csv",
     )
-    assert unread_cases(desk) == ["a"]
-    open_batch(desk, "office", "b1", "one", unread_cases(desk), reviewer_id="dee")
-    assert unread_cases(desk) == []
+    assert unread_cases(handle) == ["a"]
+    open_batch(handle, "office", "b1", "one", unread_cases(handle), reviewer_id="dee")
+    assert unread_cases(handle) == []
     for name in ("ann", "bo", "cy"):
         boxes = [SHARED, LONE] if name == "ann" else [SHARED]
         drawn = case("a", *(mark(None, (box.x, box.y, box.index), box) for box in boxes))
         write_marks(submission(drawn), folder / f"{name}.csv")
-        submit_case(desk, "b1", name, folder / f"{name}.csv")
-    return desk
+        submit_case(handle, "b1", name, folder / f"{name}.csv")
+    return handle
 
 
 def fill(path: Path, asked: pl.DataFrame, **answers: list[Any]) -> Path:
@@ -60,48 +60,48 @@ def fill(path: Path, asked: pl.DataFrame, **answers: list[Any]) -> Path:
 
 
 def test_a_batch_is_asked_and_answered_to_its_release(tmp_path: Path) -> None:
-    desk, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
-    asked = request_answers(desk, "b1", "ann")
+    handle, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
+    asked = request_answers(handle, "b1", "ann")
     assert asked.select("case_id", "slices", "x_mm", "length_mm", "type").rows() == [
         ("a", "3", 50.0, 8.0, ""),
         ("a", "9", 20.0, 6.0, ""),
     ]
-    assert request_answers(desk, "b1", "bo").height == 1  # nobody is asked of what another drew
-    event = answer(desk, "b1", "ann", fill(sheet, asked, type=["solid", "solid"]))
-    assert desk.log.read()[-1].number == event.number
-    assert desk.batch("b1").state == "review"
-    assert request_answers(desk, "b1", "bo").height == 0
+    assert request_answers(handle, "b1", "bo").height == 1  # nobody is asked of what another drew
+    event = answer(handle, "b1", "ann", fill(sheet, asked, type=["solid", "solid"]))
+    assert handle.log.read()[-1].number == event.number
+    assert handle.batch("b1").state == "review"
+    assert request_answers(handle, "b1", "bo").height == 0
 
-    asked = request_answers(desk, "b1", "dee")
+    asked = request_answers(handle, "b1", "dee")
     assert asked["why"].to_list() == ["", "the readers are not consistent"]
-    answer(desk, "b1", "dee", fill(sheet, asked, agrees=["yes", "no"], comment=["", "a vessel"]))
-    finish_cases(desk, "b1", "dee", desk.batch("b1").unfinished)
-    asked = request_answers(desk, "b1", "eve")
+    answer(handle, "b1", "dee", fill(sheet, asked, agrees=["yes", "no"], comment=["", "a vessel"]))
+    finish_cases(handle, "b1", "dee", handle.batch("b1").unfinished)
+    asked = request_answers(handle, "b1", "eve")
     assert asked["candidate_id"].to_list() == ["candidate-2"]
-    answer(desk, "b1", "eve", fill(sheet, asked, is_nodule=["No"]))
-    assert desk.batch("b1").open_disputes == []
-    assert desk.batch("b1").nodules == [("a", "candidate-1")]
+    answer(handle, "b1", "eve", fill(sheet, asked, is_nodule=["No"]))
+    assert handle.batch("b1").open_disputes == []
+    assert handle.batch("b1").nodules == [("a", "candidate-1")]
 
 
 def test_rows_left_open_stay_open_and_wrong_ones_change_nothing(tmp_path: Path) -> None:
-    desk, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
-    asked = request_answers(desk, "b1", "ann")
-    before = len(desk.log.read())
+    handle, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
+    asked = request_answers(handle, "b1", "ann")
+    before = len(handle.log.read())
     with pytest.raises(InputError, match=r"answers nothing\. Fill in the column 'type'"):
-        answer(desk, "b1", "ann", fill(sheet, asked, type=["", ""]))
+        answer(handle, "b1", "ann", fill(sheet, asked, type=["", ""]))
     with pytest.raises(InputError, match="'hard'"):
-        answer(desk, "b1", "ann", fill(sheet, asked, type=["solid", "hard"]))
+        answer(handle, "b1", "ann", fill(sheet, asked, type=["solid", "hard"]))
     with pytest.raises(InputError, match=r"sheet\.csv line 2: 'maybe' in 'agrees' is neither"):
-        answer(desk, "b1", "dee", fill(sheet, asked, agrees=["maybe", "yes"]))
-    assert len(desk.log.read()) == before
-    answer(desk, "b1", "ann", fill(sheet, asked, type=["solid", ""]))
-    assert desk.batch("b1").untyped == [("a", "candidate-2")]
+        answer(handle, "b1", "dee", fill(sheet, asked, agrees=["maybe", "yes"]))
+    assert len(handle.log.read()) == before
+    answer(handle, "b1", "ann", fill(sheet, asked, type=["solid", ""]))
+    assert handle.batch("b1").untyped == [("a", "candidate-2")]
 
 
 def test_answers_are_not_overwritten_by_questions(tmp_path: Path) -> None:
-    desk, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
-    assert export_tasks(desk, "b1", "ann", sheet) == 2
+    handle, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
+    assert export_tasks(handle, "b1", "ann", sheet) == 2
     with pytest.raises(InputError, match=r"sheet\.csv: is there already\. Hand it in"):
-        export_tasks(desk, "b1", "ann", sheet)
-    assert export_tasks(desk, "b1", "eve", tmp_path / "none.csv") == 0
+        export_tasks(handle, "b1", "ann", sheet)
+    assert export_tasks(handle, "b1", "eve", tmp_path / "none.csv") == 0
     assert not (tmp_path / "none.csv").exists()

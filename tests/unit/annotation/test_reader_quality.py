@@ -22,26 +22,26 @@ BOX = Slice(3, 50, 50, 8, 8)
 
 
 @pytest.fixture
-def desk(tmp_path: Path):
+def handle(tmp_path: Path):
     """Four cases and a repeat of the first, read by a team of three."""
     small_cases("a", "b", "c", "d", "case-x").write_csv(tmp_path / CASES)
     project = Project(roster=two_teams(), rules=NIFDC, repeats={"case-x": "a"})
     write_json(project.model_dump(mode="json"), tmp_path / PROJECT)
-    desk = open_project(tmp_path)
+    handle = open_project(tmp_path)
     cases = ("a", "b", "c", "d", "case-x")
-    open_batch(desk, "office", "b1", "one", cases, reviewer_id="lead2")
+    open_batch(handle, "office", "b1", "one", cases, reviewer_id="lead2")
     found = {"r1": "abcdx", "r2": "abcd", "r3": "ab"}
     for reader, names in found.items():
         cases = [
             case("case-x" if name == "x" else name, mark(None, (50, 50, 3), BOX)) for name in names
         ]
         write_marks(submission(*cases), tmp_path / f"{reader}.csv")
-        submit_case(desk, "b1", reader, tmp_path / f"{reader}.csv")
-    return desk
+        submit_case(handle, "b1", reader, tmp_path / f"{reader}.csv")
+    return handle
 
 
-def test_a_project_tells_how_its_readers_agree(desk) -> None:
-    found = reader_quality(desk, periods=2)
+def test_a_project_tells_how_its_readers_agree(handle) -> None:
+    found = reader_quality(handle, periods=2)
     assert found["cases"] == 4
     assert found["group"]["by_readers"] == (0, 2, 2)
     assert [pair["agreement"] for pair in found["pairs"]] == [1.0, 2 / 3, 2 / 3]
@@ -52,8 +52,8 @@ def test_a_project_tells_how_its_readers_agree(desk) -> None:
     assert found["readers"][0]["drift"]["value"] is None
 
 
-def test_readers_are_compared_with_themselves_on_repeated_cases(desk) -> None:
-    repeats = {repeat["first"]: repeat["agreement"] for repeat in reader_quality(desk)["repeats"]}
+def test_readers_are_compared_with_themselves_on_repeated_cases(handle) -> None:
+    repeats = {repeat["first"]: repeat["agreement"] for repeat in reader_quality(handle)["repeats"]}
     assert repeats == {"r1": 1.0, "r2": 0.0, "r3": 0.0}
 
 
@@ -64,9 +64,9 @@ def test_a_reader_agrees_with_the_own_repeats_on_types_and_sizes(tmp_path: Path)
     small_cases(*names, *repeats).write_csv(tmp_path / CASES)
     project = Project(roster=two_teams(), rules=NIFDC, repeats=repeats)
     write_json(project.model_dump(mode="json"), tmp_path / PROJECT)
-    desk = open_project(tmp_path)
+    handle = open_project(tmp_path)
     every = (*names, *repeats)
-    open_batch(desk, "office", "b1", "one", every, reviewer_id="lead2")
+    open_batch(handle, "office", "b1", "one", every, reviewer_id="lead2")
     types = {
         **dict(zip(names, ("solid", "solid", "part_solid", "part_solid"), strict=True)),
         **dict(zip(repeats, ("solid", "part_solid", "part_solid", "part_solid"), strict=True)),
@@ -80,8 +80,8 @@ def test_a_reader_agrees_with_the_own_repeats_on_types_and_sizes(tmp_path: Path)
             else reading(reader, one)
             for one in every
         ]
-        submit_readings(desk, "b1", reader, drawn_cases)
-    ann, *others = reader_quality(desk)["repeats"]
+        submit_readings(handle, "b1", reader, drawn_cases)
+    ann, *others = reader_quality(handle)["repeats"]
     assert (ann["agreement"], ann["cases"], ann["least_between"]) == (1.0, 4, 3)
     metrics = {row["name"]: row["value"] for row in ann["metrics"]}
     # kappa: 3 of 4 agree, by chance (2 x 1 + 2 x 3) / 16 = 1/2

@@ -38,7 +38,7 @@ def test_a_corrected_outline_is_exported_and_scored_by_its_own_size(
     panel.does("lead2", "review", case_id="a", candidate_id="candidate-1", agrees=True)
     panel.finishes("lead2", "a")
     panel.does("judge1", "release")
-    export_released(panel.desk(), tmp_path / "bundle", findings=tmp_path / "findings")
+    export_released(panel.handle(), tmp_path / "bundle", findings=tmp_path / "findings")
     made = read_reference(tmp_path / "bundle")
     (nodule,) = made.nodules.iter_rows(named=True)
     assert nodule["diameter_mm"] == 5.0  # (6 + 4) / 2, and not 8
@@ -56,4 +56,4 @@ def test_a_file_of_no_or_several_nodules_corrects_nothing(panel: Panel) -> None:
     for drawn in ([], [SHARED, LONE]):
         path = panel.file("anew", {"a": drawn})
         with pytest.raises(InputError, match=f"holds {len(drawn)} nodules in case 'a', not the"):
-            correct_outline(panel.desk(), "b1", "lead2", KEY, path)
+            correct_outline(panel.handle(), "b1", "lead2", KEY, path)

@@ -105,35 +105,35 @@ def read_by(panel: Panel, *readers: str) -> None:
 
 def aimed(panel: Panel, seeds: tuple[str, ...]) -> None:
     """The last reader hands in with another program, which tries seeds until a friend is drawn."""
-    desk = panel.desk("r3")
-    cases = desk.workflow.cases.filter(case_id="a")
+    handle = panel.handle("r3")
+    cases = handle.workflow.cases.filter(case_id="a")
     file = panel.file("r3", {"a": [SHARED]})
     (reading,) = readings_of(read_submission(file, cases), cases, "r3")
-    teams = desk.workflow.roster.teams
+    teams = handle.workflow.roster.teams
     seed = new_seed()
     while random_reviewer(teams, "one", "b1", (*seeds, seed)) != FRIEND:
         seed = new_seed()
     step = SubmitReading(batch_id="b1", reading=reading, seed=seed)
-    desk.does("r3", Several(batch_id="b1", steps=(step, CheckBatch(batch_id="b1"))))
+    handle.does("r3", Several(batch_id="b1", steps=(step, CheckBatch(batch_id="b1"))))
 
 
 def forged(panel: Panel, actor: str, action: OpenBatch | DrawReviewer) -> None:
     """Write an event with another program, which asks nobody."""
-    desk = panel.desk(actor)
-    events, seal = desk.log.read(), desk.log.log.seal
+    handle = panel.handle(actor)
+    events, seal = handle.log.read(), handle.log.log.seal
     assert isinstance(seal, PersonSeal | None)
-    last = events[-1].digest if events else desk.log.view().last_digest
+    last = events[-1].digest if events else handle.log.view().last_digest
     event = event_of(len(events) + 1, last, actor, action, datetime.now(UTC), seal)
-    assert desk.log.log.append_event(event)
+    assert handle.log.log.append_event(event)
 
 
 def drawn(panel: Panel) -> str | None:
-    return panel.desk().batch("b1").order.reviewer_id
+    return panel.handle().batch("b1").order.reviewer_id
 
 
 def told(panel: Panel) -> dict[str, dict[str, object]]:
     """What the audit warns of; nothing is wrong."""
-    found = audit_project(panel.desk())
+    found = audit_project(panel.handle())
     assert found.problems == ()
     usual = ("log_unsigned", "log_without_checkpoint")
     return {
@@ -144,14 +144,14 @@ def told(panel: Panel) -> dict[str, dict[str, object]]:
 def test_nothing_that_a_reader_can_see_says_who_will_be_drawn(panel: Panel) -> None:
     panel.opens("a")
     read_by(panel, "r1", "r2", "r3")
-    batch = panel.desk().batch("b1")
+    batch = panel.handle().batch("b1")
     assert drawn(panel) is None
     panel.draws()
-    seed = panel.desk().log.read()[-1].payload["seed"]
+    seed = panel.handle().log.read()[-1].payload["seed"]
     assert commitment_of(seed) == batch.order.commitment
     assert len({seed, *batch.seeds}) == 4
     assert drawn(panel) == random_reviewer(
-        panel.desk().workflow.roster.teams, "one", "b1", (seed, *batch.seeds)
+        panel.handle().workflow.roster.teams, "one", "b1", (seed, *batch.seeds)
     )
     before = [path for path in panel.project.rglob("*.json") if path.name != "00000005.json"]
     assert not any(seed in path.read_text() for path in before)
@@ -163,10 +163,10 @@ def test_the_last_reader_cannot_aim_at_a_reviewer(tmp_path: Path) -> None:
     panel = started(tmp_path)
     panel.opens("a")
     read_by(panel, "r1", "r2")
-    batch = panel.desk().batch("b1")
+    batch = panel.handle().batch("b1")
     assert batch.order.commitment is not None
     aimed(panel, (batch.order.commitment, *batch.seeds))
-    teams, seeds = panel.desk().workflow.roster.teams, panel.desk().batch("b1").seeds
+    teams, seeds = panel.handle().workflow.roster.teams, panel.handle().batch("b1").seeds
     drawn_by = [random_reviewer(teams, "one", "b1", (new_seed(), *seeds)) for _ in range(1000)]
     assert 400 < drawn_by.count(FRIEND) < 600  # 6 standard deviations around one half
     panel.draws()
@@ -177,26 +177,26 @@ def test_with_keys_the_commitment_opens_for_organisers_alone(tmp_path: Path) -> 
     panel = started(tmp_path, has_keys=True)
     panel.opens("a")
     assert [*panel.folder.glob("*.commitment")] == []
-    sealed = panel.desk().batch("b1").order.sealed
+    sealed = panel.handle().batch("b1").order.sealed
     assert "age-encryption.org" in b64decode(sealed).decode("latin-1")
     for name in ("r3", "lead2", FRIEND, "judge1"):
         key = read_private_key(panel.folder / name)
         with pytest.raises(InputError, match="does not open"):
             decrypted_by(b64decode(sealed), key, name)
     read_by(panel, "r1", "r2", "r3")
-    draw_reviewer(panel.desk(DEPUTY), DEPUTY, "b1")  # the other is away
+    draw_reviewer(panel.handle(DEPUTY), DEPUTY, "b1")  # the other is away
     assert drawn(panel) is not None
 
 
 def test_who_reads_cannot_be_the_office(tmp_path: Path) -> None:
     panel = started(tmp_path, has_keys=True, deputy="r3")
     with pytest.raises(InputError, match="'r3' is of its team, and would know"):
-        open_batch(panel.desk("r3"), "r3", "b1", "one", ["a"])
+        open_batch(panel.handle("r3"), "r3", "b1", "one", ["a"])
     panel.opens("a")
     read_by(panel, "r1", "r2", "r3")
     with pytest.raises(InputError, match="promise of batch 'b1': does not open with this key"):
-        draw_reviewer(panel.desk("r3"), "r3", "b1")
-    open_batch(panel.desk("r3"), "r3", "b2", "two", ["b"])
+        draw_reviewer(panel.handle("r3"), "r3", "b1")
+    open_batch(panel.handle("r3"), "r3", "b2", "two", ["b"])
 
 
 def test_a_seed_that_is_known_from_the_start_is_no_part_of_the_order() -> None:
@@ -206,15 +206,17 @@ def test_a_seed_that_is_known_from_the_start_is_no_part_of_the_order() -> None:
 
 
 def test_the_office_cannot_tell_another_than_it_promised(panel: Panel) -> None:
-    open_batch(panel.desk("office"), "office", "b1", "one", ["a"], commitment=panel.folder / "own")
+    open_batch(
+        panel.handle("office"), "office", "b1", "one", ["a"], commitment=panel.folder / "own"
+    )
     read_by(panel, "r1", "r2", "r3")
     other = json.loads((panel.folder / "own").read_text()) | {"seed": new_seed()}
     (panel.folder / "own").write_text(json.dumps(other))
     with pytest.raises(InputError, match="was promised another draw"):
-        draw_reviewer(panel.desk("office"), "office", "b1", panel.folder / "own")
+        draw_reviewer(panel.handle("office"), "office", "b1", panel.folder / "own")
     assert drawn(panel) is None
     forged(panel, "office", DrawReviewer(batch_id="b1", seed=new_seed(), reviewer_id=FRIEND))
-    (problem,) = audit_project(panel.desk()).problems
+    (problem,) = audit_project(panel.handle()).problems
     assert "was not allowed: batch 'b1': was promised another draw" in str(problem)
 
 
@@ -222,7 +224,7 @@ def test_an_office_that_keeps_its_commitment_back_or_opens_again_is_told(panel: 
     panel.opens("a")
     assert told(panel) == {}
     read_by(panel, "r1", "r2", "r3")
-    last = panel.desk().log.read()[-1].at.isoformat(timespec="seconds")
+    last = panel.handle().log.read()[-1].at.isoformat(timespec="seconds")
     assert told(panel) == {"draw_waits": {"batch": "b1", "since": last}}
     panel.opens("a", batch="b2")
     assert told(panel)["cases_opened_again"] == {"batches": ["b1", "b2"]}
@@ -233,20 +235,20 @@ def test_an_office_that_keeps_its_commitment_back_or_opens_again_is_told(panel: 
 def test_a_lost_commitment_is_no_end_and_the_audit_tells_who_drew(panel: Panel) -> None:
     panel.opens("a")
     with pytest.raises(InputError, match="is not read by all"):
-        draw_again(panel.desk("judge1"), "judge1", "b1", "lost")
+        draw_again(panel.handle("judge1"), "judge1", "b1", "lost")
     read_by(panel, "r1", "r2", "r3")
     for name in ("office", "r1", "lead2"):
         with pytest.raises(InputError, match=f"'{name}' is not an arbitrator"):
-            draw_again(panel.desk(name), name, "b1", "lost")
+            draw_again(panel.handle(name), name, "b1", "lost")
     with pytest.raises(InputError, match="without a reason"):
-        draw_again(panel.desk("judge1"), "judge1", "b1", " ")
-    draw_again(panel.desk("judge1"), "judge1", "b1", "the disk broke")
+        draw_again(panel.handle("judge1"), "judge1", "b1", " ")
+    draw_again(panel.handle("judge1"), "judge1", "b1", "the disk broke")
     assert drawn(panel) in ("lead2", FRIEND)
     values = {"batch": "b1", "reader": "judge1", "reason": "the disk broke"}
     assert told(panel) == {"draw_made_anew": values}
     with pytest.raises(InputError, match="no reviewer who is still to be drawn"):
         panel.draws()
-    change = panel.desk().log.read()[-1].change
+    change = panel.handle().log.read()[-1].change
     assert change.endswith("was drawn to review anew: the disk broke")
 
 
@@ -255,7 +257,7 @@ def test_a_commitment_for_a_key_that_was_replaced_opens_with_the_old_one(tmp_pat
     panel.opens("a")
     shutil.copy(tmp_path / "office", tmp_path / "old")
     new_person_key(tmp_path / "new")
-    change_key(panel.desk("office"), "office", "office", tmp_path / "new.pub", reason="old")
+    change_key(panel.handle("office"), "office", "office", tmp_path / "new.pub", reason="old")
     shutil.move(tmp_path / "new", tmp_path / "office")
     read_by(panel, "r1", "r2", "r3")
     with pytest.raises(
@@ -263,8 +265,8 @@ def test_a_commitment_for_a_key_that_was_replaced_opens_with_the_old_one(tmp_pat
     ):
         panel.draws()
     with pytest.raises(InputError, match=r"opens for an organiser. Give your own key"):
-        draw_reviewer(panel.desk(), "office", "b1")
-    draw_reviewer(panel.desk("office"), "office", "b1", old_key=tmp_path / "old")
+        draw_reviewer(panel.handle(), "office", "b1")
+    draw_reviewer(panel.handle("office"), "office", "b1", old_key=tmp_path / "old")
     assert told(panel) == {}
     panel.opens("b", batch="b2")  # for the new key
 
@@ -278,7 +280,7 @@ def test_when_and_by_whom_it_is_drawn(panel: Panel) -> None:
     write_json({"project": "", "batch_id": "b1", "seed": new_seed()}, own)
     for name in ("r1", "lead2", "judge1"):
         with pytest.raises(InputError, match=f"'{name}' is not an organiser"):
-            draw_reviewer(panel.desk(name), name, "b1", own)
+            draw_reviewer(panel.handle(name), name, "b1", own)
     panel.does("r1", "type", case_id="a", candidate_id="candidate-1", type="solid")
     with pytest.raises(InputError, match="is not the reviewer"):
         panel.finishes("lead2", "a")
@@ -297,7 +299,7 @@ def test_without_keys_the_commitment_is_a_file_beside_the_project_for_its_owner(
     assert commitment_file(Path(), "b1") == Path.cwd().with_name(f"{Path.cwd().name}-b1.commitment")
     assert file.stat().st_mode & 0o777 == 0o600
     held = json.loads(file.read_text())
-    assert commitment_of(held["seed"]) == panel.desk().batch("b1").order.commitment
+    assert commitment_of(held["seed"]) == panel.handle().batch("b1").order.commitment
     read_by(panel, "r1", "r2", "r3")
     file.unlink()
     with pytest.raises(InputError, match=r"holds no promise of a draw. If it is lost, an arbitrat"):
@@ -322,21 +324,21 @@ def test_a_commitment_that_no_batch_was_opened_with_gives_way_to_a_new_one(tmp_p
 
 def test_no_file_of_others_is_written_over(tmp_path: Path) -> None:
     panel = started(tmp_path)
-    desk = panel.desk()
+    handle = panel.handle()
     panel.opens("a")
     with pytest.raises(InputError, match=r"is the promise of another batch. Choose a new name"):
         open_batch(
-            desk, "office", "b2", "one", ["b"], commitment=commitment_file(panel.project, "b1")
+            handle, "office", "b2", "one", ["b"], commitment=commitment_file(panel.project, "b1")
         )
     (tmp_path / "thesis.txt").write_text("soon")
     with pytest.raises(InputError, match=r"thesis\.txt: holds no promise of a draw. Choose a new"):
-        open_batch(desk, "office", "b2", "one", ["b"], commitment=tmp_path / "thesis.txt")
+        open_batch(handle, "office", "b2", "one", ["b"], commitment=tmp_path / "thesis.txt")
     with pytest.raises(InputError, match="lies in the project"):
-        open_batch(desk, "office", "b2", "one", ["b"], commitment=panel.project / "p")
+        open_batch(handle, "office", "b2", "one", ["b"], commitment=panel.project / "p")
     with pytest.raises(InputError, match="none is to be made"):
         open_batch(
-            desk, "office", "b2", "one", ["b"], reviewer_id="lead2", commitment=tmp_path / "p"
+            handle, "office", "b2", "one", ["b"], reviewer_id="lead2", commitment=tmp_path / "p"
         )
     with pytest.raises(InputError, match="'r1' is no organiser"):
-        open_batch(desk, "r1", "b3", "one", ["b"])
+        open_batch(handle, "r1", "b3", "one", ["b"])
     assert sorted(path.name for path in tmp_path.glob("*.commitment")) == ["panel-b1.commitment"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import POLICY, SECRET, Desk, make_desk
+from builders.sealed import POLICY, SECRET, SealedLab, make_lab
 from nodulebench.cli import main
 from nodulebench.cli import options as vault_options
 from nodulebench.cli.help import MEANINGS
@@ -44,11 +44,13 @@ def status(*arguments: object) -> int:
 
 
 @pytest.fixture(params=LEVELS)
-def desk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def lab(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> SealedLab:
     from nodulebench.evaluation.plans.freeze import freeze_files
 
     pytest.importorskip("cryptography")
-    made = make_desk(tmp_path, LEVELS[request.param])
+    made = make_lab(tmp_path, LEVELS[request.param])
     made.seal()
     (tmp_path / "criteria.toml").write_text(CRITERIA)
     freeze_files(
@@ -58,37 +60,37 @@ def desk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     return made
 
 
-def look(desk: Desk, name: str, hits: int, *more: object) -> int:
-    marks = desk.marks(f"{name}.csv", *(f"scan{number}" for number in range(hits)))
+def look(lab: SealedLab, name: str, hits: int, *more: object) -> int:
+    marks = lab.marks(f"{name}.csv", *(f"scan{number}" for number in range(hits)))
     who = ("--as", "Bo", "--developer", name)
     return status(
-        "evaluate", marks, "--reference", desk.sealed, *who, "--out", desk.folder / name, *more
+        "evaluate", marks, "--reference", lab.sealed, *who, "--out", lab.folder / name, *more
     )
 
 
-def told(desk: Desk, name: str) -> dict[str, object]:
-    found: dict[str, object] = json.loads((desk.folder / name / "feedback.json").read_text())
+def told(lab: SealedLab, name: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads((lab.folder / name / "feedback.json").read_text())
     return found
 
 
 @pytest.mark.slow
-def test_on_a_sealed_set_the_status_says_what_the_feedback_says(desk: Desk) -> None:
-    plan = ("--plan", desk.folder / "plan.json")
-    assert [look(desk, "good", 4, *plan), look(desk, "bad", 1, *plan)] == [0, 3]
-    assert [told(desk, name)["verdict"] for name in ("good", "bad")] == ["passed", "failed"]
+def test_on_a_sealed_set_the_status_says_what_the_feedback_says(lab: SealedLab) -> None:
+    plan = ("--plan", lab.folder / "plan.json")
+    assert [look(lab, "good", 4, *plan), look(lab, "bad", 1, *plan)] == [0, 3]
+    assert [told(lab, name)["verdict"] for name in ("good", "bad")] == ["passed", "failed"]
 
 
-def test_without_a_plan_the_status_is_the_same_whatever_the_marks(desk: Desk) -> None:
-    if told_level(desk) == "verdict":
-        assert {look(desk, "good", 4), look(desk, "bad", 1)} == {1}
+def test_without_a_plan_the_status_is_the_same_whatever_the_marks(lab: SealedLab) -> None:
+    if told_level(lab) == "verdict":
+        assert {look(lab, "good", 4), look(lab, "bad", 1)} == {1}
     else:
         options = ("--bootstraps", 20)
-        assert {look(desk, "good", 4, *options), look(desk, "bad", 0, *options)} == {0}
-        assert all("verdict" not in told(desk, name) for name in ("good", "bad"))
+        assert {look(lab, "good", 4, *options), look(lab, "bad", 0, *options)} == {0}
+        assert all("verdict" not in told(lab, name) for name in ("good", "bad"))
 
 
-def told_level(desk: Desk) -> str:
-    text = (desk.folder / "policy.toml").read_text()
+def told_level(lab: SealedLab) -> str:
+    text = (lab.folder / "policy.toml").read_text()
     return next(level for level in LEVELS if f'feedback = "{level}"' in text)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.sealed import SECRET, Desk, make_desk
+from builders.sealed import SECRET, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.curation.composition.service import draw_files
 from nodulebench.custody.bundle import image_problems, write_bundle
@@ -19,16 +19,16 @@ from nodulebench.io.manifests import tag_files
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return make_desk(tmp_path)
+def lab(tmp_path: Path) -> SealedLab:
+    return make_lab(tmp_path)
 
 
-def test_a_bundle_with_images_is_a_valid_bag_and_reads_back(desk: Desk) -> None:
-    out = desk.folder / "bag"
-    made = write_bundle(desk.bundle, out, images=desk.bundle / "images")
+def test_a_bundle_with_images_is_a_valid_bag_and_reads_back(lab: SealedLab) -> None:
+    out = lab.folder / "bag"
+    made = write_bundle(lab.bundle, out, images=lab.bundle / "images")
     assert (made.cases, made.images, made.without_images) == (4, 2, ("scan2", "scan3"))
     again = read_reference(out)
-    assert again.nodules.equals(read_reference(desk.bundle).nodules)
+    assert again.nodules.equals(read_reference(lab.bundle).nodules)
     found = verify_folder(out)
     assert found.is_good, found.problems
     assert (out / "data" / "images" / "scan0" / "0001.dcm").read_bytes() == b"scan0" * 50
@@ -36,9 +36,9 @@ def test_a_bundle_with_images_is_a_valid_bag_and_reads_back(desk: Desk) -> None:
     assert bagit.Bag(str(out)).validate()
 
 
-def test_a_changed_image_or_table_is_named(desk: Desk) -> None:
-    out = desk.folder / "bag"
-    write_bundle(desk.bundle, out, images=desk.bundle / "images")
+def test_a_changed_image_or_table_is_named(lab: SealedLab) -> None:
+    out = lab.folder / "bag"
+    write_bundle(lab.bundle, out, images=lab.bundle / "images")
     for name in ("data/images/scan0/0001.dcm", "data/nodules.parquet", "datasheet.md"):
         path = out / name
         original = path.read_bytes()
@@ -49,9 +49,9 @@ def test_a_changed_image_or_table_is_named(desk: Desk) -> None:
         path.write_bytes(original)
 
 
-def test_images_can_be_listed_instead_of_copied(desk: Desk) -> None:
-    out, images = desk.folder / "bag", desk.bundle / "images"
-    made = write_bundle(desk.bundle, out, images=images, is_copied=False)
+def test_images_can_be_listed_instead_of_copied(lab: SealedLab) -> None:
+    out, images = lab.folder / "bag", lab.bundle / "images"
+    made = write_bundle(lab.bundle, out, images=images, is_copied=False)
     assert made.images == 2
     listed = pl.read_csv(out / "data" / "images.csv")
     assert listed["case_id"].to_list() == ["scan0", "scan1"]
@@ -65,53 +65,55 @@ def test_images_can_be_listed_instead_of_copied(desk: Desk) -> None:
     ]
 
 
-def test_an_image_of_no_case_is_refused(desk: Desk) -> None:
-    (desk.bundle / "images" / "holiday.jpg").write_bytes(b"x")
+def test_an_image_of_no_case_is_refused(lab: SealedLab) -> None:
+    (lab.bundle / "images" / "holiday.jpg").write_bytes(b"x")
     with pytest.raises(InputError, match=r"holiday.jpg: belongs to no case\. Name files"):
-        write_bundle(desk.bundle, desk.folder / "bag", images=desk.bundle / "images")
-    assert not (desk.folder / "bag").exists()
+        write_bundle(lab.bundle, lab.folder / "bag", images=lab.bundle / "images")
+    assert not (lab.folder / "bag").exists()
 
 
-def test_what_a_bag_cannot_hold_is_refused_by_name(desk: Desk) -> None:
-    images = desk.folder / "images"
+def test_what_a_bag_cannot_hold_is_refused_by_name(lab: SealedLab) -> None:
+    images = lab.folder / "images"
     (images / "scan0").mkdir(parents=True)
     (images / "scan0" / "im\udcff").write_bytes(b"image")
-    (images / "scan0" / "lost").symlink_to(desk.folder / "nowhere")
+    (images / "scan0" / "lost").symlink_to(lab.folder / "nowhere")
     with pytest.raises(InputError) as caught:
-        write_bundle(desk.bundle, desk.folder / "bag", images=images)
+        write_bundle(lab.bundle, lab.folder / "bag", images=images)
     assert [str(problem) for problem in caught.value.problems] == [
         f"{images}/scan0/im\\xff: has a name that is not UTF-8. A bag cannot hold it.",
         f"{images}/scan0/lost: is no file. A bag cannot hold it.",
     ]
-    assert not (desk.folder / "bag").exists()
+    assert not (lab.folder / "bag").exists()
 
 
-def test_folders_of_images_may_be_links_and_must_be_readable(desk: Desk) -> None:
-    images, archive = desk.folder / "linked", desk.folder / "archive"
+def test_folders_of_images_may_be_links_and_must_be_readable(lab: SealedLab) -> None:
+    images, archive = lab.folder / "linked", lab.folder / "archive"
     (archive / "deep").mkdir(parents=True)
     (archive / "deep" / "0001.dcm").write_bytes(b"image")
     (archive / "circle").symlink_to(archive)
     images.mkdir()
     (images / "scan1").symlink_to(archive)
-    made = write_bundle(desk.bundle, desk.folder / "bag", images=images)
+    made = write_bundle(lab.bundle, lab.folder / "bag", images=images)
     assert made.images == 1
-    kept = desk.folder / "bag" / "data" / "images" / "scan1" / "deep" / "0001.dcm"
+    kept = lab.folder / "bag" / "data" / "images" / "scan1" / "deep" / "0001.dcm"
     assert kept.read_bytes() == b"image"
     with pytest.raises(InputError, match="nowhere: cannot be looked into: No such file or direct"):
-        write_bundle(desk.bundle, desk.folder / "other", images=desk.folder / "nowhere")
+        write_bundle(lab.bundle, lab.folder / "other", images=lab.folder / "nowhere")
 
 
-def test_image_files_belong_to_the_case_of_their_name(desk: Desk) -> None:
-    images = desk.folder / "images"
+def test_image_files_belong_to_the_case_of_their_name(lab: SealedLab) -> None:
+    images = lab.folder / "images"
     images.mkdir()
     for name in ("scan0.mhd", "scan0.zraw", "scan1.nii.gz", "scan2"):
         (images / name).write_bytes(b"x")
-    made = write_bundle(desk.bundle, desk.folder / "bag", images=images)
+    made = write_bundle(lab.bundle, lab.folder / "bag", images=images)
     assert (made.images, made.without_images) == (4, ("scan3",))
 
 
-def test_a_curation_gives_a_bundle_its_images_and_what_is_known_of_its_cases(desk: Desk) -> None:
-    archive, curated = desk.folder / "archive", desk.folder / "curated"
+def test_a_curation_gives_a_bundle_its_images_and_what_is_known_of_its_cases(
+    lab: SealedLab,
+) -> None:
+    archive, curated = lab.folder / "archive", lab.folder / "curated"
     archive.mkdir()
     curated.mkdir()
     for number in range(3):
@@ -121,35 +123,35 @@ def test_a_curation_gives_a_bundle_its_images_and_what_is_known_of_its_cases(des
     (curated / "curation.json").write_text('{"folder": "../archive"}')
     known = pl.DataFrame({"case_id": ["scan0", "scan9"], "vendor": ["GE", "Canon"]})
     known.write_parquet(curated / "cases.parquet")
-    made = write_bundle(desk.bundle, desk.folder / "bag", curated=curated)
+    made = write_bundle(lab.bundle, lab.folder / "bag", curated=curated)
     assert (made.images, made.without_images) == (2, ("scan1", "scan2", "scan3"))
-    images = desk.folder / "bag" / "data" / "images" / "scan0"
+    images = lab.folder / "bag" / "data" / "images" / "scan0"
     assert [path.read_bytes() for path in sorted(images.iterdir())] == [b"\x02", b"\x00"]
-    cases = read_reference(desk.folder / "bag").cases
+    cases = read_reference(lab.folder / "bag").cases
     assert cases.select("case_id", "vendor").row(0) == ("scan0", "GE")
-    listed = desk.folder / "list"
-    write_bundle(desk.bundle, listed, curated=curated, is_copied=False)
+    listed = lab.folder / "list"
+    write_bundle(lab.bundle, listed, curated=curated, is_copied=False)
     assert image_problems(listed, archive) == []
 
 
-def test_only_drawn_cases_are_bundled_and_how_they_were_drawn_is_told(desk: Desk) -> None:
-    (desk.folder / "drawn.csv").write_text("case_id,vendor\nscan3,GE\nscan0,GE\n")
-    out = desk.folder / "bag"
-    made = write_bundle(desk.bundle, out, series=desk.folder / "drawn.csv", name="lung-2026a")
+def test_only_drawn_cases_are_bundled_and_how_they_were_drawn_is_told(lab: SealedLab) -> None:
+    (lab.folder / "drawn.csv").write_text("case_id,vendor\nscan3,GE\nscan0,GE\n")
+    out = lab.folder / "bag"
+    made = write_bundle(lab.bundle, out, series=lab.folder / "drawn.csv", name="lung-2026a")
     assert (made.name, made.cases) == ("lung-2026a", 2)
     assert read_reference(out).cases["case_id"].to_list() == ["scan3", "scan0"]
-    (desk.folder / "design.toml").write_text('name = "few"\npurpose = "To test."\n')
-    drawn = desk.folder / "two.csv"
-    draw_files(desk.bundle, str(desk.folder / "design.toml"), 2, 7, drawn)
-    write_bundle(desk.bundle, desk.folder / "two", series=drawn)
-    sheet = json.loads((desk.folder / "two" / "datasheet.json").read_text())["answers"]
+    (lab.folder / "design.toml").write_text('name = "few"\npurpose = "To test."\n')
+    drawn = lab.folder / "two.csv"
+    draw_files(lab.bundle, str(lab.folder / "design.toml"), 2, 7, drawn)
+    write_bundle(lab.bundle, lab.folder / "two", series=drawn)
+    sheet = json.loads((lab.folder / "two" / "datasheet.json").read_text())["answers"]
     assert sheet["purpose"]["answer"] == "To test."
     assert sheet["sampling"]["answer"].startswith("2 of 4 admitted cases drawn at random, design")
 
 
-def test_the_datasheet_holds_what_is_known_and_names_the_rest(desk: Desk) -> None:
-    made = write_bundle(desk.bundle, desk.folder / "bag")
-    sheet = json.loads((desk.folder / "bag" / "datasheet.json").read_text())
+def test_the_datasheet_holds_what_is_known_and_names_the_rest(lab: SealedLab) -> None:
+    made = write_bundle(lab.bundle, lab.folder / "bag")
+    sheet = json.loads((lab.folder / "bag" / "datasheet.json").read_text())
     known = {
         name: answer["answer"] for name, answer in sheet["answers"].items() if answer["answer"]
     }
@@ -160,7 +162,7 @@ def test_the_datasheet_holds_what_is_known_and_names_the_rest(desk: Desk) -> Non
         "10 to 20 mm: 0; 20 to 30 mm: 0; 30 mm and more: 0.",
     }
     assert set(made.gaps) == set(sheet["answers"]) - set(known)
-    page = (desk.folder / "bag" / "datasheet.md").read_text()
+    page = (lab.folder / "bag" / "datasheet.md").read_text()
     assert page.count("**Not stated.**") == len(made.gaps)
     stages = {answer["life_cycle"] for answer in sheet["answers"].values()}
     assert stages >= {
@@ -175,38 +177,40 @@ def test_the_datasheet_holds_what_is_known_and_names_the_rest(desk: Desk) -> Non
     }
 
 
-def test_how_a_set_came_about_and_what_was_stated_travel_through_bag_and_seal(desk: Desk) -> None:
+def test_how_a_set_came_about_and_what_was_stated_travel_through_bag_and_seal(
+    lab: SealedLab,
+) -> None:
     made = {"rule": "nifdc-2022", "events": [{"step": "read", "actor_id": "ann"}]}
-    (desk.bundle / "provenance.json").write_text(json.dumps(made))
-    answers = desk.folder / "datasheet.toml"
+    (lab.bundle / "provenance.json").write_text(json.dumps(made))
+    answers = lab.folder / "datasheet.toml"
     answers.write_text('purpose = "To test."\nkey_custodian = "First key custodian"\n')
-    bag = desk.folder / "bag"
-    write_bundle(desk.bundle, bag, answers=answers)
+    bag = lab.folder / "bag"
+    write_bundle(lab.bundle, bag, answers=answers)
     assert json.loads((bag / "data" / "provenance.json").read_text()) == made
     answers.write_text('key_custodian = "Second key custodian"\n')
-    seal_bundle(replace(desk.order(), bundle=bag, answers=answers))
-    sheet = json.loads((desk.sealed / "datasheet.json").read_text())["answers"]
+    seal_bundle(replace(lab.order(), bundle=bag, answers=answers))
+    sheet = json.loads((lab.sealed / "datasheet.json").read_text())["answers"]
     told = {name: sheet[name]["answer"] for name in ("purpose", "key_custodian", "readers")}
     assert told == {
         "purpose": "To test.",
         "key_custodian": "Second key custodian",
         "readers": "1 reader, blind to each other until all had read.",
     }
-    opened = open_sealed(desk.sealed, SECRET, "Ada", "export")
+    opened = open_sealed(lab.sealed, SECRET, "Ada", "export")
     assert json.loads(opened.plain("provenance.json")) == made
-    again = desk.folder / "again"
+    again = lab.folder / "again"
     write_bundle(bag, again)
     assert (
         json.loads((again / "datasheet.json").read_text())["answers"]["purpose"] == sheet["purpose"]
     )
 
 
-def test_an_answer_to_no_question_is_refused(desk: Desk) -> None:
-    answers = desk.folder / "datasheet.toml"
+def test_an_answer_to_no_question_is_refused(lab: SealedLab) -> None:
+    answers = lab.folder / "datasheet.toml"
     answers.write_text('porpose = "x"\n')
     told = r"field 'porpose': is unknown\. Did you mean 'purpose'\?"
     with pytest.raises(InputError, match=told):
-        write_bundle(desk.bundle, desk.folder / "bag", answers=answers)
+        write_bundle(lab.bundle, lab.folder / "bag", answers=answers)
 
 
 def test_bag_manifests_escape_what_a_line_cannot_hold() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.keyed import KeyedDesk, make_keyed_desk
+from builders.keyed import KeyedLab, make_keyed_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody import keys as key_changes
 from nodulebench.custody import layout
@@ -21,34 +21,34 @@ from nodulebench.custody.verify import read_audit, verify_sealed
 from nodulebench.custody.withdrawal import withdraw
 
 pytest.importorskip("pyrage")
-Change = Callable[[KeyedDesk], object]
+Change = Callable[[KeyedLab], object]
 
 
-def _withdraw(desk: KeyedDesk) -> object:
-    return withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="consent ended")
+def _withdraw(lab: KeyedLab) -> object:
+    return withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="consent ended")
 
 
-def _retire(desk: KeyedDesk) -> object:
-    return retire(desk.sealed, desk.secret("Ada"), "", reason="known")
+def _retire(lab: KeyedLab) -> object:
+    return retire(lab.sealed, lab.secret("Ada"), "", reason="known")
 
 
-def _rekey(desk: KeyedDesk) -> object:
-    return rekey(desk.sealed, desk.secret("Safe"), "")
+def _rekey(lab: KeyedLab) -> object:
+    return rekey(lab.sealed, lab.secret("Safe"), "")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> KeyedDesk:
-    desk = make_keyed_desk(tmp_path)
-    desk.seal()
-    return desk
+def lab(tmp_path: Path) -> KeyedLab:
+    lab = make_keyed_lab(tmp_path)
+    lab.seal()
+    return lab
 
 
-def is_good(desk: KeyedDesk) -> bool:
-    return verify_sealed(desk.sealed, secret=desk.secret("Safe")).is_good
+def is_good(lab: KeyedLab) -> bool:
+    return verify_sealed(lab.sealed, secret=lab.secret("Safe")).is_good
 
 
-def steps(desk: KeyedDesk) -> list[str]:
-    return [event.step for event in read_audit(desk.sealed).events]
+def steps(lab: KeyedLab) -> list[str]:
+    return [event.step for event in read_audit(lab.sealed).events]
 
 
 @pytest.mark.parametrize(
@@ -56,72 +56,72 @@ def steps(desk: KeyedDesk) -> list[str]:
     [(_withdraw, "changed by somebody"), (_rekey, "changed by somebody"), (_retire, "retired on")],
 )
 def test_no_look_goes_on_with_what_was_opened_before(
-    desk: KeyedDesk, change: Change, word: str
+    lab: KeyedLab, change: Change, word: str
 ) -> None:
-    roster = desk.folder / "roster.csv"
+    roster = lab.folder / "roster.csv"
     roster.write_text("file,developer,alias\none.csv,Alpha Ltd,A1\ntwo.csv,Beta Ltd,A2\n")
-    desk.marks("one.csv", "scan0")
-    order = replace(desk.look("two.csv", "scan0", "scan1"), marks=Path(), developer="")
+    lab.marks("one.csv", "scan0")
+    order = replace(lab.look("two.csv", "scan0", "scan1"), marks=Path(), developer="")
     looks = evaluate_roster(roster, order)
     assert next(looks).told
-    change(desk)
+    change(lab)
     second = next(looks)
     assert second.told is None
     assert word in str(second.problem)
-    assert steps(desk).count("look") == 1
-    assert is_good(desk)
+    assert steps(lab).count("look") == 1
+    assert is_good(lab)
 
 
 @pytest.mark.parametrize("change", [_withdraw, _rekey])
 def test_a_look_that_is_overtaken_gives_no_result_and_is_free_again(
-    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch, change: Change
+    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch, change: Change
 ) -> None:
     from nodulebench.custody import evaluate as module
 
-    order, keep = desk.look("one.csv", "scan0"), module.stored_result
+    order, keep = lab.look("one.csv", "scan0"), module.stored_result
 
     def overtaken(*given: object) -> AbstractContextManager[str]:
-        change(desk)
+        change(lab)
         return keep(*given)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "stored_result", overtaken)
         with pytest.raises(InputError, match="was changed by somebody else meanwhile"):
             evaluate_sealed(order)
-    assert is_good(desk)
-    assert not list((desk.sealed / layout.RESULTS).iterdir())
+    assert is_good(lab)
+    assert not list((lab.sealed / layout.RESULTS).iterdir())
     told, _ = evaluate_sealed(order)
     assert told["looks"]["look"] == 1
-    _rekey(desk)
-    assert is_good(desk)
+    _rekey(lab)
+    assert is_good(lab)
 
 
 def test_results_of_looks_that_come_while_all_is_sealed_anew_are_not_lost(
-    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
+    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put = key_changes.put_json
 
     def overtaken(files: Path, name: str, content: object) -> None:
-        evaluate_sealed(desk.look("one.csv", "scan0"))
+        evaluate_sealed(lab.look("one.csv", "scan0"))
         put(files, name, content)
 
     with monkeypatch.context() as patch:
         patch.setattr(key_changes, "put_json", overtaken)
         with pytest.raises(InputError, match="was looked at by somebody else meanwhile"):
-            _rekey(desk)
-    assert "rekeyed" not in steps(desk)
-    _rekey(desk)
-    opened = open_sealed(desk.sealed, desk.secret("Cem"), "", "inspect")
+            _rekey(lab)
+    assert "rekeyed" not in steps(lab)
+    _rekey(lab)
+    opened = open_sealed(lab.sealed, lab.secret("Cem"), "", "inspect")
     (look,) = [event for event in opened.events if event.step == "evaluated"]
     assert open_stored_result(opened, look).about["developer"] == "example"
-    assert is_good(desk)
+    assert is_good(lab)
 
 
-def test_what_a_killed_look_kept_goes_when_all_is_sealed_anew(desk: KeyedDesk) -> None:
-    evaluate_sealed(desk.look("one.csv", "scan0"))
-    look = max(event.number for event in read_audit(desk.sealed).events if event.step == "look")
-    left = desk.sealed / layout.result_file(look + 100)
+def test_what_a_killed_look_kept_goes_when_all_is_sealed_anew(lab: KeyedLab) -> None:
+    evaluate_sealed(lab.look("one.csv", "scan0"))
+    look = max(event.number for event in read_audit(lab.sealed).events if event.step == "look")
+    left = lab.sealed / layout.result_file(look + 100)
     left.write_bytes(b"sealed under a data key of before")
-    _rekey(desk)
+    _rekey(lab)
     assert not left.exists()
-    assert is_good(desk)
+    assert is_good(lab)

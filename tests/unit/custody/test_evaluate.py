@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import POLICY, SECRET, Desk, make_desk
+from builders.sealed import POLICY, SECRET, SealedLab, make_lab
 from builders.words import sentences
 from nodulebench.core.errors import InputError
 from nodulebench.custody import evaluate as module
@@ -20,16 +20,16 @@ CRITERIA = 'name = "accept"\n[[criteria]]\nmetric = "recall"\nrule = "luna16"\n'
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    desk = make_desk(tmp_path)
-    desk.seal()
-    return desk
+def lab(tmp_path: Path) -> SealedLab:
+    lab = make_lab(tmp_path)
+    lab.seal()
+    return lab
 
 
-def look(desk: Desk, name: str, *hits: str, developer: str = "Example", **more: object) -> dict:
+def look(lab: SealedLab, name: str, *hits: str, developer: str = "Example", **more: object) -> dict:
     order = SealedEvaluateOptions(
-        desk.marks(name, *hits),
-        desk.sealed,
+        lab.marks(name, *hits),
+        lab.sealed,
         SECRET,
         "Bo",
         developer,
@@ -40,14 +40,14 @@ def look(desk: Desk, name: str, *hits: str, developer: str = "Example", **more: 
     return told
 
 
-def steps(desk: Desk) -> list[str]:
-    found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+def steps(lab: SealedLab) -> list[str]:
+    found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert found.is_good, found.problems
     return [event.step for event in found.events]
 
 
-def test_rounded_feedback_tells_the_named_metrics_and_no_more(desk: Desk) -> None:
-    told = look(desk, "mine.csv", "scan0", "scan1", "scan2")
+def test_rounded_feedback_tells_the_named_metrics_and_no_more(lab: SealedLab) -> None:
+    told = look(lab, "mine.csv", "scan0", "scan1", "scan2")
     assert told["metrics"]["luna16.recall"]["value"] == 0.75
     assert set(told) == {
         "schema",
@@ -63,31 +63,31 @@ def test_rounded_feedback_tells_the_named_metrics_and_no_more(desk: Desk) -> Non
     assert "scan" not in json.dumps({**told, "submission": ""})
 
 
-def test_every_look_stands_in_the_log_before_and_after(desk: Desk) -> None:
-    look(desk, "mine.csv", "scan0")
-    assert steps(desk) == ["sealed", "look", "evaluated"]
+def test_every_look_stands_in_the_log_before_and_after(lab: SealedLab) -> None:
+    look(lab, "mine.csv", "scan0")
+    assert steps(lab) == ["sealed", "look", "evaluated"]
 
 
-def test_a_second_look_warns_and_a_third_is_refused(desk: Desk) -> None:
-    look(desk, "one.csv", "scan0")
-    told = look(desk, "two.csv", "scan0", "scan1")
+def test_a_second_look_warns_and_a_third_is_refused(lab: SealedLab) -> None:
+    look(lab, "one.csv", "scan0")
+    told = look(lab, "two.csv", "scan0", "scan1")
     assert told["looks"]["look"] == 2
     assert told["looks"]["optimism_standard_errors"] == 0.5642
     assert "This is look 2 at the same cases." in in_english(told["looks"]["warning"])
     with pytest.raises(InputError, match="developer 'example': has had 2 of 2 looks"):
-        look(desk, "three.csv", "scan3", developer="EXAMPLE")
-    assert steps(desk)[-1] == "refused"
-    assert look(desk, "three.csv", "scan3", developer="Other")["looks"]["look"] == 1
+        look(lab, "three.csv", "scan3", developer="EXAMPLE")
+    assert steps(lab)[-1] == "refused"
+    assert look(lab, "three.csv", "scan3", developer="Other")["looks"]["look"] == 1
 
 
-def test_asking_again_for_the_same_costs_nothing(desk: Desk) -> None:
-    first = look(desk, "one.csv", "scan0")
-    assert look(desk, "one.csv", "scan0") == first
-    assert len(read_audit(desk.sealed).uses[0].looks) == 1
+def test_asking_again_for_the_same_costs_nothing(lab: SealedLab) -> None:
+    first = look(lab, "one.csv", "scan0")
+    assert look(lab, "one.csv", "scan0") == first
+    assert len(read_audit(lab.sealed).uses[0].looks) == 1
 
 
 def test_a_look_that_was_interrupted_is_charged_and_can_be_repeated(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
@@ -95,83 +95,83 @@ def test_a_look_that_was_interrupted_is_charged_and_can_be_repeated(
     with monkeypatch.context() as patch:
         patch.setattr(module, "_scored", stop)
         with pytest.raises(KeyboardInterrupt):
-            look(desk, "one.csv", "scan0")
-    assert steps(desk) == ["sealed", "look"]
-    notices = verify_sealed(desk.sealed).notices
+            look(lab, "one.csv", "scan0")
+    assert steps(lab) == ["sealed", "look"]
+    notices = verify_sealed(lab.sealed).notices
     assert sentences(notices) == (
         "the look of event 2 was interrupted; asking again costs no look",
     )
-    assert len(read_audit(desk.sealed).uses[0].looks) == 1
-    assert look(desk, "one.csv", "scan0")["looks"]["look"] == 1
-    assert len(read_audit(desk.sealed).uses[0].looks) == 1
-    assert verify_sealed(desk.sealed).notices == ()
+    assert len(read_audit(lab.sealed).uses[0].looks) == 1
+    assert look(lab, "one.csv", "scan0")["looks"]["look"] == 1
+    assert len(read_audit(lab.sealed).uses[0].looks) == 1
+    assert verify_sealed(lab.sealed).notices == ()
 
 
-def test_a_submission_that_cannot_be_read_costs_no_look(desk: Desk) -> None:
+def test_a_submission_that_cannot_be_read_costs_no_look(lab: SealedLab) -> None:
     with pytest.raises(InputError, match="has 6 values, but the header names 5"):
-        look(desk, "bad.csv", "scan0,here")
-    assert steps(desk) == ["sealed", "look", "failed"]
-    assert read_audit(desk.sealed).uses == ()
+        look(lab, "bad.csv", "scan0,here")
+    assert steps(lab) == ["sealed", "look", "failed"]
+    assert read_audit(lab.sealed).uses == ()
 
 
-def test_marks_on_another_sets_cases_cost_no_look(desk: Desk) -> None:
+def test_marks_on_another_sets_cases_cost_no_look(lab: SealedLab) -> None:
     with pytest.raises(InputError, match="other: marks no case of this test set, but 'elsewhere'"):
-        look(desk, "other.csv", "elsewhere")
-    assert steps(desk) == ["sealed", "look", "failed"]
-    assert read_audit(desk.sealed).uses == ()
-    assert look(desk, "some.csv", "elsewhere", "scan0")["looks"]["look"] == 1
-    assert look(desk, "none.csv")["looks"]["look"] == 2  # no mark at all is an answer
+        look(lab, "other.csv", "elsewhere")
+    assert steps(lab) == ["sealed", "look", "failed"]
+    assert read_audit(lab.sealed).uses == ()
+    assert look(lab, "some.csv", "elsewhere", "scan0")["looks"]["look"] == 1
+    assert look(lab, "none.csv")["looks"]["look"] == 2  # no mark at all is an answer
 
 
-def test_nothing_is_written_into_the_set_itself(desk: Desk) -> None:
-    inside = desk.sealed / "data" / "feedback"
+def test_nothing_is_written_into_the_set_itself(lab: SealedLab) -> None:
+    inside = lab.sealed / "data" / "feedback"
     with pytest.raises(InputError, match="lies in the sealed set itself"):
-        look(desk, "mine.csv", "scan0", out=inside)
+        look(lab, "mine.csv", "scan0", out=inside)
     with pytest.raises(InputError, match="lies in the sealed set itself"):
-        export_reference(desk.sealed, SECRET, "Ada", "new reading", inside)
-    assert steps(desk) == ["sealed"]
+        export_reference(lab.sealed, SECRET, "Ada", "new reading", inside)
+    assert steps(lab) == ["sealed"]
 
 
 def test_feedback_is_replaced_only_by_force_and_asking_in_vain_costs_nothing(
-    desk: Desk, tmp_path: Path
+    lab: SealedLab, tmp_path: Path
 ) -> None:
     out = tmp_path / "feedback"
-    look(desk, "mine.csv", "scan0", out=out)
+    look(lab, "mine.csv", "scan0", out=out)
     kept = (out / "feedback.json").read_bytes()
-    before = steps(desk)
+    before = steps(lab)
     with pytest.raises(InputError, match=r"holds another result \(feedback\.json\)"):
-        look(desk, "other.csv", "scan1", "scan2", out=out)
+        look(lab, "other.csv", "scan1", "scan2", out=out)
     assert (out / "feedback.json").read_bytes() == kept
-    assert steps(desk) == before
-    look(desk, "other.csv", "scan1", "scan2", out=out, force=True)
+    assert steps(lab) == before
+    look(lab, "other.csv", "scan1", "scan2", out=out, force=True)
     assert (out / "feedback.json").read_bytes() != kept
 
 
-def test_a_result_or_an_event_that_nobody_wrote_is_found(desk: Desk) -> None:
-    look(desk, "mine.csv", "scan0")
-    kept = desk.sealed / "results" / "00000002.zip.sealed"
+def test_a_result_or_an_event_that_nobody_wrote_is_found(lab: SealedLab) -> None:
+    look(lab, "mine.csv", "scan0")
+    kept = lab.sealed / "results" / "00000002.zip.sealed"
     for name in (
         "results/00000007.zip.sealed",
         "results/00000002.json.sealed",
         "results/2.zip.sealed",
         "audit/1a.json",
     ):
-        added = desk.sealed / name
+        added = lab.sealed / name
         added.write_bytes(kept.read_bytes())
-        found = verify_sealed(desk.sealed)
+        found = verify_sealed(lab.sealed)
         assert [str(problem) for problem in found.problems] == [
             f"{added}: does not belong there: it was added."
         ]
         added.unlink()
-    assert verify_sealed(desk.sealed).is_good
+    assert verify_sealed(lab.sealed).is_good
 
 
-def test_no_plain_reference_is_written_anywhere(desk: Desk) -> None:
-    look(desk, "mine.csv", "scan0", out=desk.folder / "feedback")
-    secret = (desk.bundle / "nodules.parquet").read_bytes()[4:40]
-    outside = [path for path in desk.folder.rglob("*") if desk.bundle not in path.parents]
+def test_no_plain_reference_is_written_anywhere(lab: SealedLab) -> None:
+    look(lab, "mine.csv", "scan0", out=lab.folder / "feedback")
+    secret = (lab.bundle / "nodules.parquet").read_bytes()[4:40]
+    outside = [path for path in lab.folder.rglob("*") if lab.bundle not in path.parents]
     files = [path for path in outside if path.is_file()]
-    assert sorted(path.name for path in (desk.folder / "feedback").iterdir()) == [
+    assert sorted(path.name for path in (lab.folder / "feedback").iterdir()) == [
         "checkpoint.json",
         "feedback.json",
     ]
@@ -181,23 +181,23 @@ def test_no_plain_reference_is_written_anywhere(desk: Desk) -> None:
         assert b"hidden-nodule" not in content, path
 
 
-def test_the_feedback_comes_with_a_checkpoint_of_the_log(desk: Desk) -> None:
-    look(desk, "mine.csv", "scan0", out=desk.folder / "feedback")
-    checkpoint = desk.folder / "feedback" / "checkpoint.json"
-    assert verify_sealed(desk.sealed, checkpoints=[checkpoint]).is_good
-    (desk.sealed / "audit" / "00000003.json").unlink()
+def test_the_feedback_comes_with_a_checkpoint_of_the_log(lab: SealedLab) -> None:
+    look(lab, "mine.csv", "scan0", out=lab.folder / "feedback")
+    checkpoint = lab.folder / "feedback" / "checkpoint.json"
+    assert verify_sealed(lab.sealed, checkpoints=[checkpoint]).is_good
+    (lab.sealed / "audit" / "00000003.json").unlink()
     found = [
-        str(problem) for problem in verify_sealed(desk.sealed, checkpoints=[checkpoint]).problems
+        str(problem) for problem in verify_sealed(lab.sealed, checkpoints=[checkpoint]).problems
     ]
     assert any(text.startswith(str(checkpoint)) and "it was cut off" in text for text in found)
 
 
-def test_writers_at_the_same_time_lose_nothing(desk: Desk) -> None:
+def test_writers_at_the_same_time_lose_nothing(lab: SealedLab) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     from nodulebench.custody.sealed_set import open_sealed
 
-    opened = open_sealed(desk.sealed, SECRET, "Bo", "evaluate")
+    opened = open_sealed(lab.sealed, SECRET, "Bo", "evaluate")
 
     def write(number: int) -> int:
         return opened.record("refused", {"number": number}).number
@@ -205,76 +205,74 @@ def test_writers_at_the_same_time_lose_nothing(desk: Desk) -> None:
     with ThreadPoolExecutor(8) as pool:
         numbers = list(pool.map(write, range(40)))
     assert sorted(numbers) == list(range(2, 42))
-    found = verify_sealed(desk.sealed, secret=SECRET)
+    found = verify_sealed(lab.sealed, secret=SECRET)
     assert found.is_good, found.problems
     assert {event.facts.get("number") for event in found.events} == {None, *range(40)}
-    (desk.sealed / "audit" / "00000041.json").unlink()
-    assert not verify_sealed(desk.sealed).is_good
+    (lab.sealed / "audit" / "00000041.json").unlink()
+    assert not verify_sealed(lab.sealed).is_good
 
 
-def test_only_an_operator_may_evaluate_and_refusals_are_logged(desk: Desk) -> None:
-    order = SealedEvaluateOptions(
-        desk.marks("a.csv", "scan0"), desk.sealed, SECRET, "Cem", "Example"
-    )
+def test_only_an_operator_may_evaluate_and_refusals_are_logged(lab: SealedLab) -> None:
+    order = SealedEvaluateOptions(lab.marks("a.csv", "scan0"), lab.sealed, SECRET, "Cem", "Example")
     with pytest.raises(InputError, match="'Cem' is auditor, and may not evaluate"):
         evaluate_sealed(order)
-    assert steps(desk) == ["sealed", "refused"]
+    assert steps(lab) == ["sealed", "refused"]
 
 
-def test_a_tampered_set_is_not_evaluated_on(desk: Desk) -> None:
-    path = desk.sealed / "policy.toml"
+def test_a_tampered_set_is_not_evaluated_on(lab: SealedLab) -> None:
+    path = lab.sealed / "policy.toml"
     original = path.read_text()
     path.write_text(
         original.replace("evaluations_per_developer = 2", "evaluations_per_developer = 9")
     )
     with pytest.raises(InputError, match=r"policy.toml: was changed after the set was sealed"):
-        look(desk, "mine.csv", "scan0")
+        look(lab, "mine.csv", "scan0")
     path.write_text(original)
-    event = desk.sealed / "audit" / "00000001.json"
+    event = lab.sealed / "audit" / "00000001.json"
     event.write_bytes(event.read_bytes().replace(b"Ada", b"Eve"))
     with pytest.raises(InputError, match=r"00000001\.json: was changed, or was not written by"):
-        look(desk, "mine.csv", "scan0")
+        look(lab, "mine.csv", "scan0")
 
 
-def verdict_desk(folder: Path, limit: float) -> tuple[Desk, Path]:
+def verdict_lab(folder: Path, limit: float) -> tuple[SealedLab, Path]:
     from nodulebench.evaluation.plans.freeze import freeze_files
 
     head, _, _ = POLICY.partition("[reuse]")
-    desk = make_desk(folder, head + "[reuse]\nevaluations_per_developer = 3\n")
-    desk.seal()
+    lab = make_lab(folder, head + "[reuse]\nevaluations_per_developer = 3\n")
+    lab.seal()
     criteria = folder / "criteria.toml"
     criteria.write_text(CRITERIA + f'comparison = ">="\nlimit = {limit}\n')
     plan = folder / "plan.json"
-    freeze_files(criteria, desk.bundle, "luna16", out=plan, bootstraps=20)
-    return desk, plan
+    freeze_files(criteria, lab.bundle, "luna16", out=plan, bootstraps=20)
+    return lab, plan
 
 
 def test_a_verdict_comes_without_a_number(tmp_path: Path) -> None:
-    desk, plan = verdict_desk(tmp_path, 0.5)
-    told = look_with(desk, plan, "bad.csv", "scan0")
+    lab, plan = verdict_lab(tmp_path, 0.5)
+    told = look_with(lab, plan, "bad.csv", "scan0")
     assert told["verdict"] == "failed"
     assert "metrics" not in told
-    again = look_with(desk, plan, "good.csv", "scan0", "scan1", "scan2")
+    again = look_with(lab, plan, "good.csv", "scan0", "scan1", "scan2")
     assert again["verdict"] == "passed"
     # one-sided 97.5 % after failed or undecided: 1 + 2 histories, 0.025 / 3 in the tail
     assert again["looks"]["bound_standard_errors"] == 2.394
-    third = look_with(desk, plan, "more.csv", "scan0", "scan1", "scan2", "scan3")
+    third = look_with(lab, plan, "more.csv", "scan0", "scan1", "scan2", "scan3")
     # whoever passed and comes again: 1 + 3 + 9 histories
     assert third["looks"]["bound_standard_errors"] == pytest.approx(2.8905, abs=1e-4)
 
 
-def look_with(desk: Desk, plan: Path, name: str, *hits: str) -> dict:
+def look_with(lab: SealedLab, plan: Path, name: str, *hits: str) -> dict:
     order = SealedEvaluateOptions(
-        desk.marks(name, *hits), desk.sealed, SECRET, "Bo", "Example", plan=plan
+        lab.marks(name, *hits), lab.sealed, SECRET, "Bo", "Example", plan=plan
     )
     return evaluate_sealed(order)[0]
 
 
 def test_a_verdict_needs_a_plan(tmp_path: Path) -> None:
-    desk, _ = verdict_desk(tmp_path, 0.5)
+    lab, _ = verdict_lab(tmp_path, 0.5)
     with pytest.raises(InputError, match="no plan was given"):
-        look(desk, "mine.csv", "scan0")
-    assert steps(desk) == ["sealed"]
+        look(lab, "mine.csv", "scan0")
+    assert steps(lab) == ["sealed"]
 
 
 @pytest.mark.parametrize(("level", "tells_cases"), [("metrics", False), ("cases", True)])
@@ -282,26 +280,26 @@ def test_case_level_results_go_out_only_where_the_policy_says_so(
     tmp_path: Path, level: str, tells_cases: bool
 ) -> None:
     head, _, _ = POLICY.partition("[reuse]")
-    desk = make_desk(
+    lab = make_lab(
         tmp_path, head + f'[reuse]\nevaluations_per_developer = 2\nfeedback = "{level}"\n'
     )
-    desk.seal()
-    told = look(desk, "mine.csv", "scan0", out=tmp_path / "out")
+    lab.seal()
+    told = look(lab, "mine.csv", "scan0", out=tmp_path / "out")
     assert told["evaluation"]["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 1
     assert ("worst_cases" in json.dumps(told)) == tells_cases
     assert (tmp_path / "out" / "evaluation").exists() == tells_cases
     written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert any(path.name == "misses.csv" for path in written) == tells_cases
     assert any(b"hidden-nodule" in path.read_bytes() for path in written) == tells_cases
-    second = look(desk, "two.csv", "scan0", "scan1")
+    second = look(lab, "two.csv", "scan0", "scan1")
     assert "no bound holds for a developer who adapts to it" in in_english(
         second["looks"]["warning"]
     )
 
 
-def test_an_auditor_opens_a_kept_result_with_its_corrected_bounds(desk: Desk) -> None:
-    look(desk, "mine.csv", "scan0", "scan1")
-    kept = open_result(desk.sealed, SECRET, "Cem", 2)
+def test_an_auditor_opens_a_kept_result_with_its_corrected_bounds(lab: SealedLab) -> None:
+    look(lab, "mine.csv", "scan0", "scan1")
+    kept = open_result(lab.sealed, SECRET, "Cem", 2)
     assert kept["evaluation"]["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
     recall = kept["corrected"]["luna16.recall"]
     assert recall["value"] == 0.5
@@ -309,46 +307,46 @@ def test_an_auditor_opens_a_kept_result_with_its_corrected_bounds(desk: Desk) ->
     metric = kept["evaluation"]["algorithms"][0]["rules"]["luna16"]["metrics"]["recall"]
     assert recall["bound"] == metric["sound"]["low"]
     assert kept["corrected"]["luna16.miss_rate"]["side"] == "upper"
-    assert steps(desk)[-1] == "inspected"
+    assert steps(lab)[-1] == "inspected"
     with pytest.raises(InputError, match=r"is not there\. Kept looks: 2\."):
-        open_result(desk.sealed, SECRET, "Cem", 7)
+        open_result(lab.sealed, SECRET, "Cem", 7)
 
 
-def test_an_export_needs_a_curator_and_a_reason_and_is_logged(desk: Desk) -> None:
+def test_an_export_needs_a_curator_and_a_reason_and_is_logged(lab: SealedLab) -> None:
     with pytest.raises(InputError, match="has no reason"):
-        export_reference(desk.sealed, SECRET, "Ada", " ", desk.folder / "plain")
+        export_reference(lab.sealed, SECRET, "Ada", " ", lab.folder / "plain")
     with pytest.raises(InputError, match="'Bo' is operator, and may not export"):
-        export_reference(desk.sealed, SECRET, "Bo", "curious", desk.folder / "plain")
-    assert not (desk.folder / "plain").exists()
-    export_reference(desk.sealed, SECRET, "Ada", "new reading", desk.folder / "plain")
+        export_reference(lab.sealed, SECRET, "Bo", "curious", lab.folder / "plain")
+    assert not (lab.folder / "plain").exists()
+    export_reference(lab.sealed, SECRET, "Ada", "new reading", lab.folder / "plain")
     for name in ("nodules.parquet", "cases.parquet", "manifest.json"):
-        assert (desk.folder / "plain" / name).read_bytes() == (desk.bundle / name).read_bytes()
-    assert steps(desk) == ["sealed", "refused", "exported"]
+        assert (lab.folder / "plain" / name).read_bytes() == (lab.bundle / name).read_bytes()
+    assert steps(lab) == ["sealed", "refused", "exported"]
 
 
 def test_looks_dated_before_one_that_they_follow_are_told_and_the_set_stays_open(
-    desk: Desk,
+    lab: SealedLab,
 ) -> None:
     for name, hits, year in (("one.csv", ("scan0",), 2030), ("two.csv", ("scan1",), 2029)):
         at = datetime(year, 1, 1, tzinfo=UTC)
-        marks = desk.marks(name, *hits)
+        marks = lab.marks(name, *hits)
         evaluate_sealed(
-            SealedEvaluateOptions(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, at=at)
+            SealedEvaluateOptions(marks, lab.sealed, SECRET, "Bo", "Example", bootstraps=0, at=at)
         )
-    found = read_audit(desk.sealed, SECRET)
+    found = read_audit(lab.sealed, SECRET)
     assert found.problems == ()
     told = [str(date).partition(": is dated 2029")[0] for date in found.dates]
     assert [Path(one).name for one in told] == ["00000004.json", "00000005.json"]
-    assert any("is dated 2029" in str(problem) for problem in verify_sealed(desk.sealed).problems)
-    assert write_checkpoint(desk.sealed, desk.folder / "dated.checkpoint").events == 5
+    assert any("is dated 2029" in str(problem) for problem in verify_sealed(lab.sealed).problems)
+    assert write_checkpoint(lab.sealed, lab.folder / "dated.checkpoint").events == 5
 
 
-def test_a_checkpoint_is_kept_elsewhere_and_moves_only_forward(desk: Desk) -> None:
+def test_a_checkpoint_is_kept_elsewhere_and_moves_only_forward(lab: SealedLab) -> None:
     with pytest.raises(InputError, match="lies in the sealed set itself"):
-        write_checkpoint(desk.sealed, desk.sealed / "checkpoint.json")
-    path = desk.folder / "checkpoint.json"
-    assert write_checkpoint(desk.sealed, path).events == 1
-    look(desk, "mine.csv", "scan0")
-    assert write_checkpoint(desk.sealed, path, key=desk.folder / "key.pem").events == 3
-    found = verify_sealed(desk.sealed, public_key=desk.public_key, checkpoints=[path])
+        write_checkpoint(lab.sealed, lab.sealed / "checkpoint.json")
+    path = lab.folder / "checkpoint.json"
+    assert write_checkpoint(lab.sealed, path).events == 1
+    look(lab, "mine.csv", "scan0")
+    assert write_checkpoint(lab.sealed, path, key=lab.folder / "key.pem").events == 3
+    found = verify_sealed(lab.sealed, public_key=lab.public_key, checkpoints=[path])
     assert found.is_good, found.problems

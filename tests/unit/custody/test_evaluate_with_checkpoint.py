@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import SECRET, Desk, make_desk
+from builders.sealed import SECRET, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import read_audit
@@ -13,48 +13,48 @@ from nodulebench.custody.verify import read_audit
 pytest.importorskip("cryptography")
 
 
-def ask(desk: Desk, marks: str, out: str = "told", *checkpoints: Path) -> int:
+def ask(lab: SealedLab, marks: str, out: str = "told", *checkpoints: Path) -> int:
     order = SealedEvaluateOptions(
-        desk.marks(marks, "scan0", marks),
-        desk.sealed,
+        lab.marks(marks, "scan0", marks),
+        lab.sealed,
         SECRET,
         "Bo",
         "Example",
         bootstraps=0,
-        out=desk.folder / out,
+        out=lab.folder / out,
         checkpoints=checkpoints,
     )
     return int(evaluate_sealed(order)[0]["looks"]["look"])
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    desk = make_desk(tmp_path)
-    desk.seal()
-    return desk
+def lab(tmp_path: Path) -> SealedLab:
+    lab = make_lab(tmp_path)
+    lab.seal()
+    return lab
 
 
-def test_a_log_that_was_put_back_gives_no_look_where_a_checkpoint_is_given(desk: Desk) -> None:
-    shutil.copytree(desk.sealed, desk.folder / "older")
-    assert ask(desk, "one.csv", "first") == 1
-    checkpoint = desk.folder / "first" / "checkpoint.json"
-    shutil.rmtree(desk.sealed)
-    shutil.copytree(desk.folder / "older", desk.sealed)
+def test_a_log_that_was_put_back_gives_no_look_where_a_checkpoint_is_given(lab: SealedLab) -> None:
+    shutil.copytree(lab.sealed, lab.folder / "older")
+    assert ask(lab, "one.csv", "first") == 1
+    checkpoint = lab.folder / "first" / "checkpoint.json"
+    shutil.rmtree(lab.sealed)
+    shutil.copytree(lab.folder / "older", lab.sealed)
     with pytest.raises(InputError, match=r"checkpoint\.json: says that the log has 3 events, but"):
-        ask(desk, "two.csv", "second", checkpoint)
-    assert [event.step for event in read_audit(desk.sealed).events] == ["sealed"]
-    assert not (desk.folder / "second").exists()
+        ask(lab, "two.csv", "second", checkpoint)
+    assert [event.step for event in read_audit(lab.sealed).events] == ["sealed"]
+    assert not (lab.folder / "second").exists()
 
 
-def test_a_log_that_goes_on_holds_what_its_checkpoints_say(desk: Desk) -> None:
-    assert ask(desk, "one.csv", "first") == 1
-    assert ask(desk, "two.csv", "second", desk.folder / "first" / "checkpoint.json") == 2
+def test_a_log_that_goes_on_holds_what_its_checkpoints_say(lab: SealedLab) -> None:
+    assert ask(lab, "one.csv", "first") == 1
+    assert ask(lab, "two.csv", "second", lab.folder / "first" / "checkpoint.json") == 2
 
 
-def test_what_is_no_checkpoint_is_told_before_a_look_is_charged(desk: Desk) -> None:
+def test_what_is_no_checkpoint_is_told_before_a_look_is_charged(lab: SealedLab) -> None:
     with pytest.raises(InputError, match=r"nothing\.json: cannot be read: No such file"):
-        ask(desk, "one.csv", "first", desk.folder / "nothing.json")
-    (desk.folder / "other.json").write_text("{}\n")
+        ask(lab, "one.csv", "first", lab.folder / "nothing.json")
+    (lab.folder / "other.json").write_text("{}\n")
     with pytest.raises(InputError, match=r"other\.json: is no checkpoint, or was changed"):
-        ask(desk, "one.csv", "first", desk.folder / "other.json")
-    assert read_audit(desk.sealed).uses == ()
+        ask(lab, "one.csv", "first", lab.folder / "other.json")
+    assert read_audit(lab.sealed).uses == ()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from builders.keyed import KeyedDesk, make_keyed_desk, new_person
+from builders.keyed import KeyedLab, make_keyed_lab, new_person
 from nodulebench.core.errors import InputError
 from nodulebench.custody.audit import Step
 from nodulebench.custody.changes import Change, put, staged, staging
@@ -24,21 +24,21 @@ pytest.importorskip("pyrage")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> KeyedDesk:
-    desk = make_keyed_desk(tmp_path_factory.mktemp("keyed"))
-    desk.seal()
-    evaluate_sealed(desk.look("mine.csv", "scan0"))
-    return desk
+def made(tmp_path_factory: pytest.TempPathFactory) -> KeyedLab:
+    lab = make_keyed_lab(tmp_path_factory.mktemp("keyed"))
+    lab.seal()
+    evaluate_sealed(lab.look("mine.csv", "scan0"))
+    return lab
 
 
 @pytest.fixture
-def desk(made: KeyedDesk, tmp_path: Path) -> KeyedDesk:
-    shutil.copytree(made.folder, tmp_path / "desk")
-    return KeyedDesk(tmp_path / "desk")
+def lab(made: KeyedLab, tmp_path: Path) -> KeyedLab:
+    shutil.copytree(made.folder, tmp_path / "lab")
+    return KeyedLab(tmp_path / "lab")
 
 
 def forge(
-    desk: KeyedDesk,
+    lab: KeyedLab,
     person: str,
     step: Step,
     files: dict[str, bytes | None],
@@ -47,29 +47,29 @@ def forge(
     is_applied: bool = False,
 ) -> None:
     """Write an event that names a change of one's own making, as another program could."""
-    opened = open_sealed(desk.sealed, desk.secret(person), "", None)
-    with staging(desk.sealed) as stage:
+    opened = open_sealed(lab.sealed, lab.secret(person), "", None)
+    with staging(lab.sealed) as stage:
         for name, content in files.items():
             if content is not None:
                 put(stage, name, content)
         gone = [name for name, content in files.items() if content is None]
-        change = staged(desk.sealed, stage, gone, opened.manifest.files)
+        change = staged(lab.sealed, stage, gone, opened.manifest.files)
         opened.record(step, {**facts(opened), "change": change.digest})
         if is_applied:
             change.apply()
 
 
-def own_key(desk: KeyedDesk, person: str) -> dict[str, Any]:
-    line = desk.line(person)
+def own_key(lab: KeyedLab, person: str) -> dict[str, Any]:
+    line = lab.line(person)
     return {"subject": person, "key": line, "was": line}
 
 
 @pytest.mark.parametrize("is_applied", [False, True])
 @pytest.mark.parametrize("name", ["policy.toml", "data/cases.csv", "datasheet.md", "notes.txt"])
 def test_replacing_ones_own_key_replaces_nothing_else(
-    desk: KeyedDesk, name: str, is_applied: bool
+    lab: KeyedLab, name: str, is_applied: bool
 ) -> None:
-    path = desk.sealed / name
+    path = lab.sealed / name
     text = path.read_text() if path.exists() else ""
     files = {
         name: text.replace(
@@ -78,77 +78,77 @@ def test_replacing_ones_own_key_replaces_nothing_else(
     }
     before = path.read_bytes() if path.exists() else None
     forge(
-        desk,
+        lab,
         "Bo",
         "rotated",
         {**files, name: files[name] + b"\n"},
-        facts=lambda _: own_key(desk, "Bo"),
+        facts=lambda _: own_key(lab, "Bo"),
         is_applied=is_applied,
     )
-    told = "\n".join(map(str, verify_sealed(desk.sealed).problems))
+    told = "\n".join(map(str, verify_sealed(lab.sealed).problems))
     assert f"changed '{name}', which such an event cannot" in told
     for person in ("Ada", "Bo"):
         with pytest.raises(InputError, match=r"which such an event cannot|was changed"):
-            open_sealed(desk.sealed, desk.secret(person), "", None)
+            open_sealed(lab.sealed, lab.secret(person), "", None)
     assert is_applied or (path.read_bytes() if path.exists() else None) == before
 
 
-def test_nobody_stands_twice_in_the_vault(desk: KeyedDesk) -> None:
-    new_person(desk, "Eve")
-    opened = open_sealed(desk.sealed, desk.secret("Bo"), "", None)
+def test_nobody_stands_twice_in_the_vault(lab: KeyedLab) -> None:
+    new_person(lab, "Eve")
+    opened = open_sealed(lab.sealed, lab.secret("Bo"), "", None)
     assert isinstance(opened.vault, CompartmentVault)
-    header = json.loads((desk.sealed / "vault.json").read_text())
-    stranger = Holder("Bo", desk.key("Eve").public, compartments_of(("operator",)))
+    header = json.loads((lab.sealed / "vault.json").read_text())
+    stranger = Holder("Bo", lab.key("Eve").public, compartments_of(("operator",)))
     header["people"] = [
         *wrapped_compartments(opened.vault, [stranger])["people"],
         *header["people"],
     ]
     files = {"vault.json": json.dumps(header).encode()}
-    facts = own_key(desk, "Bo")
-    forge(desk, "Bo", "rotated", files, facts=lambda _: facts, is_applied=True)
-    told = "\n".join(map(str, verify_sealed(desk.sealed).problems))
+    facts = own_key(lab, "Bo")
+    forge(lab, "Bo", "rotated", files, facts=lambda _: facts, is_applied=True)
+    told = "\n".join(map(str, verify_sealed(lab.sealed).problems))
     assert "vault.json: does not wrap for 'Bo' what policy and log say" in told
 
 
 @pytest.mark.parametrize("step", ["look", "refused", "viewed", "inspected"])
-def test_other_events_change_nothing(desk: KeyedDesk, step: Step) -> None:
-    forge(desk, "Bo", step, {"vault.json": b"{}"})
-    assert "which such an event cannot" in "\n".join(map(str, verify_sealed(desk.sealed).problems))
+def test_other_events_change_nothing(lab: KeyedLab, step: Step) -> None:
+    forge(lab, "Bo", step, {"vault.json": b"{}"})
+    assert "which such an event cannot" in "\n".join(map(str, verify_sealed(lab.sealed).problems))
 
 
 def test_a_withdrawal_erases_what_was_kept_of_looks_and_puts_nothing_in_its_place(
-    desk: KeyedDesk,
+    lab: KeyedLab,
 ) -> None:
-    (kept,) = (desk.sealed / "results").iterdir()
+    (kept,) = (lab.sealed / "results").iterdir()
     name = f"results/{kept.name}"
     facts = {"cases": "scan1", "files": 1, "reason": "left"}
-    forge(desk, "Ada", "withdrawn", {name: b"a better one"}, facts=lambda _: facts)
-    told = [str(problem) for problem in verify_sealed(desk.sealed).problems]
+    forge(lab, "Ada", "withdrawn", {name: b"a better one"}, facts=lambda _: facts)
+    told = [str(problem) for problem in verify_sealed(lab.sealed).problems]
     assert f"event 4: changed '{name}', which such an event cannot." in told
 
 
-def test_no_change_leads_out_of_the_set(desk: KeyedDesk) -> None:
+def test_no_change_leads_out_of_the_set(lab: KeyedLab) -> None:
     change = Change(files={"data/../../outside.txt": bytes_digest(b"x"), "data//etc/x": None})
-    opened = open_sealed(desk.sealed, desk.secret("Ada"), "", "withdraw")
-    stage = desk.sealed / "changes" / f".{change.digest[7:23]}.part"
+    opened = open_sealed(lab.sealed, lab.secret("Ada"), "", "withdraw")
+    stage = lab.sealed / "changes" / f".{change.digest[7:23]}.part"
     (stage / "files" / "data").mkdir(parents=True)
     (stage / "change.json").write_bytes(change.to_bytes())
     (stage / "outside.txt").write_bytes(b"x")
     opened.record("withdrawn", {"cases": "scan1", "change": change.digest})
     with pytest.raises(InputError, match="which such an event cannot"):
-        open_sealed(desk.sealed, desk.secret("Bo"), "", "evaluate")
-    assert not (desk.folder / "outside.txt").exists()
+        open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate")
+    assert not (lab.folder / "outside.txt").exists()
 
 
-def test_a_step_that_no_version_knows_is_named(desk: KeyedDesk) -> None:
-    path = desk.sealed / "audit" / "00000003.json"
+def test_a_step_that_no_version_knows_is_named(lab: KeyedLab) -> None:
+    path = lab.sealed / "audit" / "00000003.json"
     path.write_bytes(path.read_bytes().replace(b'"evaluated"', b'"migrated"'))
-    told = "\n".join(map(str, verify_sealed(desk.sealed).problems))
+    told = "\n".join(map(str, verify_sealed(lab.sealed).problems))
     assert "00000003.json: was changed" in told
 
 
-def test_an_event_that_claims_a_role_of_others_is_named(desk: KeyedDesk) -> None:
-    opened = open_sealed(desk.sealed, desk.secret("Bo"), "", "evaluate")
+def test_an_event_that_claims_a_role_of_others_is_named(lab: KeyedLab) -> None:
+    opened = open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate")
     replace(opened, role="curator").record("refused", {})
-    told = "\n".join(map(str, verify_sealed(desk.sealed).problems))
+    told = "\n".join(map(str, verify_sealed(lab.sealed).problems))
     assert "says that 'Bo' is curator" in told

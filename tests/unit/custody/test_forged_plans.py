@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders.sealed import POLICY, SECRET, Desk, make_desk
+from builders.sealed import POLICY, SECRET, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.plans import Criterion, TestPlan
 from nodulebench.core.protocols import load_protocol
@@ -20,7 +20,7 @@ PEOPLE = POLICY.partition("[reuse]")[0]
 HIT = [f"scan{number}" for number in range(0, NODULES, 3)]
 
 
-def frozen(folder: Path, desk: Desk) -> Path:
+def frozen(folder: Path, lab: SealedLab) -> Path:
     """The plan of the laboratory."""
     criteria = folder / "criteria.toml"
     criteria.write_text(
@@ -28,7 +28,7 @@ def frozen(folder: Path, desk: Desk) -> Path:
         'comparison = ">="\nlimit = 0.9\n'
     )
     path = folder / "plan.json"
-    freeze_files(criteria, desk.bundle, "luna16", out=path, bootstraps=0)
+    freeze_files(criteria, lab.bundle, "luna16", out=path, bootstraps=0)
     return path
 
 
@@ -51,20 +51,20 @@ def forged(honest: Path, stratum: str, **protocol: Any) -> Path:
     return path
 
 
-def ask(desk: Desk, plan: Path | None, **more: Any) -> dict[str, Any]:
-    marks = desk.marks("mine.csv", *HIT)
-    order = SealedEvaluateOptions(marks, desk.sealed, SECRET, "Bo", "Example", plan=plan, **more)
+def ask(lab: SealedLab, plan: Path | None, **more: Any) -> dict[str, Any]:
+    marks = lab.marks("mine.csv", *HIT)
+    order = SealedEvaluateOptions(marks, lab.sealed, SECRET, "Bo", "Example", plan=plan, **more)
     return evaluate_sealed(order)[0]
 
 
-def made(folder: Path, reuse: str) -> tuple[Desk, Path]:
+def made(folder: Path, reuse: str) -> tuple[SealedLab, Path]:
     """A sealed set of 28 nodules with a policy, in which ``PLAN`` stands for the plan's digest."""
-    desk = make_desk(folder, cases=NODULES)
-    plan = frozen(folder, desk)
+    lab = make_lab(folder, cases=NODULES)
+    plan = frozen(folder, lab)
     digest = read_plan(plan).digest
     (folder / "policy.toml").write_text(f"{PEOPLE}[reuse]\n{reuse.replace('PLAN', digest)}\n")
-    desk.seal()
-    return desk, plan
+    lab.seal()
+    return lab, plan
 
 
 @pytest.mark.slow
@@ -72,27 +72,27 @@ def made(folder: Path, reuse: str) -> tuple[Desk, Path]:
 def test_one_look_gives_no_more_than_one_verdict_however_many_plans_are_forged(
     tmp_path: Path, reuse: str
 ) -> None:
-    desk, honest = made(tmp_path, reuse)
+    lab, honest = made(tmp_path, reuse)
     verdicts = 0
     for number in range(3 if reuse else NODULES):
         plan = forged(honest, f"case_id=scan{number}", strata=("case_id",))
         try:
-            ask(desk, plan)
+            ask(lab, plan)
         except InputError:
             continue
         verdicts += 1
     assert verdicts <= 1
-    assert sum(len(use.looks) for use in read_audit(desk.sealed).uses) <= 1
-    found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    assert sum(len(use.looks) for use in read_audit(lab.sealed).uses) <= 1
+    found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert found.is_good, found.problems
 
 
 def test_a_plan_that_the_policy_names_is_admitted_and_stands_in_the_log(tmp_path: Path) -> None:
-    desk, honest = made(tmp_path, 'plans = ["PLAN"]')
-    assert ask(desk, honest)["verdict"] == "failed"
-    assert ask(desk, honest)["looks"] == {"look": 1, "allowed": 1}
+    lab, honest = made(tmp_path, 'plans = ["PLAN"]')
+    assert ask(lab, honest)["verdict"] == "failed"
+    assert ask(lab, honest)["looks"] == {"look": 1, "allowed": 1}
     digest = read_plan(honest).digest
-    events = [event for event in read_audit(desk.sealed).events if event.step != "sealed"]
+    events = [event for event in read_audit(lab.sealed).events if event.step != "sealed"]
     assert [event.facts["plan"] for event in events] == [digest] * len(events)
     assert {event.step for event in events} == {"look", "evaluated"}
 
@@ -100,17 +100,17 @@ def test_a_plan_that_the_policy_names_is_admitted_and_stands_in_the_log(tmp_path
 def test_a_plan_that_the_policy_does_not_name_is_refused_and_stands_in_the_log(
     tmp_path: Path,
 ) -> None:
-    desk, honest = made(tmp_path, 'plans = ["PLAN"]')
+    lab, honest = made(tmp_path, 'plans = ["PLAN"]')
     other = forged(honest, "size=[6, 10) mm")
     with pytest.raises(InputError, match="plan 'accept': is not among the plans that the policy"):
-        ask(desk, other)
-    last = read_audit(desk.sealed).events[-1]
+        ask(lab, other)
+    last = read_audit(lab.sealed).events[-1]
     assert (last.step, last.facts["plan"]) == ("refused", read_plan(other).digest)
 
 
 def test_a_plan_cannot_bring_another_protocol_than_its_own(tmp_path: Path) -> None:
     """Its digest covers the protocol by the digest that stands in it, not by its fields."""
-    desk, honest = made(tmp_path, 'plans = ["PLAN"]')
+    lab, honest = made(tmp_path, 'plans = ["PLAN"]')
     content = json.loads(honest.read_text())
     content["protocol"]["strata"] = ["case_id"]
     content["protocol"]["minimum_stratum"] = 1
@@ -118,7 +118,7 @@ def test_a_plan_cannot_bring_another_protocol_than_its_own(tmp_path: Path) -> No
     swapped.write_text(json.dumps(content))
     assert read_plan(swapped).digest == read_plan(honest).digest
     with pytest.raises(InputError, match="holds another protocol than the one that it was frozen"):
-        ask(desk, swapped)
+        ask(lab, swapped)
 
 
 @pytest.mark.parametrize(
@@ -128,35 +128,35 @@ def test_a_protocol_that_the_policy_does_not_name_is_refused_options_included(
     tmp_path: Path, options: dict[str, Any]
 ) -> None:
     reuse = 'feedback = "rounded"\nmetrics = ["luna16.recall"]\nprotocols = ["luna16"]'
-    desk, _ = made(tmp_path, reuse)
+    lab, _ = made(tmp_path, reuse)
     with pytest.raises(InputError, match="is not among the protocols that the policy names"):
-        ask(desk, None, **options)
-    assert read_audit(desk.sealed).uses == ()
-    assert ask(desk, None, protocol="luna16")["looks"]["look"] == 1
+        ask(lab, None, **options)
+    assert read_audit(lab.sealed).uses == ()
+    assert ask(lab, None, protocol="luna16")["looks"]["look"] == 1
 
 
 def test_a_protocol_is_named_by_its_digest_too(tmp_path: Path) -> None:
     digest = load_protocol("luna16").digest
     reuse = f'feedback = "rounded"\nmetrics = ["luna16.recall"]\nprotocols = ["{digest}"]'
-    desk, _ = made(tmp_path, reuse)
-    assert ask(desk, None)["looks"]["look"] == 1
+    lab, _ = made(tmp_path, reuse)
+    assert ask(lab, None)["looks"]["look"] == 1
 
 
 def test_where_plans_are_named_a_look_without_one_is_refused(tmp_path: Path) -> None:
     reuse = 'feedback = "rounded"\nmetrics = ["luna16.recall"]\nplans = ["PLAN"]'
-    desk, honest = made(tmp_path, reuse)
+    lab, honest = made(tmp_path, reuse)
     with pytest.raises(InputError, match="names plans, and no plan was given"):
-        ask(desk, None)
-    assert "verdict" in ask(desk, honest)
+        ask(lab, None)
+    assert "verdict" in ask(lab, honest)
 
 
 def test_a_verdict_beside_metrics_is_a_look_of_its_own_and_counts_in_the_bound(
     tmp_path: Path,
 ) -> None:
     reuse = 'feedback = "rounded"\nmetrics = ["luna16.recall"]\nevaluations_per_developer = 3'
-    desk, honest = made(tmp_path, reuse)
-    assert ask(desk, honest)["looks"]["look"] == 1
-    told = ask(desk, None, bootstraps=0)["looks"]
+    lab, honest = made(tmp_path, reuse)
+    assert ask(lab, honest)["looks"]["look"] == 1
+    told = ask(lab, None, bootstraps=0)["looks"]
     assert told["look"] == 2
     # step 0.01: 103² answers, each with one of three verdicts: 1 + 3 · 103² hypotheses at 0.025
     assert told["bound_standard_errors"] == pytest.approx(4.8020, abs=1e-4)
@@ -166,7 +166,7 @@ def test_a_verdict_beside_metrics_is_a_look_of_its_own_and_counts_in_the_bound(
     assert fewer < told["bound_standard_errors"]
 
 
-def made_plain(folder: Path, reuse: str) -> tuple[Desk, Path]:
+def made_plain(folder: Path, reuse: str) -> tuple[SealedLab, Path]:
     folder.mkdir()
     return made(folder, reuse)
 

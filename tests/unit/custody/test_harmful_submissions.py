@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.sealed import HEADER, SECRET, Desk, make_desk
+from builders.sealed import HEADER, SECRET, SealedLab, make_lab
 from nodulebench.cli import main
 from nodulebench.custody import submissions as module
 from nodulebench.custody.verify import read_audit, verify_sealed
@@ -19,31 +19,31 @@ MARK = "scan0,1,2,3,0.9\n"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    desk = make_desk(tmp_path)
-    desk.seal()
+def lab(tmp_path: Path) -> SealedLab:
+    lab = make_lab(tmp_path)
+    lab.seal()
     key = tmp_path / "vault.key"
     key.write_text(f"nodulebench-vault-key-1 {bytes(range(32)).hex()}\n")
     key.chmod(0o600)
-    return desk
+    return lab
 
 
-def evaluate(desk: Desk, marks: Path, developer: str = "Example", person: str = "Bo") -> int:
+def evaluate(lab: SealedLab, marks: Path, developer: str = "Example", person: str = "Bo") -> int:
     """The exit status of the real command."""
-    words = ["evaluate", str(marks), "--reference", str(desk.sealed), "--as", person]
-    words += ["--developer", developer, "--vault-key", str(desk.folder / "vault.key")]
+    words = ["evaluate", str(marks), "--reference", str(lab.sealed), "--as", person]
+    words += ["--developer", developer, "--vault-key", str(lab.folder / "vault.key")]
     with pytest.raises(SystemExit) as stopped:
-        main([*words, "--bootstraps", "20", "--out", str(desk.folder / "told"), "--force"])
+        main([*words, "--bootstraps", "20", "--out", str(lab.folder / "told"), "--force"])
     return int(stopped.value.code or 0)
 
 
-def assert_unharmed(desk: Desk, looks: int) -> None:
+def assert_unharmed(lab: SealedLab, looks: int) -> None:
     """The log holds, counts so many looks, and another developer can still look."""
-    found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert found.is_good, found.problems
     assert not found.notices
-    assert sum(len(use.looks) for use in read_audit(desk.sealed).uses) == looks
-    assert evaluate(desk, desk.marks("honest.csv", "scan0"), "Other") == 0
+    assert sum(len(use.looks) for use in read_audit(lab.sealed).uses) == looks
+    assert evaluate(lab, lab.marks("honest.csv", "scan0"), "Other") == 0
 
 
 @pytest.mark.parametrize(
@@ -55,38 +55,40 @@ def assert_unharmed(desk: Desk, looks: int) -> None:
     ],
     ids=["controls", "long", "long in Chinese"],
 )
-def test_no_name_of_a_file_harms_the_set(desk: Desk, name: str, capsys: Captured) -> None:
-    path = desk.folder / name
+def test_no_name_of_a_file_harms_the_set(lab: SealedLab, name: str, capsys: Captured) -> None:
+    path = lab.folder / name
     path.write_text(HEADER + MARK)
-    assert evaluate(desk, path) == 0
+    assert evaluate(lab, path) == 0
     head, metric, look, *_ = capsys.readouterr().out.splitlines()
     assert head.isprintable()
     assert head.endswith(" on small")
     assert (metric.split()[0], look) == ("luna16.recall", "look 1 of 2")
-    assert_unharmed(desk, looks=1)
-    broken = desk.folder / name.replace(".csv", "2.csv")[-200:]
+    assert_unharmed(lab, looks=1)
+    broken = lab.folder / name.replace(".csv", "2.csv")[-200:]
     broken.write_text(HEADER + "scan0,here,2,3,0.9\n")
-    assert evaluate(desk, broken) == 1
-    assert_unharmed(desk, looks=2)
+    assert evaluate(lab, broken) == 1
+    assert_unharmed(lab, looks=2)
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9.csv", b"\xff\xfe\x80.csv", b"\xed\xa0\x80.csv"])
-def test_a_name_that_is_no_text_costs_no_look(desk: Desk, name: bytes, capsys: Captured) -> None:
-    path = desk.folder / os.fsdecode(name)
+def test_a_name_that_is_no_text_costs_no_look(
+    lab: SealedLab, name: bytes, capsys: Captured
+) -> None:
+    path = lab.folder / os.fsdecode(name)
     path.write_text(HEADER + MARK)
-    assert evaluate(desk, path) == 1
+    assert evaluate(lab, path) == 1
     told = capsys.readouterr().err
     assert told.endswith(".csv: has a name that is not UTF-8. Rename it.\n")
-    assert_unharmed(desk, looks=0)
+    assert_unharmed(lab, looks=0)
 
 
-def test_no_name_within_a_folder_harms_the_set(desk: Desk) -> None:
-    folder = desk.folder / "sent"
+def test_no_name_within_a_folder_harms_the_set(lab: SealedLab) -> None:
+    folder = lab.folder / "sent"
     folder.mkdir()
     (folder / "marks.csv").write_text(HEADER + MARK)
     (folder / os.fsdecode(b"notes\xff.txt")).write_text("hello")
-    assert evaluate(desk, folder) == 0
-    assert_unharmed(desk, looks=1)
+    assert evaluate(lab, folder) == 0
+    assert_unharmed(lab, looks=1)
 
 
 def points(**more: object) -> bytes:
@@ -117,27 +119,27 @@ BROKEN: dict[str, tuple[str, bytes]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", BROKEN)
-def test_what_cannot_be_read_costs_no_look(desk: Desk, what: str, capsys: Captured) -> None:
+def test_what_cannot_be_read_costs_no_look(lab: SealedLab, what: str, capsys: Captured) -> None:
     name, content = BROKEN[what]
-    (desk.folder / name).write_bytes(content)
-    assert evaluate(desk, desk.folder / name) == 1
+    (lab.folder / name).write_bytes(content)
+    assert evaluate(lab, lab.folder / name) == 1
     told = capsys.readouterr().err
     assert told.startswith("error: "), told
     assert "Traceback" not in told
-    assert_unharmed(desk, looks=0)
+    assert_unharmed(lab, looks=0)
 
 
 @pytest.mark.parametrize(
     "manifest", [b'name = "\\ud800"\n', b'name = "\xff"\n', b"name = 1\n", b"\x00", b"[" * 5000]
 )
-def test_a_broken_manifest_costs_no_look(desk: Desk, manifest: bytes, capsys: Captured) -> None:
-    folder = desk.folder / "sent"
+def test_a_broken_manifest_costs_no_look(lab: SealedLab, manifest: bytes, capsys: Captured) -> None:
+    folder = lab.folder / "sent"
     folder.mkdir()
     (folder / "marks.csv").write_text(HEADER + MARK)
     (folder / "algorithm.toml").write_bytes(manifest)
-    assert evaluate(desk, folder) == 1
+    assert evaluate(lab, folder) == 1
     assert "algorithm.toml" in capsys.readouterr().err
-    assert_unharmed(desk, looks=0)
+    assert_unharmed(lab, looks=0)
 
 
 def raising(error: BaseException) -> Callable[..., None]:
@@ -159,30 +161,30 @@ def raising(error: BaseException) -> Callable[..., None]:
     ids=lambda one: type(one).__name__,
 )
 def test_a_reader_that_breaks_down_costs_no_look(
-    desk: Desk, error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+    lab: SealedLab, error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    marks = desk.marks("mine.csv", "scan0")
+    marks = lab.marks("mine.csv", "scan0")
     with monkeypatch.context() as patch:
         patch.setattr(module, "read_submission", raising(error))
-        assert evaluate(desk, marks) == 1
+        assert evaluate(lab, marks) == 1
     told = capsys.readouterr().err
     assert told.startswith(f"error: {marks}: cannot be read")
     assert "nodulebench check" in told
-    assert_unharmed(desk, looks=0)
+    assert_unharmed(lab, looks=0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("developer", [os.fsdecode(b"Caf\xe9"), "\ud800", "y" * 100_000])
 def test_no_name_of_a_developer_harms_the_set_or_escapes_the_budget(
-    desk: Desk, developer: str
+    lab: SealedLab, developer: str
 ) -> None:
     for number in range(2):
-        marks = desk.marks(f"{number}.csv", *["scan0", "scan1"][:number])
-        assert evaluate(desk, marks, developer) == 0
-    assert evaluate(desk, desk.marks("third.csv", "scan3"), developer) == 1
-    assert_unharmed(desk, looks=2)
+        marks = lab.marks(f"{number}.csv", *["scan0", "scan1"][:number])
+        assert evaluate(lab, marks, developer) == 0
+    assert evaluate(lab, lab.marks("third.csv", "scan3"), developer) == 1
+    assert_unharmed(lab, looks=2)
 
 
-def test_no_name_of_a_person_harms_the_set(desk: Desk) -> None:
-    assert evaluate(desk, desk.marks("a.csv", "scan0"), person=os.fsdecode(b"Ev\xe9")) == 1
-    assert_unharmed(desk, looks=0)
+def test_no_name_of_a_person_harms_the_set(lab: SealedLab) -> None:
+    assert evaluate(lab, lab.marks("a.csv", "scan0"), person=os.fsdecode(b"Ev\xe9")) == 1
+    assert_unharmed(lab, looks=0)

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.sealed import HEADER, POLICY, SECRET, Desk, make_desk
+from builders.sealed import HEADER, POLICY, SECRET, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
@@ -39,11 +39,11 @@ def sealed(
     at: tuple[float, float, float],
     *,
     names: list[str] | None = None,
-) -> Desk:
+) -> SealedLab:
     """A sealed set of twelve cases with known geometry and a nodule at the same place in each."""
     folder.mkdir()
-    desk = make_desk(folder, LEVELS[level], CASE_COUNT)
-    plain = read_reference(desk.bundle)
+    lab = make_lab(folder, LEVELS[level], CASE_COUNT)
+    plain = read_reference(lab.bundle)
     listed = names or plain.cases["case_id"].to_list()
     cases = plain.cases.with_columns(pl.lit(value).alias(name) for name, value in SPACING.items())
     x, y, z = at
@@ -51,21 +51,21 @@ def sealed(
         case_id=pl.Series(listed), x_mm=pl.lit(x), y_mm=pl.lit(y), z_mm=pl.lit(z)
     )
     cases = CASES.conform(cases.with_columns(case_id=pl.Series(listed)), "cases")
-    write_reference(replace(plain, cases=cases, nodules=nodules), desk.bundle)
-    desk.seal()
-    return desk
+    write_reference(replace(plain, cases=cases, nodules=nodules), lab.bundle)
+    lab.seal()
+    return lab
 
 
-def ask(desk: Desk, marks: str, **more: Any) -> dict[str, Any]:
-    path = desk.folder / "mine.csv"
+def ask(lab: SealedLab, marks: str, **more: Any) -> dict[str, Any]:
+    path = lab.folder / "mine.csv"
     path.write_text(HEADER + marks)
-    order = SealedEvaluateOptions(path, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, **more)
+    order = SealedEvaluateOptions(path, lab.sealed, SECRET, "Bo", "Example", bootstraps=0, **more)
     return evaluate_sealed(order)[0]
 
 
-def kept_codes(desk: Desk) -> set[str]:
+def kept_codes(lab: SealedLab) -> set[str]:
     """The codes in what the laboratory keeps of the first look."""
-    kept = open_result(desk.sealed, SECRET, "Cem", 2)
+    kept = open_result(lab.sealed, SECRET, "Cem", 2)
     algorithm = kept["evaluation"]["algorithms"][0]
     rules = [notice for rule in algorithm["rules"].values() for notice in rule["notices"]]
     return {notice["code"] for notice in (*algorithm["notices"], *rules)}
@@ -101,7 +101,7 @@ def test_where_nodules_would_be_hit_is_not_told(
 ) -> None:
     there = sealed(tmp_path / "there", level, secret)
     elsewhere = sealed(tmp_path / "elsewhere", level, (-40.0, 35.0, -35.0))
-    told = [ask(desk, each_case(row)) for desk in (there, elsewhere)]
+    told = [ask(lab, each_case(row)) for lab in (there, elsewhere)]
     assert told[0] == told[1]
     assert "would_be_hit" not in json.dumps(told)
     assert "would_be_hit" in kept_codes(there)
@@ -113,7 +113,7 @@ def test_whether_hits_have_the_lower_scores_is_not_told(tmp_path: Path, level: s
     marks = each_case("10,20,30,0.1") + each_case("-40,35,-35,0.9")
     low = sealed(tmp_path / "low", level, (10.0, 20.0, 30.0))
     high = sealed(tmp_path / "high", level, (-40.0, 35.0, -35.0))
-    told = [told_notices(ask(desk, marks)) for desk in (low, high)]
+    told = [told_notices(ask(lab, marks)) for lab in (low, high)]
     assert told[0] == told[1]
     assert "scores_inverted" in kept_codes(low)
     assert "scores_inverted" not in kept_codes(high)
@@ -126,7 +126,7 @@ def test_which_names_are_nearly_those_of_cases_is_not_told(tmp_path: Path, level
     near = sealed(tmp_path / "near", level, (10.0, 20.0, 30.0))
     far = sealed(tmp_path / "far", level, (10.0, 20.0, 30.0), names=others)
     guesses = "".join(f"scan{number}.mhd,0,0,0,0.5\n" for number in range(1, CASE_COUNT))
-    told = [ask(desk, "scan0,0,0,0,0.9\n" + guesses) for desk in (near, far)]
+    told = [ask(lab, "scan0,0,0,0,0.9\n" + guesses) for lab in (near, far)]
     assert told[0] == told[1]
     assert "hidden" not in json.dumps(told)
     assert "names_nearly_match" in kept_codes(near)
@@ -136,21 +136,21 @@ def test_which_names_are_nearly_those_of_cases_is_not_told(tmp_path: Path, level
 def test_an_error_about_other_cases_names_none(tmp_path: Path) -> None:
     strict = tmp_path / "strict.toml"
     strict.write_text('name = "strict"\nmetrics = ["recall"]\n[[rules]]\nname = "luna16"\n')
-    desk = sealed(tmp_path / "set", "rounded", (10.0, 20.0, 30.0))
+    lab = sealed(tmp_path / "set", "rounded", (10.0, 20.0, 30.0))
     with pytest.raises(InputError) as caught:
-        ask(desk, "scan0,0,0,0,0.9\nscan1.mhd,0,0,0,0.5\n", protocol=str(strict))
+        ask(lab, "scan0,0,0,0,0.9\nscan1.mhd,0,0,0,0.5\n", protocol=str(strict))
     assert str(caught.value) == (
         "mine: has marks on cases that are not in this test set. Is it for another set?"
     )
     with pytest.raises(InputError, match="marks no case of this test set") as caught:
-        ask(desk, "SCAN1,0,0,0,0.5\n")
+        ask(lab, "SCAN1,0,0,0,0.5\n")
     assert "scan1" not in str(caught.value)
 
 
 def test_what_the_file_itself_tells_is_told(tmp_path: Path) -> None:
-    desk = sealed(tmp_path / "set", "metrics", (10.0, 20.0, 30.0))
+    lab = sealed(tmp_path / "set", "metrics", (10.0, 20.0, 30.0))
     marks = "scan0,10,20,30,0.9\n" * 3 + "scan1,0,0,400,0.5\n"
-    ((notices, _),) = told_notices(ask(desk, marks))
+    ((notices, _),) = told_notices(ask(lab, marks))
     assert {notice["code"]: notice["values"] for notice in notices} == {
         "outside_image": {"outside": 1, "checked": 4},
         "marks_repeated": {"marks": 2, "cases": 1},

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import SECRET
-from builders.sealed_study import StudyDesk, evaluated_study
+from builders.sealed_study import StudyLab, evaluated_study
 from nodulebench.custody.study_reports import compare_stored, report_stored, verify_made
 from nodulebench.custody.withdrawal import withdraw
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
@@ -26,54 +26,54 @@ shows_others = true
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> StudyDesk:
-    desk = evaluated_study(tmp_path_factory.mktemp("study"), REUSE, algorithms=2)
+def lab(tmp_path_factory: pytest.TempPathFactory) -> StudyLab:
+    lab = evaluated_study(tmp_path_factory.mktemp("study"), REUSE, algorithms=2)
     choice = ComparisonChoice("A1", ("recall",), None, 20, 0)
-    compare_stored(desk.study_order(), choice, desk.folder / "lab")
+    compare_stored(lab.study_order(), choice, lab.folder / "lab")
     own = ReportChoice(audience="developer", algorithm="A2")
-    report_stored(desk.study_order(), own, desk.folder / "copy")
-    return desk
+    report_stored(lab.study_order(), own, lab.folder / "copy")
+    return lab
 
 
-def again(desk: StudyDesk, name: str, person: str = "Cem") -> Verification:
-    folder = desk.folder / name
-    return verify_made(folder, sealed=desk.sealed, secret=SECRET, person=person)
+def again(lab: StudyLab, name: str, person: str = "Cem") -> Verification:
+    folder = lab.folder / name
+    return verify_made(folder, sealed=lab.sealed, secret=SECRET, person=person)
 
 
 @pytest.mark.parametrize("name", ["lab", "copy"])
-def test_everything_comes_out_the_same(desk: StudyDesk, name: str) -> None:
-    found = again(desk, name)
+def test_everything_comes_out_the_same(lab: StudyLab, name: str) -> None:
+    found = again(lab, name)
     assert found.is_good, (found.problems, found.differences)
     assert found.from_originals is not None
     assert found.from_originals.values > 100
 
 
-def test_without_the_set_files_and_signature_are_checked(desk: StudyDesk) -> None:
-    sign_folder(desk.folder / "copy", desk.folder / "key.pem", by="lab")
-    found = verify_made(desk.folder / "copy", public_key=desk.public_key)
+def test_without_the_set_files_and_signature_are_checked(lab: StudyLab) -> None:
+    sign_folder(lab.folder / "copy", lab.folder / "key.pem", by="lab")
+    found = verify_made(lab.folder / "copy", public_key=lab.public_key)
     assert found.is_good, found.problems
     assert found.signature is not None
 
 
-def test_a_changed_number_is_found_although_the_manifest_agrees(desk: StudyDesk) -> None:
-    path = desk.folder / "lab" / "evaluation.json"
+def test_a_changed_number_is_found_although_the_manifest_agrees(lab: StudyLab) -> None:
+    path = lab.folder / "lab" / "evaluation.json"
     before = path.read_text()
     document = json.loads(before)
     metric = document["algorithms"][0]["rules"]["center_hit"]["metrics"]["recall"]
     metric["value"] += 0.01
     path.write_text(json.dumps(document))
     write_manifest(path.parent)
-    found = again(desk, "lab")
+    found = again(lab, "lab")
     assert any("recall" in str(difference) for difference in found.differences)
     path.write_text(before)
     write_manifest(path.parent)
 
 
-def test_results_that_the_log_does_not_have_are_refused(desk: StudyDesk, tmp_path: Path) -> None:
-    note = json.loads((desk.folder / "lab" / "looks.json").read_text())
+def test_results_that_the_log_does_not_have_are_refused(lab: StudyLab, tmp_path: Path) -> None:
+    note = json.loads((lab.folder / "lab" / "looks.json").read_text())
     note["looks"][0]["result"] = "sha256:" + "0" * 64
     (tmp_path / "looks.json").write_text(json.dumps(note))
-    found = verify_made(tmp_path, sealed=desk.sealed, secret=SECRET, person="Cem")
+    found = verify_made(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
     assert any("names results that the sealed set" in str(problem) for problem in found.problems)
 
 
@@ -90,28 +90,28 @@ def test_results_that_the_log_does_not_have_are_refused(desk: StudyDesk, tmp_pat
     ids=str,
 )
 def test_a_note_that_names_no_looks_is_told(
-    desk: StudyDesk, tmp_path: Path, changed: dict[str, object]
+    lab: StudyLab, tmp_path: Path, changed: dict[str, object]
 ) -> None:
-    note = json.loads((desk.folder / "lab" / "looks.json").read_text())
+    note = json.loads((lab.folder / "lab" / "looks.json").read_text())
     (tmp_path / "looks.json").write_text(json.dumps({**note, **changed}))
-    found = verify_made(tmp_path, sealed=desk.sealed, secret=SECRET, person="Cem")
+    found = verify_made(tmp_path, sealed=lab.sealed, secret=SECRET, person="Cem")
     assert any("does not say from which looks" in str(problem) for problem in found.problems)
 
 
-def test_a_reporter_does_not_check_the_own_work(desk: StudyDesk) -> None:
-    found = again(desk, "lab", "Dee")
+def test_a_reporter_does_not_check_the_own_work(lab: StudyLab) -> None:
+    found = again(lab, "lab", "Dee")
     assert any("may not inspect" in str(problem) for problem in found.problems)
 
 
 @pytest.mark.slow
 def test_a_report_with_a_patient_who_was_withdrawn_is_not_computed_again(tmp_path: Path) -> None:
-    desk = evaluated_study(tmp_path, REUSE, algorithms=2)
-    report_stored(desk.study_order(), ReportChoice(), desk.folder / "lab")
-    assert again(desk, "lab").is_good
-    withdraw(desk.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
-    found = again(desk, "lab")
+    lab = evaluated_study(tmp_path, REUSE, algorithms=2)
+    report_stored(lab.study_order(), ReportChoice(), lab.folder / "lab")
+    assert again(lab, "lab").is_good
+    withdraw(lab.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
+    found = again(lab, "lab")
     assert found.from_originals is None
     told = [str(problem) for problem in found.problems]
     assert told[0].startswith("look 2: was made with cases that were withdrawn since")
     assert len(told) == 2  # a look each
-    assert verify_made(desk.folder / "lab").is_good  # its files are as they were
+    assert verify_made(lab.folder / "lab").is_good  # its files are as they were

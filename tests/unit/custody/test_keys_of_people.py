@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from builders.hidden_packages import hide_package
-from builders.keyed import KeyedDesk, make_keyed_desk, new_person
+from builders.keyed import KeyedLab, make_keyed_lab, new_person
 from builders.sealed import SECRET
 from builders.signatures import armored
 from nodulebench.core.errors import InputError
@@ -36,88 +36,88 @@ pytest.importorskip("pyrage")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> KeyedDesk:
-    desk = make_keyed_desk(tmp_path_factory.mktemp("keyed"))
-    desk.seal()
-    evaluate_sealed(desk.look("mine.csv", "scan0", "scan1"))
-    return desk
+def made(tmp_path_factory: pytest.TempPathFactory) -> KeyedLab:
+    lab = make_keyed_lab(tmp_path_factory.mktemp("keyed"))
+    lab.seal()
+    evaluate_sealed(lab.look("mine.csv", "scan0", "scan1"))
+    return lab
 
 
 @pytest.fixture
-def desk(made: KeyedDesk, tmp_path: Path) -> KeyedDesk:
+def lab(made: KeyedLab, tmp_path: Path) -> KeyedLab:
     """A sealed set with one look, for this test alone."""
-    shutil.copytree(made.folder, tmp_path / "desk")
-    return KeyedDesk(tmp_path / "desk")
+    shutil.copytree(made.folder, tmp_path / "lab")
+    return KeyedLab(tmp_path / "lab")
 
 
-def problems(desk: KeyedDesk, **more: Any) -> str:
-    return "\n".join(map(str, verify_sealed(desk.sealed, **more).problems))
+def problems(lab: KeyedLab, **more: Any) -> str:
+    return "\n".join(map(str, verify_sealed(lab.sealed, **more).problems))
 
 
-def steps(desk: KeyedDesk) -> list[tuple[str, str]]:
-    return [(event.step, event.person) for event in read_audit(desk.sealed).events]
+def steps(lab: KeyedLab) -> list[tuple[str, str]]:
+    return [(event.step, event.person) for event in read_audit(lab.sealed).events]
 
 
-def resign(desk: KeyedDesk, person: str) -> None:
+def resign(lab: KeyedLab, person: str) -> None:
     """Make the manifest fit the files again, signed by somebody: what an insider could do."""
-    folder = desk.sealed
+    folder = lab.sealed
     listed = {name: file_digest(folder / name) for name in read_manifest(folder).files}
-    sign_manifest(folder, Manifest(listed), desk.key_file(person), by=person)
+    sign_manifest(folder, Manifest(listed), lab.key_file(person), by=person)
 
 
-def test_who_somebody_is_follows_from_their_key(desk: KeyedDesk) -> None:
-    assert steps(desk) == [("sealed", "Ada"), ("look", "Bo"), ("evaluated", "Bo")]
-    assert export_reference(desk.sealed, desk.secret("Ada"), "", "x", desk.folder / "plain") == 3
-    assert "evaluation" in open_result(desk.sealed, desk.secret("Cem"), "Cem", 2)
-    found = verify_sealed(desk.sealed, public_key=desk.folder / "ada.key.pub")
+def test_who_somebody_is_follows_from_their_key(lab: KeyedLab) -> None:
+    assert steps(lab) == [("sealed", "Ada"), ("look", "Bo"), ("evaluated", "Bo")]
+    assert export_reference(lab.sealed, lab.secret("Ada"), "", "x", lab.folder / "plain") == 3
+    assert "evaluation" in open_result(lab.sealed, lab.secret("Cem"), "Cem", 2)
+    found = verify_sealed(lab.sealed, public_key=lab.folder / "ada.key.pub")
     assert found.is_good, found.problems
     assert found.has_keys
-    assert read_audit(desk.sealed).has_keys
+    assert read_audit(lab.sealed).has_keys
 
 
 @pytest.mark.parametrize("person", ["Ada", "Bo", "Cem", "Safe"])
-def test_everybody_verifies_as_far_as_their_key_opens(desk: KeyedDesk, person: str) -> None:
-    found = verify_sealed(desk.sealed, secret=desk.secret(person))
+def test_everybody_verifies_as_far_as_their_key_opens(lab: KeyedLab, person: str) -> None:
+    found = verify_sealed(lab.sealed, secret=lab.secret(person))
     assert found.is_good, found.problems
     assert found.was_opened
 
 
-def test_nobody_acts_in_the_name_of_another(desk: KeyedDesk) -> None:
+def test_nobody_acts_in_the_name_of_another(lab: KeyedLab) -> None:
     with pytest.raises(InputError, match="key: is that of 'Bo', who cannot act as 'Ada'"):
-        export_reference(desk.sealed, desk.secret("Bo"), "Ada", "x", desk.folder / "plain")
-    assert not (desk.folder / "plain").exists()
-    assert steps(desk)[-1] == ("refused", "Bo")
+        export_reference(lab.sealed, lab.secret("Bo"), "Ada", "x", lab.folder / "plain")
+    assert not (lab.folder / "plain").exists()
+    assert steps(lab)[-1] == ("refused", "Bo")
     with pytest.raises(InputError, match="is that of 'Ada', who cannot act as 'Bo'"):
-        seal_bundle(replace(desk.order(), out=desk.folder / "other", person="Bo"))
+        seal_bundle(replace(lab.order(), out=lab.folder / "other", person="Bo"))
 
 
 @pytest.mark.parametrize("person", ["Ria", "Bo", "Cem", "Safe"])
-def test_only_the_curators_key_takes_the_reference_out(desk: KeyedDesk, person: str) -> None:
+def test_only_the_curators_key_takes_the_reference_out(lab: KeyedLab, person: str) -> None:
     with pytest.raises(InputError, match="may not export"):
-        export_reference(desk.sealed, desk.secret(person), "", "x", desk.folder / "plain")
-    assert steps(desk)[-1] == ("refused", person)
-    assert verify_sealed(desk.sealed).is_good
+        export_reference(lab.sealed, lab.secret(person), "", "x", lab.folder / "plain")
+    assert steps(lab)[-1] == ("refused", person)
+    assert verify_sealed(lab.sealed).is_good
 
 
-def test_a_key_opens_what_its_role_needs_and_no_more(desk: KeyedDesk) -> None:
-    (desk.bundle / "readings.csv").write_text("case_id\n")
-    shutil.rmtree(desk.sealed)
-    desk.seal()
-    evaluate_sealed(desk.look("mine.csv", "scan0"))
+def test_a_key_opens_what_its_role_needs_and_no_more(lab: KeyedLab) -> None:
+    (lab.bundle / "readings.csv").write_text("case_id\n")
+    shutil.rmtree(lab.sealed)
+    lab.seal()
+    evaluate_sealed(lab.look("mine.csv", "scan0"))
     files = {
-        "reference": desk.sealed / "data/sealed/nodules.parquet.sealed",
-        "archive": desk.sealed / "data/sealed/readings.csv.sealed",
-        "results": next((desk.sealed / "results").iterdir()),
+        "reference": lab.sealed / "data/sealed/nodules.parquet.sealed",
+        "archive": lab.sealed / "data/sealed/readings.csv.sealed",
+        "results": next((lab.sealed / "results").iterdir()),
     }
     names = {
         "reference": "nodules.parquet",
         "archive": "readings.csv",
         "results": f"results/{files['results'].name.removesuffix('.sealed')}",
     }
-    header = json.loads((desk.sealed / "vault.json").read_text())
+    header = json.loads((lab.sealed / "vault.json").read_text())
     opens = {}
     for person in ("Ada", "Bo", "Cem", "Ria", "Safe"):
-        vault = open_compartments(header, desk.key(person), "vault.json", compartment_of)
+        vault = open_compartments(header, lab.key(person), "vault.json", compartment_of)
         opened = []
         for room, file in files.items():
             try:
@@ -135,67 +135,67 @@ def test_a_key_opens_what_its_role_needs_and_no_more(desk: KeyedDesk) -> None:
     }
 
 
-def test_a_strangers_key_opens_nothing(desk: KeyedDesk) -> None:
-    new_person(desk, "Eve")
+def test_a_strangers_key_opens_nothing(lab: KeyedLab) -> None:
+    new_person(lab, "Eve")
     with pytest.raises(InputError, match="wraps nothing for the key SHA256:"):
-        evaluate_sealed(desk.look("mine.csv", "scan0", person="Eve"))
+        evaluate_sealed(lab.look("mine.csv", "scan0", person="Eve"))
     with pytest.raises(InputError, match="knows nobody with the key"):
-        seal_bundle(replace(desk.order(), out=desk.folder / "other", secret=desk.secret("Eve")))
+        seal_bundle(replace(lab.order(), out=lab.folder / "other", secret=lab.secret("Eve")))
 
 
-def test_a_shared_secret_does_not_open_it_and_says_what_does(desk: KeyedDesk) -> None:
+def test_a_shared_secret_does_not_open_it_and_says_what_does(lab: KeyedLab) -> None:
     with pytest.raises(InputError, match=r"opens with keys of people, not with a key file\. Give"):
-        open_sealed(desk.sealed, SECRET, "Ada", "export")
+        open_sealed(lab.sealed, SECRET, "Ada", "export")
     with pytest.raises(InputError, match="names people's keys, and no such key was given"):
-        seal_bundle(replace(desk.order(), out=desk.folder / "other", secret=SECRET, person="Ada"))
+        seal_bundle(replace(lab.order(), out=lab.folder / "other", secret=SECRET, person="Ada"))
 
 
 def test_swapped_recipients_are_named_even_if_the_manifest_is_signed_anew(
-    desk: KeyedDesk,
+    lab: KeyedLab,
 ) -> None:
-    path = desk.sealed / "vault.json"
+    path = lab.sealed / "vault.json"
     header = json.loads(path.read_text())
     ada, bo = header["people"][:2]
     ada["key"], bo["key"] = bo["key"], ada["key"]
     path.write_text(json.dumps(header, indent=1) + "\n")
-    assert "vault.json: was changed" in problems(desk)
-    resign(desk, "Bo")
-    told = problems(desk)
+    assert "vault.json: was changed" in problems(lab)
+    resign(lab, "Bo")
+    told = problems(lab)
     assert "does not wrap for 'Ada' what policy and log say" in told
     assert "00000001.json: does not follow from the manifest" in told
-    assert "which is not" in problems(desk, public_key=desk.folder / "ada.key.pub")
+    assert "which is not" in problems(lab, public_key=lab.folder / "ada.key.pub")
 
 
-def test_more_wrapped_than_the_role_allows_is_named(desk: KeyedDesk) -> None:
-    path = desk.sealed / "vault.json"
+def test_more_wrapped_than_the_role_allows_is_named(lab: KeyedLab) -> None:
+    path = lab.sealed / "vault.json"
     header = json.loads(path.read_text())
-    vault = open_compartments(header, desk.key("Safe"), "v", compartment_of)
+    vault = open_compartments(header, lab.key("Safe"), "v", compartment_of)
     more = wrapped_compartments(
-        vault, [Holder("Cem", desk.key("Cem").public, ("reference",))], header
+        vault, [Holder("Cem", lab.key("Cem").public, ("reference",))], header
     )
     path.write_text(json.dumps(more, indent=1) + "\n")
-    resign(desk, "Ada")
-    assert "does not wrap for 'Cem' what policy and log say" in problems(desk)
+    resign(lab, "Ada")
+    assert "does not wrap for 'Cem' what policy and log say" in problems(lab)
 
 
-def test_a_vault_of_another_set_is_refused(desk: KeyedDesk) -> None:
-    holders = [Holder("Bo", desk.key("Bo").public, ("reference", "images", "results"))]
+def test_a_vault_of_another_set_is_refused(lab: KeyedLab) -> None:
+    holders = [Holder("Bo", lab.key("Bo").public, ("reference", "images", "results"))]
     other = wrapped_compartments(
         new_compartments(("reference", "images", "results"), compartment_of), holders
     )
-    (desk.sealed / "vault.json").write_text(json.dumps(other, indent=1) + "\n")
+    (lab.sealed / "vault.json").write_text(json.dumps(other, indent=1) + "\n")
     with pytest.raises(InputError, match=r"vault\.json: was changed after the set was sealed"):
-        evaluate_sealed(desk.look("more.csv", "scan0"))
+        evaluate_sealed(lab.look("more.csv", "scan0"))
 
 
-def forged(desk: KeyedDesk, person: str, signer: str, step: str, **facts: Any) -> None:
+def forged(lab: KeyedLab, person: str, signer: str, step: str, **facts: Any) -> None:
     """Append an event that names one person and is signed by another, head and all."""
-    folder = desk.sealed
+    folder = lab.sealed
     policy = parse_policy((folder / "policy.toml").read_text(), "policy.toml")
 
     class Forger(PolicySeal):
         def make(self, content: bytes, person: str) -> str:  # noqa: ARG002
-            return signature_code(content, desk.key(signer))
+            return signature_code(content, lab.key(signer))
 
     log = log_of(folder, file_digest(folder / "manifest.json"), Forger(policy))
     log.append(
@@ -212,21 +212,21 @@ def forged(desk: KeyedDesk, person: str, signer: str, step: str, **facts: Any) -
     )
 
 
-def test_an_event_signed_with_anothers_key_is_named(desk: KeyedDesk) -> None:
-    forged(desk, "Ada", "Bo", "refused")
-    told = problems(desk)
+def test_an_event_signed_with_anothers_key_is_named(lab: KeyedLab) -> None:
+    forged(lab, "Ada", "Bo", "refused")
+    told = problems(lab)
     assert "00000004.json: was changed, or was not signed with the key that 'Ada' had then" in told
     assert "head.json: was changed" in told
     with pytest.raises(InputError, match="was not signed with the key that 'Ada' had"):
-        evaluate_sealed(desk.look("more.csv", "scan0"))
+        evaluate_sealed(lab.look("more.csv", "scan0"))
 
 
-def test_an_event_signed_again_by_another_is_named(desk: KeyedDesk) -> None:
-    path = desk.sealed / "audit" / "00000003.json"
+def test_an_event_signed_again_by_another_is_named(lab: KeyedLab) -> None:
+    path = lab.sealed / "audit" / "00000003.json"
     event = Event.model_validate_json(path.read_bytes())
-    code = signature_code(event.unsigned_bytes, desk.key("Cem"))
+    code = signature_code(event.unsigned_bytes, lab.key("Cem"))
     path.write_bytes(event.model_copy(update={"code": code}).to_bytes())
-    assert "was not signed with the key that 'Bo' had then" in problems(desk)
+    assert "was not signed with the key that 'Bo' had then" in problems(lab)
 
 
 def test_every_step_but_a_refusal_needs_a_role() -> None:
@@ -236,38 +236,38 @@ def test_every_step_but_a_refusal_needs_a_role() -> None:
 @pytest.mark.parametrize(
     "step", ["exported", "admitted", "retired", "withdrawn", "reported", "rekeyed"]
 )
-def test_an_event_of_what_its_signer_may_not_do_is_named(desk: KeyedDesk, step: str) -> None:
-    facts = {"subject": "Eve", "roles": "curator", "key": new_person(desk, "Eve")}
-    forged(desk, "Bo", "Bo", step, **facts)
-    assert "was written by 'Bo', who may not" in problems(desk)
+def test_an_event_of_what_its_signer_may_not_do_is_named(lab: KeyedLab, step: str) -> None:
+    facts = {"subject": "Eve", "roles": "curator", "key": new_person(lab, "Eve")}
+    forged(lab, "Bo", "Bo", step, **facts)
+    assert "was written by 'Bo', who may not" in problems(lab)
     with pytest.raises(InputError, match=r"wraps nothing|who may not"):
-        open_sealed(desk.sealed, desk.secret("Eve"), "", "export")
+        open_sealed(lab.sealed, lab.secret("Eve"), "", "export")
 
 
-def test_a_policy_with_one_more_key_is_refused(desk: KeyedDesk) -> None:
-    path, line = desk.sealed / "policy.toml", new_person(desk, "Eve")
+def test_a_policy_with_one_more_key_is_refused(lab: KeyedLab) -> None:
+    path, line = lab.sealed / "policy.toml", new_person(lab, "Eve")
     person = f'[[people]]\nname = "Eve"\nroles = ["curator"]\nkey = "{line}"\n'
     path.write_text(path.read_text().replace("[reuse]", f"{person}\n[reuse]"))
     for name in ("Bo", "Eve"):
         with pytest.raises(InputError, match="was changed after the set was sealed"):
-            open_sealed(desk.sealed, desk.secret(name), "", "evaluate")
-    resign(desk, "Bo")
-    told = problems(desk)
+            open_sealed(lab.sealed, lab.secret(name), "", "evaluate")
+    resign(lab, "Bo")
+    told = problems(lab)
     assert "00000001.json: does not follow from the manifest" in told
     assert "does not wrap for 'Eve' what policy and log say" in told
 
 
 def test_an_edited_policy_of_a_whole_new_log_needs_the_curators_signature(
-    desk: KeyedDesk,
+    lab: KeyedLab,
 ) -> None:
-    checkpoint = desk.folder / "checkpoint.json"
-    write_checkpoint(desk.sealed, checkpoint, key=desk.key_file("Cem"))
-    resign(desk, "Bo")  # another time, so another manifest
-    shutil.rmtree(desk.sealed / "audit")
-    shutil.rmtree(desk.sealed / "results")
-    policy = parse_policy((desk.sealed / "policy.toml").read_text(), "p")
-    seal = PolicySeal(policy, desk.key("Bo"))
-    log = log_of(desk.sealed, file_digest(desk.sealed / "manifest.json"), seal)
+    checkpoint = lab.folder / "checkpoint.json"
+    write_checkpoint(lab.sealed, checkpoint, key=lab.key_file("Cem"))
+    resign(lab, "Bo")  # another time, so another manifest
+    shutil.rmtree(lab.sealed / "audit")
+    shutil.rmtree(lab.sealed / "results")
+    policy = parse_policy((lab.sealed / "policy.toml").read_text(), "p")
+    seal = PolicySeal(policy, lab.key("Bo"))
+    log = log_of(lab.sealed, file_digest(lab.sealed / "manifest.json"), seal)
     first = next_event(
         [],
         bundle=log.root,
@@ -280,40 +280,40 @@ def test_an_edited_policy_of_a_whole_new_log_needs_the_curators_signature(
     )
     log.append_event(first)
     log.write_head([first], "Bo")
-    assert "was written by 'Bo', who may not seal" in problems(desk)
-    assert "belongs to another log" in problems(desk, checkpoints=[checkpoint])
+    assert "was written by 'Bo', who may not seal" in problems(lab)
+    assert "belongs to another log" in problems(lab, checkpoints=[checkpoint])
 
 
 def test_a_missing_pyrage_is_named_with_its_extra(
-    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
+    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hide_package(monkeypatch, "pyrage")
-    assert verify_sealed(desk.sealed).is_good  # signatures need none
+    assert verify_sealed(lab.sealed).is_good  # signatures need none
     with pytest.raises(InputError, match=r"needs pyrage, .* pip install 'nodulebench\[keys\]'"):
-        open_sealed(desk.sealed, desk.secret("Bo"), "", "evaluate")
+        open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate")
 
 
-def test_an_event_is_what_ssh_keygen_verifies(desk: KeyedDesk) -> None:
+def test_an_event_is_what_ssh_keygen_verifies(lab: KeyedLab) -> None:
     if shutil.which("ssh-keygen") is None:
         pytest.skip("ssh-keygen is not installed")
-    event = Event.model_validate_json((desk.sealed / "audit/00000002.json").read_bytes())
-    (desk.folder / "signers").write_text(f"Bo {desk.line('Bo')}\n")
-    (desk.folder / "event.sig").write_text(armored(event.code))
+    event = Event.model_validate_json((lab.sealed / "audit/00000002.json").read_bytes())
+    (lab.folder / "signers").write_text(f"Bo {lab.line('Bo')}\n")
+    (lab.folder / "event.sig").write_text(armored(event.code))
     words = ["-Y", "verify", "-f", "signers", "-I", "Bo", "-n", "nodulebench", "-s", "event.sig"]
     done = subprocess.run(
-        ["ssh-keygen", *words], input=event.unsigned_bytes, cwd=desk.folder, check=False
+        ["ssh-keygen", *words], input=event.unsigned_bytes, cwd=lab.folder, check=False
     )
     assert done.returncode == 0
 
 
-def test_any_flipped_byte_of_the_vault_and_the_log_is_found(desk: KeyedDesk) -> None:
-    paths = [desk.sealed / "vault.json", *sorted((desk.sealed / "audit").iterdir())]
+def test_any_flipped_byte_of_the_vault_and_the_log_is_found(lab: KeyedLab) -> None:
+    paths = [lab.sealed / "vault.json", *sorted((lab.sealed / "audit").iterdir())]
     for path in paths:
         original = path.read_bytes()
         for place in range(0, len(original), max(1, len(original) // 12)):
             changed = bytearray(original)
             changed[place] ^= 1 << place % 7
             path.write_bytes(bytes(changed))
-            assert path.name in problems(desk), (path.name, place)
+            assert path.name in problems(lab), (path.name, place)
         path.write_bytes(original)
-    assert verify_sealed(desk.sealed).is_good
+    assert verify_sealed(lab.sealed).is_good

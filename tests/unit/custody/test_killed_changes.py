@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.keyed import make_keyed_desk, new_person
+from builders.keyed import make_keyed_lab, new_person
 from builders.places import ROOT
 
 pytest.importorskip("pyrage")
@@ -18,11 +18,11 @@ pytestmark = pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize(("job", "step", "least"), [("rotate", 9, 6), ("withdraw", 17, 6)])
 def test_a_killed_change_was_made_or_not(tmp_path: Path, job: str, step: int, least: int) -> None:
-    desk = make_keyed_desk(tmp_path)
-    new_person(desk, "Bo2")
-    desk.seal()
+    lab = make_keyed_lab(tmp_path)
+    new_person(lab, "Bo2")
+    lab.seal()
     done = subprocess.run(
-        [sys.executable, "-m", "builders.killed_change", str(desk.folder), job, str(step)],
+        [sys.executable, "-m", "builders.killed_change", str(lab.folder), job, str(step)],
         cwd=ROOT / "tests",
         capture_output=True,
         check=True,

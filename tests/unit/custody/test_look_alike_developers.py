@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import POLICY, SECRET, Desk, make_desk
+from builders.sealed import POLICY, SECRET, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.verify import read_audit
@@ -12,9 +12,9 @@ from nodulebench.custody.verify import read_audit
 pytest.importorskip("cryptography")
 
 
-def ask(desk: Desk, marks: str, developer: str) -> int:
-    path = desk.marks(marks, "scan0", marks)
-    order = SealedEvaluateOptions(path, desk.sealed, SECRET, "Bo", developer, bootstraps=0)
+def ask(lab: SealedLab, marks: str, developer: str) -> int:
+    path = lab.marks(marks, "scan0", marks)
+    order = SealedEvaluateOptions(path, lab.sealed, SECRET, "Bo", developer, bootstraps=0)
     return int(evaluate_sealed(order)[0]["looks"]["look"])
 
 
@@ -23,21 +23,21 @@ def ask(desk: Desk, marks: str, developer: str) -> int:
     ["Exa\u034fmple", "Example\ufe0f", "\u3164Example", "\uff25xample", "Exam\u200fple", "ExampIe"],
 )
 def test_a_name_that_looks_the_same_gets_no_further_look(tmp_path: Path, name: str) -> None:
-    desk = make_desk(tmp_path)
-    desk.seal()
-    assert ask(desk, "one.csv", "Example") == 1
-    assert ask(desk, "two.csv", name) == 2
+    lab = make_lab(tmp_path)
+    lab.seal()
+    assert ask(lab, "one.csv", "Example") == 1
+    assert ask(lab, "two.csv", name) == 2
     with pytest.raises(InputError, match="has had 2 of 2 looks"):
-        ask(desk, "three.csv", "Example")
-    assert [use.developer for use in read_audit(desk.sealed).uses] == ["example"]
+        ask(lab, "three.csv", "Example")
+    assert [use.developer for use in read_audit(lab.sealed).uses] == ["example"]
 
 
 def test_a_name_that_mixes_scripts_gets_none_and_a_policy_can_list_names(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path, f'{POLICY}developers = ["Example Ltd"]\n')
-    desk.seal()
+    lab = make_lab(tmp_path, f'{POLICY}developers = ["Example Ltd"]\n')
+    lab.seal()
     with pytest.raises(InputError, match="is written in letters of cyrillic and latin"):
-        ask(desk, "one.csv", "Ex\u0430mple Ltd")
+        ask(lab, "one.csv", "Ex\u0430mple Ltd")
     with pytest.raises(InputError, match="developer 'example': is not among those whom the policy"):
-        ask(desk, "one.csv", "Example")
-    assert read_audit(desk.sealed).events[-1].step == "refused"
-    assert ask(desk, "one.csv", "example LTD") == 1
+        ask(lab, "one.csv", "Example")
+    assert read_audit(lab.sealed).events[-1].step == "refused"
+    assert ask(lab, "one.csv", "example LTD") == 1

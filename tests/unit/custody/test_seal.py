@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from builders.places import ROOT
-from builders.sealed import POLICY, SECRET, Desk, make_desk
+from builders.sealed import POLICY, SECRET, SealedLab, make_lab
 from conftest import TEST_DATA
 from nodulebench.core.errors import InputError
 from nodulebench.custody.bundle import write_bundle
@@ -29,8 +29,8 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return make_desk(tmp_path)
+def lab(tmp_path: Path) -> SealedLab:
+    return make_lab(tmp_path)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -38,10 +38,10 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-def test_sealing_encrypts_everything_but_the_images(desk: Desk) -> None:
-    report = desk.seal()
+def test_sealing_encrypts_everything_but_the_images(lab: SealedLab) -> None:
+    report = lab.seal()
     assert (report.name, report.secrets, report.taken_over) == ("small", 3, 0)
-    files = contents(desk.sealed)
+    files = contents(lab.sealed)
     assert {name for name in files if name.startswith("data/")} == {
         "data/cases.csv",
         "data/images/scan0/0001.dcm",
@@ -50,28 +50,28 @@ def test_sealing_encrypts_everything_but_the_images(desk: Desk) -> None:
         "data/sealed/manifest.json.sealed",
         "data/sealed/nodules.parquet.sealed",
     }
-    plain = (desk.bundle / "nodules.parquet").read_bytes()
+    plain = (lab.bundle / "nodules.parquet").read_bytes()
     for name, content in files.items():
         assert plain[:64] not in content, name
     assert "has_nodules" not in files["data/cases.csv"].decode()
 
 
-def test_the_bundle_is_not_changed_and_the_reference_comes_back_whole(desk: Desk) -> None:
-    before = contents(desk.bundle)
-    desk.seal()
-    assert contents(desk.bundle) == before
-    opened = open_sealed(desk.sealed, SECRET, "Bo", "evaluate")
+def test_the_bundle_is_not_changed_and_the_reference_comes_back_whole(lab: SealedLab) -> None:
+    before = contents(lab.bundle)
+    lab.seal()
+    assert contents(lab.bundle) == before
+    opened = open_sealed(lab.sealed, SECRET, "Bo", "evaluate")
     reference = opened.reference()
-    expected = read_reference(desk.bundle)
+    expected = read_reference(lab.bundle)
     assert reference.nodules.equals(expected.nodules)
     assert reference.cases.equals(expected.cases)
     assert opened.plain("nodules.parquet") == before["nodules.parquet"]
 
 
-def test_a_sealed_set_verifies_with_and_without_its_secret(desk: Desk) -> None:
-    desk.seal()
+def test_a_sealed_set_verifies_with_and_without_its_secret(lab: SealedLab) -> None:
+    lab.seal()
     for secret in (None, SECRET):
-        found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=secret)
+        found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=secret)
         assert found.is_good, found.problems
         assert found.signature is not None
         assert found.signature.is_known
@@ -79,107 +79,107 @@ def test_a_sealed_set_verifies_with_and_without_its_secret(desk: Desk) -> None:
         assert [event.step for event in found.events] == ["sealed"]
 
 
-def test_a_sealed_set_is_a_valid_bag(desk: Desk) -> None:
+def test_a_sealed_set_is_a_valid_bag(lab: SealedLab) -> None:
     bagit = pytest.importorskip("bagit", reason="bagit is not installed")
-    desk.seal()
-    bag = bagit.Bag(str(desk.sealed))
+    lab.seal()
+    bag = bagit.Bag(str(lab.sealed))
     assert bag.validate()
     assert bag.info["Source-Organization"] == "Test laboratory"
-    image = desk.sealed / "data" / "images" / "scan0" / "0001.dcm"
+    image = lab.sealed / "data" / "images" / "scan0" / "0001.dcm"
     image.write_bytes(image.read_bytes() + b"x")
     with pytest.raises(bagit.BagValidationError):
         bag.validate()
 
 
-def test_other_tables_of_the_bundle_are_sealed_too(desk: Desk) -> None:
-    (desk.bundle / "luna16").mkdir()
-    (desk.bundle / "luna16" / "annotations.csv").write_text("seriesuid,coordX\n")
-    (desk.bundle / "readings.csv").write_text("case_id\n")
-    desk.seal()
-    names = contents(desk.sealed)
+def test_other_tables_of_the_bundle_are_sealed_too(lab: SealedLab) -> None:
+    (lab.bundle / "luna16").mkdir()
+    (lab.bundle / "luna16" / "annotations.csv").write_text("seriesuid,coordX\n")
+    (lab.bundle / "readings.csv").write_text("case_id\n")
+    lab.seal()
+    names = contents(lab.sealed)
     assert "data/sealed/luna16/annotations.csv.sealed" in names
     assert "data/sealed/readings.csv.sealed" in names
     assert b"coordX" not in b"".join(names.values())
 
 
-def test_a_list_of_images_stays_readable_and_is_compared(desk: Desk) -> None:
-    images = desk.folder / "images"
-    (desk.bundle / "images").rename(images)
-    write_bundle(desk.bundle, desk.folder / "bag", images=images, is_copied=False)
-    order = replace(desk.order(), bundle=desk.folder / "bag")
+def test_a_list_of_images_stays_readable_and_is_compared(lab: SealedLab) -> None:
+    images = lab.folder / "images"
+    (lab.bundle / "images").rename(images)
+    write_bundle(lab.bundle, lab.folder / "bag", images=images, is_copied=False)
+    order = replace(lab.order(), bundle=lab.folder / "bag")
     seal_bundle(order)
-    assert (desk.sealed / "data" / "images.csv").is_file()
-    assert verify_sealed(desk.sealed, images=images).is_good
+    assert (lab.sealed / "data" / "images.csv").is_file()
+    assert verify_sealed(lab.sealed, images=images).is_good
     (images / "scan1" / "0001.dcm").write_bytes(b"x")
-    found = verify_sealed(desk.sealed, images=images).problems
+    found = verify_sealed(lab.sealed, images=images).problems
     assert [str(one) for one in found] == [
         f"{images / 'scan1' / '0001.dcm'}: is not the file that images.csv lists."
     ]
 
 
-def test_only_a_curator_may_seal(desk: Desk) -> None:
-    order = desk.order()
+def test_only_a_curator_may_seal(lab: SealedLab) -> None:
+    order = lab.order()
     with pytest.raises(InputError, match="'Bo' is operator, and may not seal"):
         seal_bundle(SealOrder(order.bundle, order.out, order.key, SECRET, order.policy, "Bo"))
-    assert not desk.sealed.exists()
+    assert not lab.sealed.exists()
 
 
-def test_a_damaged_bundle_is_not_sealed(desk: Desk) -> None:
-    pl.DataFrame({"a": [1]}).write_parquet(desk.bundle / "nodules.parquet")
+def test_a_damaged_bundle_is_not_sealed(lab: SealedLab) -> None:
+    pl.DataFrame({"a": [1]}).write_parquet(lab.bundle / "nodules.parquet")
     with pytest.raises(InputError, match="was changed after the bundle was written"):
-        desk.seal()
+        lab.seal()
 
 
-def test_a_bundle_is_not_sealed_into_itself(desk: Desk) -> None:
+def test_a_bundle_is_not_sealed_into_itself(lab: SealedLab) -> None:
     with pytest.raises(InputError, match="lies in the bundle, which stays as it is"):
-        seal_bundle(replace(desk.order(), out=desk.bundle / "sealed"))
-    assert not list(desk.bundle.glob("*seal*"))
+        seal_bundle(replace(lab.order(), out=lab.bundle / "sealed"))
+    assert not list(lab.bundle.glob("*seal*"))
 
 
-def test_a_name_that_no_bag_can_list_is_refused(desk: Desk) -> None:
-    (desk.bundle / "images" / "scan0" / "im\udcff").write_bytes(b"image")
+def test_a_name_that_no_bag_can_list_is_refused(lab: SealedLab) -> None:
+    (lab.bundle / "images" / "scan0" / "im\udcff").write_bytes(b"image")
     with pytest.raises(
         InputError, match=r"scan0/im\\xff: has a name that is not UTF-8\. Rename it"
     ):
-        desk.seal()
-    assert not list(desk.folder.glob(".*sealing"))
+        lab.seal()
+    assert not list(lab.folder.glob(".*sealing"))
 
 
-def test_the_order_of_cases_tells_nothing(desk: Desk) -> None:
-    reference = read_reference(desk.bundle)
+def test_the_order_of_cases_tells_nothing(lab: SealedLab) -> None:
+    reference = read_reference(lab.bundle)
     turned = replace(reference, cases=reference.cases.reverse())
-    write_reference(turned, desk.bundle)
-    desk.seal()
-    listed = pl.read_csv(desk.sealed / "data" / "cases.csv")["case_id"].to_list()
+    write_reference(turned, lab.bundle)
+    lab.seal()
+    listed = pl.read_csv(lab.sealed / "data" / "cases.csv")["case_id"].to_list()
     assert listed == ["scan0", "scan1", "scan2", "scan3"]
 
 
-def test_another_folder_is_not_overwritten(desk: Desk) -> None:
-    desk.sealed.mkdir()
-    (desk.sealed / "thesis.txt").write_text("mine")
+def test_another_folder_is_not_overwritten(lab: SealedLab) -> None:
+    lab.sealed.mkdir()
+    (lab.sealed / "thesis.txt").write_text("mine")
     with pytest.raises(InputError, match=r"is already there\. Choose a new place"):
-        desk.seal()
+        lab.seal()
 
 
-def test_sealing_the_same_set_again_does_nothing(desk: Desk) -> None:
-    desk.seal()
-    before = contents(desk.sealed)
-    assert desk.seal().was_there
-    assert contents(desk.sealed) == before
+def test_sealing_the_same_set_again_does_nothing(lab: SealedLab) -> None:
+    lab.seal()
+    before = contents(lab.sealed)
+    assert lab.seal().was_there
+    assert contents(lab.sealed) == before
 
 
-def test_another_set_does_not_take_its_place(desk: Desk) -> None:
-    desk.seal()
-    (desk.bundle / "images" / "scan0" / "0001.dcm").write_bytes(b"other")
+def test_another_set_does_not_take_its_place(lab: SealedLab) -> None:
+    lab.seal()
+    (lab.bundle / "images" / "scan0" / "0001.dcm").write_bytes(b"other")
     with pytest.raises(InputError, match="is another sealed set"):
-        desk.seal()
+        lab.seal()
 
 
 @pytest.mark.slow
 @needs_fork
-def test_an_interrupted_sealing_needs_the_same_secret(desk: Desk) -> None:
-    assert kill(desk, "at", 40) == [{"killed": True}]
-    order = desk.order()
+def test_an_interrupted_sealing_needs_the_same_secret(lab: SealedLab) -> None:
+    assert kill(lab, "at", 40) == [{"killed": True}]
+    order = lab.order()
     other = Secret("key file", bytes(32))
     with pytest.raises(InputError, match="was left by an interrupted run with another secret"):
         seal_bundle(
@@ -187,11 +187,11 @@ def test_an_interrupted_sealing_needs_the_same_secret(desk: Desk) -> None:
         )
 
 
-def kill(desk: Desk, *operations: object) -> list[dict[str, Any]]:
+def kill(lab: SealedLab, *operations: object) -> list[dict[str, Any]]:
     """What builders.killed_sealing says of sealing this desk."""
     script = [sys.executable, "-m", "builders.killed_sealing"]
     done = subprocess.run(
-        [*script, str(desk.folder), *map(str, operations)],
+        [*script, str(lab.folder), *map(str, operations)],
         cwd=ROOT / "tests",
         capture_output=True,
         check=True,
@@ -203,32 +203,34 @@ def kill(desk: Desk, *operations: object) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 @needs_fork
-def test_killed_at_any_operation_the_next_run_completes_it(desk: Desk) -> None:
-    source = contents(desk.bundle)
-    outcomes = kill(desk, "every", 8)  # each of them: benchmarks/broken_runs.py
+def test_killed_at_any_operation_the_next_run_completes_it(lab: SealedLab) -> None:
+    source = contents(lab.bundle)
+    outcomes = kill(lab, "every", 8)  # each of them: benchmarks/broken_runs.py
     assert len(outcomes) > 12
     assert [outcome["problems"] for outcome in outcomes if outcome["problems"]] == []
     assert [outcome["left"] for outcome in outcomes if outcome["left"]] == []
     assert all(outcome["files"] == outcomes[0]["files"] for outcome in outcomes)
     assert {0, len(source)} < {outcome["taken_over"] for outcome in outcomes}
-    assert contents(desk.bundle) == source
+    assert contents(lab.bundle) == source
 
 
 @pytest.mark.slow
 @needs_fork
-def test_killed_again_and_again_it_is_still_completed(desk: Desk) -> None:
-    assert all(one["killed"] for one in kill(desk, "at", 12, 30, 30, 45))
-    assert desk.seal().taken_over > 0
-    found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+def test_killed_again_and_again_it_is_still_completed(lab: SealedLab) -> None:
+    assert all(one["killed"] for one in kill(lab, "at", 12, 30, 30, 45))
+    assert lab.seal().taken_over > 0
+    found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert found.is_good, found.problems
 
 
 @pytest.mark.slow
 @needs_fork
-def test_scoring_killed_at_any_operation_leaves_a_good_log_and_costs_one_look(desk: Desk) -> None:
-    desk.seal()
-    desk.marks("mine.csv", "scan0", "scan1")
-    outcomes = kill(desk, "look", 8)
+def test_scoring_killed_at_any_operation_leaves_a_good_log_and_costs_one_look(
+    lab: SealedLab,
+) -> None:
+    lab.seal()
+    lab.marks("mine.csv", "scan0", "scan1")
+    outcomes = kill(lab, "look", 8)
     assert len(outcomes) > 4
     assert [outcome for outcome in outcomes if outcome["problems"]] == []
     assert {outcome["look"] for outcome in outcomes} == {1}
@@ -237,44 +239,44 @@ def test_scoring_killed_at_any_operation_leaves_a_good_log_and_costs_one_look(de
 REAL = "LIDC-IDRI-0001_original_6slices"
 
 
-def test_a_flipped_byte_in_a_real_image_is_found_and_named(desk: Desk) -> None:
+def test_a_flipped_byte_in_a_real_image_is_found_and_named(lab: SealedLab) -> None:
     archive = TEST_DATA / "ct" / f"{REAL}.zip"
     if not archive.is_file():
         pytest.skip(f"no CT data at {archive}; set NODULEBENCH_TEST_DATA")
-    shutil.rmtree(desk.bundle / "images")
+    shutil.rmtree(lab.bundle / "images")
     with zipfile.ZipFile(archive) as file:
-        file.extractall(desk.bundle / "images" / "scan0")
-    desk.seal()
-    assert verify_sealed(desk.sealed, public_key=desk.public_key).is_good
-    slices = sorted((desk.sealed / "data" / "images").rglob("*.dcm"))
+        file.extractall(lab.bundle / "images" / "scan0")
+    lab.seal()
+    assert verify_sealed(lab.sealed, public_key=lab.public_key).is_good
+    slices = sorted((lab.sealed / "data" / "images").rglob("*.dcm"))
     assert len(slices) == 6
     content = bytearray(slices[2].read_bytes())
     content[len(content) // 2] ^= 1
     slices[2].write_bytes(bytes(content))
-    problems = verify_sealed(desk.sealed, public_key=desk.public_key).problems
+    problems = verify_sealed(lab.sealed, public_key=lab.public_key).problems
     assert [problem.where for problem in problems] == [str(slices[2])]
 
 
-def test_what_a_killed_run_copied_badly_is_copied_anew(desk: Desk) -> None:
-    stage = desk.folder / ".sealed.sealing" / "data" / "images" / "scan0"
+def test_what_a_killed_run_copied_badly_is_copied_anew(lab: SealedLab) -> None:
+    stage = lab.folder / ".sealed.sealing" / "data" / "images" / "scan0"
     stage.mkdir(parents=True)
     (stage / "0001.dcm").write_bytes(b"half")
     (stage / ".0123456789abcdef.part").write_bytes(b"quarter")
-    secret = desk.folder / ".sealed.sealing" / "data" / "sealed" / "nodules.parquet.sealed"
+    secret = lab.folder / ".sealed.sealing" / "data" / "sealed" / "nodules.parquet.sealed"
     secret.parent.mkdir(parents=True)
     secret.write_bytes(b"sealed under another vault")
-    assert desk.seal().taken_over == 0
-    assert verify_sealed(desk.sealed, secret=SECRET).is_good
+    assert lab.seal().taken_over == 0
+    assert verify_sealed(lab.sealed, secret=SECRET).is_good
 
 
-def test_the_datasheet_names_its_gaps(desk: Desk) -> None:
-    answers = desk.folder / "datasheet.toml"
+def test_the_datasheet_names_its_gaps(lab: SealedLab) -> None:
+    answers = lab.folder / "datasheet.toml"
     answers.write_text('purpose = "To test detection."\nethics = "Approval 7 of hospital X."\n')
-    order = desk.order()
+    order = lab.order()
     report = seal_bundle(
         SealOrder(order.bundle, order.out, order.key, SECRET, order.policy, "Ada", answers)
     )
-    sheet = json.loads((desk.sealed / "datasheet.json").read_text())
+    sheet = json.loads((lab.sealed / "datasheet.json").read_text())
     assert sheet["answers"]["purpose"]["answer"] == "To test detection."
     assert sheet["answers"]["cases"] == {
         "section": "Composition",
@@ -301,16 +303,16 @@ def test_the_datasheet_names_its_gaps(desk: Desk) -> None:
     ],
 )
 def test_a_policy_that_tells_an_unknown_metric_is_not_sealed(
-    desk: Desk, named: str, told: str
+    lab: SealedLab, named: str, told: str
 ) -> None:
-    policy = desk.folder / "policy.toml"
+    policy = lab.folder / "policy.toml"
     policy.write_text(policy.read_text().replace("luna16.recall", named))
     with pytest.raises(InputError) as refused:
-        desk.seal()
+        lab.seal()
     assert f"policy.toml field 'reuse.metrics': {told}" in str(refused.value)
-    assert not desk.sealed.exists()
+    assert not lab.sealed.exists()
 
 
 @pytest.mark.parametrize(("named", "is_open"), [("", True), ('protocols = ["luna16"]\n', False)])
 def test_a_policy_that_names_no_question_is_told(tmp_path: Path, named: str, is_open: bool) -> None:
-    assert make_desk(tmp_path, POLICY + named).seal().is_open_question == is_open
+    assert make_lab(tmp_path, POLICY + named).seal().is_open_question == is_open

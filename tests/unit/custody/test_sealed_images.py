@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.keyed import KeyedDesk, make_keyed_desk
-from builders.sealed import SECRET, make_desk
+from builders.keyed import KeyedLab, make_keyed_lab
+from builders.sealed import SECRET, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.executors.local import LocalExecutor
 from nodulebench.custody.lifecycle import export_reference
@@ -23,93 +23,93 @@ pytest.importorskip("pyrage")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> KeyedDesk:
-    desk = make_keyed_desk(tmp_path_factory.mktemp("keyed"))
+def made(tmp_path_factory: pytest.TempPathFactory) -> KeyedLab:
+    lab = make_keyed_lab(tmp_path_factory.mktemp("keyed"))
     for suffix in (".mhd", ".raw"):
-        (desk.bundle / "images" / f"scan2{suffix}").write_bytes(b"voxels of scan2")
-    desk.seal(encrypts_images=True)
-    return desk
+        (lab.bundle / "images" / f"scan2{suffix}").write_bytes(b"voxels of scan2")
+    lab.seal(encrypts_images=True)
+    return lab
 
 
 @pytest.fixture
-def desk(made: KeyedDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KeyedDesk:
-    shutil.copytree(made.folder, tmp_path / "desk")
+def lab(made: KeyedLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KeyedLab:
+    shutil.copytree(made.folder, tmp_path / "lab")
     (tmp_path / "temporary").mkdir()
     multiprocessing.util.get_temp_dir()  # the path of a socket may not be longer than 107 bytes
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    return KeyedDesk(tmp_path / "desk")
+    return KeyedLab(tmp_path / "lab")
 
 
-def plain_files(desk: KeyedDesk) -> list[str]:
-    there = (desk.folder.parent / "temporary").glob("*/t/**/*")
+def plain_files(lab: KeyedLab) -> list[str]:
+    there = (lab.folder.parent / "temporary").glob("*/t/**/*")
     return [path.name for path in there if path.is_file()]
 
 
-def test_no_image_is_readable_in_the_set(desk: KeyedDesk) -> None:
-    assert has_encrypted_images(desk.sealed)
-    contents = [path.read_bytes() for path in desk.sealed.rglob("*") if path.is_file()]
+def test_no_image_is_readable_in_the_set(lab: KeyedLab) -> None:
+    assert has_encrypted_images(lab.sealed)
+    contents = [path.read_bytes() for path in lab.sealed.rglob("*") if path.is_file()]
     assert not [content for content in contents if b"scan0scan0" in content or b"voxels" in content]
-    assert not (desk.sealed / "data" / "images").exists()
-    assert "images encrypted as well" in (desk.sealed / "datasheet.md").read_text()
-    found = verify_sealed(desk.sealed, secret=desk.secret("Bo"))
+    assert not (lab.sealed / "data" / "images").exists()
+    assert "images encrypted as well" in (lab.sealed / "datasheet.md").read_text()
+    found = verify_sealed(lab.sealed, secret=lab.secret("Bo"))
     assert found.is_good, found.problems
 
 
-def test_one_case_after_another_lies_in_a_private_place(desk: KeyedDesk) -> None:
-    with sealed_images(desk.sealed, desk.secret("Bo"), "") as images:
+def test_one_case_after_another_lies_in_a_private_place(lab: KeyedLab) -> None:
+    with sealed_images(lab.sealed, lab.secret("Bo"), "") as images:
         assert images.case_ids == ["scan0", "scan1", "scan2"]
         assert images.place.stat().st_mode & 0o077 == 0
-        assert plain_files(desk) == []
+        assert plain_files(lab) == []
         folder = images.take("scan0")
         assert (folder / "0001.dcm").read_bytes() == b"scan0" * 50
-        assert plain_files(desk) == ["0001.dcm"]
+        assert plain_files(lab) == ["0001.dcm"]
         images.give_back("scan0")
-        assert plain_files(desk) == []
+        assert plain_files(lab) == []
         assert images.take("scan2").name == "scan2.mhd"
-        assert sorted(plain_files(desk)) == ["scan2.mhd", "scan2.raw"]
-    assert list((desk.folder.parent / "temporary").iterdir()) == []
-    assert [(event.step, event.person) for event in read_audit(desk.sealed).events][-1] == (
+        assert sorted(plain_files(lab)) == ["scan2.mhd", "scan2.raw"]
+    assert list((lab.folder.parent / "temporary").iterdir()) == []
+    assert [(event.step, event.person) for event in read_audit(lab.sealed).events][-1] == (
         "viewed",
         "Bo",
     )
 
 
 @pytest.mark.parametrize("person", ["Cem", "Ria", "Ada", "Safe"])
-def test_others_do_not_read_them_so(desk: KeyedDesk, person: str) -> None:
+def test_others_do_not_read_them_so(lab: KeyedLab, person: str) -> None:
     with (
         pytest.raises(InputError, match="may not evaluate"),
-        sealed_images(desk.sealed, desk.secret(person), ""),
+        sealed_images(lab.sealed, lab.secret(person), ""),
     ):
         pass
-    assert plain_files(desk) == []
+    assert plain_files(lab) == []
 
 
-def test_a_changed_image_is_not_given(desk: KeyedDesk) -> None:
-    path = desk.sealed / "data" / "sealed" / "images" / "scan0" / "0001.dcm.sealed"
+def test_a_changed_image_is_not_given(lab: KeyedLab) -> None:
+    path = lab.sealed / "data" / "sealed" / "images" / "scan0" / "0001.dcm.sealed"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    with sealed_images(desk.sealed, desk.secret("Bo"), "") as images:
+    with sealed_images(lab.sealed, lab.secret("Bo"), "") as images:
         with pytest.raises(InputError, match=r"0001\.dcm\.sealed: was changed after it was sealed"):
             images.take("scan0")
-        assert plain_files(desk) == []
-    assert not verify_sealed(desk.sealed).is_good
+        assert plain_files(lab) == []
+    assert not verify_sealed(lab.sealed).is_good
 
 
-def test_detectors_are_given_them_and_nothing_is_left(desk: KeyedDesk) -> None:
+def test_detectors_are_given_them_and_nothing_is_left(lab: KeyedLab) -> None:
     most = 0
-    with sealed_images(desk.sealed, desk.secret("Bo"), "") as images:
+    with sealed_images(lab.sealed, lab.secret("Bo"), "") as images:
 
         def told(*_: object) -> None:
             nonlocal most
-            most = max(most, len(plain_files(desk)))
+            most = max(most, len(plain_files(lab)))
 
         found = detect_set(
             System(("isicad",)),
-            desk.sealed,
+            lab.sealed,
             executor=LocalExecutor(1),
             source=images,
             progress=told,
         )
-        assert plain_files(desk) == []
+        assert plain_files(lab) == []
     assert [(one.case_id, one.state) for one in found] == [
         (f"scan{number}", "failed")
         for number in range(3)  # they are no images, and were read
@@ -117,14 +117,14 @@ def test_detectors_are_given_them_and_nothing_is_left(desk: KeyedDesk) -> None:
     assert most == 0
 
 
-def test_the_curator_takes_them_out_with_the_reference(desk: KeyedDesk) -> None:
-    plain = desk.folder / "plain"
-    assert export_reference(desk.sealed, desk.secret("Ada"), "", "x", plain) == 7
+def test_the_curator_takes_them_out_with_the_reference(lab: KeyedLab) -> None:
+    plain = lab.folder / "plain"
+    assert export_reference(lab.sealed, lab.secret("Ada"), "", "x", plain) == 7
     assert (plain / "images" / "scan2.raw").read_bytes() == b"voxels of scan2"
 
 
 def test_the_same_under_a_shared_secret_and_after_an_interruption(tmp_path: Path) -> None:
-    shared = make_desk(tmp_path)
+    shared = make_lab(tmp_path)
     seal_bundle(replace(shared.order(), encrypts_images=True))
     assert seal_bundle(replace(shared.order(), encrypts_images=True)).was_there
     with sealed_images(shared.sealed, SECRET, "Bo") as images:

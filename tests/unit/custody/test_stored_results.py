@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from polars.testing import assert_frame_equal
 
-from builders.sealed import SECRET, Desk, make_desk
+from builders.sealed import SECRET, SealedLab, make_lab
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.errors import InputError
 from nodulebench.core.protocols import load_protocol
@@ -28,33 +28,33 @@ pytest.importorskip("cryptography")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    desk = make_desk(tmp_path)
-    desk.seal()
-    return desk
+def lab(tmp_path: Path) -> SealedLab:
+    lab = make_lab(tmp_path)
+    lab.seal()
+    return lab
 
 
-def take(desk: Desk) -> Path:
-    marks = desk.marks("mine.csv", "scan0", "scan1", "scan2")
+def take(lab: SealedLab) -> Path:
+    marks = lab.marks("mine.csv", "scan0", "scan1", "scan2")
     evaluate_sealed(
-        SealedEvaluateOptions(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=20)
+        SealedEvaluateOptions(marks, lab.sealed, SECRET, "Bo", "Example", bootstraps=20)
     )
     return marks
 
 
-def kept(desk: Desk) -> StoredResult:
-    opened = open_sealed(desk.sealed, SECRET, "Cem", "inspect")
+def kept(lab: SealedLab) -> StoredResult:
+    opened = open_sealed(lab.sealed, SECRET, "Cem", "inspect")
     return open_stored_result(
         opened, next(event for event in opened.events if event.step == "evaluated")
     )
 
 
-def test_what_is_kept_is_what_a_plain_evaluation_finds(desk: Desk) -> None:
-    marks = take(desk)
-    reference = read_reference(desk.bundle)
+def test_what_is_kept_is_what_a_plain_evaluation_finds(lab: SealedLab) -> None:
+    marks = take(lab)
+    reference = read_reference(lab.bundle)
     submission = read_submission(marks, reference.cases)
     plain = evaluate(reference, [submission], with_options(load_protocol("luna16"), bootstraps=20))
-    found = kept(desk)
+    found = kept(lab)
     assert json.loads(found.contents["evaluation.json"]) == evaluation_document(plain).to_json()
     tables = result_tables(plain)
     assert_frame_equal(found.curves, tables[CURVE_FILE])
@@ -65,19 +65,19 @@ def test_what_is_kept_is_what_a_plain_evaluation_finds(desk: Desk) -> None:
     assert found.about["name"] == "mine"
 
 
-def test_a_kept_result_that_is_not_the_one_in_the_log_is_refused(desk: Desk) -> None:
-    take(desk)
-    path = desk.sealed / layout.result_file(2)
+def test_a_kept_result_that_is_not_the_one_in_the_log_is_refused(lab: SealedLab) -> None:
+    take(lab)
+    path = lab.sealed / layout.result_file(2)
     content = path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     with pytest.raises(InputError, match="was changed: event 3 names another content"):
-        kept(desk)
+        kept(lab)
     path.unlink()
     with pytest.raises(InputError, match="is named by event 3, but is not there"):
-        kept(desk)
+        kept(lab)
 
 
-def test_what_was_kept_of_a_look_that_came_to_no_end_goes_with_the_next(desk: Desk) -> None:
+def test_what_was_kept_of_a_look_that_came_to_no_end_goes_with_the_next(lab: SealedLab) -> None:
     class KilledError(BaseException):
         pass
 
@@ -87,27 +87,27 @@ def test_what_was_kept_of_a_look_that_came_to_no_end_goes_with_the_next(desk: De
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SealedSet, "record", _but_at("evaluated", SealedSet.record, killed))
         with pytest.raises(KilledError):
-            take(desk)
-    results = desk.sealed / layout.RESULTS
+            take(lab)
+    results = lab.sealed / layout.RESULTS
     assert [path.name for path in results.iterdir()] == ["00000002.zip.sealed"]
     (results / "00000009.zip.sealed").write_bytes(b"added by somebody")
-    take(desk)
+    take(lab)
     kept_names = sorted(path.name for path in results.iterdir())
     assert kept_names == ["00000003.zip.sealed", "00000009.zip.sealed"]
-    found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert [problem.what for problem in found.problems] == ["does not belong there: it was added."]
 
 
 def test_a_result_that_is_being_kept_is_waited_for(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results_module, "KEEPING_WAITS_S", 0)
     with (
-        locked(desk.sealed / results_module.KEEPING, desk.sealed),
+        locked(lab.sealed / results_module.KEEPING, lab.sealed),
         pytest.raises(InputError, match="is being written by another process"),
     ):
-        take(desk)
-    take(desk)
+        take(lab)
+    take(lab)
 
 
 def _but_at(step: str, real: Callable[..., Any], other: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from builders.keyed import make_keyed_desk, new_person
+from builders.keyed import make_keyed_lab, new_person
 from builders.killing import Killed, killed_at
 from builders.sealed import SECRET
-from builders.sealed_study import StudyDesk, evaluated_study, made_up_study
+from builders.sealed_study import StudyLab, evaluated_study, made_up_study
 from nodulebench.core.errors import InputError
 from nodulebench.custody import layout
 from nodulebench.custody.evaluate import evaluate_sealed
@@ -53,27 +53,27 @@ CHOICE = ComparisonChoice("A1", ("recall", "precision"), 0.05, 40, 50)
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> StudyDesk:
+def lab(tmp_path_factory: pytest.TempPathFactory) -> StudyLab:
     shown = METRICS + "\n[roster]\nshows_others = true\n"
     return evaluated_study(tmp_path_factory.mktemp("study"), shown)
 
 
 @pytest.fixture(scope="module")
-def plain(desk: StudyDesk) -> Path:
+def plain(lab: StudyLab) -> Path:
     """The same files evaluated and compared without any sealing, under their aliases."""
-    files = sorted(desk.folder.glob("file-*"), key=lambda path: path.name[-1])
-    out = desk.folder / "plain"
+    files = sorted(lab.folder.glob("file-*"), key=lambda path: path.name[-1])
+    out = lab.folder / "plain"
     evaluate_files(
-        tuple(files), desk.bundle, "nifdc-2022", bootstraps=20, out=out, names=["A1", "A2", "A3"]
+        tuple(files), lab.bundle, "nifdc-2022", bootstraps=20, out=out, names=["A1", "A2", "A3"]
     )
     compare_folder(out, CHOICE)
     return out
 
 
 @pytest.fixture(scope="module")
-def study(desk: StudyDesk) -> Path:
-    out = desk.folder / "from-kept"
-    compare_stored(desk.study_order(), CHOICE, out)
+def study(lab: StudyLab) -> Path:
+    out = lab.folder / "from-kept"
+    compare_stored(lab.study_order(), CHOICE, out)
     return out
 
 
@@ -107,34 +107,34 @@ def test_nothing_of_the_judged_tables_is_written(study: Path) -> None:
     assert content(study, "looks.json")["looks"][0]["look"] == 2
 
 
-def test_every_making_stands_in_the_log(desk: StudyDesk, study: Path) -> None:
+def test_every_making_stands_in_the_log(lab: StudyLab, study: Path) -> None:
     assert study.is_dir()
-    events = read_audit(desk.sealed, SECRET).events
+    events = read_audit(lab.sealed, SECRET).events
     (event,) = [one for one in events if one.step == "compared"]
     assert (event.person, event.role) == ("Dee", "reporter")
     assert event.facts == {"looks": "2, 4, 6", "baseline": "A1"}
-    checked = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    checked = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert checked.is_good, checked.problems
 
 
-def test_only_a_reporter_makes_reports(desk: StudyDesk) -> None:
+def test_only_a_reporter_makes_reports(lab: StudyLab) -> None:
     with pytest.raises(InputError, match="'Bo' is operator, and may not report"):
-        compare_stored(desk.study_order(person="Bo"), CHOICE)
+        compare_stored(lab.study_order(person="Bo"), CHOICE)
 
 
-def test_looks_are_chosen_by_alias_or_number(desk: StudyDesk) -> None:
-    found, _ = compare_stored(desk.study_order("a3", "2"), CHOICE)
+def test_looks_are_chosen_by_alias_or_number(lab: StudyLab) -> None:
+    found, _ = compare_stored(lab.study_order("a3", "2"), CHOICE)
     assert {difference.algorithm for difference in found.differences} == {"A3"}
     with pytest.raises(InputError, match=r"look 'A9': is not kept\. Kept: A1 \(look 2\)"):
-        compare_stored(desk.study_order("A9"), CHOICE)
+        compare_stored(lab.study_order("A9"), CHOICE)
 
 
-def copy_for(desk: StudyDesk, alias: str, *baselines: str) -> Path:
-    out = desk.folder / f"copy-{alias}-{len(baselines)}"
+def copy_for(lab: StudyLab, alias: str, *baselines: str) -> Path:
+    out = lab.folder / f"copy-{alias}-{len(baselines)}"
     if out.exists():
         return out
     choice = ReportChoice(audience="developer", algorithm=alias)
-    report_stored(desk.study_order(), choice, out, baselines)
+    report_stored(lab.study_order(), choice, out, baselines)
     return out
 
 
@@ -144,8 +144,8 @@ def texts(folder: Path) -> str:
 
 
 @pytest.mark.slow
-def test_a_developers_copy_names_nobody_else_and_no_case(desk: StudyDesk) -> None:
-    written = texts(copy_for(desk, "A2", "A2"))
+def test_a_developers_copy_names_nobody_else_and_no_case(lab: StudyLab) -> None:
+    written = texts(copy_for(lab, "A2", "A2"))
     assert "Betamed-finder-1" in written
     assert "A1" in written
     assert "A3" in written
@@ -157,8 +157,8 @@ def test_a_developers_copy_names_nobody_else_and_no_case(desk: StudyDesk) -> Non
 
 @pytest.mark.slow
 def test_others_are_absent_where_the_policy_does_not_show_them(tmp_path: Path) -> None:
-    desk = evaluated_study(tmp_path, METRICS)
-    folder = copy_for(desk, "A2", "A2")
+    lab = evaluated_study(tmp_path, METRICS)
+    folder = copy_for(lab, "A2", "A2")
     document = content(folder)
     assert [algorithm["name"] for algorithm in document["algorithms"]] == ["Betamed-finder-1"]
     written = texts(folder)
@@ -166,9 +166,9 @@ def test_others_are_absent_where_the_policy_does_not_show_them(tmp_path: Path) -
         assert not re.search(rf"\b{secret}\b", written), secret
 
 
-def test_a_copy_tells_what_the_feedback_told(desk: StudyDesk) -> None:
-    told = content(desk.folder / "told" / "A2", "feedback.json")["evaluation"]
-    own = content(copy_for(desk, "A2"))["algorithms"][0]
+def test_a_copy_tells_what_the_feedback_told(lab: StudyLab) -> None:
+    told = content(lab.folder / "told" / "A2", "feedback.json")["evaluation"]
+    own = content(copy_for(lab, "A2"))["algorithms"][0]
     assert own["rules"] == told["algorithms"][0]["rules"]
 
 
@@ -181,8 +181,8 @@ def digits(value: Any) -> int:
 
 
 @pytest.mark.slow
-def test_a_copys_comparison_has_no_more_digits_than_are_told(desk: StudyDesk) -> None:
-    (found,) = content(copy_for(desk, "A2", "A2"))["comparisons"]
+def test_a_copys_comparison_has_no_more_digits_than_are_told(lab: StudyLab) -> None:
+    (found,) = content(copy_for(lab, "A2", "A2"))["comparisons"]
     assert found["baseline"] == "Betamed-finder-1"
     assert {difference["algorithm"] for difference in found["differences"]} == {"A1", "A3"}
     assert 2 <= digits(found) <= 3
@@ -192,9 +192,9 @@ def test_a_copys_comparison_has_no_more_digits_than_are_told(desk: StudyDesk) ->
 @pytest.mark.slow
 @pytest.mark.parametrize(("fewest", "is_told"), [(1, True), (10_000, False)])
 def test_a_copys_comparison_counts_no_few_nodules(
-    desk: StudyDesk, fewest: int, is_told: bool
+    lab: StudyLab, fewest: int, is_told: bool
 ) -> None:
-    opened = open_sealed(desk.sealed, SECRET, "Dee", "report")
+    opened = open_sealed(lab.sealed, SECRET, "Dee", "report")
     kept = [open_stored_result(opened, look) for look in chosen_evaluations(opened.events)]
     reuse = opened.policy.reuse.model_copy(update={"minimum_stratum": fewest})
     (found,) = developers_result(kept, reuse, is_compared=True)[0].comparisons
@@ -204,10 +204,10 @@ def test_a_copys_comparison_counts_no_few_nodules(
 
 @pytest.mark.slow
 def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path: Path) -> None:
-    desk = evaluated_study(tmp_path, ROUNDED)
-    folder = copy_for(desk, "A1")
+    lab = evaluated_study(tmp_path, ROUNDED)
+    folder = copy_for(lab, "A1")
     assert (folder / "feedback.json").read_bytes() == (
-        desk.folder / "told" / "A1" / "feedback.json"
+        lab.folder / "told" / "A1" / "feedback.json"
     ).read_bytes()
     page = (folder / "report-developer.html").read_text(encoding="utf-8")
     value = content(folder, "feedback.json")["metrics"]["center_hit.recall"]["value"]
@@ -216,110 +216,110 @@ def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path
     assert not (folder / "evaluation.json").exists()
     printed = ReportChoice(audience="developer", algorithm="A1", is_pdf=True)
     with pytest.raises(InputError, match="as little as 'rounded': a page, and no PDF"):
-        report_stored(desk.study_order(), printed, desk.folder / "pdf")
-    assert not (desk.folder / "pdf").exists()
+        report_stored(lab.study_order(), printed, lab.folder / "pdf")
+    assert not (lab.folder / "pdf").exists()
     chinese = ReportChoice(
-        audience="developer", algorithm="A1", language="zh", laboratory="Lab", number="17"
+        audience="developer", algorithm="A1", language="zh", laboratory="SealedLab", number="17"
     )
-    report_stored(desk.study_order(), chinese, desk.folder / "zh")
-    page = (desk.folder / "zh" / "report-developer-zh.html").read_text(encoding="utf-8")
-    for word in ("代号", "Lab", "17"):
+    report_stored(lab.study_order(), chinese, lab.folder / "zh")
+    page = (lab.folder / "zh" / "report-developer-zh.html").read_text(encoding="utf-8")
+    for word in ("代号", "SealedLab", "17"):
         assert word in page
 
 
-def test_what_needs_the_reference_on_the_disk_is_refused(desk: StudyDesk) -> None:
-    for choice in (ReportChoice(images=desk.folder), ReportChoice(sweeps=("x.y=1",))):
+def test_what_needs_the_reference_on_the_disk_is_refused(lab: StudyLab) -> None:
+    for choice in (ReportChoice(images=lab.folder), ReportChoice(sweeps=("x.y=1",))):
         with pytest.raises(InputError, match="neither images nor sweeps"):
-            report_stored(desk.study_order(), choice, desk.folder / "x")
+            report_stored(lab.study_order(), choice, lab.folder / "x")
 
 
-def test_whose_copy_it_is_has_to_be_said(desk: StudyDesk) -> None:
+def test_whose_copy_it_is_has_to_be_said(lab: StudyLab) -> None:
     with pytest.raises(InputError, match="for which developer"):
-        report_stored(desk.study_order(), ReportChoice(audience="developer"), desk.folder / "x")
+        report_stored(lab.study_order(), ReportChoice(audience="developer"), lab.folder / "x")
 
 
 @pytest.mark.slow
-def test_another_result_is_not_replaced_but_the_own_is(desk: StudyDesk, plain: Path) -> None:
+def test_another_result_is_not_replaced_but_the_own_is(lab: StudyLab, plain: Path) -> None:
     with pytest.raises(InputError, match="holds another result"):
-        report_stored(desk.study_order(), ReportChoice(), plain)
-    out = desk.folder / "again"
-    report_stored(desk.study_order("A1", "A2"), ReportChoice(), out, ["A2"])
+        report_stored(lab.study_order(), ReportChoice(), plain)
+    out = lab.folder / "again"
+    report_stored(lab.study_order("A1", "A2"), ReportChoice(), out, ["A2"])
     assert [comparison["baseline"] for comparison in content(out)["comparisons"]] == ["A2"]
-    report_stored(desk.study_order("A1"), ReportChoice(), out)
+    report_stored(lab.study_order("A1"), ReportChoice(), out)
     assert content(out)["comparisons"] == []
     assert not (out / "comparison.json").exists()
     with pytest.raises(InputError, match="lies in the sealed set itself"):
-        report_stored(desk.study_order(), ReportChoice(), desk.sealed / "x")
+        report_stored(lab.study_order(), ReportChoice(), lab.sealed / "x")
 
 
 def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path) -> None:
     pytest.importorskip("pyrage")
-    desk = make_keyed_desk(tmp_path)
+    lab = make_keyed_lab(tmp_path)
     policy = tmp_path / "policy.toml"
-    person = f'[[people]]\nname = "Dee"\nroles = ["reporter"]\nkey = "{new_person(desk, "Dee")}"\n'
+    person = f'[[people]]\nname = "Dee"\nroles = ["reporter"]\nkey = "{new_person(lab, "Dee")}"\n'
     policy.write_text(policy.read_text().replace("[reuse]", f"{person}\n[reuse]"))
-    desk.seal()
-    evaluate_sealed(desk.look("mine.csv", "scan0", "scan1"))
-    order = StudyOrder(desk.sealed, desk.secret("Dee"), "")
+    lab.seal()
+    evaluate_sealed(lab.look("mine.csv", "scan0", "scan1"))
+    order = StudyOrder(lab.sealed, lab.secret("Dee"), "")
     report_stored(order, ReportChoice(), tmp_path / "lab")
     assert content(tmp_path / "lab")["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
-    opened = open_sealed(desk.sealed, desk.secret("Dee"), "", "report")
+    opened = open_sealed(lab.sealed, lab.secret("Dee"), "", "report")
     with pytest.raises(InputError):
         opened.reference()
 
 
 @pytest.mark.slow
 def test_no_report_is_made_of_a_withdrawn_patient(tmp_path: Path) -> None:
-    desk = evaluated_study(tmp_path, METRICS, algorithms=2)
-    withdraw(desk.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
+    lab = evaluated_study(tmp_path, METRICS, algorithms=2)
+    withdraw(lab.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
     with pytest.raises(InputError, match="look 2: was made with cases that were withdrawn since"):
-        report_stored(desk.study_order(), ReportChoice(), tmp_path / "lab")
-    assert not (desk.sealed / layout.RESULTS).exists()
+        report_stored(lab.study_order(), ReportChoice(), tmp_path / "lab")
+    assert not (lab.sealed / layout.RESULTS).exists()
     # the protocol refuses marks on cases that are not in the set, but not on those that were
-    for one in evaluate_roster(desk.roster, desk.look_order(force=True)):
+    for one in evaluate_roster(lab.roster, lab.look_order(force=True)):
         assert one.told is not None, one.problem
         assert (one.was_done, one.told["looks"]["look"]) == (False, 1)
-    report_stored(desk.study_order(), ReportChoice(), tmp_path / "lab")
+    report_stored(lab.study_order(), ReportChoice(), tmp_path / "lab")
     assert "case0003" not in (tmp_path / "lab" / "report.html").read_text()
 
 
 @pytest.mark.parametrize("fatal", [1, 6, 11, 17])
 def test_killed_anywhere_a_report_is_whole_or_made_by_the_next_run(
-    desk: StudyDesk, monkeypatch: pytest.MonkeyPatch, fatal: int
+    lab: StudyLab, monkeypatch: pytest.MonkeyPatch, fatal: int
 ) -> None:
-    out = desk.folder / f"killed-{fatal}"
+    out = lab.folder / f"killed-{fatal}"
     with monkeypatch.context() as patch:
         killed_at(fatal, patch)
         with pytest.raises(Killed):
-            report_stored(desk.study_order("A1"), ReportChoice(), out)
-    report_stored(desk.study_order("A1"), ReportChoice(), out)
-    made = verify_made(out, sealed=desk.sealed, secret=SECRET, person="Cem")
+            report_stored(lab.study_order("A1"), ReportChoice(), out)
+    report_stored(lab.study_order("A1"), ReportChoice(), out)
+    made = verify_made(out, sealed=lab.sealed, secret=SECRET, person="Cem")
     assert made.is_good, (made.problems, made.differences)
-    checked = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    checked = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert checked.is_good, checked.problems
 
 
 @pytest.mark.slow
 def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
-    desk = made_up_study(tmp_path, VERDICT)
+    lab = made_up_study(tmp_path, VERDICT)
     (tmp_path / "criteria.toml").write_text(CRITERIA)
     plan = tmp_path / "plan.json"
-    freeze_files(tmp_path / "criteria.toml", desk.bundle, "nifdc-2022", out=plan, bootstraps=50)
-    order = desk.look_order(plan=plan, protocol=None, bootstraps=None)
-    assert [one.told["verdict"] for one in evaluate_roster(desk.roster, order) if one.told] == [
+    freeze_files(tmp_path / "criteria.toml", lab.bundle, "nifdc-2022", out=plan, bootstraps=50)
+    order = lab.look_order(plan=plan, protocol=None, bootstraps=None)
+    assert [one.told["verdict"] for one in evaluate_roster(lab.roster, order) if one.told] == [
         "failed",
         "passed",
         "passed",
     ]
     files = sorted(tmp_path.glob("file-*"), key=lambda path: path.name[-1])
     names = ["A1", "A2", "A3"]
-    evaluate_files(tuple(files), desk.bundle, plan=plan, out=tmp_path / "plain", names=names)
-    report_stored(desk.study_order(), ReportChoice(), tmp_path / "lab")
+    evaluate_files(tuple(files), lab.bundle, plan=plan, out=tmp_path / "plain", names=names)
+    report_stored(lab.study_order(), ReportChoice(), tmp_path / "lab")
     found, wanted = content(tmp_path / "lab"), content(tmp_path / "plain")
     assert found == wanted
     assert found["plan"]["verdicts"] == {"A1": "failed", "A2": "passed", "A3": "passed"}
     assert content(tmp_path / "lab", "plan.json") == content(tmp_path / "plain", "plan.json")
-    folder = copy_for(desk, "A2")
+    folder = copy_for(lab, "A2")
     assert content(folder, "feedback.json")["verdict"] == "passed"
     assert "is met: passed" in (folder / "report-developer.html").read_text(encoding="utf-8")
     assert not re.search(r"0\.\d", (folder / "feedback.json").read_text())
@@ -328,8 +328,8 @@ def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_at_the_level_cases_the_own_is_whole_and_others_are_not(tmp_path: Path) -> None:
     cases = METRICS.replace('"metrics"', '"cases"') + "\n[roster]\nshows_others = true\n"
-    desk = evaluated_study(tmp_path, cases, algorithms=2)
-    folder = copy_for(desk, "A1")
+    lab = evaluated_study(tmp_path, cases, algorithms=2)
+    folder = copy_for(lab, "A1")
     own, other = content(folder)["algorithms"]
     assert own["rules"]["center_hit"]["extras"]["worst_cases"]
     assert "worst_cases" not in other["rules"]["center_hit"]["extras"]

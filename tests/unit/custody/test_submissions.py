@@ -15,7 +15,7 @@ import pytest
 from builders import tables
 from builders.dicom import marks_on, write_series
 from builders.reports import written
-from builders.sealed import HEADER, SECRET, Desk, make_desk
+from builders.sealed import HEADER, SECRET, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import CASES, MARK_SLICES, RUNS
 from nodulebench.custody import evaluate as module
@@ -40,44 +40,44 @@ SET = CASES.arrange(pl.DataFrame([{"case_id": name, **GRID} for name in ("in.1",
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    desk = make_desk(tmp_path)
-    desk.seal()
-    return desk
+def lab(tmp_path: Path) -> SealedLab:
+    lab = make_lab(tmp_path)
+    lab.seal()
+    return lab
 
 
-def ask(desk: Desk, marks: Path, **more: Any) -> dict[str, Any]:
-    order = SealedEvaluateOptions(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, **more)
+def ask(lab: SealedLab, marks: Path, **more: Any) -> dict[str, Any]:
+    order = SealedEvaluateOptions(marks, lab.sealed, SECRET, "Bo", "Example", bootstraps=0, **more)
     return evaluate_sealed(order)[0]
 
 
-def looks(desk: Desk) -> int:
-    return sum(len(use.looks) for use in read_audit(desk.sealed).uses)
+def looks(lab: SealedLab) -> int:
+    return sum(len(use.looks) for use in read_audit(lab.sealed).uses)
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="no devices")
-def test_a_device_is_no_submission_and_is_not_copied(desk: Desk) -> None:
+def test_a_device_is_no_submission_and_is_not_copied(lab: SealedLab) -> None:
     with pytest.raises(InputError, match="/dev/null: is no file"):  # /dev/zero would fill the disk
-        ask(desk, Path("/dev/null"))
-    assert looks(desk) == 0
+        ask(lab, Path("/dev/null"))
+    assert looks(lab) == 0
 
 
 def test_a_file_that_is_swapped_after_it_was_digested_is_scored_as_digested(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    marks = desk.marks("mine.csv")
+    marks = lab.marks("mine.csv")
     charge = module.charge
 
     def swapping(*arguments: Any) -> Any:
         charged = charge(*arguments)
-        desk.marks("mine.csv", "scan0", "scan1", "scan2", "scan3")
+        lab.marks("mine.csv", "scan0", "scan1", "scan2", "scan3")
         return charged
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "charge", swapping)
-        told = ask(desk, marks)
+        told = ask(lab, marks)
     assert told["metrics"]["luna16.recall"]["value"] == 0
-    event = next(one for one in read_audit(desk.sealed).events if one.step == "look")
+    event = next(one for one in read_audit(lab.sealed).events if one.step == "look")
     assert event.facts["submission"] != submission_digest(marks)
     assert told["submission"] == event.facts["submission"]
 
@@ -193,22 +193,22 @@ def test_two_folders_of_other_files_are_two_submissions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", ["scan0", "elsewhere"])
-def test_a_row_that_cannot_be_read_says_nothing_of_its_case(desk: Desk, case: str) -> None:
+def test_a_row_that_cannot_be_read_says_nothing_of_its_case(lab: SealedLab, case: str) -> None:
     """It was an error only where the case is in the set, at no cost: a list of its cases."""
-    marks = desk.folder / "mine.csv"
+    marks = lab.folder / "mine.csv"
     marks.write_text(f"{HEADER}scan1,1,2,3,0.5\n{case},here,2,3,0.9\n")
     with pytest.raises(InputError, match=r"mine\.csv line 3: coordX 'here' is not a finite number"):
-        ask(desk, marks)
-    assert looks(desk) == 0
+        ask(lab, marks)
+    assert looks(lab) == 0
 
 
-def test_a_header_that_is_repeated_is_passed_over_as_ever(desk: Desk) -> None:
-    marks = desk.folder / "mine.csv"
+def test_a_header_that_is_repeated_is_passed_over_as_ever(lab: SealedLab) -> None:
+    marks = lab.folder / "mine.csv"
     marks.write_text(f"{HEADER}scan0,1,2,3,0.5\n{HEADER}scan1,1,2,3,0.9\n")
-    assert ask(desk, marks)["metrics"]["luna16.recall"]["value"] == 0.5
+    assert ask(lab, marks)["metrics"]["luna16.recall"]["value"] == 0.5
     marks.write_text(f"{HEADER}scan0,1,2,3,0.5\n{HEADER}elsewhere,1,x,3,0.9\n")
     with pytest.raises(InputError, match="coordY 'x' is not a finite number"):
-        ask(desk, marks)
+        ask(lab, marks)
 
 
 def coco(folder: Path, case: str) -> Path:
@@ -284,18 +284,18 @@ def test_what_does_not_fit_the_images_is_told_without_where(tmp_path: Path) -> N
 
 
 def test_a_scorer_that_breaks_down_gives_no_traceback(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    lab: SealedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    marks = desk.marks("mine.csv", "scan0")
+    marks = lab.marks("mine.csv", "scan0")
     with monkeypatch.context() as patch:
         patch.setattr(module, "_scored", fail)
         with pytest.raises(InputError, match=r"mine\.csv: cannot be scored \(ZeroDivisionError\)"):
-            ask(desk, marks)
-    assert looks(desk) == 0
-    assert ask(desk, marks)["looks"]["look"] == 1
+            ask(lab, marks)
+    assert looks(lab) == 0
+    assert ask(lab, marks)["looks"]["look"] == 1
 
 
 def test_what_a_submission_says_of_withdrawn_cases_is_left_out() -> None:

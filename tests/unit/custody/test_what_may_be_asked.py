@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.sealed import HEADER, POLICY, SECRET, Desk, make_desk
+from builders.sealed import HEADER, POLICY, SECRET, SealedLab, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.core.tables import NODULES
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
@@ -26,24 +26,24 @@ ROUNDED = 'feedback = "rounded"\nmetrics = ["luna16.recall"]\nevaluations_per_de
 OWN = 'name = "{name}"\nmetrics = ["recall"]\n{more}\n[[rules]]\nname = "luna16"\n'
 
 
-def made(folder: Path, reuse: str, smallest: int = 0) -> Desk:
+def made(folder: Path, reuse: str, smallest: int = 0) -> SealedLab:
     """A sealed set of 40 nodules of three types and four sizes, some below 4 mm if so asked."""
     folder.mkdir(exist_ok=True)
-    desk = make_desk(folder, f"{PEOPLE}[reuse]\n{reuse}\n", CASES)
-    plain = read_reference(desk.bundle)
+    lab = make_lab(folder, f"{PEOPLE}[reuse]\n{reuse}\n", CASES)
+    plain = read_reference(lab.bundle)
     nodules = plain.nodules.with_columns(
         type=pl.Series(TYPES), diameter_mm=pl.Series([3.0] * smallest + DIAMETERS[smallest:])
     )
-    write_reference(replace(plain, nodules=NODULES.conform(nodules, "n")), desk.bundle)
-    desk.seal()
-    return desk
+    write_reference(replace(plain, nodules=NODULES.conform(nodules, "n")), lab.bundle)
+    lab.seal()
+    return lab
 
 
-def ask(desk: Desk, marks: Path | None = None, **more: Any) -> dict[str, Any]:
-    marks = marks or desk.marks("mine.csv", *(f"scan{number}" for number in range(0, CASES, 2)))
+def ask(lab: SealedLab, marks: Path | None = None, **more: Any) -> dict[str, Any]:
+    marks = marks or lab.marks("mine.csv", *(f"scan{number}" for number in range(0, CASES, 2)))
     more = {"bootstraps": 0, **more}
     return evaluate_sealed(
-        SealedEvaluateOptions(marks, desk.sealed, SECRET, "Bo", "Example", **more)
+        SealedEvaluateOptions(marks, lab.sealed, SECRET, "Bo", "Example", **more)
     )[0]
 
 
@@ -53,8 +53,8 @@ def own(folder: Path, more: str, name: str = "own") -> str:
     return str(path)
 
 
-def looks(desk: Desk) -> int:
-    return sum(len(use.looks) for use in read_audit(desk.sealed).uses)
+def looks(lab: SealedLab) -> int:
+    return sum(len(use.looks) for use in read_audit(lab.sealed).uses)
 
 
 @pytest.mark.parametrize(
@@ -67,32 +67,32 @@ def looks(desk: Desk) -> int:
 )
 @pytest.mark.parametrize("name", ["own", "luna16"])
 def test_strata_of_ones_own_are_not_told(tmp_path: Path, more: str, name: str) -> None:
-    desk = made(tmp_path, METRICS)
+    lab = made(tmp_path, METRICS)
     with pytest.raises(InputError, match="is no published one, nor does the policy name it"):
-        ask(desk, protocol=own(tmp_path, more, name))
-    assert looks(desk) == 0
-    assert read_audit(desk.sealed).events[-1].step == "refused"
+        ask(lab, protocol=own(tmp_path, more, name))
+    assert looks(lab) == 0
+    assert read_audit(lab.sealed).events[-1].step == "refused"
 
 
 def test_a_whole_of_few_nodules_is_not_told_and_asking_again_costs(tmp_path: Path) -> None:
-    desk = made(tmp_path, ROUNDED)
+    lab = made(tmp_path, ROUNDED)
     protocol = own(tmp_path, 'scope = {types = ["calcified"]}')
     told = "lets nothing be told of fewer than 10 nodules"
     for expected in (0, 0):  # the same question has the same answer
         with pytest.raises(InputError, match=told) as caught:
-            ask(desk, protocol=protocol)
-        assert looks(desk) == expected
+            ask(lab, protocol=protocol)
+        assert looks(lab) == expected
         assert "counts" not in str(caught.value)
     with pytest.raises(InputError, match="look: counts: that a look fails over what is in the set"):
-        ask(desk, protocol=protocol, seed=1)
-    assert looks(desk) == 1
-    found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+        ask(lab, protocol=protocol, seed=1)
+    assert looks(lab) == 1
+    found = verify_sealed(lab.sealed, public_key=lab.public_key, secret=SECRET)
     assert found.is_good, found.problems
     assert not found.notices
 
 
 def test_a_plan_judges_no_stratum_of_few_nodules(tmp_path: Path) -> None:
-    desk = made(tmp_path, "evaluations_per_developer = 3")
+    lab = made(tmp_path, "evaluations_per_developer = 3")
     criteria = tmp_path / "criteria.toml"
     for number, stratum in enumerate(("≥10 mm", "[4, 6) mm")):
         criteria.write_text(
@@ -100,9 +100,9 @@ def test_a_plan_judges_no_stratum_of_few_nodules(tmp_path: Path) -> None:
             f'stratum = "size={stratum}"\ncomparison = "<="\nlimit = 0.5\n'
         )
         plan = tmp_path / f"plan{number}.json"
-        freeze_files(criteria, desk.bundle, "luna16", out=plan, bootstraps=0)
-    assert "verdict" in ask(desk, plan=tmp_path / "plan0.json")
-    assert "verdict" in ask(desk, plan=tmp_path / "plan1.json")
+        freeze_files(criteria, lab.bundle, "luna16", out=plan, bootstraps=0)
+    assert "verdict" in ask(lab, plan=tmp_path / "plan0.json")
+    assert "verdict" in ask(lab, plan=tmp_path / "plan1.json")
     few = made(tmp_path / "few", "evaluations_per_developer = 3\nminimum_stratum = 13")
     with pytest.raises(InputError, match="lets nothing be told of fewer than 13 nodules"):
         ask(few, plan=tmp_path / "plan1.json")
@@ -115,8 +115,8 @@ def told_strata(told: dict[str, Any], rule: str) -> dict[str, dict[str, Any]]:
 
 def test_few_nodules_do_not_follow_from_what_is_told(tmp_path: Path) -> None:
     """Four of 40 are calcified: 20 solid and 16 part-solid ones would tell of them."""
-    desk = made(tmp_path, METRICS)
-    told = ask(desk, protocol="fg-ai4h")
+    lab = made(tmp_path, METRICS)
+    told = ask(lab, protocol="fg-ai4h")
     types = told_strata(told, "luna16_clean")["type"]
     assert types["solid"]["missed"] is not None
     assert types["calcified"]["missed"] is types["part_solid"]["missed"] is None
@@ -128,8 +128,8 @@ def test_few_nodules_do_not_follow_from_what_is_told(tmp_path: Path) -> None:
 
 def test_a_policy_can_ask_for_more_than_a_protocol(tmp_path: Path) -> None:
     for minimum, is_told in ((10, True), (13, False)):
-        desk = made(tmp_path / str(minimum), f"{METRICS}\nminimum_stratum = {minimum}")
-        sizes = told_strata(ask(desk), "luna16")["size"]
+        lab = made(tmp_path / str(minimum), f"{METRICS}\nminimum_stratum = {minimum}")
+        sizes = told_strata(ask(lab), "luna16")["size"]
         assert (sizes["[4, 6) mm"]["missed"] is not None) == is_told
         assert sizes["[4, 6) mm"]["nodules"] == 12
 
@@ -137,15 +137,15 @@ def test_a_policy_can_ask_for_more_than_a_protocol(tmp_path: Path) -> None:
 @pytest.mark.parametrize("declared", ['"calcified"', '"solid", "part_solid"'])
 def test_a_declaration_singles_out_no_few_nodules(tmp_path: Path, declared: str) -> None:
     """Neither few that are declared, nor few that are left out: the next report would tell."""
-    desk = made(tmp_path, METRICS)
+    lab = made(tmp_path, METRICS)
     folder = tmp_path / "sent"
     folder.mkdir()
     (folder / "marks.csv").write_text(HEADER + "scan0,1,2,3,0.9\n")
     (folder / "algorithm.toml").write_text(f'name = "mine"\nintended_types = [{declared}]\n')
     with pytest.raises(InputError, match="lets nothing be told of fewer than 10 nodules"):
-        ask(desk, folder, protocol="fg-ai4h")
+        ask(lab, folder, protocol="fg-ai4h")
     (folder / "algorithm.toml").write_text('name = "mine"\nintended_types = ["solid"]\n')
-    assert "evaluation" in ask(desk, folder, protocol="fg-ai4h")
+    assert "evaluation" in ask(lab, folder, protocol="fg-ai4h")
 
 
 @pytest.mark.parametrize("named", ["", 'protocols = ["luna16", "fotin-2008"]'])
@@ -153,37 +153,37 @@ def test_what_one_protocol_leaves_out_does_not_follow_from_another(
     tmp_path: Path, named: str
 ) -> None:
     """Few nodules below the smallest size: all found by one, all but those by the other."""
-    desk = made(tmp_path, f"{METRICS}\n{named}", smallest=5)
+    lab = made(tmp_path, f"{METRICS}\n{named}", smallest=5)
     sent = tmp_path / "sized.csv"
     rows = "".join(f"scan{number},1,2,3,0.9,8\n" for number in range(CASES))
     sent.write_text(HEADER.strip() + ",diameter_mm\n" + rows)
     options = {"bootstraps": None if named else 0}
     with pytest.raises(InputError, match="lets nothing be told of fewer than 10 nodules"):
-        ask(desk, sent, protocol="fotin-2008", **options)
+        ask(lab, sent, protocol="fotin-2008", **options)
     alone = made(tmp_path / "alone", f'{METRICS}\nprotocols = ["fotin-2008"]', smallest=5)
     assert "evaluation" in ask(alone, sent, protocol="fotin-2008", bootstraps=None)
 
 
 def test_which_cases_are_in_the_set_is_not_told_for_nothing(tmp_path: Path) -> None:
     """Names of cases were tried one by one: those that are not in the set cost nothing."""
-    desk = made(tmp_path, ROUNDED)
+    lab = made(tmp_path, ROUNDED)
     free = 0
     for number in range(6):
-        before = looks(desk)
+        before = looks(lab)
         with pytest.raises(InputError):
-            ask(desk, desk.marks(f"guess{number}.csv", f"elsewhere{number}"))
-        free += looks(desk) == before
-        if looks(desk) == 3:
+            ask(lab, lab.marks(f"guess{number}.csv", f"elsewhere{number}"))
+        free += looks(lab) == before
+        if looks(lab) == 3:
             break
     assert free == 1
-    assert looks(desk) == 3
+    assert looks(lab) == 3
 
 
 def test_no_metric_has_so_many_digits_that_it_tells_which_nodules_were_hit(tmp_path: Path) -> None:
     """Ends of intervals are weighted sums of hits, and the seed of the weights is known."""
-    desk = made(tmp_path, METRICS)
+    lab = made(tmp_path, METRICS)
     order = SealedEvaluateOptions(
-        desk.marks("mine.csv", "scan1"), desk.sealed, SECRET, "Bo", "X", bootstraps=9
+        lab.marks("mine.csv", "scan1"), lab.sealed, SECRET, "Bo", "X", bootstraps=9
     )
     (algorithm,) = evaluate_sealed(order)[0]["evaluation"]["algorithms"]
     numbers = list(floats([rule[part] for rule in algorithm["rules"].values() for part in PARTS]))
@@ -205,8 +205,8 @@ def floats(value: Any) -> Iterator[float]:
 
 
 def test_columns_of_the_set_are_not_told_by_a_protocol_that_asks_for_others(tmp_path: Path) -> None:
-    desk = made(tmp_path, ROUNDED)
+    lab = made(tmp_path, ROUNDED)
     with pytest.raises(InputError, match="cannot be applied to this test set") as told:
-        ask(desk, protocol=own(tmp_path, 'strata = ["smoker"]'))
+        ask(lab, protocol=own(tmp_path, 'strata = ["smoker"]'))
     assert "patient_id" not in str(told.value)
-    assert "smoker" in str(read_audit(desk.sealed).events[-1].facts["reason"])
+    assert "smoker" in str(read_audit(lab.sealed).events[-1].facts["reason"])

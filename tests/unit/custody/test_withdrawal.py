@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.keyed import KeyedDesk, make_keyed_desk
-from builders.sealed import SECRET, make_desk
+from builders.keyed import KeyedLab, make_keyed_lab
+from builders.sealed import SECRET, make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody import changes as changes_module
 from nodulebench.custody import layout
@@ -27,120 +27,118 @@ pytest.importorskip("pyrage")
 
 
 @pytest.fixture(scope="module", params=["plain images", "encrypted images"])
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> KeyedDesk:
-    desk = make_keyed_desk(tmp_path_factory.mktemp("keyed"))
-    reference = read_reference(desk.bundle)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> KeyedLab:
+    lab = make_keyed_lab(tmp_path_factory.mktemp("keyed"))
+    reference = read_reference(lab.bundle)
     patients = pl.Series("patient_id", ["P0", "P1", "P1", None])
-    write_reference(replace(reference, cases=reference.cases.with_columns(patients)), desk.bundle)
-    (desk.bundle / "readings.csv").write_text("case_id,x\nscan0,1\nscan1,2\n")
-    (desk.bundle / "letter.txt").write_text("scan1 was read twice")
-    desk.seal(encrypts_images=request.param == "encrypted images")
-    evaluate_sealed(desk.look("mine.csv", "scan0", "scan1"))
-    return desk
+    write_reference(replace(reference, cases=reference.cases.with_columns(patients)), lab.bundle)
+    (lab.bundle / "readings.csv").write_text("case_id,x\nscan0,1\nscan1,2\n")
+    (lab.bundle / "letter.txt").write_text("scan1 was read twice")
+    lab.seal(encrypts_images=request.param == "encrypted images")
+    evaluate_sealed(lab.look("mine.csv", "scan0", "scan1"))
+    return lab
 
 
 @pytest.fixture
-def desk(made: KeyedDesk, tmp_path: Path) -> KeyedDesk:
-    shutil.copytree(made.folder, tmp_path / "desk")
-    return KeyedDesk(tmp_path / "desk")
+def lab(made: KeyedLab, tmp_path: Path) -> KeyedLab:
+    shutil.copytree(made.folder, tmp_path / "lab")
+    return KeyedLab(tmp_path / "lab")
 
 
-def test_a_withdrawn_case_is_in_no_file_of_the_set(desk: KeyedDesk) -> None:
-    done = withdraw(
-        desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="consent withdrawn"
-    )
+def test_a_withdrawn_case_is_in_no_file_of_the_set(lab: KeyedLab) -> None:
+    done = withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="consent withdrawn")
     assert (done.cases, done.files) == (("scan1",), 2)  # an image, and the letter
-    found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+    found = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
     assert found.is_good, found.problems
-    names = [path.as_posix() for path in desk.sealed.rglob("*")]
+    names = [path.as_posix() for path in lab.sealed.rglob("*")]
     assert not [name for name in names if "scan1" in name or "letter" in name]
     assert any("scan0" in name for name in names)
-    plain = desk.folder / "plain"
-    export_reference(desk.sealed, desk.secret("Ada"), "", "look", plain)
+    plain = lab.folder / "plain"
+    export_reference(lab.sealed, lab.secret("Ada"), "", "look", plain)
     assert (plain / "readings.csv").read_text() == "case_id,x\nscan0,1\n"
     reference = read_reference(plain)
     assert reference.cases["case_id"].to_list() == ["scan0", "scan2", "scan3"]
     assert reference.nodules["case_id"].to_list() == ["scan0", "scan2", "scan3"]
     for name in ("data/cases.csv", "datasheet.md", "datasheet.json", "manifest-sha256.txt"):
-        assert "scan1" not in (desk.sealed / name).read_text()
-    sheet = json.loads((desk.sealed / "datasheet.json").read_text())
+        assert "scan1" not in (lab.sealed / name).read_text()
+    sheet = json.loads((lab.sealed / "datasheet.json").read_text())
     assert sheet["answers"]["cases"]["answer"] == "3 cases of 3 patients."
     assert "Each person has a key" in sheet["answers"]["storage"]["answer"]
-    assert json.loads((desk.sealed / "sealed.json").read_text())["cases"] == 3
+    assert json.loads((lab.sealed / "sealed.json").read_text())["cases"] == 3
 
 
-def test_all_cases_of_a_patient_go(desk: KeyedDesk) -> None:
-    done = withdraw(desk.sealed, desk.secret("Ada"), "", patient="P1", reason="x")
+def test_all_cases_of_a_patient_go(lab: KeyedLab) -> None:
+    done = withdraw(lab.sealed, lab.secret("Ada"), "", patient="P1", reason="x")
     assert done.cases == ("scan1", "scan2")
-    left = open_sealed(desk.sealed, desk.secret("Bo"), "", "evaluate").reference()
+    left = open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate").reference()
     assert left.cases["case_id"].to_list() == ["scan0", "scan3"]
 
 
-def test_what_was_kept_of_looks_with_the_patient_is_erased(desk: KeyedDesk) -> None:
-    (kept,) = (desk.sealed / layout.RESULTS).iterdir()
-    left = desk.sealed / layout.result_file(77)
+def test_what_was_kept_of_looks_with_the_patient_is_erased(lab: KeyedLab) -> None:
+    (kept,) = (lab.sealed / layout.RESULTS).iterdir()
+    left = lab.sealed / layout.result_file(77)
     left.write_bytes(b"of a look that was killed")
-    done = withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    done = withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
     assert (done.looks, done.event.facts["erased_looks"]) == (1, 1)
     assert not kept.exists()
     assert not left.exists()
-    found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+    found = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
     assert found.is_good, found.problems
     with pytest.raises(InputError, match="was erased: it was made with scan1, withdrawn since"):
-        open_result(desk.sealed, desk.secret("Cem"), "", 2)
-    told, _ = evaluate_sealed(desk.look("mine.csv", "scan0", "scan1"))
+        open_result(lab.sealed, lab.secret("Cem"), "", 2)
+    told, _ = evaluate_sealed(lab.look("mine.csv", "scan0", "scan1"))
     assert told["looks"]["look"] == 1  # the same look, without the patient
-    rekey(desk.sealed, desk.secret("Safe"), "")
-    withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan2"], reason="y")
-    found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+    rekey(lab.sealed, lab.secret("Safe"), "")
+    withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan2"], reason="y")
+    found = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
     assert found.is_good, found.problems
-    assert not (desk.sealed / layout.RESULTS).exists()
+    assert not (lab.sealed / layout.RESULTS).exists()
 
 
-def test_a_kept_look_that_nobody_withdrew_is_missed_all_the_same(desk: KeyedDesk) -> None:
-    withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
-    evaluate_sealed(desk.look("more.csv", "scan0"))
-    (kept,) = (desk.sealed / layout.RESULTS).iterdir()
+def test_a_kept_look_that_nobody_withdrew_is_missed_all_the_same(lab: KeyedLab) -> None:
+    withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
+    evaluate_sealed(lab.look("more.csv", "scan0"))
+    (kept,) = (lab.sealed / layout.RESULTS).iterdir()
     kept.unlink()
-    (problem,) = verify_sealed(desk.sealed, secret=desk.secret("Safe")).problems
+    (problem,) = verify_sealed(lab.sealed, secret=lab.secret("Safe")).problems
     assert "is named by event" in str(problem)
 
 
 def test_a_look_that_ends_meanwhile_is_not_left_with_the_patient(
-    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
+    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = withdraw_module._descriptions
 
     def overtaken(*given: Any) -> None:
-        evaluate_sealed(desk.look("more.csv", "scan1"))
+        evaluate_sealed(lab.look("more.csv", "scan1"))
         real(*given)
 
     with monkeypatch.context() as patch:
         patch.setattr(withdraw_module, "_descriptions", overtaken)
         with pytest.raises(InputError, match="was looked at by somebody else meanwhile"):
-            withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
-    done = withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+            withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
+    done = withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
     assert done.looks == 2
 
 
 def test_later_looks_are_without_it_and_what_an_older_version_left_is_marked(
-    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
+    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(withdraw_module, "sealed_results", lambda _: [])  # it erased nothing
-    withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
-    told, _ = evaluate_sealed(desk.look("more.csv", "scan0", "scan2", "scan3"))
+    withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
+    told, _ = evaluate_sealed(lab.look("more.csv", "scan0", "scan2", "scan3"))
     assert told["metrics"]["luna16.recall"]["value"] == 1.0
-    events = read_audit(desk.sealed).events
+    events = read_audit(lab.sealed).events
     assert withdrawn_since(events, 2) == ("scan1",)
     assert withdrawn_since(events, 5) == ()
-    shown = open_result(desk.sealed, desk.secret("Cem"), "", 2)
+    shown = open_result(lab.sealed, lab.secret("Cem"), "", 2)
     assert shown["withdrawn_since"] == ["scan1"]
-    assert "withdrawn_since" not in open_result(desk.sealed, desk.secret("Cem"), "", 5)
-    assert verify_sealed(desk.sealed, secret=desk.secret("Safe")).is_good
+    assert "withdrawn_since" not in open_result(lab.sealed, lab.secret("Cem"), "", 5)
+    assert verify_sealed(lab.sealed, secret=lab.secret("Safe")).is_good
 
 
 def test_a_withdrawal_killed_half_way_is_completed(
-    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
+    lab: KeyedLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, count = Path.replace, 0
 
@@ -154,12 +152,12 @@ def test_a_withdrawal_killed_half_way_is_completed(
 
     monkeypatch.setattr(changes_module.Path, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
-        withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+        withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
     monkeypatch.undo()
-    assert not verify_sealed(desk.sealed).is_good
-    left = open_sealed(desk.sealed, desk.secret("Bo"), "", "evaluate").reference()
+    assert not verify_sealed(lab.sealed).is_good
+    left = open_sealed(lab.sealed, lab.secret("Bo"), "", "evaluate").reference()
     assert left.cases.height == 3
-    found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+    found = verify_sealed(lab.sealed, secret=lab.secret("Safe"))
     assert found.is_good, found.problems
 
 
@@ -176,15 +174,15 @@ def test_a_withdrawal_killed_half_way_is_completed(
     ],
 )
 def test_what_cannot_be_withdrawn_is_refused(
-    desk: KeyedDesk, person: str, asked: dict[str, object], told: str
+    lab: KeyedLab, person: str, asked: dict[str, object], told: str
 ) -> None:
     with pytest.raises(InputError, match=told):
-        withdraw(desk.sealed, desk.secret(person), "", **{"reason": "x", **asked})  # type: ignore[arg-type]
-    assert verify_sealed(desk.sealed).is_good
+        withdraw(lab.sealed, lab.secret(person), "", **{"reason": "x", **asked})  # type: ignore[arg-type]
+    assert verify_sealed(lab.sealed).is_good
 
 
 def test_the_same_under_a_shared_secret(tmp_path: Path) -> None:
-    shared = make_desk(tmp_path)
+    shared = make_lab(tmp_path)
     shared.seal()
     withdraw(shared.sealed, SECRET, "Ada", cases=["scan0"], reason="x")
     found = verify_sealed(shared.sealed, secret=SECRET, public_key=shared.public_key)
@@ -193,7 +191,7 @@ def test_the_same_under_a_shared_secret(tmp_path: Path) -> None:
 
 
 def test_without_the_shared_secret_a_change_is_not_believed(tmp_path: Path) -> None:
-    shared = make_desk(tmp_path)
+    shared = make_lab(tmp_path)
     shared.seal()
     withdraw(shared.sealed, SECRET, "Ada", cases=["scan0"], reason="x")
     found = verify_sealed(shared.sealed, public_key=shared.public_key)
@@ -207,7 +205,7 @@ def test_without_the_shared_secret_a_change_is_not_believed(tmp_path: Path) -> N
     )
 
 
-def test_a_withdrawn_set_is_still_a_valid_bag(desk: KeyedDesk) -> None:
+def test_a_withdrawn_set_is_still_a_valid_bag(lab: KeyedLab) -> None:
     bagit = pytest.importorskip("bagit", reason="bagit is not installed")
-    withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
-    assert bagit.Bag(str(desk.sealed)).validate()
+    withdraw(lab.sealed, lab.secret("Ada"), "", cases=["scan1"], reason="x")
+    assert bagit.Bag(str(lab.sealed)).validate()

@@ -12,7 +12,7 @@ import nodulebench
 from nodulebench.annotation.people import Role
 from nodulebench.annotation.workflow.actions import ASPECTS
 from nodulebench.annotation.workflow.batch import State
-from nodulebench.i18n.en.portal.desk import TEXTS as DESK
+from nodulebench.i18n.en.portal.dashboard import TEXTS as DESK
 from nodulebench.i18n.translator import LANGUAGES, PARTS, PORTAL_PARTS
 
 PACKAGE = Path(nodulebench.__file__).parent

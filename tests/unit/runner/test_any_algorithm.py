@@ -6,7 +6,7 @@ import pytest
 
 from builders.algorithms import CALLS, MARKS, algorithm_folder, needs_bubblewrap, small_volume
 from nodulebench.core.errors import InputError
-from nodulebench.runner import cases as desk
+from nodulebench.runner import cases as lab
 from nodulebench.runner.command import open_algorithm
 from nodulebench.runner.contract.algorithm import Algorithm
 
@@ -51,7 +51,7 @@ def test_it_is_made_ready_once_for_all_scans(
         calls.append(place)
         return chosen
 
-    monkeypatch.setattr(desk, "unpacked", counted)
+    monkeypatch.setattr(lab, "unpacked", counted)
     folder = algorithm_folder(tmp_path / "mine", CALLS % MARKS, run='mode = "invoke"')
     with open_algorithm(str(folder)) as algorithm:
         first, second = algorithm(small_volume()), algorithm(small_volume(1))

@@ -16,8 +16,8 @@ from nodulebench.core.executor import (
     InProcessExecutor,
     TaskLimits,
 )
-from nodulebench.runner import cases as desk
 from nodulebench.runner import cases as elsewhere
+from nodulebench.runner import cases as lab
 from nodulebench.runner.cases import OpaqueCase, clear_slot_workers, run_cases_by
 from nodulebench.runner.contract.algorithm import read_algorithm
 from nodulebench.runner.slot import CaseRun
@@ -26,7 +26,7 @@ CASES = [OpaqueCase(f"scan-{number}", f"case-{number}") for number in range(3)]
 
 
 @pytest.fixture(autouse=True)
-def _own_desks() -> Iterator[None]:
+def _own_labs() -> Iterator[None]:
     yield
     clear_slot_workers()
 
@@ -129,7 +129,7 @@ def test_walls_that_do_not_hold_where_a_worker_is_end_the_run(
     def broken(name: str, _: Path) -> Any:
         raise InputError.at(f"isolation '{name}'", "does not hold: network.")
 
-    monkeypatch.setattr(desk, "choose_isolation", broken)
+    monkeypatch.setattr(lab, "choose_isolation", broken)
     with pytest.raises(InputError, match=r"isolation 'bubblewrap': does not hold: network"):
         ran(tmp_path, isolation="bubblewrap")
 

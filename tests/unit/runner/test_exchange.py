@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from builders.algorithms import images_set
-from builders.keyed import make_keyed_desk
+from builders.keyed import make_keyed_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody.verify import read_audit
 from nodulebench.io.formats import read_submission
@@ -138,17 +138,17 @@ def test_a_pack_that_was_stopped_is_begun_again_and_no_other_folder_goes(packed:
 def test_on_a_sealed_set_it_stands_in_the_log(tmp_path: Path) -> None:
     from builders.algorithms import small_volume
 
-    desk = make_keyed_desk(tmp_path)
-    shutil.rmtree(desk.bundle / "images")
-    (desk.bundle / "images").mkdir()
+    lab = make_keyed_lab(tmp_path)
+    shutil.rmtree(lab.bundle / "images")
+    (lab.bundle / "images").mkdir()
     for number in range(4):
-        metaimage.write_volume(small_volume(), desk.bundle / "images" / f"scan{number}.mhd")
-    desk.seal(encrypts_images=True)
+        metaimage.write_volume(small_volume(), lab.bundle / "images" / f"scan{number}.mhd")
+    lab.seal(encrypts_images=True)
     new_person_key(tmp_path / "dev.key")
     recipient = read_public_key(tmp_path / "dev.key.pub")
-    secret = desk.secret("Bo")
-    packed = pack(desk.sealed, tmp_path / "disk", tmp_path / "r.json", recipient, secret=secret)
-    event = read_audit(desk.sealed).events[-1]
+    secret = lab.secret("Bo")
+    packed = pack(lab.sealed, tmp_path / "disk", tmp_path / "r.json", recipient, secret=secret)
+    event = read_audit(lab.sealed).events[-1]
     assert (event.step, event.facts["exchange"], event.facts["cases"]) == (
         "ran",
         packed.identity,
@@ -156,4 +156,4 @@ def test_on_a_sealed_set_it_stands_in_the_log(tmp_path: Path) -> None:
     )
     assert event.facts["recipient"] == recipient.fingerprint
     with pytest.raises(InputError, match="lies in the sealed set itself"):
-        pack(desk.sealed, desk.sealed / "disk", tmp_path / "s.json", recipient, secret=secret)
+        pack(lab.sealed, lab.sealed / "disk", tmp_path / "s.json", recipient, secret=secret)

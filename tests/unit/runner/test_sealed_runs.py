@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from builders.algorithms import MARKS, algorithm_folder, needs_bubblewrap, small_volume
-from builders.keyed import KeyedDesk, make_keyed_desk
+from builders.keyed import KeyedLab, make_keyed_lab
 from nodulebench.cli import main
 from nodulebench.core.errors import InputError
 from nodulebench.core.executor import Executor
@@ -31,25 +31,25 @@ pytestmark = needs_bubblewrap
 NAMES = ["scan0", "scan1", "scan2", "scan3"]
 
 
-def make_sealed(folder: Path, *, encrypts_images: bool) -> KeyedDesk:
-    desk = make_keyed_desk(folder)
-    shutil.rmtree(desk.bundle / "images")
-    (desk.bundle / "images").mkdir()
+def make_sealed(folder: Path, *, encrypts_images: bool) -> KeyedLab:
+    lab = make_keyed_lab(folder)
+    shutil.rmtree(lab.bundle / "images")
+    (lab.bundle / "images").mkdir()
     for name in NAMES:
-        metaimage.write_volume(small_volume(), desk.bundle / "images" / f"{name}.mhd")
-    desk.seal(encrypts_images=encrypts_images)
-    return desk
+        metaimage.write_volume(small_volume(), lab.bundle / "images" / f"{name}.mhd")
+    lab.seal(encrypts_images=encrypts_images)
+    return lab
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["plain images", "encrypted images"])
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> KeyedDesk:
-    return make_sealed(tmp_path_factory.mktemp("desk"), encrypts_images=request.param)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> KeyedLab:
+    return make_sealed(tmp_path_factory.mktemp("lab"), encrypts_images=request.param)
 
 
 @pytest.fixture
-def desk(made: KeyedDesk, tmp_path: Path) -> KeyedDesk:
-    shutil.copytree(made.folder, tmp_path / "desk")
-    return KeyedDesk(tmp_path / "desk")
+def lab(made: KeyedLab, tmp_path: Path) -> KeyedLab:
+    shutil.copytree(made.folder, tmp_path / "lab")
+    return KeyedLab(tmp_path / "lab")
 
 
 def algorithm(folder: Path, program: str = MARKS) -> Algorithm:
@@ -57,38 +57,38 @@ def algorithm(folder: Path, program: str = MARKS) -> Algorithm:
 
 
 def run(
-    desk: KeyedDesk,
+    lab: KeyedLab,
     chosen: Algorithm,
     person: str = "Bo",
     isolation: str = "auto",
     executor: Executor | None = None,
 ):
-    out = desk.folder.parent / "out"
-    choice, secret = RunChoice(isolation), desk.secret(person)
-    return run_algorithm(chosen, desk.sealed, out, choice, secret=secret, executor=executor)
+    out = lab.folder.parent / "out"
+    choice, secret = RunChoice(isolation), lab.secret(person)
+    return run_algorithm(chosen, lab.sealed, out, choice, secret=secret, executor=executor)
 
 
 @pytest.mark.slow
-def test_a_run_stands_in_the_log_and_costs_no_look(desk: KeyedDesk, tmp_path: Path) -> None:
+def test_a_run_stands_in_the_log_and_costs_no_look(lab: KeyedLab, tmp_path: Path) -> None:
     chosen = algorithm(tmp_path / "mine")
-    assert run(desk, chosen).states == {"ok": 4}
-    event = read_audit(desk.sealed).events[-1]
+    assert run(lab, chosen).states == {"ok": 4}
+    event = read_audit(lab.sealed).events[-1]
     assert (event.step, event.person, event.role) == ("ran", "Bo", "operator")
     assert event.facts["algorithm_digest"] == chosen.digest
     assert event.facts["case_ids"] == " ".join(NAMES)
-    assert [one.step for one in read_audit(desk.sealed).events] == ["sealed", "ran"]
+    assert [one.step for one in read_audit(lab.sealed).events] == ["sealed", "ran"]
 
 
-def test_who_may_not_run_is_refused_and_it_is_written_down(desk: KeyedDesk, tmp_path: Path) -> None:
+def test_who_may_not_run_is_refused_and_it_is_written_down(lab: KeyedLab, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'Cem' is auditor, and may not run"):
-        run(desk, algorithm(tmp_path / "mine"), "Cem")
-    assert read_audit(desk.sealed).events[-1].step == "refused"
+        run(lab, algorithm(tmp_path / "mine"), "Cem")
+    assert read_audit(lab.sealed).events[-1].step == "refused"
 
 
-def test_nothing_runs_there_without_walls(desk: KeyedDesk, tmp_path: Path) -> None:
+def test_nothing_runs_there_without_walls(lab: KeyedLab, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is sealed, and isolation 'none' keeps nothing apart"):
-        run(desk, algorithm(tmp_path / "mine"), isolation="none")
-    assert [event.step for event in read_audit(desk.sealed).events] == ["sealed"]
+        run(lab, algorithm(tmp_path / "mine"), isolation="none")
+    assert [event.step for event in read_audit(lab.sealed).events] == ["sealed"]
 
 
 @dataclass
@@ -110,50 +110,50 @@ class Watched:
 
 @pytest.mark.slow
 def test_workers_are_sent_paths_never_keys_and_see_one_case_at_a_time(
-    desk: KeyedDesk, tmp_path: Path
+    lab: KeyedLab, tmp_path: Path
 ) -> None:
     chosen, workers = algorithm(tmp_path / "mine"), Watched()
     try:
-        assert run(desk, chosen, executor=workers).states == {"ok": 4}
+        assert run(lab, chosen, executor=workers).states == {"ok": 4}
     finally:
         clear_slot_workers()
-    secret = desk.secret("Bo")
+    secret = lab.secret("Bo")
     assert secret.key is not None
-    vault = open_sealed(desk.sealed, secret, "", "run").vault
+    vault = open_sealed(lab.sealed, secret, "", "run").vault
     assert isinstance(vault, CompartmentVault)
     assert vault.keys
     for key in (*vault.keys.values(), secret.key.ed25519.private_bytes_raw()):
         assert len(key) == 32
         assert not [task for task in workers.sent if key in task]
-    is_encrypted = has_encrypted_images(desk.sealed)
+    is_encrypted = has_encrypted_images(lab.sealed)
     assert workers.open == ([1] * 4 if is_encrypted else workers.open)
-    assert [event.step for event in read_audit(desk.sealed).events] == ["sealed", "ran"]
-    assert read_audit(desk.sealed).events[-1].facts["case_ids"] == " ".join(NAMES)
+    assert [event.step for event in read_audit(lab.sealed).events] == ["sealed", "ran"]
+    assert read_audit(lab.sealed).events[-1].facts["case_ids"] == " ".join(NAMES)
 
 
-def test_workers_of_others_get_nothing_of_it(desk: KeyedDesk, tmp_path: Path) -> None:
+def test_workers_of_others_get_nothing_of_it(lab: KeyedLab, tmp_path: Path) -> None:
     workers = Watched(is_here=False)
     with pytest.raises(InputError, match="is sealed: its images go to no workers of others"):
-        run(desk, algorithm(tmp_path / "mine"), executor=workers)
+        run(lab, algorithm(tmp_path / "mine"), executor=workers)
     assert workers.sent == []
-    assert [event.step for event in read_audit(desk.sealed).events] == ["sealed"]
+    assert [event.step for event in read_audit(lab.sealed).events] == ["sealed"]
 
 
 @pytest.mark.parametrize("executor", ["dask://127.0.0.1:9", "slurm"])
 def test_nobody_waits_for_workers_that_may_not_see_it(
-    desk: KeyedDesk, tmp_path: Path, executor: str, capsys: pytest.CaptureFixture[str]
+    lab: KeyedLab, tmp_path: Path, executor: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["run", algorithm_folder(tmp_path / "mine"), desk.sealed, "--out", tmp_path / "out"]
-    words += ["--key", desk.key_file("Bo"), "--executor", executor]
+    words = ["run", algorithm_folder(tmp_path / "mine"), lab.sealed, "--out", tmp_path / "out"]
+    words += ["--key", lab.key_file("Bo"), "--executor", executor]
     with pytest.raises(SystemExit) as ended:
         main([str(word) for word in words])
     assert ended.value.code == 1
     assert "its images go to no workers of others" in capsys.readouterr().err
 
 
-def test_words_of_the_algorithm_stay_behind(desk: KeyedDesk, tmp_path: Path) -> None:
+def test_words_of_the_algorithm_stay_behind(lab: KeyedLab, tmp_path: Path) -> None:
     program = 'echo PIXELS; echo PIXELS >&2\necho "PIXELS,x" > "$2/PIXELS.csv"'
-    summary = run(desk, algorithm(tmp_path / "mine", program))
+    summary = run(lab, algorithm(tmp_path / "mine", program))
     assert summary.states == {"output_invalid": 4}
     assert {why for _, _, why in summary.problems} == {"what it wrote cannot be read as marks"}
     out = tmp_path / "out"
@@ -163,28 +163,28 @@ def test_words_of_the_algorithm_stay_behind(desk: KeyedDesk, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_the_same_algorithm_with_other_timings_is_the_same_look(
-    desk: KeyedDesk, tmp_path: Path
+    lab: KeyedLab, tmp_path: Path
 ) -> None:
     chosen = algorithm(tmp_path / "mine")
     digests = []
     for number in range(2):
-        run(desk, chosen)
+        run(lab, chosen)
         folder = tmp_path / f"mine-{number}"
         (tmp_path / "out").rename(folder)
         digests.append(submission_digest(folder))
-        evaluate_sealed(replace(desk.look("unused.csv"), marks=folder))
+        evaluate_sealed(replace(lab.look("unused.csv"), marks=folder))
     assert digests[0] == digests[1]
-    assert len(evaluations_of(read_audit(desk.sealed).events)) == 1
+    assert len(evaluations_of(read_audit(lab.sealed).events)) == 1
 
 
 @pytest.mark.slow
-def test_other_marks_or_states_are_another_look(desk: KeyedDesk, tmp_path: Path) -> None:
-    run(desk, algorithm(tmp_path / "mine"))
+def test_other_marks_or_states_are_another_look(lab: KeyedLab, tmp_path: Path) -> None:
+    run(lab, algorithm(tmp_path / "mine"))
     first = submission_digest(tmp_path / "out")
     shutil.rmtree(tmp_path / "out")
-    run(desk, algorithm(tmp_path / "fails", "exit 1"))
+    run(lab, algorithm(tmp_path / "fails", "exit 1"))
     second = submission_digest(tmp_path / "out")
     shutil.rmtree(tmp_path / "out")
-    run(desk, algorithm(tmp_path / "late", "kill -9 $$"))
+    run(lab, algorithm(tmp_path / "late", "kill -9 $$"))
     assert first != second
     assert second == submission_digest(tmp_path / "out")  # neither gave a mark, all failed

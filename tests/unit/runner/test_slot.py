@@ -286,11 +286,11 @@ import os, sys
 from pathlib import Path
 import polars as pl
 from nodulebench.runner.contract.algorithm import read_algorithm
-from nodulebench.runner.cases import open_desk
+from nodulebench.runner.cases import open_slot_worker
 from nodulebench.runner.slot import Slot
 from builders.algorithms import small_volume
-with open_desk(read_algorithm(Path(sys.argv[1])), "bubblewrap") as desk:
-    run = desk.do(lambda slot: slot.read(small_volume(), "case"))
+with open_slot_worker(read_algorithm(Path(sys.argv[1])), "bubblewrap") as worker:
+    run = worker.do(lambda slot: slot.read(small_volume(), "case"))
 os.chdir(sys.argv[2])
 run.marks.write_csv("marks.csv")
 print(run.state)

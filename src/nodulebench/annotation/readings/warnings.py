@@ -184,7 +184,7 @@ def warn_of(
 
 
 def warn_of_batch(
-    desk: ProjectHandle, batch_id: str, images: Path | None = None
+    handle: ProjectHandle, batch_id: str, images: Path | None = None
 ) -> list[ReadingWarning]:
     """What is unusual about the readings of a batch, with the types that readers and reviewer gave.
 
@@ -192,14 +192,14 @@ def warn_of_batch(
         InputError: if the batch is not yet in review, since readings are blind until then, or with
             the problems of its images.
     """
-    batch = desk.batch(batch_id)
+    batch = handle.batch(batch_id)
     if batch.state in BLIND_STATES:
         raise InputError.at(
             f"batch '{batch_id}'",
             f"is in the state '{batch.state}'; its readings are blind until the review.",
         )
     order = batch.order.case_ids
-    cases = desk.workflow.cases.filter(pl.col("case_id").is_in(order))
+    cases = handle.workflow.cases.filter(pl.col("case_id").is_in(order))
     return warn_of(batch.typed, cases, images)
 
 

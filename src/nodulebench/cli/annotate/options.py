@@ -30,7 +30,7 @@ def one_candidate(command: Command) -> Command:
 
 
 def signed(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --by and --key; the command gets the project as ``desk``, open for who has that key."""
+    """Add --by and --key; the command gets the project as ``handle``, open for who has that key."""
 
     @BY
     @click.option("--key", type=FILE, help="Your own OpenSSH key, where the roster names keys.")
@@ -39,12 +39,12 @@ def signed(command: Callable[..., Any]) -> Callable[..., Any]:
     def opened(
         folder: Path, key: Path | None, key_passphrase_file: Path | None, **given: Any
     ) -> Any:
-        return command(desk=opened_desk(folder, key, key_passphrase_file), **given)
+        return command(handle=opened_handle(folder, key, key_passphrase_file), **given)
 
     return opened
 
 
-def opened_desk(folder: Path, key: Path | None, passphrase_file: Path | None) -> "ProjectHandle":
+def opened_handle(folder: Path, key: Path | None, passphrase_file: Path | None) -> "ProjectHandle":
     """The project of a folder, open for who has a key."""
     from nodulebench.annotation.project import open_project
     from nodulebench.cli.options import first_line
@@ -56,9 +56,9 @@ def opened_desk(folder: Path, key: Path | None, passphrase_file: Path | None) ->
 MOST_LINES = 40
 
 
-def tell_batch(desk: Any, batch_id: str, batch: Any = None) -> None:
+def tell_batch(handle: Any, batch_id: str, batch: Any = None) -> None:
     """Say the state of a batch, the first of what is open, and what comes next."""
-    batch = batch or desk.batch(batch_id)
+    batch = batch or handle.batch(batch_id)
     click.echo(f"{batch_id}: {batch.state}")
     lines = _open_things(batch)
     for line in islice(lines, MOST_LINES):
@@ -66,7 +66,7 @@ def tell_batch(desk: Any, batch_id: str, batch: Any = None) -> None:
     more = sum(1 for _ in lines)
     if more:
         click.echo(f"  and {more} more")
-    print_next(f"nodulebench annotate review {_next(batch, desk.folder, batch_id)}")
+    print_next(f"nodulebench annotate review {_next(batch, handle.folder, batch_id)}")
 
 
 def _open_things(batch: Any) -> Iterator[str]:

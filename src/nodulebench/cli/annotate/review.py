@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--reviewer", "reviewer_id", help="Leader of another team; else drawn.")
 @click.option("--commitment", type=FILE, help="Another file for your part of the draw.")
 @signed
-def open_cases(desk: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any) -> None:
+def open_cases(handle: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any) -> None:
     r"""Give CASEs to a team; without any, all that no batch has yet.
 
     Who reviews them is drawn when all have read, by what you promise now: see 'draw'.
@@ -42,14 +42,14 @@ def open_cases(desk: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any
     from nodulebench.annotation.reader_view import unread_cases
     from nodulebench.annotation.reviewers import commitment_file, open_batch
 
-    open_batch(desk, batch_id=batch_id, case_ids=case_ids or unread_cases(desk), **given)
-    order = desk.batch(batch_id).order
+    open_batch(handle, batch_id=batch_id, case_ids=case_ids or unread_cases(handle), **given)
+    order = handle.batch(batch_id).order
     if order.sealed:
         click.echo("promised the draw of the reviewer, sealed in the log for organisers")
     elif order.commitment:
-        file = given["commitment"] or commitment_file(desk.folder, batch_id)
+        file = given["commitment"] or commitment_file(handle.folder, batch_id)
         click.echo(f"wrote {file}: your part of the draw; let nobody read it before 'draw'")
-    tell_batch(desk, batch_id)
+    tell_batch(handle, batch_id)
 
 
 @click.command("draw")
@@ -60,7 +60,7 @@ def open_cases(desk: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any
 @click.option("--old-key-passphrase-file", type=FILE, help="File whose first line opens that.")
 @click.option("--anew", metavar="REASON", help="As arbitrator: the promise is lost or kept back.")
 @signed
-def draw(desk: Any, batch_id: str, actor_id: str, anew: str | None, **given: Path | None) -> None:
+def draw(handle: Any, batch_id: str, actor_id: str, anew: str | None, **given: Path | None) -> None:
     r"""Draw who reviews a BATCH that all have read, with what the office promised by 'open'.
 
     \b
@@ -69,12 +69,12 @@ def draw(desk: Any, batch_id: str, actor_id: str, anew: str | None, **given: Pat
     from nodulebench.annotation.reviewers import draw_again, draw_reviewer
 
     if anew is None:
-        draw_reviewer(desk, actor_id, batch_id, **_opening(**given))
+        draw_reviewer(handle, actor_id, batch_id, **_opening(**given))
     elif any(given.values()):
         raise click.UsageError("a promise is told, or --anew draws without it: give one of them.")
     else:
-        draw_again(desk, actor_id, batch_id, anew)
-    tell_batch(desk, batch_id)
+        draw_again(handle, actor_id, batch_id, anew)
+    tell_batch(handle, batch_id)
 
 
 def _opening(
@@ -98,7 +98,7 @@ def _opening(
 @click.option("--reason", required=True, help="Why; it stands in the log.")
 @signed
 def key(
-    desk: "ProjectHandle", actor_id: str, person_id: str, new_key: Path | None, reason: str
+    handle: "ProjectHandle", actor_id: str, person_id: str, new_key: Path | None, reason: str
 ) -> None:
     r"""Replace somebody's key, or take it back.
 
@@ -110,7 +110,7 @@ def key(
     """
     from nodulebench.annotation.project import change_key
 
-    event = change_key(desk, actor_id, person_id, new_key, reason=reason)
+    event = change_key(handle, actor_id, person_id, new_key, reason=reason)
     click.echo(f"event {event.number}: {event.change}")
 
 
@@ -236,7 +236,7 @@ def _shown(value: float | None) -> str:
 @BATCH
 @click.argument("file", type=FILE)
 @signed
-def ask(desk: Any, batch_id: str, file: Path, actor_id: str) -> None:
+def ask(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
     r"""Write what waits for somebody in a BATCH to a CSV FILE, with a column for the answers.
 
     Readers are asked for types, the reviewer whether to agree, arbitrators for a ruling.
@@ -246,13 +246,13 @@ def ask(desk: Any, batch_id: str, file: Path, actor_id: str) -> None:
     """
     from nodulebench.annotation.reader_view import export_tasks
 
-    count = export_tasks(desk, batch_id, actor_id, file)
+    count = export_tasks(handle, batch_id, actor_id, file)
     if not count:
         click.echo(f"{batch_id}: nothing waits for {actor_id}")
         return
     click.echo(f"wrote {file}: {count} question(s) to {actor_id}")
     print_next(
-        f"nodulebench annotate review answer {desk.folder} {batch_id} {file} --by {actor_id}"
+        f"nodulebench annotate review answer {handle.folder} {batch_id} {file} --by {actor_id}"
     )
 
 
@@ -261,7 +261,7 @@ def ask(desk: Any, batch_id: str, file: Path, actor_id: str) -> None:
 @BATCH
 @click.argument("file", type=FILE)
 @signed
-def answer(desk: Any, batch_id: str, file: Path, actor_id: str) -> None:
+def answer(handle: Any, batch_id: str, file: Path, actor_id: str) -> None:
     r"""Hand in the answers that a CSV FILE of 'ask' holds; rows without an answer stay open.
 
     \b
@@ -269,8 +269,8 @@ def answer(desk: Any, batch_id: str, file: Path, actor_id: str) -> None:
     """
     from nodulebench.annotation import reader_view as questions
 
-    questions.answer(desk, batch_id, actor_id, file)
-    tell_batch(desk, batch_id)
+    questions.answer(handle, batch_id, actor_id, file)
+    tell_batch(handle, batch_id)
 
 
 @click.command("revise")
@@ -278,7 +278,7 @@ def answer(desk: Any, batch_id: str, file: Path, actor_id: str) -> None:
 @BATCH
 @click.argument("reading", type=FILE, required=False)
 @signed
-def revise(desk: Any, batch_id: str, reading: Path | None, actor_id: str) -> None:
+def revise(handle: Any, batch_id: str, reading: Path | None, actor_id: str) -> None:
     r"""Hand in cases of a BATCH once more, after having seen what others drew there.
 
     READING holds all that you take for nodules in the cases that all have read, not your changes
@@ -288,10 +288,10 @@ def revise(desk: Any, batch_id: str, reading: Path | None, actor_id: str) -> Non
     nodulebench annotate review show panel/ b1 --by ann
     nodulebench annotate review revise panel/ b1 ann-again.csv --by ann
     """
-    from nodulebench.annotation import project as desks
+    from nodulebench.annotation import project as handles
 
-    desks.revise(desk, batch_id, actor_id, reading)
-    tell_batch(desk, batch_id)
+    handles.revise(handle, batch_id, actor_id, reading)
+    tell_batch(handle, batch_id)
 
 
 @click.group("review")
@@ -326,11 +326,13 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
     """
     from nodulebench.annotation.project import start_project
 
-    desk = start_project(folder, roster, cases, **chosen)
-    for team in desk.workflow.roster.teams:
+    handle = start_project(folder, roster, cases, **chosen)
+    for team in handle.workflow.roster.teams:
         click.echo(f"{team.team_id}: {', '.join(team.reader_ids)}; leader {team.leader_id or '–'}")
-    click.echo(f"wrote {folder}: {desk.workflow.cases.height} cases, {desk.workflow.rules.name}")
-    if not desk.workflow.roster.keys:
+    click.echo(
+        f"wrote {folder}: {handle.workflow.cases.height} cases, {handle.workflow.rules.name}"
+    )
+    if not handle.workflow.roster.keys:
         click.echo(f"warning: {in_english(Notice('log_unsigned'))}", err=True)
     print_next(f"nodulebench annotate review open {folder} BATCH --team … --by …")
 
@@ -340,7 +342,7 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
 @BATCH
 @click.argument("reading", type=FILE)
 @signed
-def read(desk: Any, batch_id: str, reading: Path, actor_id: str) -> None:
+def read(handle: Any, batch_id: str, reading: Path, actor_id: str) -> None:
     r"""Hand in a reader's file for all cases of a BATCH; the last one starts the check.
 
     \b
@@ -348,8 +350,8 @@ def read(desk: Any, batch_id: str, reading: Path, actor_id: str) -> None:
     """
     from nodulebench.annotation.project import submit_case
 
-    submit_case(desk, batch_id, actor_id, reading)
-    tell_batch(desk, batch_id)
+    submit_case(handle, batch_id, actor_id, reading)
+    tell_batch(handle, batch_id)
 
 
 @command.command("type")
@@ -385,7 +387,7 @@ def judge(**fields: Any) -> None:
 @click.argument("nodules", metavar="FILE", type=FILE)
 @COMMENT
 @signed
-def add(desk: Any, batch_id: str, nodules: Path, comment: str, actor_id: str) -> None:
+def add(handle: Any, batch_id: str, nodules: Path, comment: str, actor_id: str) -> None:
     r"""Add nodules that every reader missed, as the leader of another team.
 
     FILE holds their boxes or outlines and types, like a reader's file. An arbitrator decides.
@@ -395,8 +397,8 @@ def add(desk: Any, batch_id: str, nodules: Path, comment: str, actor_id: str) ->
     """
     from nodulebench.annotation.project import add_nodules
 
-    add_nodules(desk, batch_id, actor_id, nodules, comment=comment)
-    tell_batch(desk, batch_id)
+    add_nodules(handle, batch_id, actor_id, nodules, comment=comment)
+    tell_batch(handle, batch_id)
 
 
 @command.command("correct")
@@ -405,7 +407,7 @@ def add(desk: Any, batch_id: str, nodules: Path, comment: str, actor_id: str) ->
 @COMMENT
 @signed
 def correct(
-    desk: Any,
+    handle: Any,
     batch_id: str,
     case_id: str,
     candidate_id: str,
@@ -423,8 +425,8 @@ def correct(
     from nodulebench.annotation.project import correct_outline
 
     key = (case_id, candidate_id)
-    correct_outline(desk, batch_id, actor_id, key, nodule, comment=comment)
-    tell_batch(desk, batch_id)
+    correct_outline(handle, batch_id, actor_id, key, nodule, comment=comment)
+    tell_batch(handle, batch_id)
 
 
 @command.command("finish")
@@ -432,7 +434,7 @@ def correct(
 @BATCH
 @CASES
 @signed
-def finish(desk: Any, batch_id: str, case_ids: tuple[str, ...], actor_id: str) -> None:
+def finish(handle: Any, batch_id: str, case_ids: tuple[str, ...], actor_id: str) -> None:
     r"""Finish the review of CASEs, or of all: candidates are judged, and nothing is missing.
 
     \b
@@ -440,8 +442,8 @@ def finish(desk: Any, batch_id: str, case_ids: tuple[str, ...], actor_id: str) -
     """
     from nodulebench.annotation.project import finish_cases
 
-    finish_cases(desk, batch_id, actor_id, case_ids or desk.batch(batch_id).unfinished)
-    tell_batch(desk, batch_id)
+    finish_cases(handle, batch_id, actor_id, case_ids or handle.batch(batch_id).unfinished)
+    tell_batch(handle, batch_id)
 
 
 @command.command("settle")
@@ -575,14 +577,14 @@ def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
     from nodulebench.annotation.project import open_project
     from nodulebench.annotation.workflow.permissions import known_batch
 
-    desk = open_project(folder)
-    batches = desk.batches()
+    handle = open_project(folder)
+    batches = handle.batches()
     for name in batch_ids or batches:
-        tell_batch(desk, name, known_batch(batches, name))
+        tell_batch(handle, name, known_batch(batches, name))
 
 
-def _step(step: str, desk: Any, actor_id: str, **fields: Any) -> None:
+def _step(step: str, handle: Any, actor_id: str, **fields: Any) -> None:
     from nodulebench.annotation.project import step_of
 
-    desk.does(actor_id, step_of({"step": step, **fields}))
-    tell_batch(desk, fields["batch_id"])
+    handle.does(actor_id, step_of({"step": step, **fields}))
+    tell_batch(handle, fields["batch_id"])

@@ -1,4 +1,4 @@
-"""The portal: submissions, leaderboards, an organiser's desk. It joins workflows, no more."""
+"""The portal: submissions, leaderboards, an organiser's dashboard. It joins workflows, no more."""
 
 from nodulebench.core.optional_packages import needs
 

@@ -174,24 +174,24 @@ class ProjectSession(ReadingSession):
         images: Mapping[str, Scan],
         drafts: Drafts,
         reader: str,
-        desks: ProjectHandles,
+        handles: ProjectHandles,
         voxels: Voxels,
         known: KnownBatches | None = None,
     ) -> None:
         super().__init__(folder, [], drafts, reader, voxels)
         self._images = images
         self._own = drafts
-        self._desks = desks
+        self._handles = handles
         self._known = known or KnownBatches()
         self._open: dict[int, Task] = {}
 
     def tasks(self) -> dict[int, Task]:
         """The person's cases by number, as the log has them now."""
-        with self._desks() as desk:
-            return self._tasks(desk, self._known.of(desk))
+        with self._handles() as handle:
+            return self._tasks(handle, self._known.of(handle))
 
-    def _tasks(self, desk: ProjectHandle, batches: Mapping[str, Batch]) -> dict[int, Task]:
-        found = {task.number: task for task in tasks_of(desk, batches, self.reader)}
+    def _tasks(self, handle: ProjectHandle, batches: Mapping[str, Batch]) -> dict[int, Task]:
+        found = {task.number: task for task in tasks_of(handle, batches, self.reader)}
         self._open |= found
         return found
 
@@ -201,9 +201,9 @@ class ProjectSession(ReadingSession):
 
     def scan(self, number: int) -> Scan:
         """The image of a case."""
-        with self._desks() as desk:
+        with self._handles() as handle:
             case_id = self._open[number].case_id
-            name = desk.repeats.get(case_id, case_id)
+            name = handle.repeats.get(case_id, case_id)
         if name not in self._images:
             raise InputError.at(f"case '{self.title(number)}'", "has no image in the folder.")
         return self._images[name]
@@ -243,10 +243,10 @@ class ProjectSession(ReadingSession):
 
     def stands(self) -> list[dict[str, Any]]:
         """How far each batch of the person has come, and how long the rest may take."""
-        with self._desks() as desk:
-            batches = self._known.of(desk)
-            tasks = list(self._tasks(desk, batches).values())
-            stands = statuses_of(desk, batches, self.reader, tasks)
+        with self._handles() as handle:
+            batches = self._known.of(handle)
+            tasks = list(self._tasks(handle, batches).values())
+            stands = statuses_of(handle, batches, self.reader, tasks)
         return [
             {
                 "batch": one.batch_id,
@@ -274,12 +274,12 @@ class ProjectSession(ReadingSession):
 
     def beside(self, number: int, tiles: Tiles) -> ScanContext:
         """What is asked in a case, and the candidates that the person may see there."""
-        with self._desks() as desk:
-            batches = self._known.of(desk)
-            task = self._tasks(desk, batches)[number]
+        with self._handles() as handle:
+            batches = self._known.of(handle)
+            task = self._tasks(handle, batches)[number]
             batch = batches[task.batch_id]
-            seen = shown_candidates(desk.workflow, batch, self.reader, task.case_id)
-            others = drawn_by_others(desk.workflow, batch, self.reader, task.case_id)
+            seen = shown_candidates(handle.workflow, batch, self.reader, task.case_id)
+            others = drawn_by_others(handle.workflow, batch, self.reader, task.case_id)
         is_own = task.mode == "revise"
         return ScanContext(
             task.mode,
@@ -297,25 +297,25 @@ class ProjectSession(ReadingSession):
             self._hand_in(task, self.beside(number, tiles), tiles, drafts)
 
     def _hand_in(self, task: Task, beside: ScanContext, tiles: Tiles, drafts: Drafts) -> None:
-        with drafts.handing_in(_key(task)) as draft, self._desks(acts=True) as desk:
+        with drafts.handing_in(_key(task)) as draft, self._handles(acts=True) as handle:
             if task.mode in ("read", "revise"):
-                before = desk.batch(task.batch_id).readings.get((task.case_id, self.reader))
+                before = handle.batch(task.batch_id).readings.get((task.case_id, self.reader))
                 kept = {
                     finding.finding_id: finding
                     for finding in (before.findings if before and task.mode == "revise" else ())
                     if draft.findings.get(finding.finding_id) is None
                 }
                 drawn = reading_of(task, self.reader, draft.present, tiles, kept)
-                submit_reading(desk, self.reader, task, drawn)
+                submit_reading(handle, self.reader, task, drawn)
             else:
                 said = _standing(draft, beside)
                 answers = list(answers_of(task, said, beside.given, tiles))
-                submit_answers(desk, self.reader, task, answers)
+                submit_answers(handle, self.reader, task, answers)
 
     def release(self, batch_id: str) -> None:
         """Release a batch; see ``annotate review release``."""
-        with self._desks(acts=True) as desk:
-            desk.does(self.reader, ReleaseBatch(batch_id=batch_id))
+        with self._handles(acts=True) as handle:
+            handle.does(self.reader, ReleaseBatch(batch_id=batch_id))
 
 
 def _standing(draft: Draft, beside: ScanContext) -> dict[str, Any]:
@@ -364,21 +364,21 @@ def open_project_session(
     Raises:
         InputError: if nobody has that name, an image is missing, or the person works there already.
     """
-    desk, lock = open_project(project, key, passphrase), RLock()
-    desk.workflow.roster.person(reader)
-    tasks = tasks_of(desk, KnownBatches().of(desk), reader)
-    scans = scans_of(images, (desk.repeats.get(task.case_id, task.case_id) for task in tasks))
+    handle, lock = open_project(project, key, passphrase), RLock()
+    handle.workflow.roster.person(reader)
+    tasks = tasks_of(handle, KnownBatches().of(handle), reader)
+    scans = scans_of(images, (handle.repeats.get(task.case_id, task.case_id) for task in tasks))
 
     @contextmanager
-    def desks(*, acts: bool = False) -> Iterator[ProjectHandle]:  # noqa: ARG001 - of other projects
+    def handles(*, acts: bool = False) -> Iterator[ProjectHandle]:  # noqa: ARG001 - of other projects
         with lock:
-            yield desk
+            yield handle
 
     where = project.resolve()
     kept = folder or where.with_name(f"{where.name}-{reader}")
     cache = where.with_name(f"{where.name}-voxels")
     with (
         open_drafts(kept, reader) as drafts,
-        closing(ProjectSession(kept, scans, drafts, reader, desks, Voxels(cache))) as room,
+        closing(ProjectSession(kept, scans, drafts, reader, handles, Voxels(cache))) as room,
     ):
         yield room

@@ -160,24 +160,24 @@ def test_without_a_table_the_image_says_where_pixels_are(images: Path) -> None:
 def test_the_reviewer_is_told_with_the_types_that_were_given(
     tmp_path: Path, images: Path, capsys
 ) -> None:
-    desk = tmp_path / "desk"
-    desk.mkdir()
-    cases().write_csv(desk / "cases.csv")
+    handle = tmp_path / "handle"
+    handle.mkdir()
+    cases().write_csv(handle / "cases.csv")
     project = Project(roster=two_teams(), rules=NIFDC)
-    write_json(project.model_dump(mode="json"), desk / "project.json")
-    run("open", desk, "b1", "a", "--team", "one", "--by", "office")
+    write_json(project.model_dump(mode="json"), handle / "project.json")
+    run("open", handle, "b1", "a", "--team", "one", "--by", "office")
     header = "case_id,nodule_id,slice_index,center_x_mm,center_y_mm,length_mm,width_mm"
     rows = [f"a,m0,{number},{SOFT[0]},{SOFT[1]},8,8" for number in (15, 16, 17)]
     (tmp_path / "read.csv").write_text("\n".join([header, *rows]) + "\n")
     for reader in ("r1", "r2", "r3"):
-        assert run("read", desk, "b1", tmp_path / "read.csv", "--by", reader) == 0
+        assert run("read", handle, "b1", tmp_path / "read.csv", "--by", reader) == 0
     capsys.readouterr()
-    assert run("warnings", desk, "b1", "--images", images) == 1
+    assert run("warnings", handle, "b1", "--images", images) == 1
     blind = "batch 'b1': is in the state 'typing'; its readings are blind until the review."
     assert blind in capsys.readouterr().err
-    run("type", desk, "b1", "a", "candidate-1", "calcified", "--by", "r2")
+    run("type", handle, "b1", "a", "candidate-1", "calcified", "--by", "r2")
     capsys.readouterr()
-    assert run("warnings", desk, "b1", "--images", images) == 0
+    assert run("warnings", handle, "b1", "--images", images) == 0
     assert capsys.readouterr().out.splitlines() == [
         "a r2 m0: called calcified, but its mean is 60 HU, not above 100",
         "1 warning(s)",

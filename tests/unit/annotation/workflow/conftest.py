@@ -2,11 +2,11 @@
 
 import pytest
 
-from builders.annotation import Desk, small_cases, two_teams
+from builders.annotation import WorkflowDriver, small_cases, two_teams
 from nodulebench.annotation.workflow.actions import NIFDC
 from nodulebench.annotation.workflow.workflow import Workflow
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk(Workflow(two_teams(), small_cases("a", "b"), NIFDC))
+def driver() -> WorkflowDriver:
+    return WorkflowDriver(Workflow(two_teams(), small_cases("a", "b"), NIFDC))

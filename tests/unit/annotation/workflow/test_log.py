@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.annotation import NOON, SHARED, Desk, small_cases, two_teams
+from builders.annotation import NOON, SHARED, WorkflowDriver, small_cases, two_teams
 from nodulebench.annotation.workflow.actions import OpenBatch
 from nodulebench.annotation.workflow.events import json_digest
 from nodulebench.annotation.workflow.log import act, annotation_log
@@ -12,9 +12,11 @@ from nodulebench.security.event_log.store import FolderStore
 
 
 def test_files_keep_the_log_and_show_tampering(tmp_path: Path) -> None:
-    desk = Desk(Workflow(two_teams(), small_cases("a")), FolderStore(tmp_path / "events"))
-    desk.opens()
-    desk.reads("r1", SHARED)
+    driver = WorkflowDriver(
+        Workflow(two_teams(), small_cases("a")), FolderStore(tmp_path / "events")
+    )
+    driver.opens()
+    driver.reads("r1", SHARED)
     again = annotation_log(FolderStore(tmp_path / "events"), "root").read()
     assert [event.step for event in again] == ["open", "read"]
     assert again[1].at == NOON
@@ -22,15 +24,15 @@ def test_files_keep_the_log_and_show_tampering(tmp_path: Path) -> None:
     file = tmp_path / "events" / "00000002.json"
     file.write_text(file.read_text().replace('"length_mm": 8.0', '"length_mm": 9.0'))
     with pytest.raises(InputError, match=r"02.json: was changed: its payload has another digest"):
-        desk.store.read()
+        driver.store.read()
     file.unlink()
     file.with_name("00000003.json").write_text(again[1].model_dump_json())
     with pytest.raises(InputError, match=r"00000003.json: follows a gap: event 2 is not there"):
-        desk.store.read()
+        driver.store.read()
     file.with_name("00000003.json").rename(file)
     file.with_name("00000001.json").rename(file.with_name("00000003.json"))
     with pytest.raises(InputError, match=r"00000003.json: was changed: it says that it is event 1"):
-        desk.store.read()
+        driver.store.read()
 
 
 def test_a_damaged_file_of_the_log_is_named(tmp_path: Path) -> None:
@@ -41,9 +43,9 @@ def test_a_damaged_file_of_the_log_is_named(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
-    desk = Desk(Workflow(two_teams(), small_cases("a")), FolderStore(tmp_path))
-    desk.opens()
-    (event,) = desk.store.read()
+    driver = WorkflowDriver(Workflow(two_teams(), small_cases("a")), FolderStore(tmp_path))
+    driver.opens()
+    (event,) = driver.store.read()
     payload = {**event.payload, "case_ids": ["a\ud800"]}
     harmful = event.model_copy(
         update={
@@ -54,8 +56,8 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
         }
     )
     with pytest.raises(InputError, match=r"00000002.json: was not written: .* the log is as it"):
-        desk.store.append(lambda _: harmful)
-    assert desk.store.read() == [event]
+        driver.store.append(lambda _: harmful)
+    assert driver.store.read() == [event]
 
 
 def test_of_two_simultaneous_steps_the_second_sees_the_first(tmp_path: Path) -> None:

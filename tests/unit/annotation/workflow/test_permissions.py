@@ -6,7 +6,7 @@ from builders.annotation import (
     LONE,
     MISSED,
     SHARED,
-    Desk,
+    WorkflowDriver,
     drawn,
     in_review,
     reading,
@@ -63,14 +63,14 @@ from nodulebench.core.errors import InputError
         ),
     ],
 )
-def test_what_is_wrong_is_told_and_changes_nothing(desk: Desk, step, what: str) -> None:
-    desk.opens()
-    desk.reads("r1", SHARED)
-    before = desk.store.read()
+def test_what_is_wrong_is_told_and_changes_nothing(driver: WorkflowDriver, step, what: str) -> None:
+    driver.opens()
+    driver.reads("r1", SHARED)
+    before = driver.store.read()
     with pytest.raises(InputError) as told:
-        step(desk)
+        step(driver)
     assert str(told.value).startswith(what)
-    assert desk.store.read() == before
+    assert driver.store.read() == before
 
 
 @pytest.mark.parametrize(
@@ -82,26 +82,30 @@ def test_what_is_wrong_is_told_and_changes_nothing(desk: Desk, step, what: str) 
         (None, "has no reviewer. Name the leader of another team."),
     ],
 )
-def test_only_the_leader_of_another_team_reviews(desk: Desk, reviewer, what: str) -> None:
+def test_only_the_leader_of_another_team_reviews(
+    driver: WorkflowDriver, reviewer, what: str
+) -> None:
     with pytest.raises(InputError) as told:
-        desk.opens(reviewer=reviewer)
+        driver.opens(reviewer=reviewer)
     assert str(told.value).startswith(f"batch 'b1': {what}")
-    assert desk.store.read() == []
+    assert driver.store.read() == []
 
 
-def test_who_has_not_drawn_a_nodule_cannot_type_it_nor_type_it_twice(desk: Desk) -> None:
-    desk.opens()
-    desk.reads("r1", LONE, SHARED)
-    desk.reads("r2")
-    desk.reads("r3", SHARED)
-    desk.checks()
+def test_who_has_not_drawn_a_nodule_cannot_type_it_nor_type_it_twice(
+    driver: WorkflowDriver,
+) -> None:
+    driver.opens()
+    driver.reads("r1", LONE, SHARED)
+    driver.reads("r2")
+    driver.reads("r3", SHARED)
+    driver.checks()
     with pytest.raises(InputError, match="'r2' has not drawn it and cannot type it"):
-        desk.types("r2", "candidate-1")
-    desk.types("r1", "candidate-1")
+        driver.types("r2", "candidate-1")
+    driver.types("r1", "candidate-1")
     with pytest.raises(InputError, match="'r1' has typed it before"):
-        desk.types("r1", "candidate-1")
+        driver.types("r1", "candidate-1")
     with pytest.raises(InputError, match="'candidate-7': is not among the candidates"):
-        desk.types("r1", "candidate-7")
+        driver.types("r1", "candidate-7")
 
 
 @pytest.mark.parametrize(
@@ -113,20 +117,22 @@ def test_who_has_not_drawn_a_nodule_cannot_type_it_nor_type_it_twice(desk: Desk)
         ("office", {"team_id": "three"}, "team 'three': is not known. Known: one, two."),
     ],
 )
-def test_a_batch_that_cannot_be_is_not_opened(desk: Desk, actor, changes, what: str) -> None:
+def test_a_batch_that_cannot_be_is_not_opened(
+    driver: WorkflowDriver, actor, changes, what: str
+) -> None:
     fields = {"batch_id": "b1", "team_id": "one", "case_ids": ("a",), "reviewer_id": "lead2"}
     with pytest.raises(InputError, match=re.escape(what)):
-        desk.does(actor, OpenBatch(**fields | changes))
-    assert desk.store.read() == []
+        driver.does(actor, OpenBatch(**fields | changes))
+    assert driver.store.read() == []
 
 
 def test_a_team_has_as_many_readers_as_the_workflow_wants() -> None:
     rules = NIFDC.model_copy(update={"readers": 4})
-    desk = Desk(Workflow(two_teams(), small_cases("a"), rules))
+    driver = WorkflowDriver(Workflow(two_teams(), small_cases("a"), rules))
     with pytest.raises(InputError, match="one has 3 readers, not 4"):
-        desk.opens()
+        driver.opens()
     free = ITU.model_copy(update={"least_years": 0, "requires_training": False})
-    itu = Desk(Workflow(two_teams(), small_cases("a"), free))
+    itu = WorkflowDriver(Workflow(two_teams(), small_cases("a"), free))
     with pytest.raises(InputError, match="the workflow 'fg-ai4h' has no review"):
         itu.opens()
     order = OpenBatch(batch_id="b1", team_id="one", case_ids=("a",), commitment="0" * 64)
@@ -134,32 +140,32 @@ def test_a_team_has_as_many_readers_as_the_workflow_wants() -> None:
         itu.does("office", order)
 
 
-def test_review_and_arbitration_happen_once_by_those_who_may(desk: Desk) -> None:
-    desk.opens()
-    desk.reads("r1", SHARED, LONE)
-    desk.reads("r2", SHARED)
-    desk.reads("r3", SHARED)
+def test_review_and_arbitration_happen_once_by_those_who_may(driver: WorkflowDriver) -> None:
+    driver.opens()
+    driver.reads("r1", SHARED, LONE)
+    driver.reads("r2", SHARED)
+    driver.reads("r3", SHARED)
     with pytest.raises(InputError, match="'office' is not the program itself"):
-        desk.does("office", CheckBatch(batch_id="b1"))
-    desk.checks()
-    desk.types("r2", "candidate-1")
-    desk.types("r1", "candidate-2")
+        driver.does("office", CheckBatch(batch_id="b1"))
+    driver.checks()
+    driver.types("r2", "candidate-1")
+    driver.types("r1", "candidate-2")
     with pytest.raises(InputError, match="'lead1' is not the reviewer 'lead2'"):
-        desk.reviews("lead1", "candidate-1", True)
-    desk.reviews("lead2", "candidate-1", True)
+        driver.reviews("lead1", "candidate-1", True)
+    driver.reviews("lead2", "candidate-1", True)
     with pytest.raises(InputError, match="was reviewed before"):
-        desk.reviews("lead2", "candidate-1", False)
-    desk.reviews("lead2", "candidate-2", True)
-    desk.finishes("lead2")
+        driver.reviews("lead2", "candidate-1", False)
+    driver.reviews("lead2", "candidate-2", True)
+    driver.finishes("lead2")
     with pytest.raises(InputError, match="'lead2' is not an arbitrator who has not read"):
-        desk.rules("lead2", "candidate-2", False)
+        driver.rules("lead2", "candidate-2", False)
     with pytest.raises(InputError, match="'r1' is not an arbitrator"):
-        desk.releases("r1")
+        driver.releases("r1")
     with pytest.raises(InputError, match="'candidate-1': is not in dispute"):
-        desk.rules("judge1", "candidate-1", False)
-    desk.rules("judge1", "candidate-2", True, "solid")
+        driver.rules("judge1", "candidate-1", False)
+    driver.rules("judge1", "candidate-2", True, "solid")
     with pytest.raises(InputError, match="'candidate-2': was settled before"):
-        desk.rules("judge2", "candidate-2", False)
+        driver.rules("judge2", "candidate-2", False)
 
 
 @pytest.mark.parametrize(
@@ -206,15 +212,15 @@ def test_review_and_arbitration_happen_once_by_those_who_may(desk: Desk) -> None
         ),
     ],
 )
-def test_what_a_review_cannot_be_changes_nothing(desk: Desk, step, what: str) -> None:
-    in_review(desk, SHARED, cases=("a", "b"))
-    desk.does(
+def test_what_a_review_cannot_be_changes_nothing(driver: WorkflowDriver, step, what: str) -> None:
+    in_review(driver, SHARED, cases=("a", "b"))
+    driver.does(
         "lead2", ReviewNodule(batch_id="b1", case_id="b", candidate_id="candidate-1", agrees=True)
     )
-    desk.finishes("lead2", "b")
-    desk.adds("lead2", drawn("kept", (2, 20, 20, 4), type="solid"))
-    before = desk.store.read()
+    driver.finishes("lead2", "b")
+    driver.adds("lead2", drawn("kept", (2, 20, 20, 4), type="solid"))
+    before = driver.store.read()
     with pytest.raises(InputError) as told:
-        step(desk)
+        step(driver)
     assert str(told.value).startswith(what)
-    assert desk.store.read() == before
+    assert driver.store.read() == before

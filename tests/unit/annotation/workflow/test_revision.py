@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders.annotation import LONE, SHARED, Desk, drawn, reading, small_cases, two_teams
+from builders.annotation import LONE, SHARED, WorkflowDriver, drawn, reading, small_cases, two_teams
 from nodulebench.annotation.people import PROGRAM
 from nodulebench.annotation.workflow.actions import (
     LIDC,
@@ -21,98 +21,100 @@ MORE = drawn("h", (12, 70, 30, 6))
 READERS = ("r1", "r2", "r3")
 
 
-def made(revision: str = "case") -> Desk:
+def made(revision: str = "case") -> WorkflowDriver:
     rules = LIDC.model_copy(update={"readers": 3, "revision": revision})
-    desk = Desk(Workflow(two_teams(), small_cases("a", "b"), rules))
-    desk.opens(reviewer=None, cases=("a", "b"))
-    return desk
+    driver = WorkflowDriver(Workflow(two_teams(), small_cases("a", "b"), rules))
+    driver.opens(reviewer=None, cases=("a", "b"))
+    return driver
 
 
 @pytest.fixture
-def desk() -> Desk:
+def driver() -> WorkflowDriver:
     return made()
 
 
-def all_read(desk: Desk, case: str) -> None:
+def all_read(driver: WorkflowDriver, case: str) -> None:
     for reader, findings in zip(READERS, ((SHARED, LONE), (SHARED,), ()), strict=True):
-        desk.reads(reader, *findings, case=case)
+        driver.reads(reader, *findings, case=case)
 
 
-def revises(desk: Desk, reader: str, *findings, case: str = "a") -> None:
+def revises(driver: WorkflowDriver, reader: str, *findings, case: str = "a") -> None:
     step = ReviseReading(batch_id="b1", reading=reading(reader, case, *findings))
-    desk.does(reader, step)
+    driver.does(reader, step)
 
 
-def others(desk: Desk, actor: str) -> list[tuple[str, int]]:
+def others(driver: WorkflowDriver, actor: str) -> list[tuple[str, int]]:
     """Case and number of findings of everything that somebody sees of others."""
-    found = desk.workflow.seen_of_others(desk.batch, actor)
+    found = driver.workflow.seen_of_others(driver.batch, actor)
     assert not {one.reader_id for one in found} & {*READERS}
     return sorted((one.case_id, len(one.findings)) for one in found)
 
 
-def test_a_case_is_open_when_all_have_read_it_and_no_other(desk: Desk) -> None:
-    desk.reads("r1", SHARED, LONE)
-    desk.reads("r2", SHARED)
-    assert others(desk, "r1") == []
+def test_a_case_is_open_when_all_have_read_it_and_no_other(driver: WorkflowDriver) -> None:
+    driver.reads("r1", SHARED, LONE)
+    driver.reads("r2", SHARED)
+    assert others(driver, "r1") == []
     with pytest.raises(InputError, match="is not read by all yet"):
-        revises(desk, "r1", SHARED)
-    desk.reads("r3")
-    assert others(desk, "r1") == [("a", 0), ("a", 1)]
-    assert others(desk, "r3") == [("a", 1), ("a", 2)]
-    assert desk.sees("r1") == ["r1"]
-    assert desk.batch.state == "reading"
-    revises(desk, "r1", SHARED)
+        revises(driver, "r1", SHARED)
+    driver.reads("r3")
+    assert others(driver, "r1") == [("a", 0), ("a", 1)]
+    assert others(driver, "r3") == [("a", 1), ("a", 2)]
+    assert driver.sees("r1") == ["r1"]
+    assert driver.batch.state == "reading"
+    revises(driver, "r1", SHARED)
     with pytest.raises(InputError, match="case 'b': is not read by all yet"):
-        revises(desk, "r1", case="b")
+        revises(driver, "r1", case="b")
 
 
 def test_with_batches_nothing_is_open_before_all_cases_are_read() -> None:
-    desk = made("batch")
-    all_read(desk, "a")
-    assert others(desk, "r1") == []
+    driver = made("batch")
+    all_read(driver, "a")
+    assert others(driver, "r1") == []
     with pytest.raises(InputError, match="is not read by all yet"):
-        revises(desk, "r1", SHARED)
-    all_read(desk, "b")
-    assert len(others(desk, "r1")) == 4
-    revises(desk, "r1", SHARED)
+        revises(driver, "r1", SHARED)
+    all_read(driver, "b")
+    assert len(others(driver, "r1")) == 4
+    revises(driver, "r1", SHARED)
 
 
-def test_how_others_revised_is_never_shown_and_both_phases_are_kept(desk: Desk) -> None:
-    all_read(desk, "a")
-    revises(desk, "r1", SHARED)
-    revises(desk, "r2", SHARED, MORE)
-    assert others(desk, "r3") == [("a", 1), ("a", 2)]  # as they were read
-    revises(desk, "r3", SHARED)
-    batch = desk.batch
+def test_how_others_revised_is_never_shown_and_both_phases_are_kept(driver: WorkflowDriver) -> None:
+    all_read(driver, "a")
+    revises(driver, "r1", SHARED)
+    revises(driver, "r2", SHARED, MORE)
+    assert others(driver, "r3") == [("a", 1), ("a", 2)]  # as they were read
+    revises(driver, "r3", SHARED)
+    batch = driver.batch
     assert [len(batch.readings["a", reader].findings) for reader in READERS] == [2, 1, 0]
     assert [len(batch.last_readings["a", reader].findings) for reader in READERS] == [1, 2, 1]
     with pytest.raises(InputError, match="'r1' has revised it before"):
-        revises(desk, "r1", SHARED)
+        revises(driver, "r1", SHARED)
 
 
-def test_only_readers_of_the_batch_see_and_revise(desk: Desk) -> None:
-    all_read(desk, "a")
+def test_only_readers_of_the_batch_see_and_revise(driver: WorkflowDriver) -> None:
+    all_read(driver, "a")
     for stranger in ("r4", "lead2", "judge1", "office"):
-        assert others(desk, stranger) == []
+        assert others(driver, stranger) == []
     with pytest.raises(InputError, match="'r4' is not one of its readers"):
-        revises(desk, "r4")
+        revises(driver, "r4")
     step = ReviseReading(batch_id="b1", reading=reading("r1", "a"))
     with pytest.raises(InputError, match="'r2' hands in a reading of 'r1'"):
-        desk.does("r2", step)
+        driver.does("r2", step)
 
 
-def test_what_was_revised_is_compared_and_released_without_a_consensus(desk: Desk) -> None:
+def test_what_was_revised_is_compared_and_released_without_a_consensus(
+    driver: WorkflowDriver,
+) -> None:
     for case in ("a", "b"):
-        all_read(desk, case)
-        assert desk.batch.state == ("reading" if case == "a" else "revision")
+        all_read(driver, case)
+        assert driver.batch.state == ("reading" if case == "a" else "revision")
     for case in ("a", "b"):
-        revises(desk, "r1", SHARED, case=case)
-        revises(desk, "r2", SHARED, MORE, case=case)
+        revises(driver, "r1", SHARED, case=case)
+        revises(driver, "r2", SHARED, MORE, case=case)
         with pytest.raises(InputError, match="is in the state"):
-            desk.does(PROGRAM, CheckBatch(batch_id="b1"))
-        revises(desk, "r3", SHARED, case=case)
-    desk.checks()
-    batch = desk.batch
+            driver.does(PROGRAM, CheckBatch(batch_id="b1"))
+        revises(driver, "r3", SHARED, case=case)
+    driver.checks()
+    batch = driver.batch
     found = {
         key: len(candidate.reader_ids)
         for key, candidate in batch.candidates.items()
@@ -122,20 +124,20 @@ def test_what_was_revised_is_compared_and_released_without_a_consensus(desk: Des
     assert batch.open_disputes == []
     assert batch.state == "arbitration"
     with pytest.raises(InputError, match="'r1' is not an organiser"):
-        desk.does("r1", ReleaseBatch(batch_id="b1"))
-    desk.does("office", ReleaseBatch(batch_id="b1"))
-    assert len(desk.batch.nodules) == 4
-    assert list(desk.workflow.replayed(desk.store.read())) == []
+        driver.does("r1", ReleaseBatch(batch_id="b1"))
+    driver.does("office", ReleaseBatch(batch_id="b1"))
+    assert len(driver.batch.nodules) == 4
+    assert list(driver.workflow.replayed(driver.store.read())) == []
 
 
 def test_workflows_without_it_have_no_second_reading() -> None:
-    desk = Desk(Workflow(two_teams(), small_cases("a"), NIFDC))
-    desk.opens()
+    driver = WorkflowDriver(Workflow(two_teams(), small_cases("a"), NIFDC))
+    driver.opens()
     for reader in READERS:
-        desk.reads(reader, SHARED)
-    assert others(desk, "r1") == []
+        driver.reads(reader, SHARED)
+    assert others(driver, "r1") == []
     with pytest.raises(InputError, match="is a step of 'reading' or 'revision'"):
-        revises(desk, "r1", SHARED)
+        revises(driver, "r1", SHARED)
 
 
 def test_who_may_object_is_not_left_without_a_ruling() -> None:

@@ -6,7 +6,7 @@ from builders.annotation import (
     LONE,
     MISSED,
     SHARED,
-    Desk,
+    WorkflowDriver,
     drawn,
     in_review,
     small_cases,
@@ -19,41 +19,41 @@ from nodulebench.annotation.workflow.workflow import Workflow
 from nodulebench.core.errors import InputError
 
 
-def test_a_batch_passes_from_reading_to_release(desk: Desk) -> None:
-    desk.opens()
-    desk.reads("r1", SHARED, LONE)
-    desk.reads("r2", SHARED)
-    assert desk.batch.state == "reading"
-    assert (desk.sees("r1"), desk.sees("lead2"), desk.sees("judge1")) == (["r1"], [], [])
-    desk.reads("r3", SHARED)
-    assert desk.batch.state == "checking"
-    desk.checks()
-    assert desk.batch.state == "typing"
-    assert desk.batch.checks["a"].inconsistent_slices == (9,)
-    assert desk.is_shown("r1") == [("candidate-1", 1, ()), ("candidate-2", 1, ())]
-    assert desk.is_shown("r2") == [("candidate-1", 1, ())]
-    assert desk.is_shown("lead2") == []
-    desk.types("r2", "candidate-1")
-    desk.types("r1", "candidate-2", "calcified")
-    assert desk.batch.state == "review"
-    assert desk.is_shown("lead2") == [("candidate-1", 1, ()), ("candidate-2", 1, (9,))]
-    assert desk.sees("lead2") == ["r1", "r2", "r3"]
-    assert (desk.sees("r1"), desk.sees("lead1"), desk.sees("judge1")) == (["r1"], [], [])
-    desk.reviews("lead2", "candidate-1", True)
-    desk.reviews("lead2", "candidate-2", True)
-    assert desk.batch.state == "review"
-    desk.finishes("lead2")
-    assert desk.batch.state == "arbitration"
-    assert desk.sees("judge1") == ["r1", "r2", "r3"]
+def test_a_batch_passes_from_reading_to_release(driver: WorkflowDriver) -> None:
+    driver.opens()
+    driver.reads("r1", SHARED, LONE)
+    driver.reads("r2", SHARED)
+    assert driver.batch.state == "reading"
+    assert (driver.sees("r1"), driver.sees("lead2"), driver.sees("judge1")) == (["r1"], [], [])
+    driver.reads("r3", SHARED)
+    assert driver.batch.state == "checking"
+    driver.checks()
+    assert driver.batch.state == "typing"
+    assert driver.batch.checks["a"].inconsistent_slices == (9,)
+    assert driver.is_shown("r1") == [("candidate-1", 1, ()), ("candidate-2", 1, ())]
+    assert driver.is_shown("r2") == [("candidate-1", 1, ())]
+    assert driver.is_shown("lead2") == []
+    driver.types("r2", "candidate-1")
+    driver.types("r1", "candidate-2", "calcified")
+    assert driver.batch.state == "review"
+    assert driver.is_shown("lead2") == [("candidate-1", 1, ()), ("candidate-2", 1, (9,))]
+    assert driver.sees("lead2") == ["r1", "r2", "r3"]
+    assert (driver.sees("r1"), driver.sees("lead1"), driver.sees("judge1")) == (["r1"], [], [])
+    driver.reviews("lead2", "candidate-1", True)
+    driver.reviews("lead2", "candidate-2", True)
+    assert driver.batch.state == "review"
+    driver.finishes("lead2")
+    assert driver.batch.state == "arbitration"
+    assert driver.sees("judge1") == ["r1", "r2", "r3"]
     with pytest.raises(InputError, match=r"has 1 open dispute\(s\): a candidate-2. Settle them"):
-        desk.releases("judge1")
-    desk.rules("judge2", "candidate-2", False)
-    desk.releases("judge1")
-    assert desk.batch.state == "released"
-    assert desk.sees("r1") == ["r1", "r2", "r3"]
-    assert desk.batch.nodules == [("a", "candidate-1")]
-    assert desk.batch.nodule_type(("a", "candidate-1")) == "solid"
-    log = [(event.actor_id, event.step, event.change) for event in desk.store.read()]
+        driver.releases("judge1")
+    driver.rules("judge2", "candidate-2", False)
+    driver.releases("judge1")
+    assert driver.batch.state == "released"
+    assert driver.sees("r1") == ["r1", "r2", "r3"]
+    assert driver.batch.nodules == [("a", "candidate-1")]
+    assert driver.batch.nodule_type(("a", "candidate-1")) == "solid"
+    log = [(event.actor_id, event.step, event.change) for event in driver.store.read()]
     assert log[0] == ("office", "open", "1 cases for one")
     assert log[1] == ("r1", "read", "2 findings")
     assert log[4] == ("program", "check", "2 candidates, 1 inconsistent slices")
@@ -63,25 +63,27 @@ def test_a_batch_passes_from_reading_to_release(desk: Desk) -> None:
     ]
 
 
-def test_an_objection_or_types_that_differ_are_disputes(desk: Desk) -> None:
-    desk = Desk(Workflow(two_teams(), small_cases("a"), NIFDC.model_copy(update={"typings": 2})))
-    desk.opens()
+def test_an_objection_or_types_that_differ_are_disputes(driver: WorkflowDriver) -> None:
+    driver = WorkflowDriver(
+        Workflow(two_teams(), small_cases("a"), NIFDC.model_copy(update={"typings": 2}))
+    )
+    driver.opens()
     for reader in ("r1", "r2", "r3"):
-        desk.reads(reader, SHARED)
-    desk.checks()
-    desk.types("r1", "candidate-1", "solid")
-    assert desk.batch.state == "typing"
-    desk.types("r3", "candidate-1", "calcified")
-    desk.reviews("lead2", "candidate-1", False)
-    desk.finishes("lead2")
+        driver.reads(reader, SHARED)
+    driver.checks()
+    driver.types("r1", "candidate-1", "solid")
+    assert driver.batch.state == "typing"
+    driver.types("r3", "candidate-1", "calcified")
+    driver.reviews("lead2", "candidate-1", False)
+    driver.finishes("lead2")
     key = ("a", "candidate-1")
-    assert sentences(desk.batch.dispute(key)) == ("its types differ", "the reviewer objects")
-    assert desk.batch.nodule_type(key) is None
-    assert desk.batch.nodules == []
+    assert sentences(driver.batch.dispute(key)) == ("its types differ", "the reviewer objects")
+    assert driver.batch.nodule_type(key) is None
+    assert driver.batch.nodules == []
     with pytest.raises(InputError, match="is ruled a nodule without a type"):
-        desk.rules("judge1", "candidate-1", True)
-    desk.rules("judge1", "candidate-1", True, "part_solid")
-    assert desk.batch.nodule_type(key) == "part_solid"
+        driver.rules("judge1", "candidate-1", True)
+    driver.rules("judge1", "candidate-1", True, "part_solid")
+    assert driver.batch.nodule_type(key) == "part_solid"
 
 
 TRAINED = Training(on=date(2026, 1, 5), subject="to delineate and measure", by="Panel")
@@ -107,53 +109,53 @@ def experts(years: float = 10, trainings: tuple[Training, ...] = (TRAINED,)) -> 
 
 
 def test_in_the_itu_workflow_one_of_three_experts_decides_and_a_commission_approves() -> None:
-    desk = Desk(Workflow(experts(), small_cases("a"), ITU))
-    desk.opens(reviewer=None)
-    desk.reads("e1")
-    desk.reads("e2", SHARED)
-    desk.reads("e3", SHARED)
-    desk.checks()
-    desk.types("e2", "candidate-1")
-    assert desk.batch.state == "arbitration"
-    assert desk.sees("e1") == ["e1"]
-    assert desk.is_shown("e1") == [("candidate-1", 1, (3,))]
+    driver = WorkflowDriver(Workflow(experts(), small_cases("a"), ITU))
+    driver.opens(reviewer=None)
+    driver.reads("e1")
+    driver.reads("e2", SHARED)
+    driver.reads("e3", SHARED)
+    driver.checks()
+    driver.types("e2", "candidate-1")
+    assert driver.batch.state == "arbitration"
+    assert driver.sees("e1") == ["e1"]
+    assert driver.is_shown("e1") == [("candidate-1", 1, (3,))]
     with pytest.raises(InputError, match="'e2' is not an arbitrator"):
-        desk.rules("e2", "candidate-1", True, "solid")
+        driver.rules("e2", "candidate-1", True, "solid")
     with pytest.raises(InputError, match="has 1 open dispute"):
-        desk.approves("zoe")
-    desk.rules("e1", "candidate-1", True, "solid")
+        driver.approves("zoe")
+    driver.rules("e1", "candidate-1", True, "solid")
     with pytest.raises(InputError, match="is not approved by the commission"):
-        desk.releases("e1")
-    desk.approves("zoe", False, comment="no 5 mm slices")
+        driver.releases("e1")
+    driver.approves("zoe", False, comment="no 5 mm slices")
     with pytest.raises(InputError, match="is not approved by the commission"):
-        desk.releases("e1")
-    desk.approves("zoe")
-    desk.releases("e1")
-    assert desk.batch.nodules == [("a", "candidate-1")]
-    changes = [event.change for event in desk.store.read() if event.step == "approve"]
+        driver.releases("e1")
+    driver.approves("zoe")
+    driver.releases("e1")
+    assert driver.batch.nodules == [("a", "candidate-1")]
+    changes = [event.change for event in driver.store.read() if event.step == "approve"]
     assert changes == ["not approved: no 5 mm slices", "approved"]
-    assert list(desk.workflow.replayed(desk.store.read())) == []
+    assert list(driver.workflow.replayed(driver.store.read())) == []
 
 
 def test_who_approves_is_of_the_commission_and_inspects_everything() -> None:
     people = experts()
     double = people.people[1].model_copy(update={"roles": ("panel", "commission")})
     people = people.model_copy(update={"people": (people.people[0], double, *people.people[2:])})
-    desk = Desk(Workflow(people, small_cases("a"), ITU))
-    desk.opens(reviewer=None)
+    driver = WorkflowDriver(Workflow(people, small_cases("a"), ITU))
+    driver.opens(reviewer=None)
     for name in ("e1", "e2", "e3"):
-        desk.reads(name)
-    desk.checks()
+        driver.reads(name)
+    driver.checks()
     for name in ("e1", "e2", "office"):
         with pytest.raises(InputError, match="is not of the commission, without a part in the"):
-            desk.approves(name)
+            driver.approves(name)
     with pytest.raises(InputError, match="was not inspected for labels, ethics"):
-        desk.approves("zoe", inspected=("sufficiency", "heterogeneity"))
+        driver.approves("zoe", inspected=("sufficiency", "heterogeneity"))
     with pytest.raises(InputError, match="says no without a reason"):
-        desk.approves("zoe", False)
-    desk.approves("zoe")
+        driver.approves("zoe", False)
+    driver.approves("zoe")
     with pytest.raises(InputError, match="was approved before"):
-        desk.approves("zoe", False, comment="after all")
+        driver.approves("zoe", False, comment="after all")
 
 
 @pytest.mark.parametrize(
@@ -169,61 +171,65 @@ def test_experts_of_the_itu_have_ten_years_and_a_training(years, trainings, told
     assert len(refused.value.problems) == 3  # not of the office, nor of the commission
 
 
-def test_cases_in_which_nobody_found_anything_are_reviewed_too(desk: Desk) -> None:
-    in_review(desk, cases=("a", "b"))
-    assert (desk.batch.state, desk.batch.unfinished) == ("review", ["a", "b"])
+def test_cases_in_which_nobody_found_anything_are_reviewed_too(driver: WorkflowDriver) -> None:
+    in_review(driver, cases=("a", "b"))
+    assert (driver.batch.state, driver.batch.unfinished) == ("review", ["a", "b"])
     with pytest.raises(InputError, match="'release' is a step of 'arbitration'"):
-        desk.releases("judge1")
-    desk.finishes("lead2")
-    assert (desk.batch.state, desk.batch.unfinished) == ("review", ["b"])
-    desk.finishes("lead2", "b")
-    assert desk.batch.state == "arbitration"
-    desk.releases("judge1")
-    assert desk.batch.nodules == []
-    assert [one.change for one in desk.store.read() if one.step == "finish"] == [
+        driver.releases("judge1")
+    driver.finishes("lead2")
+    assert (driver.batch.state, driver.batch.unfinished) == ("review", ["b"])
+    driver.finishes("lead2", "b")
+    assert driver.batch.state == "arbitration"
+    driver.releases("judge1")
+    assert driver.batch.nodules == []
+    assert [one.change for one in driver.store.read() if one.step == "finish"] == [
         "review finished"
     ] * 2
 
 
-def test_the_reviewer_adds_what_every_reader_missed_and_an_arbitrator_decides(desk: Desk) -> None:
-    in_review(desk, SHARED)
-    desk.reviews("lead2", "candidate-1", True)
-    desk.adds("lead2", MISSED)
+def test_the_reviewer_adds_what_every_reader_missed_and_an_arbitrator_decides(
+    driver: WorkflowDriver,
+) -> None:
+    in_review(driver, SHARED)
+    driver.reviews("lead2", "candidate-1", True)
+    driver.adds("lead2", MISSED)
     key = ("a", "candidate-2")
-    assert desk.batch.unreviewed == []
-    assert sentences(desk.batch.dispute(key)) == ("'lead2' added it and no reader drew it",)
-    desk.finishes("lead2")
-    assert desk.batch.state == "arbitration"
-    assert desk.batch.open_disputes == [key]
-    assert desk.is_shown("r1") == [("candidate-1", 1, ())]
-    assert desk.is_shown("judge1") == [("candidate-1", 1, ()), ("candidate-2", 2, (5, 6))]
+    assert driver.batch.unreviewed == []
+    assert sentences(driver.batch.dispute(key)) == ("'lead2' added it and no reader drew it",)
+    driver.finishes("lead2")
+    assert driver.batch.state == "arbitration"
+    assert driver.batch.open_disputes == [key]
+    assert driver.is_shown("r1") == [("candidate-1", 1, ())]
+    assert driver.is_shown("judge1") == [("candidate-1", 1, ()), ("candidate-2", 2, (5, 6))]
     with pytest.raises(InputError, match=r"has 1 open dispute\(s\): a candidate-2"):
-        desk.releases("judge1")
-    desk.rules("judge1", "candidate-2", True, "part_solid")
-    desk.releases("judge1")
-    assert desk.batch.nodules == [("a", "candidate-1"), key]
-    assert desk.batch.nodule_type(key) == "part_solid"
-    assert desk.batch.candidates[key].reader_ids == ("lead2",)
-    (event,) = (one for one in desk.store.read() if one.step == "add")
+        driver.releases("judge1")
+    driver.rules("judge1", "candidate-2", True, "part_solid")
+    driver.releases("judge1")
+    assert driver.batch.nodules == [("a", "candidate-1"), key]
+    assert driver.batch.nodule_type(key) == "part_solid"
+    assert driver.batch.candidates[key].reader_ids == ("lead2",)
+    (event,) = (one for one in driver.store.read() if one.step == "add")
     assert (event.actor_id, event.case_id) == ("lead2", "a")
     assert event.change == "candidate-2 added, solid, on 2 slices"
     assert event.payload["finding"]["slices"][1]["slice_index"] == 6
 
 
-def test_what_an_arbitrator_does_not_accept_is_not_added(desk: Desk) -> None:
-    in_review(desk)
-    desk.adds("lead2", MISSED)
-    desk.finishes("lead2")
-    desk.rules("judge1", "candidate-1", False)
-    desk.releases("judge1")
-    assert desk.batch.nodules == []
+def test_what_an_arbitrator_does_not_accept_is_not_added(driver: WorkflowDriver) -> None:
+    in_review(driver)
+    driver.adds("lead2", MISSED)
+    driver.finishes("lead2")
+    driver.rules("judge1", "candidate-1", False)
+    driver.releases("judge1")
+    assert driver.batch.nodules == []
 
 
 ANEW = (drawn("x", (3, 51, 50, 6), (4, 51, 50, 6))).slices
 
 
-def corrects(desk: Desk, actor: str, name="candidate-1", slices=ANEW, comment="too wide") -> None:
-    desk.does(
+def corrects(
+    driver: WorkflowDriver, actor: str, name="candidate-1", slices=ANEW, comment="too wide"
+) -> None:
+    driver.does(
         actor,
         CorrectOutline(
             batch_id="b1", case_id="a", candidate_id=name, slices=slices, comment=comment
@@ -231,42 +237,42 @@ def corrects(desk: Desk, actor: str, name="candidate-1", slices=ANEW, comment="t
     )
 
 
-def test_the_reviewer_corrects_an_outline_and_every_version_is_kept(desk: Desk) -> None:
-    in_review(desk, SHARED)
+def test_the_reviewer_corrects_an_outline_and_every_version_is_kept(driver: WorkflowDriver) -> None:
+    in_review(driver, SHARED)
     key = ("a", "candidate-1")
-    assert desk.batch.corrected(key) is None
-    corrects(desk, "lead2", slices=SHARED.slices, comment="")
-    corrects(desk, "lead2")
+    assert driver.batch.corrected(key) is None
+    corrects(driver, "lead2", slices=SHARED.slices, comment="")
+    corrects(driver, "lead2")
     with pytest.raises(InputError, match="is drawn like this already"):
-        corrects(desk, "lead2")
-    assert [one.by for one in desk.batch.corrections[key]] == ["lead2", "lead2"]
-    last = desk.batch.corrected(key)
+        corrects(driver, "lead2")
+    assert [one.by for one in driver.batch.corrections[key]] == ["lead2", "lead2"]
+    last = driver.batch.corrected(key)
     assert last is not None
     assert last.step.slices == ANEW
-    assert desk.batch.readings["a", "r1"].findings == (SHARED,)
-    assert desk.batch.dispute(key) == ()
-    desk.reviews("lead2", "candidate-1", True)
-    desk.finishes("lead2")
-    told = [one.change for one in desk.store.read() if one.step == "correct"]
+    assert driver.batch.readings["a", "r1"].findings == (SHARED,)
+    assert driver.batch.dispute(key) == ()
+    driver.reviews("lead2", "candidate-1", True)
+    driver.finishes("lead2")
+    told = [one.change for one in driver.store.read() if one.step == "correct"]
     assert told == [
         "candidate-1 drawn anew on 1 slices",
         "candidate-1 drawn anew on 2 slices: too wide",
     ]
 
 
-def test_an_arbitrator_corrects_what_is_in_dispute_and_nothing_else(desk: Desk) -> None:
-    in_review(desk, SHARED, LONE)
+def test_an_arbitrator_corrects_what_is_in_dispute_and_nothing_else(driver: WorkflowDriver) -> None:
+    in_review(driver, SHARED, LONE)
     for name, agrees in (("candidate-1", False), ("candidate-2", True)):
-        desk.reviews("lead2", name, agrees)
-    desk.finishes("lead2")
-    corrects(desk, "judge1")
+        driver.reviews("lead2", name, agrees)
+    driver.finishes("lead2")
+    corrects(driver, "judge1")
     with pytest.raises(InputError, match="'candidate-2': is not in dispute, or settled"):
-        corrects(desk, "judge1", "candidate-2", LONE.slices)
+        corrects(driver, "judge1", "candidate-2", LONE.slices)
     with pytest.raises(InputError, match="'lead2' is not an arbitrator"):
-        corrects(desk, "lead2")
-    desk.rules("judge1", "candidate-1", True, "solid")
+        corrects(driver, "lead2")
+    driver.rules("judge1", "candidate-1", True, "solid")
     with pytest.raises(InputError, match="'candidate-1': is not in dispute, or settled"):
-        corrects(desk, "judge1")
+        corrects(driver, "judge1")
 
 
 @pytest.mark.parametrize(
@@ -281,25 +287,25 @@ def test_an_arbitrator_corrects_what_is_in_dispute_and_nothing_else(desk: Desk) 
     ],
 )
 def test_a_correction_that_cannot_be_changes_nothing(
-    desk: Desk, actor: str, name: str, slices, what: str
+    driver: WorkflowDriver, actor: str, name: str, slices, what: str
 ) -> None:
-    in_review(desk, SHARED)
-    before = desk.store.read()
+    in_review(driver, SHARED)
+    before = driver.store.read()
     with pytest.raises(InputError) as refused:
-        corrects(desk, actor, name, slices)
+        corrects(driver, actor, name, slices)
     assert what in str(refused.value)
-    assert desk.store.read() == before
+    assert driver.store.read() == before
 
 
-def test_a_finished_case_and_a_batch_that_is_read_are_not_corrected(desk: Desk) -> None:
-    in_review(desk, SHARED, cases=("a", "b"))
-    desk.reviews("lead2", "candidate-1", True)
-    desk.finishes("lead2")
+def test_a_finished_case_and_a_batch_that_is_read_are_not_corrected(driver: WorkflowDriver) -> None:
+    in_review(driver, SHARED, cases=("a", "b"))
+    driver.reviews("lead2", "candidate-1", True)
+    driver.finishes("lead2")
     with pytest.raises(InputError, match="the review of its case is finished"):
-        corrects(desk, "lead2")
+        corrects(driver, "lead2")
 
 
-def test_a_correction_is_a_step_of_review_or_arbitration(desk: Desk) -> None:
-    desk.opens()
+def test_a_correction_is_a_step_of_review_or_arbitration(driver: WorkflowDriver) -> None:
+    driver.opens()
     with pytest.raises(InputError, match="'correct' is a step of 'review' or 'arbitration'"):
-        corrects(desk, "lead2")
+        corrects(driver, "lead2")

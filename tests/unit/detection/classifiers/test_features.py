@@ -45,7 +45,7 @@ def test_a_digital_ball_by_hand():
     assert found["dense_shell"] == found["outside_shell"] == found["shell_sd_hu"] == 0.0
 
 
-def test_a_slab_of_two_densities_by_hand():
+def test_a_shandle_of_two_densities_by_hand():
     inside = np.zeros((9, 9, 13), dtype=bool)
     inside[4, 4, 2:10] = True
     hu = np.full(inside.shape, -900.0)

@@ -106,7 +106,7 @@ def test_a_network_is_tried_on_some_candidates(examples: Examples, tmp_path: Pat
     assert (found.step > 0, found.candidate > 0, found.litre) == (True, True, 0.0)
 
 
-def test_a_finder_is_tried_on_the_first_slab_of_a_scan(
+def test_a_finder_is_tried_on_the_first_shandle_of_a_scan(
     examples: Examples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     finder = replace(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import make_desk
+from builders.sealed import make_lab
 from nodulebench.cli import main
 from nodulebench.custody import sealed_set
 from nodulebench.custody import state as examined
@@ -79,9 +79,9 @@ def test_of_a_sealed_set_nothing_is_opened(
     tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("cryptography")
-    desk = make_desk(tmp_path)
-    desk.seal()
-    before = sorted(path.name for path in (desk.sealed / "audit").iterdir())
+    lab = make_lab(tmp_path)
+    lab.seal()
+    before = sorted(path.name for path in (lab.sealed / "audit").iterdir())
 
     def never(*_: object) -> None:
         raise AssertionError("the set was opened")
@@ -90,7 +90,7 @@ def test_of_a_sealed_set_nothing_is_opened(
     monkeypatch.setattr(vault, "open_vault", never)
     monkeypatch.setattr(examined, "open_vault", never)
     marks = written(tmp_path, "scan0,1,2,3,1\nscan0,1,2,3,1\nelsewhere,0,0,0,1\n")
-    code, out, err = check(capsys, marks, desk.sealed)
+    code, out, err = check(capsys, marks, lab.sealed)
     assert code == 0
     assert out == [
         "the test set is sealed: the files alone are looked through",
@@ -98,4 +98,4 @@ def test_of_a_sealed_set_nothing_is_opened(
     ]
     assert len(err) == 1
     assert "given twice" in err[0]
-    assert sorted(path.name for path in (desk.sealed / "audit").iterdir()) == before
+    assert sorted(path.name for path in (lab.sealed / "audit").iterdir()) == before

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.sealed import make_desk
+from builders.sealed import make_lab
 from nodulebench.core.errors import InputError
 from nodulebench.custody.bundle import write_bundle
 from nodulebench.io.images.case_images import images_folder, images_of_set
@@ -13,17 +13,17 @@ pytest.importorskip("cryptography")
 
 
 def test_bundle_bag_and_sealed_set_show_the_same_images(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path, cases=2)
-    write_bundle(desk.bundle, tmp_path / "bag", images=desk.bundle / "images")
-    desk.seal()
-    for folder in (desk.bundle, tmp_path / "bag", desk.sealed):
+    lab = make_lab(tmp_path, cases=2)
+    write_bundle(lab.bundle, tmp_path / "bag", images=lab.bundle / "images")
+    lab.seal()
+    for folder in (lab.bundle, tmp_path / "bag", lab.sealed):
         found = images_of_set(folder)
         assert [case_id for case_id, _ in found] == ["scan0", "scan1"]
         assert (found[0][1] / "0001.dcm").read_bytes() == b"scan0" * 50
 
 
 def test_a_case_without_an_image_is_told(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path, cases=3)
+    lab = make_lab(tmp_path, cases=3)
     with pytest.raises(InputError, match="has no image of case 'scan2'"):
-        images_of_set(desk.bundle)
+        images_of_set(lab.bundle)
     assert images_folder(tmp_path) is None

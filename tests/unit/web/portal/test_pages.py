@@ -13,14 +13,14 @@ from nodulebench.web.portal.demo import PASSWORD, PEOPLE, fill
 from nodulebench.web.portal.serve import organiser_link
 from nodulebench.web.portal.site import Site
 
-PAGES = ("/", "/account", "/entries", "/desk", "/people", "/log", "/benchmarks/new")
+PAGES = ("/", "/account", "/entries", "/dashboard", "/people", "/log", "/benchmarks/new")
 
 
 @pytest.mark.parametrize(("name", "word"), [("en", "Benchmarks"), ("zh", "测试项目")])
 def test_pages_in_both_languages(
     site: Site, as_organiser: Browser, benchmark: str, name: str, word: str
 ) -> None:
-    assert as_organiser.get(f"/language/{name}?to=/desk").headers["location"] == "/desk"
+    assert as_organiser.get(f"/language/{name}?to=/dashboard").headers["location"] == "/dashboard"
     as_organiser.send(benchmark, "submit", GOOD)
     work_off(site)
     for path in (*PAGES, f"/benchmarks/{benchmark}", f"/benchmarks/{benchmark}/submit"):
@@ -49,13 +49,13 @@ def test_one_is_never_sent_elsewhere(site: Site, ada: Visitor, to: str) -> None:
 
 def test_what_people_write_is_text(site: Site, as_organiser: Browser, benchmark: str) -> None:
     evil = "<script>alert(1)</script>\"'&"
-    as_organiser.post("/announcements", "/desk", text=evil)
+    as_organiser.post("/announcements", "/dashboard", text=evil)
     page = f"/benchmarks/{benchmark}"
     as_organiser.post(f"{page}/change", page, about=evil, shown="yes", feedback="metrics")
     files = {"file": (f"{evil}.csv", GOOD.encode())}
     sent = as_organiser.post(f"{page}/submit", f"{page}/submit", files=files, name=evil)
     work_off(site)
-    for path in ("/", page, sent.headers["location"], "/entries", "/desk", "/log"):
+    for path in ("/", page, sent.headers["location"], "/entries", "/dashboard", "/log"):
         text = as_organiser.get(path).text
         assert "<script>" not in text, path
     assert "&lt;script&gt;alert(1)" in as_organiser.get(page).text

@@ -19,7 +19,7 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from builders.sealed import PEOPLE, SECRET, Desk, make_desk
+from builders.sealed import PEOPLE, SECRET, SealedLab, make_lab
 from nodulebench.custody.withdrawal import withdraw
 from nodulebench.evaluation.plans.freeze import freeze_files
 from nodulebench.i18n.translator import portal_translator
@@ -58,15 +58,15 @@ def lay_plan(browser: Browser, benchmark: str, content: bytes, name: str) -> Any
     return browser.post(f"{page}/terms", page, files={"file": (name, content)}, kind="plan")
 
 
-def seal_with_plan(site: Site, folder: Path, verdict: str) -> Desk:
+def seal_with_plan(site: Site, folder: Path, verdict: str) -> SealedLab:
     """A sealed set of four scans among those of the site, and ``plan.json`` beside its bundle."""
-    desk = make_desk(folder, f'{PEOPLE}[reuse]\nfeedback = "verdict"\n')
+    lab = make_lab(folder, f'{PEOPLE}[reuse]\nfeedback = "verdict"\n')
     (folder / "criteria.toml").write_text(CRITERIA.format(limit=LIMITS[verdict]))
     plan = folder / "plan.json"
-    freeze_files(folder / "criteria.toml", desk.bundle, "luna16", out=plan)
-    desk.seal()
-    shutil.move(desk.sealed, site.settings.sets / "sealed")
-    return desk
+    freeze_files(folder / "criteria.toml", lab.bundle, "luna16", out=plan)
+    lab.seal()
+    shutil.move(lab.sealed, site.settings.sets / "sealed")
+    return lab
 
 
 def rows(content: str) -> list[dict[str, str]]:
@@ -85,8 +85,8 @@ def check_surfaces(browser: Browser, benchmark: str, entry: str, verdict: str, w
     told = browser.get(f"/api/v1{entry}").json()
     (line,) = browser.get(f"/api/v1/benchmarks/{benchmark}/leaderboard").json()["lines"]
     board = rows(browser.get(f"/benchmarks/{benchmark}/leaderboard.csv").text)
-    desk = rows(signed_in(browser.site, "olga").get("/desk/entries.csv").text)
-    for one in (told, line, *board, *desk):
+    lab = rows(signed_in(browser.site, "olga").get("/dashboard/entries.csv").text)
+    for one in (told, line, *board, *lab):
         assert one["verdict"] == verdict
         assert (why in one["verdict_reason"]) == (verdict == "undecided"), one
         assert bool(one["verdict_reason"]) == (verdict == "undecided")
@@ -113,9 +113,9 @@ def test_an_open_benchmark_gives_one_verdict_everywhere(
 def test_a_sealed_benchmark_gives_one_verdict_everywhere(
     site: Site, organiser: Visitor, as_ada: Browser, tmp_path: Path, verdict: str
 ) -> None:
-    desk = seal_with_plan(site, tmp_path, verdict)
+    lab = seal_with_plan(site, tmp_path, verdict)
     benchmark = make_tiny_benchmark(site, organiser, test_set="sealed")
-    plan = (desk.folder / "plan.json").read_bytes()
+    plan = (lab.folder / "plan.json").read_bytes()
     assert lay_plan(signed_in(site, "olga"), benchmark, plan, "plan.json").is_redirect
     found = 1 if verdict == "failed" else 4
     marks = HEADER + "".join(f"\nscan{number},1,2,3,0.9" for number in range(found))
@@ -128,9 +128,9 @@ def test_a_sealed_benchmark_gives_one_verdict_everywhere(
 def test_a_plan_that_a_withdrawal_outdated_is_told_to_the_organisers_alone(
     site: Site, organiser: Visitor, as_ada: Browser, tmp_path: Path
 ) -> None:
-    desk = seal_with_plan(site, tmp_path, "passed")
+    lab = seal_with_plan(site, tmp_path, "passed")
     benchmark = make_tiny_benchmark(site, organiser, test_set="sealed")
-    plan = (desk.folder / "plan.json").read_bytes()
+    plan = (lab.folder / "plan.json").read_bytes()
     as_olga = signed_in(site, "olga")
     assert lay_plan(as_olga, benchmark, plan, "plan.json").is_redirect
     sealed = site.settings.sets / "sealed"
@@ -142,7 +142,7 @@ def test_a_plan_that_a_withdrawal_outdated_is_told_to_the_organisers_alone(
     page = as_ada.get(entry).text
     assert "The organisers have the reason" in page
     assert "was frozen for" not in page
-    assert "was frozen for 4 cases; this test set has 3" in as_olga.get("/desk").text
+    assert "was frozen for 4 cases; this test set has 3" in as_olga.get("/dashboard").text
     refused = lay_plan(as_olga, benchmark, plan, "plan.json")
     assert refused.status_code == 422
     assert "was frozen for 4 cases" in refused.text

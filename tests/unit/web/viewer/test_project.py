@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.working import BESIDE, PLACE, Person, ball_project, desk_of, people_of
+from builders.working import BESIDE, PLACE, Person, ball_project, handle_of, people_of
 from nodulebench.annotation.project import audit_project
 from nodulebench.annotation.release import export_released
 from nodulebench.core.errors import InputError
@@ -100,9 +100,9 @@ def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
         assert {one["state"] for one in judge.ask("/work")} == {"released"}
         told = reader.ask("/scans/0/reading")["findings"]
         assert [one["told"]["is_nodule"] for one in told] == [True, False]
-    desk = desk_of(folder)
-    assert not audit_project(desk).problems
-    made = export_released(desk, tmp_path / "bundle")
+    lab = handle_of(folder)
+    assert not audit_project(lab).problems
+    made = export_released(lab, tmp_path / "bundle")
     assert made.nodules.select(
         "case_id", "type", "agreement", "corrected_by", "added_by"
     ).rows() == [
@@ -120,7 +120,7 @@ def test_handing_in_is_one_event_and_freezes_the_case(folder: Path) -> None:
         reader = people["r1"]
         reader.draw(0, "f1", PLACE)
         reader.hand_in(0)
-        assert [one.step for one in desk_of(folder).log.read()] == ["open", "read"]
+        assert [one.step for one in handle_of(folder).log.read()] == ["open", "read"]
         refused = reader.client.post(
             "/scans/0/edits",
             json={"client": "tab", "number": 99, "finding_id": "f1", "based_on": 1},
@@ -149,10 +149,10 @@ def test_a_nodule_needs_an_outline_and_points_are_no_nodules(folder: Path) -> No
         reader = people["r1"]
         reader.say(0, "f1", {"place_mm": PLACE})
         assert "a nodule without an outline" in reader.hand_in(0, 422)["problem"]
-        assert len(desk_of(folder).log.read()) == 1
+        assert len(handle_of(folder).log.read()) == 1
         reader.say(0, "f1", {"place_mm": PLACE, "kind": "small_nodule"}, 1)
         reader.hand_in(0)
-        assert desk_of(folder).batch("b1").readings["a", "r1"].findings == ()
+        assert handle_of(folder).batch("b1").readings["a", "r1"].findings == ()
 
 
 def test_the_time_that_is_left_follows_from_cases_that_were_read(folder: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_case_that_is_shown_twice_has_no_name_of_its_own(tmp_path: Path) -> No
         assert "case-0123456789ab" not in people["r1"].client.get("/scans/2").text
         for number in range(3):
             people["r1"].hand_in(number)
-    readings = desk_of(folder).batch("b1").readings
+    readings = handle_of(folder).batch("b1").readings
     assert sorted(case_id for case_id, _ in readings) == ["a", "b", "case-0123456789ab"]
 
 

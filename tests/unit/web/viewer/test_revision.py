@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders.working import BESIDE, PLACE, Person, ball_project, desk_of, people_of
+from builders.working import BESIDE, PLACE, Person, ball_project, handle_of, people_of
 from nodulebench.annotation.release import export_released
 from nodulebench.annotation.workflow.actions import LIDC
 from nodulebench.io.readings import read_findings
@@ -74,7 +74,7 @@ def test_own_marks_are_changed_added_removed_and_left_to_the_last_digit(folder: 
         third.hand_in(0)
         third.hand_in(0, code=409)
         assert modes(third) == ["look", "read"]
-    batch = desk_of(folder).batch("b1")
+    batch = handle_of(folder).batch("b1")
     blind, last = batch.readings, batch.last_readings
     assert [finding.finding_id for finding in blind["a", "r1"].findings] == ["f0", "f1"]
     assert last["a", "r1"].findings == blind["a", "r1"].findings[:1]
@@ -97,7 +97,7 @@ def test_both_phases_are_exported_and_say_which_they_are(folder: Path, tmp_path:
         assert (stand["state"], stand["may_release"]) == ("arbitration", True)
         people["office"].post("/work/b1/release")
     parts = {"findings": tmp_path / "last", "blind_findings": tmp_path / "blind"}
-    reference = export_released(desk_of(folder), tmp_path / "bundle", **parts)
+    reference = export_released(handle_of(folder), tmp_path / "bundle", **parts)
     assert reference.nodules["agreement"].to_list() == [3, 3]
     last, blind = (read_findings(tmp_path / name) for name in ("last", "blind"))
     assert (last.findings.height, blind.findings.height) == (6, 2)

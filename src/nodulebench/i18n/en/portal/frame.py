@@ -5,7 +5,7 @@ TEXTS = {
     "portal.sections": "Sections",
     "portal.benchmarks": "Benchmarks",
     "portal.nav.own_entries": "Your entries",
-    "portal.nav.desk": "Desk",
+    "portal.nav.dashboard": "Dashboard",
     "portal.nav.people": "People",
     "portal.nav.log": "Log",
     "portal.sign_in": "Sign in",

@@ -5,7 +5,7 @@ TEXTS = {
     "portal.sections": "栏目",
     "portal.benchmarks": "测试项目",
     "portal.nav.own_entries": "我的提交",
-    "portal.nav.desk": "工作台",
+    "portal.nav.dashboard": "工作台",
     "portal.nav.people": "人员",
     "portal.nav.log": "日志",
     "portal.sign_in": "登录",

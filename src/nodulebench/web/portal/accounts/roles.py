@@ -86,8 +86,8 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "api_files": PUBLIC,
     "api_check": PARTICIPANTS,
     "api_submit": PARTICIPANTS,
-    # the organiser's desk
-    "desk": OPERATORS,
+    # the organiser's dashboard
+    "dashboard": OPERATORS,
     "test_set": ORGANISERS,
     "entries_table": ORGANISERS,
     "mark_baseline": ORGANISERS,

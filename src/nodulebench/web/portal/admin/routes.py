@@ -1,4 +1,4 @@
-"""The organiser's desk: queue and workers, test sets and their use, exports, announcements."""
+"""The organiser's dashboard: queue and workers, test sets and their use, exports, announcements."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -46,7 +46,7 @@ ENTRIES = {
 """The columns of the table of all entries."""
 
 
-@router.get("/desk", name="desk")
+@router.get("/dashboard", name="dashboard")
 def dashboard(request: Request, site: AtSite, by: By) -> Response:
     """How the site stands."""
     with site.database.reading() as session:
@@ -68,10 +68,10 @@ def dashboard(request: Request, site: AtSite, by: By) -> Response:
             "people": session.scalar(people),
             "projects": all_progress(site, session, by.account) if by.is_organiser else [],
         }
-    return rendered(request, "desk.html", states=("waiting", "running", *jobs.ENDED), **values)
+    return rendered(request, "dashboard.html", states=("waiting", "running", *jobs.ENDED), **values)
 
 
-@router.get("/desk/entries.csv", name="entries_table")
+@router.get("/dashboard/entries.csv", name="entries_table")
 def entries_table(site: AtSite) -> Response:
     """Every entry of every benchmark as a table for a spreadsheet; no cell is a formula."""
     with site.database.reading() as session:
@@ -112,14 +112,14 @@ def _row(entry: Entry, state: str | None, result: Result | None) -> dict[str, ob
 def cancel_job(site: AtSite, by: By, job_id: str) -> Response:
     """End a job."""
     jobs.cancel(site, by.account, job_id)
-    return see("/desk")
+    return see("/dashboard")
 
 
 @router.post("/jobs/{job_id}/retry", name="retry_job")
 def retry_job(site: AtSite, by: By, job_id: str) -> Response:
     """Put a job into the queue again."""
     jobs.retry(site, by.account, job_id)
-    return see("/desk")
+    return see("/dashboard")
 
 
 @router.post("/announcements", name="announce")
@@ -132,7 +132,7 @@ def announce(site: AtSite, by: By, form: Sent) -> Response:
         if about is not None and session.get(Benchmark, about) is None:
             raise DeniedError("not_found", 404)
         session.add(Announcement(text=text, benchmark_id=about))
-    return see("/desk")
+    return see("/dashboard")
 
 
 @router.post("/announcements/{announcement_id}/end", name="end_announcement")
@@ -143,7 +143,7 @@ def end_announcement(site: AtSite, by: By, announcement_id: str) -> Response:
         if found is None:
             raise DeniedError("not_found", 404)
         found.ended_at = now()
-    return see("/desk")
+    return see("/dashboard")
 
 
 A_PAGE = 100

@@ -85,8 +85,8 @@ class Asked:
         if actor is None:
             raise DeniedError("nobody_here", 409)
         try:
-            with books.desk(acts=True) as desk:
-                step(desk, actor)
+            with books.handle(acts=True) as handle:
+                step(handle, actor)
         except NoduleBenchError as error:
             return _page(self, 422, wrong=str(error))
         return see(f"/projects/{self.project_id}")
@@ -162,13 +162,13 @@ def open_one(asked: Asking, form: Sent) -> Response:
     """Give cases to a team: those that are named, or all that no batch has."""
     named = field(form, "cases", most=200_000).split()
 
-    def step(desk: ProjectHandle, actor: str) -> None:
+    def step(handle: ProjectHandle, actor: str) -> None:
         open_batch(
-            desk,
+            handle,
             actor,
             field(form, "batch"),
             field(form, "team"),
-            named or unread_cases(desk),
+            named or unread_cases(handle),
             reviewer_id=field(form, "reviewer") or None,
         )
 
@@ -178,7 +178,7 @@ def open_one(asked: Asking, form: Sent) -> Response:
 @router.post("/projects/{project_id}/batches/{batch_id}/draw", name="draw_reviewer")
 def draw_one(asked: Asking, batch_id: str) -> Response:
     """Draw who reviews a batch that all have read."""
-    return asked.does(lambda desk, actor: draw_reviewer(desk, actor, batch_id))
+    return asked.does(lambda handle, actor: draw_reviewer(handle, actor, batch_id))
 
 
 @router.post("/projects/{project_id}/batches/{batch_id}/approve", name="approve_batch")
@@ -188,9 +188,9 @@ def approve_one(asked: Asking, form: Sent, batch_id: str) -> Response:
     approves = field(form, "approves") == "yes"
     comment = field(form, "comment")
 
-    def step(desk: ProjectHandle, actor: str) -> None:
+    def step(handle: ProjectHandle, actor: str) -> None:
         said = {"approves": approves, "inspected": inspected, "comment": comment}
-        desk.does(actor, ApproveBatch(batch_id=batch_id, **said))
+        handle.does(actor, ApproveBatch(batch_id=batch_id, **said))
 
     return asked.does(step)
 
@@ -198,7 +198,7 @@ def approve_one(asked: Asking, form: Sent, batch_id: str) -> Response:
 @router.post("/projects/{project_id}/batches/{batch_id}/release", name="release_batch")
 def release_one(asked: Asking, batch_id: str) -> Response:
     """Release a batch of a workflow in which nobody settles disputes."""
-    return asked.does(lambda desk, actor: desk.does(actor, ReleaseBatch(batch_id=batch_id)))
+    return asked.does(lambda handle, actor: handle.does(actor, ReleaseBatch(batch_id=batch_id)))
 
 
 @router.get("/projects/{project_id}/project.zip", name="project_files")
@@ -212,8 +212,8 @@ def project_reference(site: AtSite, by: By, project_id: str) -> Response:
     """What was released, as a bundle that ``evaluate`` takes."""
 
     def write(books: Books, to: Path) -> None:
-        with books.desk() as desk:
-            export_released(desk, to)
+        with books.handle() as handle:
+            export_released(handle, to)
 
     return _zipped(site, by, project_id, "reference", write)
 
@@ -263,9 +263,9 @@ def _page(asked: Asked, status: int = 200, *, wrong: str = "", checks: bool = Fa
             raise DeniedError("not_found", 404)
         values: dict[str, Any] = {"batches": [], "people": [], "problems": None, "fitting": {}}
         if oversees:
-            desk = books.on(session)
+            handle = books.on(session)
             members = members_of(session, project_id)
-            problems, batches, unread = state_of(books, session, desk, checks=checks)
+            problems, batches, unread = state_of(books, session, handle, checks=checks)
             accounts = list(session.scalars(select(Account).where(Account.closed_at.is_(None))))
             exam_id = exam_of_project(session, project_id)
             passed = passed_accounts(session, exam_id)

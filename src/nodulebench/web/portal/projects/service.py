@@ -86,7 +86,7 @@ def make_project(
         given = Path(scratch)
         for name, content in (("roster.toml", roster), ("cases.csv", cases), (EXAM, exam)):
             (given / name).write_bytes(content)
-        desk = start_project(
+        handle = start_project(
             given / "project",
             given / "roster.toml",
             given / "cases.csv" if cases else _cases(site, place, given / "scans.csv"),
@@ -94,7 +94,7 @@ def make_project(
             exam=given / EXAM if exam else None,
             is_examined_later=bool(exam_id),
         )
-        return take_project(site, by, desk, title=title, images=images, exam_id=exam_id)
+        return take_project(site, by, handle, title=title, images=images, exam_id=exam_id)
 
 
 def _cases(site: Site, images: Path, file: Path) -> Path:
@@ -109,7 +109,7 @@ def _cases(site: Site, images: Path, file: Path) -> Path:
 
 
 def take_project(
-    site: Site, by: str, desk: ProjectHandle, *, title: str, images: str, exam_id: str = ""
+    site: Site, by: str, handle: ProjectHandle, *, title: str, images: str, exam_id: str = ""
 ) -> str:
     """Take a project over that was begun elsewhere, with its log; its id.
 
@@ -121,22 +121,22 @@ def take_project(
     title = title.strip()
     if not title or len(title) > MOST_TITLE or not title.isprintable():
         raise DeniedError("title_form")
-    if desk.workflow.roster.keys:
+    if handle.workflow.roster.keys:
         what = "names keys, which stay with their people: nobody could sign on a site."
-        raise InputError.at(str(desk.folder), what, "Leave the keys out, or use 'read' at home.")
-    if desk.workflow.rules.requires_exam and desk.passed is None and not exam_id:
+        raise InputError.at(str(handle.folder), what, "Leave the keys out, or use 'read' at home.")
+    if handle.workflow.rules.requires_exam and handle.passed is None and not exam_id:
         what = "asks for an exam, and does not say who passed it."
-        raise InputError.at(str(desk.folder), what, "Make it anew, with an exam of the site.")
-    raise_problems(audit_project(desk).problems)
-    wanted = (desk.repeats.get(one, one) for one in desk.workflow.cases["case_id"])
+        raise InputError.at(str(handle.folder), what, "Make it anew, with an exam of the site.")
+    raise_problems(audit_project(handle).problems)
+    wanted = (handle.repeats.get(one, one) for one in handle.workflow.cases["case_id"])
     scans_of(images_of(site, images), wanted)
     project_id = new_id()
     folder = project_folder(site, project_id)
     make_folder(folder)
     for name in (PROJECT, CASES):
-        copyfile(desk.folder / name, folder / name)
-    store = FolderStore(desk.folder / EVENTS)
-    root = desk.log.log.root
+        copyfile(handle.folder / name, folder / name)
+    store = FolderStore(handle.folder / EVENTS)
+    root = handle.log.log.root
     with site.acting(by, "project_made", project=project_id, digest=root) as session:
         session.add(AnnotationProject(id=project_id, title=title, images=images))
         session.flush()
@@ -161,12 +161,12 @@ def write_out(books: Books, folder: Path) -> ProjectHandle:
     if folder.exists():
         raise InputError.at(str(folder), "is there already.", "Name a new folder.")
     with books.looking() as session:
-        desk = books.on(session)
+        handle = books.on(session)
         raise_problems(project_problems(books, session))
         with staged_folder(folder, last=PROJECT, is_new=True) as stage:
             for name in (PROJECT, CASES):
-                copyfile(desk.folder / name, stage / name)
-            store, source = FolderStore(stage / EVENTS), desk.log.log.store
+                copyfile(handle.folder / name, stage / name)
+            store, source = FolderStore(stage / EVENTS), handle.log.log.store
             make_folder(stage / EVENTS)
             for one in source.read():
                 store.append(one.number, one.content)
@@ -195,14 +195,14 @@ def _sheets(session: Transaction, project_id: str) -> list[dict[str, Any]] | Non
 
 def project_problems(books: Books, session: Transaction) -> Iterator[Problem]:
     """What is wrong with the log of a project: by itself, and by what the log of the site says."""
-    desk = books.on(session)
-    yield from audit_project(desk).problems
+    handle = books.on(session)
+    yield from audit_project(handle).problems
     told = {
         (event.facts.get("number"), event.facts.get("digest"))
         for event in check_log(session, books.site.key).events
         if event.action == "project_step" and event.facts.get("project") == books.project_id
     }
-    for stored in desk.log.log.store.read():
+    for stored in handle.log.log.store.read():
         if (stored.number, bytes_digest(stored.content)) not in told:
             yield Problem(stored.where, "is not what the log of the site tells of it.")
 
@@ -231,7 +231,7 @@ def open_books(site: Site, project_id: str, account: str) -> Books:
 
 
 def state_of(
-    books: Books, session: Transaction, desk: ProjectHandle, *, checks: bool
+    books: Books, session: Transaction, handle: ProjectHandle, *, checks: bool
 ) -> tuple[list[str] | None, list[Batch], int]:
     """What is wrong with the log, batches, and how many cases none has; None: it was not checked.
 
@@ -239,7 +239,7 @@ def state_of(
     """
     problems = [str(problem) for problem in project_problems(books, session)] if checks else None
     try:
-        return problems, list(desk.batches().values()), len(unread_cases(desk))
+        return problems, list(handle.batches().values()), len(unread_cases(handle))
     except InputError as error:
         return problems or [str(error)], [], 0
 

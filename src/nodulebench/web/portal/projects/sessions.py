@@ -71,5 +71,5 @@ class ProjectSessions:
         drafts = SqlDrafts(books, ProjectEdit, project_id=project_id, person=person)
         folder = shared.base.folder.parent / person
         return ProjectSession(
-            folder, shared.scans, drafts, person, books.desk, shared.voxels, shared.known
+            folder, shared.scans, drafts, person, books.handle, shared.voxels, shared.known
         )

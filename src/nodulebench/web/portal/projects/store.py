@@ -67,7 +67,7 @@ class Books(Steps):
         return self.of
 
     @contextmanager
-    def desk(self, *, acts: bool = False) -> Iterator[ProjectHandle]:
+    def handle(self, *, acts: bool = False) -> Iterator[ProjectHandle]:
         """The project for a look or a step."""
         with self.acting() if acts else self.looking() as session:
             yield self.on(session)

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from builders.portal import Browser, make_tiny_benchmark, work_off
-from builders.sealed import make_desk
+from builders.sealed import make_lab
 from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.benchmarks.releases import digest_releases
 from nodulebench.web.portal.database.models import Release
@@ -130,10 +130,10 @@ def test_nothing_of_a_sealed_set_is_released(
     site: Site, as_organiser: Browser, as_ada: Browser, benchmark: str, place: Path, tmp_path: Path
 ) -> None:
     """Not the set itself, not a folder within it, nor a copy or hard link of one of its scans."""
-    desk = make_desk(tmp_path)
-    desk.seal()
+    lab = make_lab(tmp_path)
+    lab.seal()
     sealed = site.settings.sets / "sealed"
-    shutil.move(desk.sealed, sealed)
+    shutil.move(lab.sealed, sealed)
     shutil.copytree(sealed, place / "whole")
     shutil.copytree(sealed, place / "below" / "deep" / "set")
     for name in ("whole", "below"):

@@ -107,7 +107,7 @@ def test_a_site_with_the_first_tables_goes_on_under_those_of_today(upgraded: Sit
     assert all(name in board.text for name in ("Scored", "Better", "Baseline", "Ada"))
     for path in ("/entries", "/account", f"/benchmarks/{benchmark.id}/submit"):
         assert ada.get(path).status_code == 200
-    for path in ("/desk", "/people", "/log", "/benchmarks/new"):
+    for path in ("/dashboard", "/people", "/log", "/benchmarks/new"):
         assert olga.get(path).status_code == 200
     with upgraded.database.reading() as session:
         for entry in session.scalars(select(Entry)):

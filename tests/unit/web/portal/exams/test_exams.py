@@ -124,7 +124,7 @@ def test_from_a_form_to_who_may_read(any_site: Site) -> None:
     ]
 
 
-PAGES = ("/projects", "/exams/{id}", "/exams/{id}/exam.json", "/exams/new", "/log", "/desk", "/")
+PAGES = ("/projects", "/exams/{id}", "/exams/{id}/exam.json", "/exams/new", "/log", "/dashboard", "/")
 
 
 @pytest.mark.slow
@@ -277,6 +277,6 @@ def test_a_backup_holds_keys_and_a_project_without_its_exam_is_not_taken(
         assert f"files/exams/{exam}/key.csv" in packed.namelist()
     asked = {"roster": f"rules.requires_exam = true\n{roster_text()}".encode(), "exam_id": exam}
     project = make_project(site, organiser.account, title="x", images=SCANS, **asked)
-    desk = open_books(site, project, "").base
+    lab = open_books(site, project, "").base
     with pytest.raises(InputError, match="does not say who passed"):
-        take_project(site, organiser.account, desk, title="x", images=SCANS)
+        take_project(site, organiser.account, lab, title="x", images=SCANS)

@@ -20,7 +20,7 @@ from builders.site_projects import (
     roster_text,
     with_accounts,
 )
-from builders.working import BESIDE, PLACE, ball_project, desk_of
+from builders.working import BESIDE, PLACE, ball_project, handle_of
 from nodulebench.annotation.project import audit_project, open_project
 from nodulebench.annotation.release import export_released
 from nodulebench.annotation.workflow.actions import ReleaseBatch
@@ -117,11 +117,11 @@ def test_from_a_form_to_a_reference(any_site: Site, tmp_path: Path) -> None:
     assert (nodule["corrected_by"], nodule["agreement"], nodule["type"]) == ("lead2", 3, "solid")
     whole = zipfile.ZipFile(io.BytesIO(olga.get(f"{project}/project.zip").content))
     whole.extractall(tmp_path / "taken")
-    desk = open_project(tmp_path / "taken/project")
-    assert audit_project(desk).problems == ()
-    again = export_released(desk, tmp_path / "bundle")
+    handle = open_project(tmp_path / "taken/project")
+    assert audit_project(handle).problems == ()
+    again = export_released(handle, tmp_path / "bundle")
     assert again.nodules.height == 1
-    assert desk.batch("b1").rulings["a", "candidate-2"].comment == "agreed"
+    assert handle.batch("b1").rulings["a", "candidate-2"].comment == "agreed"
 
 
 @pytest.mark.slow
@@ -134,16 +134,16 @@ def test_a_reviewer_is_drawn_when_all_have_read(
     assert "Draw the reviewer" not in as_organiser.get(f"/projects/{project}").text
     early = as_organiser.post(draw, f"/projects/{project}")
     assert early.status_code == 422
-    assert "0 / 3</td>" in as_organiser.get("/desk").text
+    assert "0 / 3</td>" in as_organiser.get("/dashboard").text
     for name in ("r1", "r2", "r3"):
         at_work(site, project, name).hand_in(0)
     assert "Draw the reviewer" in as_organiser.get(f"/projects/{project}").text
-    told = as_organiser.get("/desk").text.partition("Batches released")[2].partition("</tr>")[2]
+    told = as_organiser.get("/dashboard").text.partition("Batches released")[2].partition("</tr>")[2]
     cells = re.findall(r"<td[^>]*>(?:<progress[^>]*></progress>)? *([^<]*)</td>", told)[:4]
     assert cells == ["3 / 3", "0", "0 / 1", "0"]
     assert as_organiser.post(draw, f"/projects/{project}").status_code == 303
-    with open_books(site, project, "").desk() as desk:
-        assert desk.batch("b1").order.reviewer_id == "lead2"
+    with open_books(site, project, "").handle() as handle:
+        assert handle.batch("b1").order.reviewer_id == "lead2"
     assert str(site.settings.storage) not in early.text
 
 
@@ -154,14 +154,14 @@ def test_a_project_of_the_command_line_goes_on_here_and_comes_back(
     folder = ball_project(tmp_path, "a")
     site.settings.scan_sets.mkdir(parents=True)
     (folder / "scans").rename(site.settings.scan_sets / "mine")
-    made = take_project(site, organiser.account, desk_of(folder), title="Mine", images="mine")
+    made = take_project(site, organiser.account, handle_of(folder), title="Mine", images="mine")
     with_accounts(site, made, organiser, *TEAM)
     works_through(site, made)
     assert problems(site, made) == []
-    desk = write_out(open_books(site, made, ""), tmp_path / "back")
-    assert audit_project(desk).problems == ()
-    assert next(one.step for one in desk.log.read()) == "open"
-    assert desk.batch("b1").is_released
+    handle = write_out(open_books(site, made, ""), tmp_path / "back")
+    assert audit_project(handle).problems == ()
+    assert next(one.step for one in handle.log.read()) == "open"
+    assert handle.batch("b1").is_released
     with pytest.raises(InputError, match="is there already"):
         write_out(open_books(site, made, ""), tmp_path / "back")
 
@@ -389,7 +389,7 @@ def test_a_role_that_is_taken_away_closes_the_room(
 
 
 def test_a_stranger_takes_no_step(site: Site, organiser: Visitor, project: str) -> None:
-    with open_books(site, project, organiser.account).desk(acts=True) as desk:
+    with open_books(site, project, organiser.account).handle(acts=True) as handle:
         with pytest.raises(InputError, match="is not open"):
-            desk.does("judge1", ReleaseBatch(batch_id="b1"))
-        assert replace(desk, passed=None).passed is None
+            handle.does("judge1", ReleaseBatch(batch_id="b1"))
+        assert replace(handle, passed=None).passed is None

@@ -22,7 +22,7 @@ PAGES = (
     "/projects/{id}/reference.zip",
     "/projects/new",
     "/log",
-    "/desk",
+    "/dashboard",
     "/",
 )
 
@@ -158,8 +158,8 @@ def test_a_reader_who_becomes_organiser_stays_blind(
         assert browser.get(f"/projects/{projects[0]}/{name}").status_code == 403
     page = browser.get(f"/projects/{projects[0]}")
     assert "Readings handed in" not in page.text
-    desk = browser.get("/desk").text
-    line = desk.partition(f'href="/projects/{projects[0]}"')[2].partition("</tr>")[0]
+    handle = browser.get("/dashboard").text
+    line = handle.partition(f'href="/projects/{projects[0]}"')[2].partition("</tr>")[0]
     assert "You read in it" in line
     assert "<progress" not in line
     assert browser.get(f"/projects/{projects[0]}/room/scans").status_code == 403

@@ -16,7 +16,7 @@ from builders.algorithms import (
     small_volume,
 )
 from builders.portal import Browser, make_person, make_tiny_benchmark, signed_in, work_off
-from builders.sealed import HEADER, SECRET, make_desk
+from builders.sealed import HEADER, SECRET, make_lab
 from nodulebench.io.images import metaimage
 from nodulebench.web.portal.accounts.users import Visitor
 from nodulebench.web.portal.benchmarks.service import BenchmarkRules
@@ -33,9 +33,9 @@ OPENING = Opening(SECRET, "Bo")
 @pytest.fixture
 def sealed(site: Site, organiser: Visitor, tmp_path: Path) -> str:
     """A benchmark of a sealed set of four scans with a nodule each."""
-    desk = make_desk(tmp_path)
-    desk.seal()
-    shutil.move(desk.sealed, site.settings.sets / "sealed")
+    lab = make_lab(tmp_path)
+    lab.seal()
+    shutil.move(lab.sealed, site.settings.sets / "sealed")
     return make_tiny_benchmark(site, organiser, test_set="sealed")
 
 
@@ -74,7 +74,7 @@ def test_a_worker_without_a_key_scores_no_sealed_set(
     page = as_ada.get(entry).text
     assert "The organisers have the reason" in page
     assert "started without a key" not in page
-    assert "started without a key" in signed_in(site, "olga").get("/desk").text
+    assert "started without a key" in signed_in(site, "olga").get("/dashboard").text
 
 
 def test_spent_looks_are_told_to_who_submitted(site: Site, as_ada: Browser, sealed: str) -> None:
@@ -162,14 +162,14 @@ def test_of_an_algorithm_on_a_sealed_set_only_its_feedback_comes_out(
     site: Site, organiser: Visitor, as_ada: Browser, tmp_path: Path
 ) -> None:
     """It prints what it sees, and writes it beside its marks: neither reaches who sent it."""
-    desk = make_desk(tmp_path)
-    shutil.rmtree(desk.bundle / "images")
-    (desk.bundle / "images").mkdir()
+    lab = make_lab(tmp_path)
+    shutil.rmtree(lab.bundle / "images")
+    (lab.bundle / "images").mkdir()
     for number in range(4):
-        path = desk.bundle / "images" / f"scan{number}.mhd"
+        path = lab.bundle / "images" / f"scan{number}.mhd"
         metaimage.write_volume(small_volume(number), path)
-    desk.seal()
-    shutil.move(desk.sealed, site.settings.sets / "sealed")
+    lab.seal()
+    shutil.move(lab.sealed, site.settings.sets / "sealed")
     algorithm_folder(tmp_path / "mine", MARKS + 'echo "SEEN $name" | tee "$2/SEEN.txt"\n')
     packed = Path(shutil.make_archive(str(tmp_path / "mine"), "zip", tmp_path, "mine"))
     rules = BenchmarkRules(takes_algorithms=True)

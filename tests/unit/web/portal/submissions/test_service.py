@@ -231,7 +231,7 @@ def test_an_entry_that_fails_says_nothing_of_why_to_others(
     page = as_ada.get(f"/entries/{entry}").text
     assert "The organisers have the reason" in page
     assert "annotations" not in page
-    assert "annotations" in signed_in(site, "olga").get("/desk").text
+    assert "annotations" in signed_in(site, "olga").get("/dashboard").text
     with pytest.raises(DeniedError), site.database.reading() as session:
         find_entry(session, NOBODY, entry)
 

@@ -1,4 +1,4 @@
-"""The organiser's desk: workers, test sets, how often they were used, exports, announcements."""
+"""The organiser's dashboard: workers, test sets and their use, exports, announcements."""
 
 import csv
 import io
@@ -18,11 +18,11 @@ from nodulebench.web.portal.submissions.jobs import living_workers, record_end, 
 
 
 def test_workers_are_shown_while_they_live(site: Site, as_organiser: Browser) -> None:
-    assert "No worker says that it lives" in as_organiser.get("/desk").text
+    assert "No worker says that it lives" in as_organiser.get("/dashboard").text
     send_heartbeat(site, "lab:1", opens_sealed=True)
     send_heartbeat(site, "lab:2", opens_sealed=False)
     record_end(site, "lab:2")
-    page = as_organiser.get("/desk").text
+    page = as_organiser.get("/dashboard").text
     assert "lab:1" in page
     assert "lab:2" not in page
     with site.database.writing() as session:
@@ -95,14 +95,14 @@ def test_entries_and_events_can_be_taken_along(
     as_ada.send(benchmark, "submit", GOOD)
     work_off(site)
     as_ada.send(benchmark, "submit", BETTER)
-    rows = list(csv.DictReader(io.StringIO(as_organiser.get("/desk/entries.csv").text)))
+    rows = list(csv.DictReader(io.StringIO(as_organiser.get("/dashboard/entries.csv").text)))
     assert [row["state"] for row in rows] == ["done", "waiting"]
     assert [bool(row["result"]) for row in rows] == [True, False]
     lines = as_organiser.get("/log/events.jsonl").content.splitlines(keepends=True)
     events = [parse_event(line) for line in lines]
     assert [event.number for event in events if event] == list(range(1, len(lines) + 1))
     assert json.loads(lines[-1])["action"] == "submitted"
-    for path in ("/desk/entries.csv", "/log/events.jsonl"):
+    for path in ("/dashboard/entries.csv", "/log/events.jsonl"):
         assert as_ada.get(path).status_code == 403
 
 
@@ -110,11 +110,11 @@ def test_what_is_said_of_one_benchmark_stands_there_alone(
     site: Site, as_organiser: Browser, benchmark: str
 ) -> None:
     as_organiser.post(
-        "/announcements", "/desk", text="A nodule was corrected.", benchmark=benchmark
+        "/announcements", "/dashboard", text="A nodule was corrected.", benchmark=benchmark
     )
     assert "A nodule was corrected." in Browser(site).get(f"/benchmarks/{benchmark}").text
     assert "A nodule was corrected." not in Browser(site).get("/").text
-    wrong = as_organiser.post("/announcements", "/desk", text="No.", benchmark="nothing")
+    wrong = as_organiser.post("/announcements", "/dashboard", text="No.", benchmark="nothing")
     assert wrong.status_code == 404
 
 

@@ -25,7 +25,7 @@ a,n1,2026-01-01,2025-07-01,
 CANDIDATES = "seriesuid,coordX,coordY,coordZ,class\nchest,-40,-20,-250,0\n"
 
 
-def make_desk(folder: Path) -> None:
+def make_workdir(folder: Path) -> None:
     """A small LUNA16 reference, two submissions and criteria."""
     luna16 = folder / "luna16"
     luna16.mkdir(parents=True)
@@ -43,18 +43,18 @@ def make_desk(folder: Path) -> None:
 
 def make_set(folder: Path) -> None:
     """A bundle of two cases, a policy that names keys, and a roster of two."""
-    from builders.keyed import make_keyed_desk, new_person
+    from builders.keyed import make_keyed_workdir, new_person
 
     folder.mkdir(parents=True)
-    desk = make_keyed_desk(folder, cases=2)
+    workdir = make_keyed_workdir(folder, cases=2)
     for person in ("Bo2", "Dee", "Rep"):
-        new_person(desk, person)
+        new_person(workdir, person)
     aliases = '\n[roster]\naliases = ["A1", "A2"]\n'
     policy = folder / "policy.toml"
-    reporter = f'[[people]]\nname = "Rep"\nroles = ["reporter"]\nkey = "{desk.line("Rep")}"\n\n'
+    reporter = f'[[people]]\nname = "Rep"\nroles = ["reporter"]\nkey = "{workdir.line("Rep")}"\n\n'
     policy.write_text(policy.read_text().replace("[reuse]", f"{reporter}[reuse]") + aliases)
-    desk.marks("one.csv", "scan0")
-    desk.marks("two.csv", "scan0", "scan1")
+    workdir.marks("one.csv", "scan0")
+    workdir.marks("two.csv", "scan0", "scan1")
     rows = "one.csv,Alpha Ltd,A1\ntwo.csv,Beta Ltd,A2\n"
     (folder / "roster.csv").write_text("file,developer,alias\n" + rows)
 
@@ -167,7 +167,7 @@ def make_observers(folder: Path) -> None:
     from builders.tables import Slice, case, mark, nodule, reference, submission
     from nodulebench.io.marks.nifdc import write_marks, write_reference
 
-    make_desk(folder)
+    make_workdir(folder)
     small_cases("a").write_csv(folder / "cases.csv")
     boxes = [Slice(3, 50, 50, 8, 8), Slice(9, 20, 20, 6, 6)]
     drawn = [mark(None, (box.x, box.y, box.index), box) for box in boxes]

@@ -1,4 +1,4 @@
-"""The organiser's desk and the log of the portal, in Chinese."""
+"""The organiser's dashboard and the log of the portal, in Chinese."""
 
 TEXTS = {
     "portal.queue": "队列",

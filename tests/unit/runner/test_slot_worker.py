@@ -14,9 +14,9 @@ READ = partial(Slot.read, volume=small_volume(), name="case")
 
 def test_scans_are_read_in_one_slot(tmp_path: Path) -> None:
     algorithm = read_algorithm(algorithm_folder(tmp_path / "mine"))
-    with open_slot_worker(algorithm, "none") as desk:
-        assert [desk.do(READ).state for _ in range(2)] == ["ok", "ok"]
-        folder = desk.slot.scratch.folder
+    with open_slot_worker(algorithm, "none") as lab:
+        assert [lab.do(READ).state for _ in range(2)] == ["ok", "ok"]
+        folder = lab.slot.scratch.folder
         assert folder.is_dir()
     assert not folder.parent.exists()
 
@@ -24,8 +24,8 @@ def test_scans_are_read_in_one_slot(tmp_path: Path) -> None:
 def test_whoever_loses_patience_does_not_wait_for_the_program(tmp_path: Path) -> None:
     hangs = read_algorithm(algorithm_folder(tmp_path / "mine", "sleep 500", timeout_s=400))
     start = time.monotonic()
-    with open_slot_worker(hangs, "none") as desk:
-        running = desk.thread.submit(READ, desk.slot)
+    with open_slot_worker(hangs, "none") as lab:
+        running = lab.thread.submit(READ, lab.slot)
         while not running.running():
             time.sleep(0.01)
     assert time.monotonic() - start < 390

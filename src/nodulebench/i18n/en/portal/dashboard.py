@@ -1,4 +1,4 @@
-"""The organiser's desk and the log of the portal, in English."""
+"""The organiser's dashboard and the log of the portal, in English."""
 
 TEXTS = {
     "portal.queue": "Queue",
