@@ -32,5 +32,5 @@ html_theme_options = {
 }
 
 
-def setup(app):  # noqa: D103
+def setup(app):
     app.connect("builder-inited", lambda _: write_pages(HERE / "reference" / "generated"))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nodulebench.core.cohort import LabelledCohort, labelled_cohort
 from nodulebench.core.errors import InputError, Problem, UndefinedError, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.labels import FALSE_POSITIVE
 from nodulebench.core.notices import reason_of
 from nodulebench.core.protocol import RuleChoice, TestProtocol
@@ -212,7 +213,7 @@ def who_passed(path: Path) -> frozenset[str]:
     return frozenset(sheet["candidate"] for sheet in sheets if sheet["has_passed"])
 
 
-def sheet_json(sheet: ExamSheet) -> dict[str, Any]:
+def sheet_json(sheet: ExamSheet) -> JsonObject:
     """A sheet as it stands in exam.json."""
     return {
         "candidate": sheet.candidate,

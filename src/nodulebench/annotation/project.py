@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import randbits
-from typing import Any
 
 import polars as pl
 from pydantic import Field, ValidationError
@@ -37,6 +36,7 @@ from nodulebench.annotation.workflow.reviewer_draw import draw_notices
 from nodulebench.annotation.workflow.workflow import SeenCandidate, Workflow
 from nodulebench.core.config_model import ConfigModel, checked
 from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import NODULES, Reference
 from nodulebench.io.atomic import staged_folder
@@ -307,7 +307,7 @@ def _drawn(handle: ProjectHandle, batch_id: str, person_id: str, path: Path) -> 
     return readings_of(read_submission(path, handle.workflow.cases), cases, person_id)
 
 
-def step_of(fields: dict[str, Any]) -> Action:
+def step_of(fields: JsonObject) -> Action:
     """An action from its fields.
 
     Raises:
@@ -432,7 +432,7 @@ def _require_passed(people: Roster, passed: frozenset[str]) -> None:
     raise_problems(problems)
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> JsonObject:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

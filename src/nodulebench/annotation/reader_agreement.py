@@ -47,6 +47,7 @@ from nodulebench.core.errors import (
     collect_problems,
     raise_problems,
 )
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.results import Estimate
 from nodulebench.core.tables import CASES, NODULE_TYPES, Submission
@@ -88,7 +89,7 @@ class ReadingComparison:
         """Each reader against the others."""
         return skills(self.checks)
 
-    def quality(self) -> dict[str, Any]:
+    def quality(self) -> JsonObject:
         """Agreement as numbers; what is undefined is null with the reason."""
         return {
             "group": or_reason(lambda: asdict(group_agreement(self.checks))),
@@ -154,7 +155,7 @@ class ReadingComparison:
         return pl.DataFrame(rows, schema=names, orient="row")
 
 
-def or_reason(metric: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def or_reason(metric: Callable[[], JsonObject]) -> JsonObject:
     """What a metric gives, or null with the reason why it is undefined."""
     try:
         return metric()
@@ -257,7 +258,7 @@ ESTIMATED = ("bias", "lower", "upper")
 class ReaderAgreement:
     """How far readers agree."""
 
-    rows: list[dict[str, Any]]
+    rows: list[JsonObject]
     """Coefficients up to 1, as the report's chart wants them: name, value, low, high."""
     limits: pl.DataFrame
     """Bland and Altman's limits, in mm, for each two readers."""
@@ -318,7 +319,7 @@ def _pairs(
 def _limits(sizes: FloatArray, readers: dict[str, int]) -> pl.DataFrame:
     rows = []
     for first, second, pair in _pairs(sizes, readers):
-        row: dict[str, Any] = {"first": first, "second": second, "nodules": len(pair[0])}
+        row: JsonObject = {"first": first, "second": second, "nodules": len(pair[0])}
         try:
             found = bland_altman(*pair)
         except UndefinedError:
@@ -337,11 +338,11 @@ def _limits(sizes: FloatArray, readers: dict[str, int]) -> pl.DataFrame:
     )
 
 
-def _row(name: str, coefficient: Callable[..., Estimate], *given: FloatArray) -> dict[str, Any]:
+def _row(name: str, coefficient: Callable[..., Estimate], *given: FloatArray) -> JsonObject:
     return {"name": name, **or_reason(lambda: coefficient(*given).to_json())}
 
 
-def reader_quality(handle: ProjectHandle, *, periods: int = 4) -> dict[str, Any]:
+def reader_quality(handle: ProjectHandle, *, periods: int = 4) -> JsonObject:
     """Agreement over all batches whose readings have been checked.
 
     Cases that were shown twice count once, by their first reading, except in ``repeats``.
@@ -387,7 +388,7 @@ def reader_quality(handle: ProjectHandle, *, periods: int = 4) -> dict[str, Any]
 
 def _with_itself(
     reader_id: str, pairs: Sequence[tuple[Reading, Reading]], handle: ProjectHandle
-) -> dict[str, Any]:
+) -> JsonObject:
     """How far a reader agrees with the own repeats on types and diameters, as two readers would."""
     again = f"{reader_id} again"
     drawn = [(first, second.model_copy(update={"reader_id": again})) for first, second in pairs]
@@ -420,7 +421,7 @@ def _least_between(
     )
 
 
-def write_quality(found: dict[str, Any], path: Path) -> None:
+def write_quality(found: JsonObject, path: Path) -> None:
     """Write the numbers as JSON."""
     write_json(found, path)
 

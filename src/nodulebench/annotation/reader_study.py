@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from nodulebench.core.documents.comparison import Significance
 from nodulebench.core.errors import InputError, Problem, UndefinedError, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import reason_of
 from nodulebench.core.results import Estimate
 from nodulebench.core.schema import Column, TableSchema
@@ -66,7 +67,7 @@ class Readings:
     measure: Callable[[Sequence[Sequence[Cell]]], ReaderMetrics]
     metric: str
     cases: int
-    of_reader: Callable[[Sequence[Cell]], dict[str, Any]] | None = None
+    of_reader: Callable[[Sequence[Cell]], JsonObject] | None = None
     """One reader's own areas (one cell), or their difference (two), where cases were rated."""
 
 
@@ -85,9 +86,7 @@ class StudyChoice:
     level: float = 0.95
 
 
-def analyse_readers(
-    readings: Path, choice: StudyChoice, *, out: Path | None = None
-) -> dict[str, Any]:
+def analyse_readers(readings: Path, choice: StudyChoice, *, out: Path | None = None) -> JsonObject:
     """Analyse a study of readers.
 
     Args:
@@ -140,9 +139,9 @@ def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
     patient = first["patient_id"].fill_null(first["case_id"]).rank("dense").to_numpy()
     units = None if first["patient_id"].null_count() == first.height else patient.astype(np.int64)
 
-    def of_reader(row: Sequence[Cell]) -> dict[str, Any]:
+    def of_reader(row: Sequence[Cell]) -> JsonObject:
         rating = np.array([groups[cell]["rating"].to_numpy() for cell in row])
-        given: dict[str, Any] = {"level": choice.level}
+        given: JsonObject = {"level": choice.level}
         if units is not None:
             given |= {"positive_unit": units[is_abnormal], "negative_unit": units[~is_abnormal]}
         scores = rating[:, is_abnormal], rating[:, ~is_abnormal]
@@ -177,7 +176,7 @@ def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> Readings:
     return Readings(tuple(sorted(cohorts)), measure, choice.metric, int(unit.max()) + 1)
 
 
-def _analysis(read: Readings, choice: StudyChoice) -> dict[str, Any]:
+def _analysis(read: Readings, choice: StudyChoice) -> JsonObject:
     treatments = sorted({cell[0] for cell in read.cells if cell[1] != choice.algorithm})
     readers = sorted({cell[1] for cell in read.cells} - {choice.algorithm or ""})
     raise_problems(
@@ -219,7 +218,7 @@ def _analysis(read: Readings, choice: StudyChoice) -> dict[str, Any]:
     }
 
 
-def _study(metrics: ReaderMetrics, treatments: Sequence[str], level: float) -> dict[str, Any]:
+def _study(metrics: ReaderMetrics, treatments: Sequence[str], level: float) -> JsonObject:
     """Differences between treatments, and the components that ``plan readers`` asks for."""
     try:
         found = obuchowski_rockette(metrics, level=level)
@@ -236,7 +235,7 @@ def _study(metrics: ReaderMetrics, treatments: Sequence[str], level: float) -> d
     }
 
 
-def _test(test: TreatmentTest, treatments: Sequence[str]) -> dict[str, Any]:
+def _test(test: TreatmentTest, treatments: Sequence[str]) -> JsonObject:
     return {
         **_significance(test.significance),
         "differences": [
@@ -252,7 +251,7 @@ def _test(test: TreatmentTest, treatments: Sequence[str]) -> dict[str, Any]:
 
 def _against(
     read: Readings, treatments: Sequence[str], readers: Sequence[str], choice: StudyChoice
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     """The mean reader less the algorithm, under each treatment."""
     if choice.algorithm is None:
         return []
@@ -266,7 +265,7 @@ def _against(
     rows = []
     for treatment in treatments:
         metrics = read.measure([[*((treatment, reader) for reader in readers), own[0]]])
-        row: dict[str, Any] = {
+        row: JsonObject = {
             "treatment": treatment,
             "algorithm": choice.algorithm,
             "value": float(metrics.value[0, -1]),
@@ -283,7 +282,7 @@ def _against(
     return rows
 
 
-def _significance(one: Significance) -> dict[str, Any]:
+def _significance(one: Significance) -> JsonObject:
     """A test; infinite degrees of freedom, which JSON has no number for, are null."""
     degrees = [None if np.isinf(each) else each for each in one.degrees_of_freedom]
     return {"statistic": one.statistic, "degrees_of_freedom": degrees, "p_value": one.p_value}

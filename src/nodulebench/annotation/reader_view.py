@@ -6,7 +6,7 @@ Who drew what is told to nobody: readers are letters, in an order that follows f
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast, TYPE_CHECKING
 
 import polars as pl
 
@@ -34,6 +34,9 @@ from nodulebench.core.errors import InputError, Problem, collect_problems, raise
 from nodulebench.core.notices import Notice
 from nodulebench.i18n.translator import in_english
 from nodulebench.io.csv_files import read_header, read_strings, require_columns, write_csv
+
+if TYPE_CHECKING:
+    from nodulebench.core.json_types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,7 +425,7 @@ def _questions_steps(
     said = (row[decision] or "").strip()
     if not said:
         return
-    fields: dict[str, Any] = {
+    fields: JsonObject = {
         name: row[name] for name in ("case_id", "candidate_id", "type", "comment") if row.get(name)
     }
     if decision != "type":

@@ -9,7 +9,6 @@ other rule.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,6 +20,7 @@ from nodulebench.annotation.readings.reading import DrawnSlice, Reading, finding
 from nodulebench.annotation.workflow.actions import steps_of
 from nodulebench.annotation.workflow.batch import Batch, Key
 from nodulebench.core.errors import Problem, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.readings import FINDINGS, Readings
 from nodulebench.core.tables import NODULE_SLICES, NODULES, Reference
 from nodulebench.imaging.geometry import Geometry, geometries
@@ -394,7 +394,7 @@ def _listed(handle: ProjectHandle, batches: Sequence[Batch]) -> pl.DataFrame:
     return handle.workflow.cases.join(wanted, on="case_id", how="semi", maintain_order="left")
 
 
-def _provenance(handle: ProjectHandle, batch_ids: Sequence[str]) -> dict[str, Any]:
+def _provenance(handle: ProjectHandle, batch_ids: Sequence[str]) -> JsonObject:
     """Who did what and when, and the digest of the log that says it in full."""
     events = handle.log.read()
     return {

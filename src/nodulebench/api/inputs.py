@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError, Problem, did_you_mean, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.io.cases import position_notices
@@ -121,7 +122,7 @@ def _is_pandas(given: Any) -> bool:
     return type(given).__module__.startswith("pandas") and hasattr(given, "columns")
 
 
-def _columns(given: Any) -> dict[str, Any]:
+def _columns(given: Any) -> JsonObject:
     if isinstance(given, Mapping):
         return dict(given)
     if isinstance(given, np.ndarray):

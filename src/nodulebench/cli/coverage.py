@@ -1,12 +1,12 @@
 """nodulebench coverage: what a test set consists of, and whether that is the plan."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from nodulebench.cli.options import FILE, nodules_option, option, print_written
 from nodulebench.cli.terminal import ProgressLine
+from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import LanguageName, translator
 
 COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
@@ -65,7 +65,7 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _print_against(found: dict[str, Any]) -> None:
+def _print_against(found: JsonObject) -> None:
     """The other test set beside this one: what differs most, and what is harder."""
     say = translator("en")
     click.echo(f"beside {found['name']}")

@@ -18,6 +18,7 @@ from nodulebench.cli.options import (
 from nodulebench.cli.output.evaluation import print_evaluation, print_missed
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.executor import ExecutorChoice
+from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
@@ -197,13 +198,13 @@ def _evaluate_roster(roster: Path, order: "SealedEvaluateOptions", files: tuple[
     return PROBLEM if has_failed else _status(*(result.told or {} for result in found))
 
 
-def _status(*feedback: dict[str, Any]) -> int:
+def _status(*feedback: JsonObject) -> int:
     """The exit status after the verdicts that developers may know; the worst one counts."""
     verdicts = {answer.get("verdict") for answer in feedback}
     return next((code for verdict, code in VERDICT_STATUS.items() if verdict in verdicts), DONE)
 
 
-def _print(told: dict[str, Any]) -> None:
+def _print(told: JsonObject) -> None:
     from nodulebench.core.text import in_a_line
 
     click.echo(in_a_line(f"{told['algorithm']} on {told['test_set']}"))

@@ -9,6 +9,7 @@ import click
 from nodulebench.cli.options import COUNT, FILE, NOT_NEGATIVE, POSITIVE, SHARE, Command, option
 from nodulebench.cli.output.tables import print_sample_size
 from nodulebench.cli.terminal import ProgressLine
+from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
@@ -283,7 +284,7 @@ def readers(
     print_sample_size(plan, power)
 
 
-def _with_clusters(given: dict[str, Any]) -> dict[str, Any]:
+def _with_clusters(given: JsonObject) -> JsonObject:
     """What was given, with the mean and spread of nodules per patient from where they are."""
     if given["reference"] is None:
         return given
@@ -294,7 +295,7 @@ def _with_clusters(given: dict[str, Any]) -> dict[str, Any]:
     return given | nodules_of_patients(given["reference"])
 
 
-def _print_size(calculator: "Callable[..., Plan]", given: dict[str, Any], wanted: str) -> None:
+def _print_size(calculator: "Callable[..., Plan]", given: JsonObject, wanted: str) -> None:
     """Ask a calculator with the options that it takes; those it cannot do without must be given."""
     taken = inspect.signature(calculator).parameters
     asked = {name: given[name] for name in taken if given.get(name) is not None}
@@ -302,7 +303,7 @@ def _print_size(calculator: "Callable[..., Plan]", given: dict[str, Any], wanted
     print_sample_size(calculator(**asked), given[wanted])
 
 
-def _require(names: "Iterable[str]", given: dict[str, Any]) -> None:
+def _require(names: "Iterable[str]", given: JsonObject) -> None:
     """Refuse a call without an option that is needed."""
     for name in names:
         if name not in given:

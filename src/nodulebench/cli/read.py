@@ -2,13 +2,14 @@
 
 import getpass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from nodulebench.cli.options import FILE, address_shown, page_options
 
 if TYPE_CHECKING:
+    from nodulebench.core.json_types import JsonObject
     from nodulebench.i18n.translator import LanguageName
 
 
@@ -79,7 +80,7 @@ def command(
         raise click.UsageError(f"{folder} {told}.")
     if (images is not None and key is not None) or (not is_project and own_key is not None):
         raise click.UsageError("--exam goes with a folder of scans, --key with a project.")
-    chosen: dict[str, Any] = {
+    chosen: JsonObject = {
         "reader": reader or getpass.getuser(),
         "folder": marks,
         "port": port,

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from nodulebench.core.errors import InputError, Problem, did_you_mean
+from nodulebench.core.json_types import JsonObject
 
 MOST_SHOWN = 80
 """Characters of a wrong value that a message repeats."""
@@ -73,7 +74,7 @@ def _sibling_fields(kind: type[Any], place: Sequence[int | str]) -> list[str]:
     return list(_fields_of(kind))
 
 
-def _fields_of(kind: type[Any]) -> dict[str, Any]:
+def _fields_of(kind: type[Any]) -> JsonObject:
     """What fields are called where they are written, and what they hold."""
     if is_dataclass(kind):
         return {field.name: field.type for field in fields(kind)}

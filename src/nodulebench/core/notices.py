@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nodulebench.core.errors import UndefinedError
+from nodulebench.core.json_types import JsonObject
 
 AS_STATED = "as_told"
 """The code of words that came from elsewhere, such as another program, and stay as they are."""
@@ -27,7 +28,7 @@ class Notice:
     def __hash__(self) -> int:
         return hash((self.code, repr(sorted(self.values.items()))))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The notice as it stands in a document."""
         return {"code": self.code, "values": {k: _as_json(v) for k, v in self.values.items()}}
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
 
 from nodulebench.core.errors import Problem, Problems, did_you_mean, raise_problems
+from nodulebench.core.json_types import JsonObject
 
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -22,7 +23,7 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 def checked_parameters(
     function: Callable[..., Any], given: Mapping[str, Any], where: str
-) -> dict[str, Any]:
+) -> JsonObject:
     """What was given, each value as its parameter's annotation wants it.
 
     Raises:
@@ -34,7 +35,7 @@ def checked_parameters(
         for name, parameter in known.items()
         if parameter.default is inspect.Parameter.empty and name not in given
     )
-    chosen: dict[str, Any] = {}
+    chosen: JsonObject = {}
     for name, value in given.items():
         if name in known:
             chosen[name], what, remedy = *_taken(function, name, value), ""

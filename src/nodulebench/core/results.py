@@ -1,7 +1,7 @@
 """What we compute: Estimate, Curve, Evaluation. Frozen; nothing is cached on them."""
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 from pydantic import Field
@@ -9,6 +9,7 @@ from pydantic import Field
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.documents.notice_field import Method, Reason
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.tables import Reference, Submission
@@ -28,9 +29,9 @@ class GuardedInterval:
     reason: Reason = None
     """Why there is none, or what must be known of it."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The interval as it stands in evaluation.json: what is empty is left out."""
-        shown: dict[str, Any] = {}
+        shown: JsonObject = {}
         if self.low is not None:
             shown |= {"low": self.low, "high": self.high}
         told = {"method": self.method, "reason": self.reason}
@@ -92,11 +93,11 @@ class Estimate:
             return f"{self.value:+.3f}"
         return f"{self.value:+.3f} ({self.low:+.3f} to {self.high:+.3f})"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The estimate as it stands in evaluation.json: what is empty is left out."""
         if self.value is None:
             return {"value": None, "reason": self.reason and self.reason.to_json()}
-        shown: dict[str, Any] = {"value": self.value}
+        shown: JsonObject = {"value": self.value}
         for name in ("low", "high", "mean", "level"):
             number = getattr(self, name)
             if number is not None:
@@ -158,9 +159,9 @@ class Stratum:
         metrics = {name: metric.soundly for name, metric in self.metrics.items()}
         return replace(self, miss_rate=self.miss_rate.soundly, metrics=metrics)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The stratum as it stands in evaluation.json."""
-        shown: dict[str, Any] = {
+        shown: JsonObject = {
             "nodules": self.nodules,
             "missed": self.missed,
             "miss_rate": self.miss_rate.to_json(),
@@ -189,12 +190,12 @@ class RuleResult:
     """One algorithm under one rule."""
 
     rule: str
-    parameters: dict[str, Any]
+    parameters: JsonObject
     counts: dict[str, int]
     metrics: dict[str, Estimate | dict[str, Estimate]]
     strata: dict[str, dict[str, Stratum]] = field(default_factory=dict)
     curves: tuple[Curve, ...] = ()
-    extras: dict[str, Any] = field(default_factory=dict)
+    extras: JsonObject = field(default_factory=dict)
     """Tables that belong to the rule: size-tolerance sweep, confusion matrix, order sensitivity."""
     notices: tuple[Notice, ...] = ()
     remarks: tuple[Notice, ...] = ()
@@ -216,8 +217,8 @@ class AlgorithmResult:
     rules: dict[str, RuleResult]
     labels: pl.DataFrame
     flips: pl.DataFrame | None = None
-    rule_differences: list[dict[str, Any]] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)
+    rule_differences: list[JsonObject] = field(default_factory=list)
+    facts: JsonObject = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     submission: Submission | None = None
     """The marks that were judged; kept beside the results so that they can be recomputed."""
@@ -230,7 +231,7 @@ class Evaluation:
     version: str
     protocol: TestProtocol
     digests: dict[str, str]
-    reference: dict[str, Any]
+    reference: JsonObject
     algorithms: tuple[AlgorithmResult, ...]
     notices: tuple[Notice, ...] = ()
     test_set: Reference | None = None

@@ -11,6 +11,7 @@ import polars as pl
 
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.executor import Progress, no_progress
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import CASES
 from nodulebench.curation.admission.examine import Examined
 from nodulebench.curation.composition import header_facts as dose
@@ -91,7 +92,7 @@ def _reported(curation: Curation) -> dict[str, ReportedDose]:
     }
 
 
-def _case_row(one: Examined, reported: dict[str, ReportedDose]) -> dict[str, Any]:
+def _case_row(one: Examined, reported: dict[str, ReportedDose]) -> JsonObject:
     facts = dict(one.facts)
     vendor = vendor_of(facts["manufacturer"]) if "manufacturer" in facts else None
     age = _years(str(facts.get("age", "")))

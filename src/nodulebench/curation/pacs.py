@@ -17,6 +17,7 @@ from nodulebench.core.errors import (
     first_line,
     raise_problems,
 )
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.text import in_a_line
 from nodulebench.io.atomic import staged_file
@@ -243,7 +244,7 @@ def _told(client: Any) -> Iterator[None]:
         ) from error
 
 
-def _value(dataset: dict[str, Any], tag: str) -> str | None:
+def _value(dataset: JsonObject, tag: str) -> str | None:
     values = dataset.get(tag, {}).get("Value", [])
     return in_a_line(str(values[0])) if values else None
 

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
-from typing import Any
 
 import polars as pl
 
 from nodulebench import __version__
 from nodulebench.core.errors import InputError
 from nodulebench.core.executor import Executor, Progress
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.text import shown
 from nodulebench.curation.cases import (
     CASE_FILES,
@@ -91,7 +91,7 @@ def write_curation(curation: Curation, out: Path, language: LanguageName = "en")
     return [out / name for name in names]
 
 
-def summary(curation: Curation) -> dict[str, Any]:
+def summary(curation: Curation) -> JsonObject:
     """How many series fell out where."""
     codes = Counter(one.reasons[0].code for one in curation.series if one.reasons)
     damaged = sum(other_file.is_damaged for other_file in curation.other_files)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -23,6 +23,9 @@ from nodulebench.security.event_log.signers import Seal
 from nodulebench.security.event_log.store import FolderStore
 from nodulebench.security.keys import PrivateKey, PublicKey, parse_public_key
 from nodulebench.security.signatures import is_code_of, signature_code
+
+if TYPE_CHECKING:
+    from nodulebench.core.json_types import JsonObject
 
 Step = Literal[
     "sealed",
@@ -214,7 +217,7 @@ class PolicySeal:
 
     def wrong(self, content: bytes, code: str, person: str) -> str:
         """What is wrong with a signature: whose it is not, or that its person might not."""
-        told: dict[str, Any] = json.loads(content)
+        told: JsonObject = json.loads(content)
         if "step" not in told:
             return self._wrong_head(content, code, person, told["events"])
         number, policy = told["number"], self._policy_at(told["number"])

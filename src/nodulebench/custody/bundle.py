@@ -14,6 +14,7 @@ import polars as pl
 from nodulebench import __version__
 from nodulebench.core.errors import Problem, Problems, raise_problems
 from nodulebench.core.executor import Progress, no_progress
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import SCAN_FACTS, Reference
 from nodulebench.core.text import shown
@@ -266,7 +267,7 @@ def _read_truth(
     return replace(truth, cases=described, notices=(*truth.notices, *notices))
 
 
-def bundle_contents(reference: Path, answers: Path | None) -> tuple[dict[str, str], dict[str, Any]]:
+def bundle_contents(reference: Path, answers: Path | None) -> tuple[dict[str, str], JsonObject]:
     """What people stated of a test set, and the documents of how it came about.
 
     Args:

@@ -13,6 +13,7 @@ import polars as pl
 from pydantic import create_model
 
 from nodulebench.core.config_model import ConfigModel, parse_config
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import Reference
 from nodulebench.custody.policy import FEEDBACK, CustodyPolicy
 from nodulebench.io.bundle import PROVENANCE
@@ -87,7 +88,7 @@ class Datasheet:
         """Questions that nobody answered."""
         return [question.name for question in QUESTIONS if not self.answers.get(question.name)]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The datasheet as it stands in datasheet.json."""
         return {
             "schema": SCHEMA,

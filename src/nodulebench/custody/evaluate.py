@@ -14,6 +14,7 @@ from polars.exceptions import PanicException
 
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.core.errors import InputError, NoduleBenchError, Problem, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.plans import TestPlan
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.results import Evaluation
@@ -211,7 +212,7 @@ def short(error: BaseException) -> str:
 CHECKPOINT = "checkpoint.json"
 
 
-def evaluate_sealed(order: SealedEvaluateOptions) -> tuple[dict[str, Any], list[Path]]:
+def evaluate_sealed(order: SealedEvaluateOptions) -> tuple[JsonObject, list[Path]]:
     """Score one submission; the developer's budget is charged before anything is decrypted.
 
     Returns:
@@ -234,7 +235,7 @@ def run_charged_evaluation(
     order: SealedEvaluateOptions,
     chosen: Chosen,
     reference: Callable[[], Reference] | None = None,
-) -> tuple[dict[str, Any], list[Path]]:
+) -> tuple[JsonObject, list[Path]]:
     """Score one submission on an open set, as ``evaluate_sealed`` does.
 
     Args:
@@ -369,7 +370,7 @@ def _require_same_cases(
 
 def _disclosed(
     document: Document, evaluation: Evaluation, opened: SealedSet, standing: BudgetStatus
-) -> dict[str, Any]:
+) -> JsonObject:
     from nodulebench.custody.feedback import disclosed_result
 
     told = feedback(document, opened.policy.reuse, standing, is_lower_better)

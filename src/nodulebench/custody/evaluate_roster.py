@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.errors import InputError, NoduleBenchError, raise_problems
 from nodulebench.core.executor import Progress, no_progress
+from nodulebench.core.json_types import JsonObject
 from nodulebench.custody.evaluate import (
     CHECKPOINT,
     Chosen,
@@ -35,7 +35,7 @@ class RosterEvaluation:
     """What came of one entry of a roster."""
 
     entry: Entry
-    told: dict[str, Any] | None = None
+    told: JsonObject | None = None
     """What its developer is told; None: there is nothing."""
     written: tuple[Path, ...] = ()
     problem: NoduleBenchError | None = None
@@ -80,7 +80,7 @@ def evaluate_roster(
 def _evaluations(
     opened: SealedSet,
     orders: Sequence[tuple[Entry, SealedEvaluateOptions]],
-    told_before: Sequence[dict[str, Any] | None],
+    told_before: Sequence[JsonObject | None],
     chosen: Chosen,
     progress: Progress,
 ) -> Iterator[RosterEvaluation]:
@@ -108,7 +108,7 @@ def _order_of(entry: Entry, order: SealedEvaluateOptions) -> SealedEvaluateOptio
 
 def _disclosed_before(
     opened: SealedSet, order: SealedEvaluateOptions, chosen: Chosen
-) -> dict[str, Any] | None:
+) -> JsonObject | None:
     """The feedback that lies in its folder, if the log says that it is of this very look."""
     entry, out = order.entry, order.out
     if entry is None or out is None or not (out / FEEDBACK).is_file():
@@ -123,6 +123,6 @@ def _disclosed_before(
         is_same = all(event.facts.get(name) == fact for name, fact in wanted.items())
         is_current = not withdrawn_since(events, event.number)
         if event.step == "evaluated" and is_same and is_current:
-            found: dict[str, Any] = read_json(out / FEEDBACK)
+            found: JsonObject = read_json(out / FEEDBACK)
             return found
     return None

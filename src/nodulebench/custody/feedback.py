@@ -8,6 +8,7 @@ from typing import Any
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import Extras, PlanSummary, RuleSummary
 from nodulebench.core.errors import InputError, UndefinedError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.results import Estimate, Evaluation, RuleResult
 from nodulebench.custody.adaptive_reuse import (
@@ -49,7 +50,7 @@ def disclose_nothing(name: str) -> bool:
     return False
 
 
-def disclosed_verdict(plan: PlanSummary) -> dict[str, Any]:
+def disclosed_verdict(plan: PlanSummary) -> JsonObject:
     """The verdict under a plan, with a reason if it is undecided, as any developer may have both.
 
     The reason does not depend on the marks: a further answer would widen the bounds after repeated
@@ -66,14 +67,14 @@ def feedback(
     reuse: Reuse,
     standing: BudgetStatus,
     is_lower_better: IsLowerBetter = disclose_nothing,
-) -> dict[str, Any]:
+) -> JsonObject:
     """What is told of one algorithm's evaluation at the levels ``verdict`` and ``rounded``.
 
     Raises:
         InputError: if the policy names a metric that the evaluation does not have.
     """
     algorithm = document.algorithms[0]
-    told: dict[str, Any] = {
+    told: JsonObject = {
         "schema": SCHEMA,
         "algorithm": algorithm.name,
         "submission": algorithm.digest,
@@ -94,9 +95,9 @@ def feedback(
     return told
 
 
-def budget_statement(standing: BudgetStatus) -> dict[str, Any]:
+def budget_statement(standing: BudgetStatus) -> JsonObject:
     """How often the developer has looked, and what that does to a claim."""
-    told: dict[str, Any] = {"look": standing.look, "allowed": standing.allowed}
+    told: JsonObject = {"look": standing.look, "allowed": standing.allowed}
     if standing.look == 1:
         return told | _first_after_failure(standing)
     told["optimism_standard_errors"] = round(expected_best(standing.look), 4)
@@ -113,7 +114,7 @@ def budget_statement(standing: BudgetStatus) -> dict[str, Any]:
     return told
 
 
-def _first_after_failure(standing: BudgetStatus) -> dict[str, Any]:
+def _first_after_failure(standing: BudgetStatus) -> JsonObject:
     """What a look that failed before the first one does to a claim."""
     if not standing.answers.has_failed:
         return {}
@@ -125,7 +126,7 @@ def _first_after_failure(standing: BudgetStatus) -> dict[str, Any]:
 
 def corrected_metrics(
     document: Document, standing: BudgetStatus, is_lower_better: IsLowerBetter = disclose_nothing
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, JsonObject]:
     """For the lab: every metric with an interval, with its optimism and the bound that holds."""
     return {
         name: corrected(metric, standing, is_upper=is_lower_better(metric_of(name)))
@@ -144,9 +145,7 @@ def has_interval(metric: Estimate) -> bool:
     return None not in (metric.value, metric.low, metric.high, metric.level)
 
 
-def corrected(
-    metric: Estimate, standing: BudgetStatus, *, is_upper: bool = False
-) -> dict[str, Any]:
+def corrected(metric: Estimate, standing: BudgetStatus, *, is_upper: bool = False) -> JsonObject:
     """A metric with what repeated looks make of it.
 
     Its bound is the lower end of its interval, at the first look as it stands; the upper end of a
@@ -154,7 +153,7 @@ def corrected(
     """
     value, low, high = metric.value or 0.0, metric.low or 0.0, metric.high or 0.0
     error = standard_error_of(low, high, metric.level or LEVEL)
-    told: dict[str, Any] = {
+    told: JsonObject = {
         "value": value,
         "standard_error": error,
         "optimism": optimism(standing.look, error),
@@ -199,12 +198,12 @@ def _all_metrics(document: Document) -> dict[str, Estimate]:
 
 def _rounded(
     metric: Estimate, step: float, standing: BudgetStatus, *, is_upper: bool
-) -> dict[str, Any]:
+) -> JsonObject:
     if metric.value is None:
         return {"value": None, "reason": Notice("untold_undefined").to_json()}
     if not -step / 2 <= metric.value <= 1 + step / 2:
         return {"value": None, "reason": Notice("not_a_share").to_json()}
-    told: dict[str, Any] = {"value": _multiple(round(metric.value / step), step)}
+    told: JsonObject = {"value": _multiple(round(metric.value / step), step)}
     if has_interval(metric):
         found = corrected(metric, standing, is_upper=is_upper)
         if found["bound"] is not None and is_upper:
@@ -227,9 +226,7 @@ DECIMALS = 3
 """Of the metrics that a developer is told."""
 
 
-def disclosed_result(
-    document: Document, evaluation: Evaluation, reuse: Reuse
-) -> dict[str, Any] | None:
+def disclosed_result(document: Document, evaluation: Evaluation, reuse: Reuse) -> JsonObject | None:
     """What is told of a whole evaluation: nothing, its aggregates, or all of it."""
     if reuse.feedback == "cases":
         return document.to_json()

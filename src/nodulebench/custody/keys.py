@@ -12,6 +12,7 @@ from typing import Any
 
 from nodulebench.core.errors import InputError, Problem
 from nodulebench.core.executor import Progress, no_progress
+from nodulebench.core.json_types import JsonObject
 from nodulebench.custody import layout
 from nodulebench.custody.audit import Event, PolicySeal, Step, policy_after, why_not
 from nodulebench.custody.changes import commit, put, put_json, staged, staging
@@ -132,7 +133,7 @@ def holders(policy: CustodyPolicy) -> list[Holder]:
     ]
 
 
-def _new_vault(secret: Secret, policy: CustodyPolicy) -> tuple[Vault, dict[str, Any]]:
+def _new_vault(secret: Secret, policy: CustodyPolicy) -> tuple[Vault, JsonObject]:
     if secret.key is None:
         return create_vault(secret)
     vault = new_compartments(COMPARTMENTS, layout.compartment_of)

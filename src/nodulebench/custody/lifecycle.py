@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.json_types import JsonObject
 from nodulebench.custody import layout
 from nodulebench.custody.audit import Event
 from nodulebench.custody.sealed_set import open_sealed, require_outside
@@ -112,7 +112,7 @@ def export_reference(sealed: Path, secret: Secret, person: str, reason: str, out
     return len(names)
 
 
-def open_result(sealed: Path, secret: Secret, person: str, look: int) -> dict[str, Any]:
+def open_result(sealed: Path, secret: Secret, person: str, look: int) -> JsonObject:
     """The kept result of an evaluation, by the number of its look in the log.
 
     Raises:

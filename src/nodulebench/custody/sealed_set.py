@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import Reference
 from nodulebench.custody import audit, layout
 from nodulebench.custody.audit import Event, Step
@@ -205,7 +205,7 @@ def require_in_use(events: list[Event], action: Action | None) -> None:
         )
 
 
-def read_note(folder: Path) -> dict[str, Any]:
+def read_note(folder: Path) -> JsonObject:
     """What a sealed set says of itself.
 
     Raises:

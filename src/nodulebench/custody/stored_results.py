@@ -20,6 +20,7 @@ import polars as pl
 
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.results import Evaluation
 from nodulebench.custody import layout
 from nodulebench.custody.audit import Event
@@ -51,7 +52,7 @@ class StoredResult:
     """What was kept of a look, in memory."""
 
     look: int
-    about: dict[str, Any]
+    about: JsonObject
     """``developer``, ``alias`` where it has one, ``name`` of the algorithm, what the developer was
     ``told``, and ``corrected`` bounds."""
     contents: Mapping[str, bytes]
@@ -191,7 +192,7 @@ def unsealed(opened: SealedSet, path: Path, sealed: bytes) -> bytes:
     return opened.vault.open(sealed, name, str(path))
 
 
-def shown_result(content: bytes) -> dict[str, Any]:
+def shown_result(content: bytes) -> JsonObject:
     """What is shown of a kept result: the evaluation and the corrected bounds."""
     contents = _unpacked(content)
     about = json.loads(contents[ABOUT])
@@ -238,9 +239,7 @@ def _json_bytes(value: Any) -> bytes:
 LOOKS, LOOKS_SCHEMA = "looks.json", "nodulebench/looks@1"
 
 
-def evaluations_note(
-    opened: SealedSet, kept: Sequence[StoredResult], audience: str
-) -> dict[str, Any]:
+def evaluations_note(opened: SealedSet, kept: Sequence[StoredResult], audience: str) -> JsonObject:
     """What looks.json says of a folder that is made from kept results."""
     return {
         "schema": LOOKS_SCHEMA,
@@ -256,7 +255,7 @@ def is_from_stored_results(folder: Path) -> bool:
     return (folder / LOOKS).is_file()
 
 
-def read_evaluations(folder: Path) -> dict[str, Any]:
+def read_evaluations(folder: Path) -> JsonObject:
     """From which looks of which sealed set a folder was made.
 
     Raises:
@@ -272,7 +271,7 @@ def read_evaluations(folder: Path) -> dict[str, Any]:
     return note
 
 
-def _names_evaluations(note: dict[str, Any]) -> bool:
+def _names_evaluations(note: JsonObject) -> bool:
     looks = note.get("looks")
     return (
         note.get("audience") in ("lab", "developer")

@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import polars as pl
 
@@ -13,6 +12,7 @@ from nodulebench.core.documents.comparison import ComparisonDocument
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import PlanSummary, Verdict
 from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.custody.audit import Event
 from nodulebench.custody.stored_results import StoredResult
 from nodulebench.evaluation.comparison.compare import (
@@ -42,7 +42,7 @@ class Study:
     evaluated: Evaluated
     curves: pl.DataFrame
     flips: pl.DataFrame | None
-    plan: dict[str, Any] | None
+    plan: JsonObject | None
     """The plan of the test, as plan.json holds it."""
 
     @property

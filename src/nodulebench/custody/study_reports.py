@@ -18,6 +18,7 @@ from nodulebench.core.documents.comparison import DetectionSummary
 from nodulebench.core.documents.evaluation import Document, read_evaluation
 from nodulebench.core.documents.records import AlgorithmSummary, as_json
 from nodulebench.core.errors import InputError, NoduleBenchError, Problem
+from nodulebench.core.json_types import JsonObject
 from nodulebench.custody.audit import Event, Step
 from nodulebench.custody.feedback import as_printed
 from nodulebench.custody.policy import Reuse
@@ -382,7 +383,7 @@ def _made_again(folder: Path, opened: SealedSet) -> Recomputed:
     return _recomputed(folder, document, tables)
 
 
-def _stored(opened: SealedSet, note: dict[str, Any]) -> list[StoredResult]:
+def _stored(opened: SealedSet, note: JsonObject) -> list[StoredResult]:
     """The results that a folder says it was made from, if they are still those of the log."""
     events = {
         event.facts.get("look"): event for event in opened.events if event.step == "evaluated"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import polars as pl
 
@@ -34,6 +34,9 @@ from nodulebench.io.json_files import parse_json, read_json
 from nodulebench.io.manifests import MANIFEST, bytes_digest
 from nodulebench.security.event_log.events import Fact
 from nodulebench.security.vault import Secret
+
+if TYPE_CHECKING:
+    from nodulebench.core.json_types import JsonObject
 
 _DELIMITERS = ",;\t"
 
@@ -264,7 +267,7 @@ def _check(opened: SealedSet, files: Path) -> Reference:
     """Write the tables' own manifest anew; the reference that is left."""
     names = [name for name in opened.secret_names if "/" not in name and name.endswith(".parquet")]
     plain = {name: _staged_plain(opened, files, name) for name in names}
-    told: dict[str, Any] = parse_json(opened.plain(MANIFEST), Path(MANIFEST))
+    told: JsonObject = parse_json(opened.plain(MANIFEST), Path(MANIFEST))
     told["files"] = {name: bytes_digest(plain[name]) for name in told["files"]}
     content = (json.dumps(told, indent=1) + "\n").encode()
     reference = reference_from({**plain, MANIFEST: content}, opened.folder)
@@ -299,7 +302,7 @@ def _descriptions(opened: SealedSet, files: Path, reference: Reference, ids: Seq
 
 def _datasheet(opened: SealedSet, reference: Reference) -> Datasheet:
     """The datasheet with what the tables say now; what nobody computes from them stays."""
-    before: dict[str, Any] = read_json(opened.folder / "datasheet.json")["answers"]
+    before: JsonObject = read_json(opened.folder / "datasheet.json")["answers"]
     told = {question.name: before.get(question.name, {}) for question in QUESTIONS}
     stated = {
         name: one["answer"]

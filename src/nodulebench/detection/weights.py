@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nodulebench.core.errors import (
     InputError,
@@ -12,6 +12,7 @@ from nodulebench.core.errors import (
     UnknownNameError,
     collect_problems,
 )
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.optional_packages import needs
 from nodulebench.detection.candidates import DETECTORS
 from nodulebench.detection.classifiers.false_positive_reduction import NAME as SECOND_LOOK
@@ -67,7 +68,7 @@ class Listed:
     metrics: dict[str, float]
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> JsonObject:
         """Everything, by name."""
         return asdict(self)
 

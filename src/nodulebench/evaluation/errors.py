@@ -1,7 +1,6 @@
 """Labelled cohort -> where errors lie: misses by type and size, the worst cases; sizes of a set."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -9,6 +8,7 @@ import polars as pl
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.documents.error_tables import FALSE_POSITIVES, MISSES, MOST_FALSE_POSITIVES
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.tables import PLACE, Reference
 from nodulebench.evaluation.strata import divide
@@ -22,7 +22,7 @@ LEAST_FITTED = 20
 """Below so many nodules beyond the peak no curve is fitted to their sizes."""
 
 
-def error_analysis(cohort: LabelledCohort, protocol: TestProtocol) -> dict[str, Any]:
+def error_analysis(cohort: LabelledCohort, protocol: TestProtocol) -> JsonObject:
     """What belongs to a rule's result about its errors."""
     crossed = misses_by_type_and_size(cohort, protocol)
     return {
@@ -31,7 +31,7 @@ def error_analysis(cohort: LabelledCohort, protocol: TestProtocol) -> dict[str, 
     }
 
 
-def misses_by_type_and_size(cohort: LabelledCohort, protocol: TestProtocol) -> list[dict[str, Any]]:
+def misses_by_type_and_size(cohort: LabelledCohort, protocol: TestProtocol) -> list[JsonObject]:
     """Nodules and misses for each type and size, where the protocol asks for both."""
     if not {"type", "size"} <= set(protocol.strata):
         return []
@@ -51,14 +51,14 @@ def misses_by_type_and_size(cohort: LabelledCohort, protocol: TestProtocol) -> l
     ]
 
 
-def worst_cases(cohort: LabelledCohort) -> dict[str, list[dict[str, Any]]]:
+def worst_cases(cohort: LabelledCohort) -> dict[str, list[JsonObject]]:
     """The cases with most misses and those with most false positives, the worst first."""
     nodules = sum_by_case(cohort, cohort.nodule_case).astype(np.int64)
     missed = sum_by_case(cohort, cohort.nodule_case[~cohort.is_hit]).astype(np.int64)
     falses = sum_by_case(cohort, cohort.false_case).astype(np.int64)
     names = cohort.reference.cases["case_id"]
 
-    def rows(first: IntArray, then: IntArray) -> list[dict[str, Any]]:
+    def rows(first: IntArray, then: IntArray) -> list[JsonObject]:
         order = np.lexsort((-then, -first))[:WORST_CASES].tolist()
         return [
             {
@@ -74,7 +74,7 @@ def worst_cases(cohort: LabelledCohort) -> dict[str, list[dict[str, Any]]]:
     return {"missed": rows(missed, falses), "false_positive": rows(falses, missed)}
 
 
-def diameter_histogram(reference: Reference) -> dict[str, Any] | None:
+def diameter_histogram(reference: Reference) -> JsonObject | None:
     """How many nodules there are of each size; None where no diameter is known.
 
     Beyond the peak sizes fall off about exponentially. That curve, fitted to the nodules above the

@@ -20,6 +20,7 @@ from nodulebench.core.executor import (
     TaskLimits,
     no_progress,
 )
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.labels import LABEL_NAMES, Labels
 from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.protocol import RuleChoice, SizeLimit, TestProtocol
@@ -62,7 +63,7 @@ def metric_curves(cohort: LabelledCohort, protocol: TestProtocol) -> list[Curve]
     return [curve for curve in found if curve is not None]
 
 
-def metric_tables(cohort: LabelledCohort, protocol: TestProtocol) -> dict[str, Any]:
+def metric_tables(cohort: LabelledCohort, protocol: TestProtocol) -> JsonObject:
     """The tables that belong to the protocol's metrics, where they are defined."""
     found = {
         TABLE_NAMES.get(metric, metric): _unless_undefined(make, cohort)
@@ -72,14 +73,14 @@ def metric_tables(cohort: LabelledCohort, protocol: TestProtocol) -> dict[str, A
     return {name: as_rows(table) for name, table in found.items() if table is not None}
 
 
-def matching_order(labels: Labels) -> dict[str, Any]:
+def matching_order(labels: Labels) -> JsonObject:
     """Hits in the reference's order, in reverse, and by optimal assignment, where it matters."""
     return {} if labels.order is None else {"order_sensitivity": asdict(labels.order)}
 
 
 def size_sweep(
     cohort: LabelledCohort, protocol: TestProtocol, choice: RuleChoice
-) -> tuple[dict[str, Any], list[Curve]]:
+) -> tuple[JsonObject, list[Curve]]:
     """Counts and rates for each tolerance of the protocol's sweep, and a FROC for each.
 
     Counts are those of the marks that count at the operating point, curves have every mark.
@@ -116,7 +117,7 @@ def size_sweep(
     }, curves
 
 
-def as_rows(table: pl.DataFrame) -> list[dict[str, Any]]:
+def as_rows(table: pl.DataFrame) -> list[JsonObject]:
     """A table as it stands in evaluation.json; JSON has no infinity, so it is the word."""
     return [
         {name: _json_value(value) for name, value in row.items()}
@@ -180,7 +181,7 @@ def evaluate_rules(
     is_plenty = executor.workers == 1 or len(tasks) >= PLENTY * executor.workers
     shares = (tuple(PARTS),) if is_plenty else SPLIT_PARTS
     given = [replace(task, parts=parts) for task in tasks for parts in shares]
-    found: list[dict[str, Any]] = [{} for _ in tasks]
+    found: list[JsonObject] = [{} for _ in tasks]
     for number, made in _told(executor, given, progress):
         found[number // len(shares)] |= made
     return [_result(task, parts) for task, parts in zip(tasks, found, strict=True)]
@@ -205,7 +206,7 @@ def _told(
             progress(given[done].algorithm, done, len(given))
 
 
-def make_parts(task: RuleTask) -> dict[str, Any] | NoduleBenchError:
+def make_parts(task: RuleTask) -> JsonObject | NoduleBenchError:
     """Some parts of a result, by their names; or what is wrong."""
     try:
         return {name: PARTS[name](task) for name in task.parts}
@@ -400,7 +401,7 @@ def _at_point(labels: Labels, cohort: LabelledCohort) -> Labels:
 
 def _compare_rules(
     reference: Reference, submission: Submission, labels: dict[str, Labels]
-) -> tuple[pl.DataFrame | None, list[dict[str, Any]]]:
+) -> tuple[pl.DataFrame | None, list[JsonObject]]:
     """For every pair of rules the flip list, and how much the counts change."""
     if len(labels) < 2:
         return None, []

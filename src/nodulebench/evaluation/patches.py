@@ -1,13 +1,13 @@
 """Images and an evaluation -> patches around nodules and marks, for the gallery of a report."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import PLACE
 from nodulebench.evaluation.errors import false_positive_table, miss_table
 from nodulebench.evaluation.recompute import Evaluated
@@ -79,9 +79,7 @@ def cut_patches(
     ]
 
 
-def _places(
-    evaluated: Evaluated, rule: str, algorithm: str, count: int
-) -> Iterator[dict[str, Any]]:
+def _places(evaluated: Evaluated, rule: str, algorithm: str, count: int) -> Iterator[JsonObject]:
     cohorts = evaluated.cohorts[rule]
     if algorithm not in cohorts:
         return

@@ -9,6 +9,7 @@ import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.errors import InputError, Problem, UnknownNameError, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.evaluation.recompute import load_evaluated
 from nodulebench.evaluation.result_folder import (
     CURVE_FILE,
@@ -303,7 +304,7 @@ def _sweeps(folder: Path, document: Document, choice: ReportChoice) -> Iterator[
         yield from (sweep_folder(folder, sweep, names) for sweep in choice.sweeps)
 
 
-def _agreement(path: Path) -> Iterator[dict[str, Any]]:
+def _agreement(path: Path) -> Iterator[JsonObject]:
     rows = read_json(path)
     is_fit = isinstance(rows, list) and all(
         isinstance(row, dict) and "name" in row and "value" in row for row in rows

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from nodulebench.core.errors import InputError, Problems, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import CASES, NODULE_SLICES, NODULES, Reference
 from nodulebench.io.atomic import complete_move, leave_out, staged_folder
 from nodulebench.io.cases import joined_cases
@@ -64,7 +64,7 @@ def reference_from(files: Mapping[str, bytes], folder: Path) -> Reference:
     return Reference(manifest["name"], cases, nodules, tables.get(_SLICES), rule=rule)
 
 
-def _stated_rule(manifest: dict[str, Any]) -> str:
+def _stated_rule(manifest: JsonObject) -> str:
     """How the reference was made, as the manifest says."""
     found = manifest.get("rule")
     return found if isinstance(found, str) else ""
@@ -91,7 +91,7 @@ def write_reference(reference: Reference, folder: Path) -> None:
             leave_out(stage, [_SLICES])
 
 
-def _read_manifest(files: Mapping[str, bytes], folder: Path) -> dict[str, Any]:
+def _read_manifest(files: Mapping[str, bytes], folder: Path) -> JsonObject:
     file = folder / MANIFEST
     if MANIFEST not in files:
         raise InputError.at(file, "is not there.")
@@ -108,7 +108,7 @@ def _read_manifest(files: Mapping[str, bytes], folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _verify(files: Mapping[str, bytes], digests: dict[str, Any], folder: Path) -> None:
+def _verify(files: Mapping[str, bytes], digests: JsonObject, folder: Path) -> None:
     """Refuse a bundle whose tables are missing, unlisted or not as they were written."""
     problems = Problems()
     for name in (_CASES, _NODULES, _SLICES):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.core.errors import InputError, Problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.imaging.geometry import FARTHEST_MM
 from nodulebench.io.atomic import staged_file
 from nodulebench.io.csv_files import open_bytes
@@ -69,7 +70,7 @@ def write_json(value: Any, path: Path) -> None:
         stage.write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def entries(value: Any, where: str, problems: Problems) -> Iterator[tuple[str, dict[str, Any]]]:
+def entries(value: Any, where: str, problems: Problems) -> Iterator[tuple[str, JsonObject]]:
     """The objects of a JSON list with their places; what is none becomes a problem."""
     if not isinstance(value, list):
         problems.add(where, f"is {kind_of(value)}, not a list.")

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import Reference
 from nodulebench.io.atomic import complete_move, is_unfinished, leave_out, staged_folder
 from nodulebench.io.json_files import read_json
@@ -136,7 +136,7 @@ class Manifest:
 
     def to_bytes(self) -> bytes:
         """The manifest as it stands on the disk; equal manifests give equal bytes."""
-        content: dict[str, Any] = {"schema": SCHEMA, "files": dict(sorted(self.files.items()))}
+        content: JsonObject = {"schema": SCHEMA, "files": dict(sorted(self.files.items()))}
         if self.signed is not None:
             fields = Signed.__dataclass_fields__
             content["signed"] = {name: getattr(self.signed, name) for name in fields}
@@ -268,7 +268,7 @@ def _is_inside(name: str) -> bool:
     return not path.is_absolute() and ".." not in path.parts
 
 
-def _parse(content: dict[str, Any]) -> Manifest | None:
+def _parse(content: JsonObject) -> Manifest | None:
     """The manifest that a JSON object describes; None if it has another shape."""
     files, signed = content.get("files"), content.get("signed")
     if not isinstance(files, dict):

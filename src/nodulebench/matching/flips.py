@@ -1,11 +1,10 @@
 """Two LABELS of one submission -> what changes from one rule to the other, and by how much."""
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.labels import (
     FALSE_POSITIVE,
     HIT,
@@ -61,14 +60,14 @@ def flip_list(
     )
 
 
-def rule_difference(base: Labels, other: Labels) -> dict[str, Any]:
+def rule_difference(base: Labels, other: Labels) -> JsonObject:
     """How much the counts change from one rule to the other.
 
     ``relative_difference`` is (hits - base hits) / base hits, null without base hits.
     """
     base_nodules, nodules = (np.unique(one.nodule[one.label == HIT]) for one in (base, other))
     base_label, label = _mark_labels(base, other)
-    difference: dict[str, Any] = {
+    difference: JsonObject = {
         "base_hit": len(base_nodules),
         "hit": len(nodules),
         "gained": len(np.setdiff1d(nodules, base_nodules)),

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, IntArray
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.labels import NO_NODULE, OVER_CAP, UNCOUNTED, Labels
 from nodulebench.core.parameters import checked_parameters, parameters_of
 from nodulebench.core.protocol import RuleChoice, TestProtocol
@@ -75,7 +75,7 @@ def match_marks(
 
 def rule_parameters(
     rule: Callable[..., Labels], choice: RuleChoice, protocol: TestProtocol
-) -> dict[str, Any]:
+) -> JsonObject:
     """The keyword arguments of a rule: its own parameters over the protocol's common ones.
 
     Raises:

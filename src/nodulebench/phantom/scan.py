@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import DENSITY_OF_TYPE, NODULE_SLICES, NODULES
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.outlines import long_and_short_mm, outline_text
@@ -265,7 +265,7 @@ def _without_airways(
 CONTOUR_CORNERS = 72
 
 
-def nodule_rows(case_id: str, nodules: Iterable[Nodule]) -> list[dict[str, Any]]:
+def nodule_rows(case_id: str, nodules: Iterable[Nodule]) -> list[JsonObject]:
     """One row of NODULES for each nodule; its centre is the centre of mass."""
     rows = []
     for nodule in nodules:
@@ -297,7 +297,7 @@ def nodule_rows(case_id: str, nodules: Iterable[Nodule]) -> list[dict[str, Any]]
     return rows
 
 
-def slice_rows(case_id: str, nodules: Iterable[Nodule], geometry: Geometry) -> list[dict[str, Any]]:
+def slice_rows(case_id: str, nodules: Iterable[Nodule], geometry: Geometry) -> list[JsonObject]:
     """One row of NODULE_SLICES for each nodule and slice of an axial scan that cuts it.
 
     A nodule that lies between two slices is seen on the nearer one, with its largest section.
@@ -309,7 +309,7 @@ def slice_rows(case_id: str, nodules: Iterable[Nodule], geometry: Geometry) -> l
     ]
 
 
-def _sections(nodule: Nodule, geometry: Geometry) -> list[dict[str, Any]]:
+def _sections(nodule: Nodule, geometry: Geometry) -> list[JsonObject]:
     shape = nodule.shape
     bottom, step = float(geometry.origin_mm[2]), float(geometry.spacing_mm[2])
     assert geometry.size is not None  # noqa: S101 - scans know their size
@@ -326,7 +326,7 @@ def _sections(nodule: Nodule, geometry: Geometry) -> list[dict[str, Any]]:
     return rows
 
 
-def _section_row(number: int, z_mm: float, outline: FloatArray) -> dict[str, Any]:
+def _section_row(number: int, z_mm: float, outline: FloatArray) -> JsonObject:
     low, high = outline.min(axis=0), outline.max(axis=0)
     center, extent = (low + high) / 2, high - low
     long, short = long_and_short_mm(outline)
@@ -344,7 +344,7 @@ def _section_row(number: int, z_mm: float, outline: FloatArray) -> dict[str, Any
 
 
 def nodule_tables(
-    nodules: Sequence[dict[str, Any]], slices: Sequence[dict[str, Any]]
+    nodules: Sequence[JsonObject], slices: Sequence[JsonObject]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rows as the tables NODULES and NODULE_SLICES."""
     return (
@@ -353,5 +353,5 @@ def nodule_tables(
     )
 
 
-def _table(rows: Sequence[dict[str, Any]], empty: pl.DataFrame) -> pl.DataFrame:
+def _table(rows: Sequence[JsonObject], empty: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None) if rows else empty

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,6 +22,7 @@ from nodulebench.core.executor import (
     in_order,
     no_progress,
 )
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import CASES, Reference
 from nodulebench.i18n.translator import in_english
 from nodulebench.imaging.geometry import geometry_columns
@@ -204,9 +204,9 @@ def write_test_set(
 class WrittenScan:
     """What is known of a scan whose images are written."""
 
-    case: dict[str, Any]
-    nodules: list[dict[str, Any]]
-    slices: list[dict[str, Any]]
+    case: JsonObject
+    nodules: list[JsonObject]
+    slices: list[JsonObject]
     told: str
 
 
@@ -287,7 +287,7 @@ def _write_masks(case: PhantomCase, folder: Path) -> None:
     metaimage.write_volume(Volume(lungs, geometry), folder / f"{case.case_id}_lungs.mhd")
 
 
-def _case_row(case: PhantomCase) -> dict[str, Any]:
+def _case_row(case: PhantomCase) -> JsonObject:
     scanner, condition = case.scanner, case.patient.condition
     return {
         "case_id": case.case_id,
@@ -306,7 +306,7 @@ def _case_row(case: PhantomCase) -> dict[str, Any]:
     }
 
 
-def _with_growth(rows: list[dict[str, Any]], growth: tuple[Growth, ...]) -> list[dict[str, Any]]:
+def _with_growth(rows: list[JsonObject], growth: tuple[Growth, ...]) -> list[JsonObject]:
     """Add what is known of each nodule's change since the first scan."""
     known = {change.nodule_id: change for change in growth}
     for row in rows:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.parameters import checked_parameters
 from nodulebench.core.readings import CHARACTERISTICS, Readings
 from nodulebench.core.tables import NODULES, Reference
@@ -63,7 +64,7 @@ def build_reference(
     )
 
 
-def rule_parameters(judge: Rule, rule: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def rule_parameters(judge: Rule, rule: str, given: Mapping[str, Any]) -> JsonObject:
     """The keyword arguments of a reference rule, checked.
 
     Raises:

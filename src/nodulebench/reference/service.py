@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench import __version__
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.readings import FINDING_KINDS
 from nodulebench.core.tables import Reference, without_images
 from nodulebench.io.bundle import PROVENANCE, write_reference
@@ -38,7 +39,7 @@ class BuiltReference:
     finding_counts: dict[str, int]
     size_error: SizeError | None
     """How far readers differ in size; None where no nodule has two readers."""
-    provenance: dict[str, Any]
+    provenance: JsonObject
 
 
 def build_reference_files(
@@ -80,7 +81,7 @@ def build_reference_files(
     readings = replace(readings, cases=without_images(readings.cases))
     panel = measure_findings(readings, size=size)
     reference = build_reference(panel, rule, chosen)
-    merging = {
+    merging: JsonObject = {
         name: chosen.get(name, default)
         for name, default in _defaults(rule).items()
         if name in ("grouping", "same_reader")
@@ -114,7 +115,7 @@ def build_reference_files(
     return built
 
 
-def _defaults(rule: str) -> dict[str, Any]:
+def _defaults(rule: str) -> JsonObject:
     """The parameters of a rule that have a default."""
     return dict(RULES[rule].__kwdefaults__ or {})
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from typing import Any, ClassVar
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.results import Estimate
 from nodulebench.i18n.numbers import UNDEFINED, decimals, interval, significant, whole
 from nodulebench.i18n.translator import Translator
@@ -219,7 +220,7 @@ def tables_of(name: str, value: Any, say: Translator) -> list[Table]:
     return [Table(say.heading(name), [], [[any_cell(value, say)]])]
 
 
-def _rows(name: str, rows: list[dict[str, Any]], say: Translator) -> Table:
+def _rows(name: str, rows: list[JsonObject], say: Translator) -> Table:
     columns = list(dict.fromkeys(key for row in rows for key in row))
     places = {key: _places([row.get(key) for row in rows]) for key in columns}
     cells = [[_in_column(row.get(key), places[key], say) for key in columns] for row in rows]
@@ -240,11 +241,11 @@ def _in_column(value: Any, places: int, say: Translator) -> Cell:
     return Cell(decimals(value, places)) if isinstance(value, float) else any_cell(value, say)
 
 
-def _is_square(rows: list[dict[str, Any]]) -> bool:
+def _is_square(rows: list[JsonObject]) -> bool:
     return all(len(row) == 3 and {"truth", "said"} < set(row) for row in rows)
 
 
-def _square(name: str, rows: list[dict[str, Any]], say: Translator) -> Table:
+def _square(name: str, rows: list[JsonObject], say: Translator) -> Table:
     """Pairs of classes as a square: the reference down, what was said across."""
     counted = next(key for key in rows[0] if key not in ("truth", "said"))
     truths = list(dict.fromkeys(row["truth"] for row in rows))

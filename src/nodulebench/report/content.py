@@ -7,6 +7,7 @@ from typing import Any, Literal
 import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
+from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Fold, Section, Side, closed_if_long, tables_of
 from nodulebench.report.charts.interactive import switched
@@ -80,7 +81,7 @@ class ReportAttachments:
     """Pictures of nodules and marks (``gallery.Patch``)."""
     combinations: Sequence[pl.DataFrame] = ()
     """Tables of combined algorithms, as ``nodulebench combine`` writes them."""
-    agreement: Sequence[dict[str, Any]] = ()
+    agreement: Sequence[JsonObject] = ()
     """How far readers agree: name, value, low, high."""
     sweeps: Sequence[pl.DataFrame] = ()
     """Counts for each value of a rule's parameter."""

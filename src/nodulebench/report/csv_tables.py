@@ -1,17 +1,17 @@
 """Document and flips -> the tables of a report as rows of plain numbers, for CSV files."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import polars as pl
 
 from nodulebench.core.documents.comparison import ComparisonDocument, Permutation, Significance
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import as_json
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.results import Estimate
 from nodulebench.i18n.translator import in_english
 
-Row = dict[str, Any]
+Row = JsonObject
 WORDS = ("point", "method", "reason", "metric")
 """Columns that hold words where they hold anything; other empty ones hold numbers."""
 

@@ -18,6 +18,7 @@ import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.optional_packages import needs
 from nodulebench.i18n.translator import LanguageName, Translator
 from nodulebench.report.blocks import Fold, Paragraphs, Side, Switch, Table
@@ -86,7 +87,7 @@ def write_print(path: Path, content: Content, font: Path | None = None) -> None:
 
 
 def typeset(
-    path: Path, template: str, said: dict[str, Any], folder: Path, font: Path | None = None
+    path: Path, template: str, said: JsonObject, folder: Path, font: Path | None = None
 ) -> None:
     """Set what is said by a template, in a folder that may hold pictures, as PDF.
 
@@ -137,7 +138,7 @@ class Printed:
     say: Translator
     fonts: Sequence[str] = FONTS
 
-    def said(self, content: Content) -> dict[str, Any]:
+    def said(self, content: Content) -> JsonObject:
         """Everything that the print says."""
         say = content.say
         before, middle, after = re.split("[\0\1]", say("page.of", page="\0", pages="\1"))
@@ -163,7 +164,7 @@ class Printed:
             "colours": palette("print"),
         }
 
-    def _parts(self, content: Content) -> Iterator[dict[str, Any]]:
+    def _parts(self, content: Content) -> Iterator[JsonObject]:
         say, found = content.say, content.verdict
         if found is not None:
             blocks = [Paragraphs(found.sentences), found.table]
@@ -187,11 +188,11 @@ class Printed:
         *,
         answer: str = "",
         headline: Sequence[tuple[str, ...]] = (),
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         shown = [one for block in blocks for one in self._block(block)]
         return {"title": title, "answer": answer, "headline": headline, "blocks": shown}
 
-    def _block(self, block: Any) -> Iterator[dict[str, Any]]:
+    def _block(self, block: Any) -> Iterator[JsonObject]:
         """A block as one or more that the template knows."""
         match block:
             case Table():
@@ -214,7 +215,7 @@ class Printed:
             case Gallery():
                 yield self._gallery(block)
 
-    def _side(self, side: Side) -> Iterator[dict[str, Any]]:
+    def _side(self, side: Side) -> Iterator[JsonObject]:
         """Charts side by side; tables one after another, since they need the width."""
         charts = [block for block in side.blocks if isinstance(block, Chart)]
         across = 3 if charts and all(chart.is_narrow for chart in charts) else 2
@@ -228,7 +229,7 @@ class Printed:
             if not isinstance(block, Chart):
                 yield from self._block(block)
 
-    def _gallery(self, gallery: Gallery) -> dict[str, Any]:
+    def _gallery(self, gallery: Gallery) -> JsonObject:
         patches = []
         for patch in gallery.patches[:MOST_PATCHES]:
             number = len(list(self.folder.glob("*.png")))
@@ -241,7 +242,7 @@ class Printed:
         remarks = [replace(gallery, left_out=gallery.left_out + left).remark]
         return {"block": "gallery", "title": gallery.title, "remarks": remarks, "patches": patches}
 
-    def _chart(self, chart: Chart, width: float) -> dict[str, Any]:
+    def _chart(self, chart: Chart, width: float) -> JsonObject:
         is_small = chart.readings is None
         label = 19.0 if is_small and 'class="plot"' in chart.picture else 13.0
         found = re.search(r'viewBox="0 0 ([\d.]+)', chart.picture)
@@ -272,7 +273,7 @@ class Printed:
         whole = f"{before}{opened}{dashed}{closed}{after}"
         return standalone(whole, medium="print", style=style)
 
-    def _table(self, table: Table) -> dict[str, Any]:
+    def _table(self, table: Table) -> JsonObject:
         heads = []
         if table.groups:
             heads.append([self._cell(Cell(text, columns=reach)) for text, reach in table.groups])
@@ -291,7 +292,7 @@ class Printed:
             "notes": table.notes,
         }
 
-    def _cell(self, cell: Cell) -> dict[str, Any]:
+    def _cell(self, cell: Cell) -> JsonObject:
         return {
             "text": cell.text,
             "bounds": cell.bounds,

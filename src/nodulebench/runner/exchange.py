@@ -10,13 +10,13 @@ import shutil
 import tarfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from nodulebench.core.algorithm import InputFormat, RunContract
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.executor import Progress, no_progress
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import CASES, MARKS
 from nodulebench.custody.sealed_set import require_outside
 from nodulebench.imaging.geometry import geometry_columns
@@ -207,11 +207,11 @@ def _plain_member(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def _row(case: OpaqueCase, volume: Volume) -> dict[str, Any]:
+def _row(case: OpaqueCase, volume: Volume) -> JsonObject:
     return {"name": case.name, "case_id": case.case_id, **geometry_columns(volume.geometry)}
 
 
-def _read_record(path: Path) -> list[dict[str, Any]]:
+def _read_record(path: Path) -> list[JsonObject]:
     content = read_json(path)
     rows = content.get("cases") if isinstance(content, dict) else None
     is_known = isinstance(content, dict) and content.get("schema") == SCHEMA

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 import polars as pl
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice, read_notice
 from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import MARK_SLICES, MARKS
@@ -75,9 +76,9 @@ def _require_same_run(before: Mapping[str, Any], now: Mapping[str, Any], folder:
         )
 
 
-def _read(path: Path) -> tuple[dict[str, Any] | None, dict[str, CaseRun], int]:
+def _read(path: Path) -> tuple[JsonObject | None, dict[str, CaseRun], int]:
     """The first line, the runs, and how many bytes are whole lines."""
-    head: dict[str, Any] | None = None
+    head: JsonObject | None = None
     known: dict[str, CaseRun] = {}
     whole = 0
     if not path.is_file():
@@ -100,7 +101,7 @@ def _read(path: Path) -> tuple[dict[str, Any] | None, dict[str, CaseRun], int]:
     return head, known, whole
 
 
-def _line(case_id: str, run: CaseRun) -> dict[str, Any]:
+def _line(case_id: str, run: CaseRun) -> JsonObject:
     return {
         "case_id": case_id,
         "state": run.state,

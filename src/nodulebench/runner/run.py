@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import polars as pl
 
 from nodulebench import __version__
 from nodulebench.core.errors import InputError
 from nodulebench.core.executor import Executor, Progress, no_progress
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUN_STATES, RUNS, Submission
 from nodulebench.i18n.translator import in_english
@@ -34,7 +34,7 @@ from nodulebench.security.vault import Secret
 SCHEMA = "nodulebench/run@1"
 
 
-def identity(algorithm: Algorithm, isolation: str, set_digest: str, repeats: int) -> dict[str, Any]:
+def identity(algorithm: Algorithm, isolation: str, set_digest: str, repeats: int) -> JsonObject:
     """What must be the same for a run to be gone on with."""
     digests = [digest for _, digest in algorithm.weights]
     return {
@@ -49,7 +49,7 @@ def identity(algorithm: Algorithm, isolation: str, set_digest: str, repeats: int
 
 def run_record(
     algorithm: Algorithm, tested: SelfTest | None, isolation: str, set_name: str, slots: int
-) -> dict[str, Any]:
+) -> JsonObject:
     """What is known of a run before its first case."""
     return {
         "schema": SCHEMA,
@@ -77,7 +77,7 @@ def run_record(
     }
 
 
-def hardware() -> dict[str, Any]:
+def hardware() -> JsonObject:
     """The machine: cores, memory, graphics cards."""
     model = next((line for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "")
     memory = next((line for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), "")
@@ -283,7 +283,7 @@ def _written(
     algorithm: Algorithm,
     cases: RunSet,
     journal: RunJournal,
-    record: dict[str, Any],
+    record: JsonObject,
     out: Path,
     was_known: int,
 ) -> RunSummary:

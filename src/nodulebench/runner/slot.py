@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARK_SLICES, MARKS
 from nodulebench.imaging.volume import Volume
@@ -103,7 +103,7 @@ class CaseRun:
     """One of ``RUN_STATES``."""
     why: Notice | None = None
     """Why it is not ok."""
-    measured: dict[str, Any] = field(default_factory=dict)
+    measured: JsonObject = field(default_factory=dict)
     """Columns of RUNS."""
     marks: pl.DataFrame = field(default_factory=_NO_MARKS.clone)
     slices: pl.DataFrame = field(default_factory=_NO_SLICES.clone)
@@ -302,7 +302,7 @@ def classify_end(ended: Ended) -> tuple[str, Notice | None]:
     return "failed", None if code is None else Notice("run_exited", {"exit_code": code})
 
 
-def measured(ended: Ended) -> dict[str, Any]:
+def measured(ended: Ended) -> JsonObject:
     """How a program ended and what it used, as columns of RUNS."""
     code, signal = _ending(ended)
     usage = ended.usage

@@ -8,9 +8,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.security.event_log.events import canonical
 from nodulebench.security.keys import PrivateKey, PublicKey, parse_public_key, read_public_key
 from nodulebench.security.signatures import is_code_of, signature_code
@@ -27,12 +28,12 @@ class Signed:
 
     kind: str
     """certificate, receipt, or print."""
-    said: dict[str, Any]
+    said: JsonObject
     """Nothing of a print, which people read."""
     key: PublicKey
 
 
-def signed_statement(kind: StatementKind, told: dict[str, Any], key: PrivateKey) -> dict[str, Any]:
+def signed_statement(kind: StatementKind, told: JsonObject, key: PrivateKey) -> JsonObject:
     """A statement with the key and the signature of who makes it."""
     return {kind: told, **_signature(canonical(told), key)}
 
@@ -64,7 +65,7 @@ def _signature(content: bytes, key: PrivateKey) -> dict[str, str]:
     return {"key": key.public.line, "code": signature_code(content, key)}
 
 
-def _parsed(content: bytes, source: str) -> dict[str, Any]:
+def _parsed(content: bytes, source: str) -> JsonObject:
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -75,7 +76,7 @@ def _parsed(content: bytes, source: str) -> dict[str, Any]:
 
 
 def _checked(
-    kind: str, said: dict[str, Any], signature: dict[str, Any], content: bytes, source: str
+    kind: str, said: JsonObject, signature: JsonObject, content: bytes, source: str
 ) -> Signed:
     try:
         key = parse_public_key(str(signature.get("key")))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.optional_packages import needs
 from nodulebench.security.keys import (
     PrivateKey,
@@ -173,7 +174,7 @@ def read_key_file(path: Path) -> Secret:
     return Secret("key file", bytes.fromhex(words[1]))
 
 
-def create_vault(secret: Secret) -> tuple[Vault, dict[str, Any]]:
+def create_vault(secret: Secret) -> tuple[Vault, JsonObject]:
     """A new vault, and what has to be kept of it to open it again with the same secret.
 
     Raises:
@@ -186,7 +187,7 @@ def create_vault(secret: Secret) -> tuple[Vault, dict[str, Any]]:
     vault, salt = Vault(secrets.token_bytes(32)), secrets.token_bytes(_SALT_BYTES)
     cost = SCRYPT_COST if secret.kind == "passphrase" else 0
     nonce = secrets.token_bytes(12)
-    header: dict[str, Any] = {
+    header: JsonObject = {
         "schema": SCHEMA,
         "opens_with": secret.kind,
         "scrypt": {"n": cost, "r": 8, "p": 1} if cost else None,
@@ -244,7 +245,7 @@ def _wrapping_key(secret: Secret, salt: bytes, cost: int) -> bytes:
         raise InputError.at("vault", f"its scrypt cost {cost} cannot be used.") from error
 
 
-def _bound(header: dict[str, Any]) -> bytes:
+def _bound(header: JsonObject) -> bytes:
     return json.dumps(header, sort_keys=True).encode()
 
 
@@ -343,7 +344,7 @@ def new_compartments(names: Iterable[str], room_of: Callable[[str], str]) -> Com
 
 def wrapped_compartments(
     vault: CompartmentVault, holders: Iterable[Holder], kept: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+) -> JsonObject:
     """The header of a vault: for each holder, their rooms' keys, encrypted for them alone.
 
     Args:
@@ -373,7 +374,7 @@ def wrapped_compartments(
     }
 
 
-def without_holder(header: Mapping[str, Any], person: str) -> dict[str, Any]:
+def without_holder(header: Mapping[str, Any], person: str) -> JsonObject:
     """A header that wraps nothing for somebody any more."""
     return {**header, "people": [one for one in header["people"] if one["person"] != person]}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,9 @@ from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readin
 from nodulebench.core.tables import CASES, NODULE_SLICES, NODULES
 from nodulebench.reference.build import build_reference
 from nodulebench.testing.scenes import expect, with_tables
+
+if TYPE_CHECKING:
+    from nodulebench.core.json_types import JsonObject
 
 READERS = ("1", "2", "3")
 OFFICIAL = "luna16"
@@ -22,8 +25,8 @@ Parameters = Mapping[str, Any]
 def random_readings(seed: int, cases: int = 2, drawings: int = 8) -> Readings:
     """Three readers on small cases: squares that overlap, and points; nothing in the last case."""
     random = np.random.default_rng(seed)
-    findings: list[dict[str, Any]] = []
-    slices: list[dict[str, Any]] = []
+    findings: list[JsonObject] = []
+    slices: list[JsonObject] = []
     names = [f"case{number}" for number in range(cases + 1)]
     for number in range(cases * drawings):
         key = {"case_id": names[number % cases], "finding_id": f"f{number}"}

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
 from nodulebench.core.readings import Readings
 from nodulebench.core.schema import TableSchema
@@ -30,7 +31,7 @@ TestSet = tuple[Reference, Submission]
 SCORES = (0.1, 0.2, 0.5, 0.5, 0.7, 0.9)
 """Few values, so that many marks tie."""
 BOX = ("slice_index", "center_x_mm", "center_y_mm", "length_mm", "width_mm")
-Row = dict[str, Any]
+Row = JsonObject
 Held = TypeVar("Held", Reference, Submission, Readings)
 
 
@@ -131,9 +132,7 @@ def changed(test_set: TestSet, change: Callable[[pl.DataFrame], pl.DataFrame]) -
 def with_tables(held: Held, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Held:
     """What holds tables, with every one of them changed."""
     tables = ((field.name, getattr(held, field.name)) for field in fields(held))
-    new: dict[str, Any] = {
-        name: change(one) for name, one in tables if isinstance(one, pl.DataFrame)
-    }
+    new: JsonObject = {name: change(one) for name, one in tables if isinstance(one, pl.DataFrame)}
     return replace(held, **new)
 
 

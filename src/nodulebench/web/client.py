@@ -25,6 +25,7 @@ from urllib.request import Request, urlopen
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 
 API = "/api/v1"
 ENDED = ("done", "failed", "cancelled")
@@ -168,7 +169,7 @@ class EntryInfo(ServerModel):
     readings: tuple[ReadingInfo, ...]
     track: str = "detection"
     """With the version of its candidate list, where it has one."""
-    terms: dict[str, Any] = {}
+    terms: JsonObject = {}
     """Under what it was taken: candidates, training on the test set."""
     digests: dict[str, str] = {}
     """Of what it was scored with, where that is told."""
@@ -176,7 +177,7 @@ class EntryInfo(ServerModel):
     """passed, failed or undecided by the acceptance criteria; None: there are none."""
     verdict_reason: str = ""
     """Why the verdict is undecided, in English; nothing: it is decided."""
-    receipt: dict[str, Any] | None
+    receipt: JsonObject | None
     """Signed by the portal; only for whose entry it is."""
 
 

@@ -7,7 +7,6 @@ judges opens no other, and a call that was written is never changed.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from pydantic import ValidationError
@@ -25,6 +24,7 @@ from nodulebench.annotation.observer_study.calls import (
 from nodulebench.annotation.observer_study.selection import READER_CALLS, SUSPECTS
 from nodulebench.core.config_model import checked
 from nodulebench.core.errors import InputError, Problem, collect_problems, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.io.csv_files import write_csv
 from nodulebench.io.json_files import read_json, write_json
@@ -205,7 +205,7 @@ def calls_table(study: OpenStudy) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=READER_CALLS.empty().schema, orient="row")
 
 
-def status_of(study: OpenStudy) -> dict[str, Any]:
+def status_of(study: OpenStudy) -> JsonObject:
     """Who judged how many places, and the digests of the logs that say what and when."""
     told = {}
     for reader_id in study.study.reader_ids:

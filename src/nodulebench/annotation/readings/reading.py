@@ -1,7 +1,6 @@
 """What one reader drew in one case: boxes and outlines per slice, checked against the image."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,6 +10,7 @@ from nodulebench.annotation.people import Name
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import NODULE_TYPES, Submission
@@ -216,7 +216,7 @@ def finding_name(reader_id: str, finding_id: str) -> str:
     return f"{reader_id}:{finding_id}"
 
 
-def _finding_rows(reading: Reading) -> Iterator[dict[str, Any]]:
+def _finding_rows(reading: Reading) -> Iterator[JsonObject]:
     for finding in reading.findings:
         yield {
             "case_id": reading.case_id,
@@ -234,7 +234,7 @@ def _has_outline(finding: DrawnFinding) -> bool:
     return any(drawn.contour for drawn in finding.slices)
 
 
-def _slice_rows(reading: Reading) -> Iterator[dict[str, Any]]:
+def _slice_rows(reading: Reading) -> Iterator[JsonObject]:
     for finding in reading.findings:
         for drawn in finding.slices:
             yield {
@@ -249,6 +249,6 @@ def _slice_rows(reading: Reading) -> Iterator[dict[str, Any]]:
             }
 
 
-def _table(schema: TableSchema, rows: list[dict[str, Any]]) -> pl.DataFrame:
+def _table(schema: TableSchema, rows: list[JsonObject]) -> pl.DataFrame:
     given = {column.name: column.dtype for column in schema.columns}
     return schema.conform(pl.DataFrame(rows, schema=given), schema.name)

@@ -9,6 +9,7 @@ from pydantic_core import PydanticSerializationError
 
 from nodulebench.annotation.people import Name
 from nodulebench.core.config_model import ConfigModel
+from nodulebench.core.json_types import JsonObject
 
 
 class Event(ConfigModel):
@@ -23,7 +24,7 @@ class Event(ConfigModel):
     case_id: str | None = None
     change: str
     """What changed, in words."""
-    payload: dict[str, Any]
+    payload: JsonObject
     """What was given, in full."""
     payload_digest: str
     previous: str

@@ -8,6 +8,7 @@ import click
 from nodulebench.cli.annotate.options import BY
 from nodulebench.cli.options import COUNT, FILE, POSITIVE, option, print_next, print_written
 from nodulebench.cli.terminal import ProgressLine
+from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import in_english
 
 STUDY = click.argument("study", type=FILE)
@@ -247,7 +248,7 @@ UNASKED = "treatment_square"
 """The component on which the power of a study does not depend."""
 
 
-def _estimate(one: dict[str, Any]) -> str:
+def _estimate(one: JsonObject) -> str:
     if one["value"] is None:
         return f"undefined ({in_english(one['reason'])})"
     if one.get("low") is None:
@@ -255,7 +256,7 @@ def _estimate(one: dict[str, Any]) -> str:
     return f"{one['value']:.4f} ({one['low']:.4f} to {one['high']:.4f})"
 
 
-def _tested(one: dict[str, Any]) -> str:
+def _tested(one: JsonObject) -> str:
     degrees = ", ".join(
         "∞" if each is None else f"{each:.4g}" for each in one["degrees_of_freedom"]
     )

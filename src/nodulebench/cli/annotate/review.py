@@ -16,6 +16,7 @@ from nodulebench.cli.annotate.options import (
     tell_batch,
 )
 from nodulebench.cli.options import FILE, SHARE, option, print_next, print_written
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.i18n.translator import in_english
 
@@ -79,7 +80,7 @@ def draw(handle: Any, batch_id: str, actor_id: str, anew: str | None, **given: P
 
 def _opening(
     commitment: Path | None, old_key: Path | None, old_key_passphrase_file: Path | None
-) -> dict[str, Any]:
+) -> JsonObject:
     """By what a promise is opened."""
     from nodulebench.cli.options import first_line
 
@@ -211,7 +212,7 @@ def quality(folder: Path, periods: int, out: Path | None) -> None:
     print_written(out)
 
 
-def _tell_repeats(one: dict[str, Any]) -> None:
+def _tell_repeats(one: JsonObject) -> None:
     """What a reader made of cases that came back."""
     click.echo(
         f"{one['first']} and the own repeats: agreement {_shown(one['agreement'])} in "

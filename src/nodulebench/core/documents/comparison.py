@@ -1,12 +1,13 @@
 """ComparisonDocument: what comparison.json holds, and the records that statistics fill it with."""
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from nodulebench.core.documents.notice_field import Method, NoticeField, Reason
 from nodulebench.core.documents.records import record
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.results import Estimate
 
 
@@ -106,7 +107,7 @@ class MarginTest:
     reason: Reason = None
     """Why it cannot be assessed: no interval, or too few patients even if both were perfect."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The test as it stands in comparison.json: what is empty is left out."""
         return {name: value for name, value in record(self).items() if value is not None}
 
@@ -186,7 +187,7 @@ class EffectSummary:
     reasons: tuple[NoticeField, ...] = ()
     """Why tests are undefined."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The effect as it stands in comparison.json: an undefined one has only its reasons."""
         shown = record(self)
         return shown if self.groups else _only(shown, "metric", "point", "reasons")
@@ -253,7 +254,7 @@ class DifferenceSummary:
         """The P value adjusted by Holm's method."""
         return self.adjusted_p_value["holm"]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The difference as it stands in comparison.json."""
         named = ("rule", "metric", "point", "algorithm")
         shown = {name: one for name, one in record(self).items() if name != "delong" or one}
@@ -288,7 +289,7 @@ class DetectionSummary:
     missed_alone: MissedAlone | None = None
     """Which nodules they are; not there where nothing tells the two apart."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The comparison as it stands in comparison.json."""
         shown = record(self)
         if self.missed_alone is None:
@@ -356,10 +357,10 @@ class ComparisonDocument:
     rule_effects: RuleEffectsSummary | None
     """What the rules do to all algorithms, where there are enough of both."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The comparison as it stands in comparison.json."""
         return {name: one for name, one in record(self).items() if name != "groups" or one}
 
 
-def _only(shown: dict[str, Any], *names: str) -> dict[str, Any]:
+def _only(shown: JsonObject, *names: str) -> JsonObject:
     return {name: shown[name] for name in names}

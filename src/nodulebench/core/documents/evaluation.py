@@ -23,6 +23,7 @@ from nodulebench.core.documents.records import (
     record,
 )
 from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.results import AlgorithmResult, Estimate, Evaluation, RuleResult
 
@@ -98,7 +99,7 @@ class Document:
         ]
         return replace(self, comparisons=(*others, found))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The document with nothing but JSON's own types in it.
 
         What is undefined is ``{"value": null, "reason": ...}``; a rule that could not be applied is
@@ -234,7 +235,7 @@ def document_reader() -> TypeAdapter[Document]:
     return TypeAdapter(Document)
 
 
-def readings(document: Document) -> Iterator[dict[str, Any]]:
+def readings(document: Document) -> Iterator[JsonObject]:
     """Every metric of the whole cohort under every rule, in the order of the protocol."""
     for _, rule, result in document.results:
         for metric, found in result.metrics.items():
@@ -245,7 +246,7 @@ def readings(document: Document) -> Iterator[dict[str, Any]]:
 
 def reading(
     rule: str, metric: str, point: str, value: float | None, low: float | None, high: float | None
-) -> dict[str, Any]:
+) -> JsonObject:
     """One metric under one rule, at a point where it is read at several."""
     named = {"rule": rule, "metric": metric, "point": point}
     return {**named, "value": value, "low": low, "high": high}

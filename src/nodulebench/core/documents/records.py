@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, WrapValidator, with_config
 from typing_extensions import TypedDict
 
 from nodulebench.core.documents.notice_field import NoticeField, Reason
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.results import Estimate, OperatingPoint, Stratum
 
@@ -46,7 +47,7 @@ def as_json(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} has no place in a document")
 
 
-def record(value: Any) -> dict[str, Any]:
+def record(value: Any) -> JsonObject:
     """Every field of a record by its name, in their order."""
     return {field.name: as_json(getattr(value, field.name)) for field in fields(value)}
 
@@ -140,16 +141,16 @@ class Extras(TypedDict, total=False):
     order_sensitivity: dict[str, int]
     """Hits when nodules are matched in the reference's order, in reverse, and as many as
     possible."""
-    size_tolerance: dict[str, Any]
+    size_tolerance: JsonObject
     """Counts, sensitivity and false positives for each tolerance of the sweep, and the tolerances
     beyond which they no longer change."""
-    density_confusion: list[dict[str, Any]]
+    density_confusion: list[JsonObject]
     """Said against true density class."""
-    reliability: list[dict[str, Any]]
+    reliability: list[JsonObject]
     """Said probability against observed share of malignant nodules."""
-    malignancy_cuts: list[dict[str, Any]]
+    malignancy_cuts: list[JsonObject]
     """Sensitivity and specificity at each cut of the malignancy grades."""
-    category_cuts: list[dict[str, Any]]
+    category_cuts: list[JsonObject]
     """Nodules above and below each cut of the Lung-RADS categories, truly and as said."""
     misses_by_type_and_size: list[CrossedCount]
     """Nodules and misses for each type and size, where the protocol asks for both."""
@@ -172,7 +173,7 @@ class RuleSummary:
 
     undefined: Reason = None
     """Why the rule could not be applied; then nothing else is there."""
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: JsonObject = field(default_factory=dict)
     """Parameters that differ from the rule's defaults."""
     counts: dict[str, int] = field(default_factory=dict)
     """``cases`` and ``nodules`` of the test set; nodules ``hit`` and ``missed``; ``marks`` on its
@@ -234,7 +235,7 @@ class RuleSummary:
             name: metric for name, metric in self.metrics.items() if isinstance(metric, Estimate)
         }
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The result as it stands in evaluation.json."""
         if self.undefined:
             return {"undefined": self.undefined.to_json()}
@@ -272,7 +273,7 @@ class RuleDifference:
     reason: Reason = None
     """Why it is null."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The difference as it stands in evaluation.json."""
         shown = record(self)
         if not self.reason:
@@ -288,7 +289,7 @@ class AlgorithmSummary:
     """Name of the algorithm."""
     digest: str
     """SHA-256 of the submission as received."""
-    facts: dict[str, Any]
+    facts: JsonObject
     """What the submission's manifest states."""
     notices: tuple[NoticeField, ...]
     """What was noticed on reading the submission."""

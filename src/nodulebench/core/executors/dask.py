@@ -33,6 +33,7 @@ from nodulebench.core.executors.dask_worker import (
     version,
 )
 from nodulebench.core.executors.local import CARDS, FIRST, MemoryFile, memory_file, packed_bytes
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.optional_packages import needs
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ PRELOAD = [
     "nodulebench.core.executors.dask_worker",
 ]
 """What workers on this machine share."""
-SETTINGS: dict[str, Any] = {
+SETTINGS: JsonObject = {
     "distributed.admin.large-graph-warning-threshold": "4 GiB",
     "distributed.admin.system-monitor.gil.enabled": False,
     "distributed.admin.system-monitor.interval": "5s",

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice, read_notice, stated_notice
 from nodulebench.curation.admission.checks import CHECKS, CODES_OF_MODULE
 from nodulebench.curation.admission.image import SeriesImage, read_image, thumbnails
@@ -66,7 +67,7 @@ class Examined:
             return replace(self, waived=(*self.waived, reason))
         return replace(self, reasons=(*self.reasons, reason))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """As a journal keeps it."""
         return asdict(self)
 
@@ -138,13 +139,13 @@ def _reasons(subject: Subject) -> list[CodedReason]:
     return found
 
 
-def case_geometry(series: Series) -> dict[str, Any]:
+def case_geometry(series: Series) -> JsonObject:
     """The columns of CASES that place the voxels, from the first slice on."""
     grid = series.grid
     return {} if grid is None or not is_orthonormal(grid.direction) else geometry_columns(grid)
 
 
-def _facts(series: Series) -> dict[str, Any]:
+def _facts(series: Series) -> JsonObject:
     first = series.slices[len(series.slices) // 2]
     thickness = [slice_.thickness_mm for slice_ in series.slices if slice_.thickness_mm]
     doses = [_positive(slice_.facts.get("ctdi_vol_mgy", "")) for slice_ in series.slices]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench import __version__
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import Reference
 from nodulebench.curation.composition.counts import (
@@ -36,7 +37,7 @@ def cover_files(
     design: str | None,
     nodules: Path | None = None,
     against: Path | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """What a test set on disk consists of; the design is a published one or a TOML file.
 
     With ``against``, another test set, the document says how far the two differ.
@@ -53,7 +54,7 @@ def cover_files(
     return document
 
 
-def cover(reference: Reference, design: DesignInput | None) -> dict[str, Any]:
+def cover(reference: Reference, design: DesignInput | None) -> JsonObject:
     """What a test set consists of and how it stands to its design: coverage.json, with notices."""
     chosen = design or NO_DESIGN
     composition = compose(reference)
@@ -84,7 +85,7 @@ def cover(reference: Reference, design: DesignInput | None) -> dict[str, Any]:
     }
 
 
-def write_coverage(document: dict[str, Any], folder: Path, name: LanguageName = "en") -> list[Path]:
+def write_coverage(document: JsonObject, folder: Path, name: LanguageName = "en") -> list[Path]:
     """Write coverage.json, in English, and coverage.html, in a language, into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     page, data = folder / "coverage.html", folder / "coverage.json"
@@ -126,7 +127,7 @@ def _unknown_strata(reference: Reference, design: DesignInput | None) -> list[st
     return [one for one in named if one not in known]
 
 
-def _told(outcome: RuleOutcome) -> dict[str, Any]:
+def _told(outcome: RuleOutcome) -> JsonObject:
     return {
         "name": outcome.rule.name,
         "source": outcome.rule.source,
@@ -139,7 +140,7 @@ def _told(outcome: RuleOutcome) -> dict[str, Any]:
 
 def _commission(
     composition: Composition, outcomes: tuple[RuleOutcome, ...], thin: int
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     """What the commission of experts inspects (sufficiency, heterogeneity, labels, ethics)."""
     shares = {share.column: share.counts for share in composition.shares}
     size = {

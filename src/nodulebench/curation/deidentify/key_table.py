@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import Reference, without_images
 from nodulebench.io.atomic import locked, replace_whole
 from nodulebench.io.bundle import PROVENANCE, write_reference
@@ -23,7 +24,7 @@ from nodulebench.io.manifests import PAYLOAD, is_bag
 from nodulebench.security.vault import Secret, Vault, create_vault, open_vault
 
 SCHEMA = "nodulebench/key-table@1"
-Row = dict[str, Any]
+Row = JsonObject
 _TABLE = "key table"
 _WAITS_S = 60.0
 """For another run that is adding its rows, which takes moments."""
@@ -170,7 +171,7 @@ def rename_files(
 
 
 def rename_reference(
-    reference: Reference, rows: list[dict[str, Any]], source: str = "key table"
+    reference: Reference, rows: list[JsonObject], source: str = "key table"
 ) -> Renamed:
     """A reference with the series, studies, patients and dates of clean slices.
 
@@ -211,7 +212,7 @@ def _with_cases(table: pl.DataFrame, new_name: Mapping[str, str]) -> pl.DataFram
     return table.with_columns(pl.col("case_id").replace_strict(new_name, return_dtype=pl.String))
 
 
-def _new_cases(cases: pl.DataFrame, rows: list[dict[str, Any]]) -> pl.DataFrame:
+def _new_cases(cases: pl.DataFrame, rows: list[JsonObject]) -> pl.DataFrame:
     """CASES with what the rows of the key table say of each."""
     columns = {"case_id": "new_series", "patient_id": "pseudonym"}
     columns |= {"series_uid": "new_series", "study_uid": "new_study"}
@@ -240,7 +241,7 @@ def _earlier(day: str | None, days: int) -> str | None:
     return f"{moved.year:04d}{dash}{moved.month:02d}{dash}{moved.day:02d}"
 
 
-def _new_names(rows: list[dict[str, Any]]) -> dict[str, str]:
+def _new_names(rows: list[JsonObject]) -> dict[str, str]:
     """Original series, studies and patients -> what stands in their place."""
     pairs = (("series", "new_series"), ("study", "new_study"), ("patient", "pseudonym"))
     return {row[old]: row[new] for old, new in pairs for row in rows if row[old]}

@@ -20,6 +20,7 @@ from nodulebench.core.executor import (
     map_in_batches,
     no_progress,
 )
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.curation.deidentify.check import name_leftovers
 from nodulebench.curation.deidentify.codec import Memory
@@ -274,7 +275,7 @@ def _require_separate_folders(folder: Path, out: Path, key_table: Path, prefix: 
     raise_problems(problems)
 
 
-def _rows_of(outcomes: Iterable[FileOutcome]) -> list[dict[str, Any]]:
+def _rows_of(outcomes: Iterable[FileOutcome]) -> list[JsonObject]:
     """Who is who among the files that were written: one row per series."""
     known = {}
     for outcome in outcomes:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.detection.classifiers.models import Ensemble, Network, SupportVectors
 from nodulebench.detection.held_out import (
     TrainingProvenance,
@@ -68,7 +69,7 @@ def write_weights(
         folds: that were learnt from.
     """
     kind = next(name for name, one in KINDS.items() if isinstance(classifier, one))
-    arrays: dict[str, Any] = {
+    arrays: JsonObject = {
         field.name: _stored(getattr(classifier, field.name)) for field in fields(classifier)
     }
     if name:
@@ -119,7 +120,7 @@ def holds_classifier(path: Path) -> bool:
     return True
 
 
-def _read(path: Path) -> tuple[type[Classifier], dict[str, Any]]:
+def _read(path: Path) -> tuple[type[Classifier], JsonObject]:
     """The kind of a classifier, and the arrays of its file."""
     try:
         arrays = read_arrays(path)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.detection.networks.network import Recipe
 
 SCHEMA = "nodulebench/network-weights@1"
@@ -47,7 +48,7 @@ class ModelCard:
     seen_before: tuple[str, ...] = ()
     """Digests of the series that the weights which it was tuned from, and those before, had seen;
     an empty one stands for series that no card tells."""
-    recipe: dict[str, Any] = field(default_factory=dict)
+    recipe: JsonObject = field(default_factory=dict)
     """How it learnt (``recipe_facts``); empty: an older card, which does not say."""
     steps_taken: int | None = None
     """None: an older card, which does not say."""
@@ -77,7 +78,7 @@ def card_of(about: Any, path: Path) -> ModelCard:
     return ModelCard(**given)
 
 
-def recipe_facts(recipe: Recipe, held_back: Sequence[int]) -> dict[str, Any]:
+def recipe_facts(recipe: Recipe, held_back: Sequence[int]) -> JsonObject:
     """How a network learns, in plain values by name.
 
     How often it is checked and when it stops changes nothing where no fold decides.
@@ -89,7 +90,7 @@ def recipe_facts(recipe: Recipe, held_back: Sequence[int]) -> dict[str, Any]:
     return _plain({**whole, **augment})
 
 
-def run_facts(card: ModelCard) -> dict[str, Any]:
+def run_facts(card: ModelCard) -> JsonObject:
     """What a training is, in plain values by name: its card without what came of it."""
     whole = asdict(card)
     for name in ("metrics", "parameters", "steps_taken", "kept_step"):
@@ -125,9 +126,9 @@ def _shown(value: Any) -> str:
     return "none" if value in (None, "") else str(value)
 
 
-def _plain(facts: dict[str, Any]) -> dict[str, Any]:
+def _plain(facts: JsonObject) -> JsonObject:
     """As a file gives them back."""
-    found: dict[str, Any] = json.loads(json.dumps(facts))
+    found: JsonObject = json.loads(json.dumps(facts))
     return found
 
 

@@ -30,6 +30,7 @@ import torch
 from torch import Tensor
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.detection.held_out import digests_by_fold
 from nodulebench.detection.networks.patches import Scans
 
@@ -81,7 +82,7 @@ class Examples:
     """findings x 6: scan, voxel index z, y, x, diameter in mm, whether it is a nodule."""
     series: tuple[str, ...] = ()
     """Of each scan the digest of its series."""
-    about: dict[str, Any] = field(default_factory=dict)
+    about: JsonObject = field(default_factory=dict)
 
     def to(self, device: torch.device | str) -> "Examples":
         """The same examples elsewhere."""
@@ -126,7 +127,7 @@ def make_examples(
     seen: npt.ArrayLike | None = None,
     findings: npt.ArrayLike = (),
     series: Sequence[str] = (),
-    about: dict[str, Any] | None = None,
+    about: JsonObject | None = None,
 ) -> Examples:
     """Examples of plain arrays; where nothing is said all candidates are learnt from and judged."""
     at = np.asarray(place, dtype=np.float32).reshape(-1, 3)
@@ -167,7 +168,7 @@ def join_examples(parts: Sequence[Examples]) -> Examples:
         shape=torch.cat([part.scans.shape for part in parts]),
         spacing_mm=torch.cat([part.scans.spacing_mm for part in parts]),
     )
-    joined: dict[str, Any] = {
+    joined: JsonObject = {
         name: torch.cat([getattr(part, name) for part in parts]) for name in _TENSORS[1:]
     }
     joined["which"] = _shifted([part.which for part in parts], before)
@@ -250,7 +251,7 @@ def read_examples(folder: Path) -> Examples:
     return examples
 
 
-def _fits(about: Any, found: dict[str, Any]) -> bool:
+def _fits(about: Any, found: JsonObject) -> bool:
     """Whether everything is there once for every scan, voxel or candidate."""
     scans, places = found["scans"], found["places"]
     if not isinstance(about, dict) or about.get("schema") != SCHEMA:

@@ -19,6 +19,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from nodulebench.core.errors import InputError, UnknownNameError, first_line
+from nodulebench.core.json_types import JsonObject
 from nodulebench.detection.networks import network_named
 from nodulebench.detection.networks.cards import SCHEMA as SCHEMA_FROM_CARDS
 from nodulebench.detection.networks.cards import ModelCard, card_of, differences
@@ -39,7 +40,7 @@ def write_checkpoint(path: Path, learner: "Learner", run: Mapping[str, Any]) -> 
     if learner.average is not learner.module:
         tensors |= {f"average.{name}": one for name, one in learner.average.state_dict().items()}
     tensors |= {f"kept.{name}": one for name, one in learner.kept.items()}
-    others: dict[str, Any] = {}
+    others: JsonObject = {}
     for number, state in learner.optimizer.state_dict()["state"].items():
         for name, value in state.items():
             key = f"optimizer.{number}.{name}"
@@ -106,7 +107,7 @@ def read_checkpoint(path: Path, learner: "Learner", run: Mapping[str, Any]) -> N
         if learner.average is not learner.module:
             learner.average.load_state_dict(_under("average.", tensors))
         learner.kept = _under("kept.", tensors)
-        state: dict[int, dict[str, Any]] = {}
+        state: dict[int, JsonObject] = {}
         for key, value in _under("optimizer.", tensors | about["plain"]).items():
             number, _, name = key.partition(".")
             state.setdefault(int(number), {})[name] = value
@@ -125,7 +126,7 @@ def _damaged(path: Path, error: Exception) -> InputError:
     )
 
 
-def _under(start: str, values: dict[str, Any]) -> dict[str, Any]:
+def _under(start: str, values: JsonObject) -> JsonObject:
     return {name[len(start) :]: value for name, value in values.items() if name.startswith(start)}
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.cohort import labelled_cohort
 from nodulebench.core.config_model import checked, parse_config
 from nodulebench.core.documents.records import as_json
 from nodulebench.core.errors import InputError, Problem, did_you_mean, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.plans import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.core.protocol import TestProtocol
@@ -130,9 +130,9 @@ def read_criteria(path: Path) -> AcceptanceCriteria:
     return parse_config(AcceptanceCriteria, text, str(path))
 
 
-def plan_document(plan: TestPlan) -> dict[str, Any]:
+def plan_document(plan: TestPlan) -> JsonObject:
     """A plan as it stands in its file."""
-    content: dict[str, Any] = as_json(plan.model_dump(mode="json"))
+    content: JsonObject = as_json(plan.model_dump(mode="json"))
     return {"schema": SCHEMA, "digest": plan.digest, **content}
 
 

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.evaluation.platforms.platform import Column, Platform, dockerfile
 from nodulebench.imaging.rasters import png
 
@@ -34,7 +34,7 @@ def _files(image: str, columns: Sequence[Column]) -> dict[str, str | bytes]:
     }
 
 
-def _competition(image: str, columns: Sequence[Column]) -> dict[str, Any]:
+def _competition(image: str, columns: Sequence[Column]) -> JsonObject:
     return {
         "version": 2,
         "title": "Detection of lung nodules",

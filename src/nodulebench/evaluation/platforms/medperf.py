@@ -3,8 +3,8 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.evaluation.platforms.platform import Column, Platform, dockerfile
 
 _PROTOCOL = Path("/opt/nodulebench/protocol.toml")
@@ -31,7 +31,7 @@ def _files(image: str, columns: Sequence[Column]) -> dict[str, str | bytes]:
     }
 
 
-def _config(image: str) -> dict[str, Any]:
+def _config(image: str) -> JsonObject:
     def volume(path: Path, kind: str) -> dict[str, str]:
         return {"mount_path": str(path), "type": kind}
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.documents.evaluation import evaluation_document, readings
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.protocols import load_protocol, protocol_text
 from nodulebench.core.tables import MARK_SLICES, MARKS, Submission, without_images
 from nodulebench.evaluation.evaluate import evaluate
@@ -56,7 +56,7 @@ def pack_for(
     return sorted(path for path in out.rglob("*") if path.is_file()), columns
 
 
-def _columns(found: list[dict[str, Any]]) -> Iterator[Column]:
+def _columns(found: list[JsonObject]) -> Iterator[Column]:
     """The metric that orders, with its interval; then its kind under other rules and at points."""
     first = primary(found)
     for part in ("", "low", "high"):
@@ -71,7 +71,7 @@ def _is_merit(metric: str) -> bool:
     return metric in METRICS and info_of(metric).is_higher_better is not None
 
 
-def _column(one: dict[str, Any], part: str = "") -> Column:
+def _column(one: JsonObject, part: str = "") -> Column:
     words, point = translator("en"), f"/{one['point']}" if one["point"] else ""
     title = f"{words.metric(one['metric'] + point).title}, rule {one['rule']}"
     ends = {"": "", "low": " (lower bound)", "high": " (upper bound)"}

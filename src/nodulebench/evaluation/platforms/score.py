@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from nodulebench.core.documents.evaluation import evaluation_document, readings
 from nodulebench.core.errors import InputError, NoduleBenchError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.results import Evaluation
 from nodulebench.evaluation.check.service import check_alone
 from nodulebench.evaluation.platforms.platform import Platform
@@ -102,13 +102,13 @@ def _taken(marks: Path, scratch: Path) -> Path:
     return scratch
 
 
-def key(reading: dict[str, Any]) -> str:
+def key(reading: JsonObject) -> str:
     """The name of a reading that every platform takes: letters, digits and underscores."""
     parts = [reading["rule"], reading["metric"], *([reading["point"]] if reading["point"] else [])]
     return "_".join(parts).replace(".", "_").replace("-", "_")
 
 
-def primary(found: list[dict[str, Any]]) -> dict[str, Any]:
+def primary(found: list[JsonObject]) -> JsonObject:
     """The reading that orders a leaderboard."""
     return next((one for one in found if one["metric"] == PRIMARY), found[0])
 
@@ -137,7 +137,7 @@ def _not_theirs(what: str) -> InputError:
     return InputError.at("this benchmark", f"has a fault: {what}.", remedy)
 
 
-def _numbers(found: Iterable[dict[str, Any]]) -> Iterable[tuple[str, float]]:
+def _numbers(found: Iterable[JsonObject]) -> Iterable[tuple[str, float]]:
     """Values and bounds that are defined, under names of their own."""
     for one in found:
         for part in ("value", "low", "high"):

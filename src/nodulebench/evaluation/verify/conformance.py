@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.core.errors import NoduleBenchError, UnknownNameError, did_you_mean
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.results import Estimate, RuleResult
@@ -37,14 +38,14 @@ ANSWERS = ("teaches", "expected", "exact")
 """What is told of a point case beside its files; ``exact`` where the official program rounds."""
 
 
-def golden_cases(kit: str) -> list[dict[str, Any]]:
+def golden_cases(kit: str) -> list[JsonObject]:
     """The cases of one kit: ``luna16`` (points), ``slices`` (boxes) or ``sizes``."""
     text = files(__package__).joinpath("golden", f"{kit}.json").read_text(encoding="utf-8")
-    found: list[dict[str, Any]] = json.loads(text)
+    found: list[JsonObject] = json.loads(text)
     return found
 
 
-def write_point_case(case: dict[str, Any], folder: Path) -> list[Path]:
+def write_point_case(case: JsonObject, folder: Path) -> list[Path]:
     """Write the four input files of a point case, in the order a scorer is given them."""
     header = "seriesuid,coordX,coordY,coordZ,"
     contents = {
@@ -153,7 +154,7 @@ def run_conformance(
                 yield from _scored(kit, case, ask)
 
 
-def _scored(kit: str, case: dict[str, Any], ask: ScoreCase) -> Iterator[GoldenOutcome]:
+def _scored(kit: str, case: JsonObject, ask: ScoreCase) -> Iterator[GoldenOutcome]:
     if kit == "slices":
         yield from _score_slices(case)
     elif kit == "sizes":
@@ -163,7 +164,7 @@ def _scored(kit: str, case: dict[str, Any], ask: ScoreCase) -> Iterator[GoldenOu
             yield _score_points(case, ask, Path(folder))
 
 
-def _score_points(case: dict[str, Any], ask: ScoreCase, folder: Path) -> GoldenOutcome:
+def _score_points(case: JsonObject, ask: ScoreCase, folder: Path) -> GoldenOutcome:
     def outcome(is_passed: bool, detail: str) -> GoldenOutcome:
         return GoldenOutcome("luna16", case["name"], case["teaches"], is_passed, detail)
 
@@ -189,7 +190,7 @@ def _score_points(case: dict[str, Any], ask: ScoreCase, folder: Path) -> GoldenO
     return outcome(False, f"CPM {_shown(score.cpm)} instead of {_shown(wanted['cpm'])}")
 
 
-def _is_equal(score: Score, wanted: dict[str, Any]) -> bool:
+def _is_equal(score: Score, wanted: JsonObject) -> bool:
     pairs = zip(
         [*score.sensitivity, score.cpm], [*wanted["sensitivity"], wanted["cpm"]], strict=False
     )
@@ -258,7 +259,7 @@ def _number(value: Any) -> float | None:
     return None if value is None or math.isnan(float(value)) else float(value)
 
 
-def _score_slices(case: dict[str, Any]) -> Iterator[GoldenOutcome]:
+def _score_slices(case: JsonObject) -> Iterator[GoldenOutcome]:
     reference, submission = slice_tables(case)
     for rule, wanted in case["expected"].items():
         algorithm = evaluate(reference, [submission], _protocol(rule)).algorithms[0]
@@ -267,7 +268,7 @@ def _score_slices(case: dict[str, Any]) -> Iterator[GoldenOutcome]:
         yield _compared("slices", f"{case['name']} · {rule}", case["teaches"], found, wanted)
 
 
-def slice_tables(case: dict[str, Any]) -> tuple[Reference, Submission]:
+def slice_tables(case: JsonObject) -> tuple[Reference, Submission]:
     """The tables of a case of boxes: rows of case, id, slice, x, y, length, width, long, short."""
     place = ["slice_index", "center_x_mm", "center_y_mm", "length_mm", "width_mm"]
 
@@ -298,12 +299,12 @@ def slice_tables(case: dict[str, Any]) -> tuple[Reference, Submission]:
     return reference, Submission("golden", said, MARK_SLICES.conform(marks, "marks"))
 
 
-def _score_sizes(case: dict[str, Any]) -> GoldenOutcome:
+def _score_sizes(case: JsonObject) -> GoldenOutcome:
     result = size_result(case)
     return _compared("sizes", case["name"], case["teaches"], result.counts, case["expected"])
 
 
-def size_result(case: dict[str, Any]) -> RuleResult:
+def size_result(case: JsonObject) -> RuleResult:
     """Evaluate pairs of true and reported size, each in a case of its own, under a size limit."""
     ids = [f"pair{number}" for number in range(len(case["pairs"]))]
     place = {"x_mm": 0.0, "y_mm": 0.0, "z_mm": 0.0}
@@ -334,7 +335,7 @@ def _protocol(rule: str, **fields: Any) -> TestProtocol:
 
 
 def _compared(
-    kit: str, name: str, teaches: str, found: dict[str, Any], wanted: dict[str, Any]
+    kit: str, name: str, teaches: str, found: JsonObject, wanted: JsonObject
 ) -> GoldenOutcome:
     wrong = [
         f"{key} {found.get(key)} instead of {value}"

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import InputError, Problems, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.core.schema import TableSchema
@@ -169,8 +169,8 @@ def submission_of_reports(
             "Put those of each algorithm into a folder of their own.",
         )
     grids = at_hand.grids()
-    marks: list[dict[str, Any]] = []
-    slices: list[dict[str, Any]] = []
+    marks: list[JsonObject] = []
+    slices: list[JsonObject] = []
     problems = Problems()
     unplaced: set[str] = set()
     for case_id, mark_id, finding in _named(reports, at_hand):
@@ -220,8 +220,8 @@ def readings_of_reports(
         InputError: if the geometry of a case with outlines is unknown, or outlines lie on no slice.
     """
     grids = at_hand.grids()
-    findings: list[dict[str, Any]] = []
-    slices: list[dict[str, Any]] = []
+    findings: list[JsonObject] = []
+    slices: list[JsonObject] = []
     problems = Problems()
     readers = {id(one): report for report in reports for one in report.findings}
     for case_id, finding_id, finding in _named(reports, at_hand):
@@ -257,7 +257,7 @@ def _reader(report: Report) -> str:
     return report.observer or "reader"
 
 
-def _table(schema: TableSchema, rows: list[dict[str, Any]]) -> pl.DataFrame:
+def _table(schema: TableSchema, rows: list[JsonObject]) -> pl.DataFrame:
     if not rows:
         return schema.empty()
     types = {column.name: column.dtype for column in schema.columns}
@@ -286,7 +286,7 @@ def _named(
     return named
 
 
-def _mark(finding: ReportedFinding) -> dict[str, Any]:
+def _mark(finding: ReportedFinding) -> JsonObject:
     center = finding.center_mm
     if center is None:
         center = middle_mm(finding.regions)
@@ -314,7 +314,7 @@ def _diameter(finding: ReportedFinding) -> float | None:
     return float(max(extents)) if extents else None
 
 
-def _reading(finding: ReportedFinding) -> dict[str, Any]:
+def _reading(finding: ReportedFinding) -> JsonObject:
     center = finding.center_mm
     place = {} if center is None else dict(zip(("x_mm", "y_mm", "z_mm"), center, strict=True))
     kept = ("diameter_mm", "long_mm", "short_mm")
@@ -326,7 +326,7 @@ def _reading(finding: ReportedFinding) -> dict[str, Any]:
 
 def slices_of_mark(
     finding: ReportedFinding, grid: Geometry, problems: Problems
-) -> Iterable[dict[str, Any]]:
+) -> Iterable[JsonObject]:
     """One row per slice: the box around its outlines, and the outlines as one."""
     by_slice: dict[int, list[Region]] = {}
     for outline in finding.outlines:
@@ -351,7 +351,7 @@ def slices_of_mark(
 
 def _finding_slices(
     finding: ReportedFinding, grid: Geometry, problems: Problems
-) -> Iterable[dict[str, Any]]:
+) -> Iterable[JsonObject]:
     count: Counter[int] = Counter()
     for outline in finding.outlines:
         number = _slice_number(outline, grid, problems)
@@ -484,7 +484,7 @@ def drawn_by_session(
     return found
 
 
-def _drawn(row: dict[str, Any], owner: str) -> DrawnOutline:
+def _drawn(row: JsonObject, owner: str) -> DrawnOutline:
     where = f"case '{row['case_id']}' '{owner}' slice {row['slice_index']}"
     has_corners = row["contour"] is not None
     is_box = not has_corners or row.get("convention") == "box"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from nodulebench.core.errors import first_line
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
 from nodulebench.io.dicom.files import (
@@ -210,7 +211,7 @@ def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlic
     return [SliceHeader(**common, frame=0, **_plane(lambda _: data))]
 
 
-def _common(data: Any, path: Path, sop_class: str, pixels: PixelPlace) -> dict[str, Any]:
+def _common(data: Any, path: Path, sop_class: str, pixels: PixelPlace) -> JsonObject:
     facts = {name: text_of(data, keyword) for name, keyword in FACTS.items()}
     return {
         "path": str(path),
@@ -237,7 +238,7 @@ def _frame_facts(group: Callable[[str], Any]) -> dict[str, str]:
     return {name: text for name, text in told.items() if text}
 
 
-def _plane(group: Callable[[str], Any]) -> dict[str, Any]:
+def _plane(group: Callable[[str], Any]) -> JsonObject:
     """Geometry and rescaling of a slice, from the groups of attributes that a frame has of them."""
     measures, values = group("PixelMeasuresSequence"), group("PixelValueTransformationSequence")
     return {

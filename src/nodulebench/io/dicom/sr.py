@@ -19,6 +19,7 @@ from nodulebench.core.errors import (
     made_of_each,
     raise_problems,
 )
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.readings import Readings
@@ -257,7 +258,7 @@ def _group(
     outlines: list[FloatArray],
     images: list[int],
     series: Series,
-    shared: dict[str, Any],
+    shared: JsonObject,
 ) -> Any:
     from highdicom import sr
 

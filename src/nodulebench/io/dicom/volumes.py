@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from nodulebench.core.errors import InputError, Problem, Problems, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.optional_packages import needs
 from nodulebench.core.tables import CASES, IMAGES
 from nodulebench.imaging.geometry import geometry_columns, is_orthonormal
@@ -190,7 +190,7 @@ def cases_of_images(folder: Path) -> pl.DataFrame:
     return CASES.conform(pl.DataFrame(rows), folder.name)
 
 
-def case_row(series: Series) -> dict[str, Any]:
+def case_row(series: Series) -> JsonObject:
     """A series as a row of CASES."""
     first = series.slices[0]
     return {

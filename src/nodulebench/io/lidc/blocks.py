@@ -10,13 +10,13 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import IntArray
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import NODULES, PLACE, Reference
 from nodulebench.imaging.geometry import GEOMETRY_COLUMNS, ORIGIN_MM, SIZE, SPACING_MM
 from nodulebench.imaging.volume import Volume, make_volume
@@ -118,7 +118,7 @@ def _read_voxels(path: Path) -> dict[str, np.ndarray]:
         ) from error
 
 
-def _block(row: dict[str, Any], voxels: dict[str, np.ndarray], path: Path) -> Block:
+def _block(row: JsonObject, voxels: dict[str, np.ndarray], path: Path) -> Block:
     name = str(row["block_id"])
     if name not in voxels:
         raise InputError.at(path, f"lacks the block '{name}' of {_TABLE}.")

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError, Problems, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import NODULE_TYPES, Reference, Submission
 from nodulebench.imaging.geometry import GeometryProblem, geometries
 from nodulebench.io.cases import algorithm_name, case_of_image
@@ -90,7 +91,7 @@ def _read(path: Path, cases: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.Data
     return BOXES.conform(in_mm, path.name), listed
 
 
-def _cases_of_images(document: dict[str, Any], name: str, problems: Problems) -> dict[Any, str]:
+def _cases_of_images(document: JsonObject, name: str, problems: Problems) -> dict[Any, str]:
     case_of: dict[Any, str] = {}
     for place, image in entries(document.get("images"), f"{name} images", problems):
         case_id = image.get("case_id", image.get("file_name"))
@@ -106,7 +107,7 @@ def _cases_of_images(document: dict[str, Any], name: str, problems: Problems) ->
 
 
 def _types_of_categories(
-    document: dict[str, Any], name: str, problems: Problems
+    document: JsonObject, name: str, problems: Problems
 ) -> dict[Any, str | None]:
     categories = document.get("categories", [])
     return {
@@ -117,12 +118,12 @@ def _types_of_categories(
 
 
 def _row(
-    item: dict[str, Any],
+    item: JsonObject,
     place: str,
     case_of: dict[Any, str],
     type_of: dict[Any, str | None],
     problems: Problems,
-) -> dict[str, Any]:
+) -> JsonObject:
     image, category = item.get("image_id"), item.get("category_id")
     if not isinstance(image, int | str) or image not in case_of:
         problems.add(f"{place}.image_id", f"'{image}' is not the id of an image.")

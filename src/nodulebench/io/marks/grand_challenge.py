@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.core.errors import InputError, Problems, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.imaging.geometry import geometries
@@ -37,7 +38,7 @@ class Job:
     """Whether it succeeded; its case is judged without marks if not."""
     seconds: float | None
     place: str
-    document: dict[str, Any] | None
+    document: JsonObject | None
     """The marks it wrote; None: none, for it failed."""
 
 
@@ -70,7 +71,7 @@ def runs_of(jobs: list[Job]) -> pl.DataFrame:
     return RUNS.conform(pl.DataFrame(rows, schema=_RUN, orient="row"), JOBS)
 
 
-def _job(path: Path, place: str, item: dict[str, Any], problems: Problems) -> Job | None:
+def _job(path: Path, place: str, item: JsonObject, problems: Problems) -> Job | None:
     images = [
         name
         for _, given in entries(item.get("inputs"), f"{place}.inputs", problems)
@@ -86,8 +87,8 @@ def _job(path: Path, place: str, item: dict[str, Any], problems: Problems) -> Jo
 
 
 def _output(
-    path: Path, place: str, item: dict[str, Any], problems: Problems
-) -> tuple[str, dict[str, Any] | None]:
+    path: Path, place: str, item: JsonObject, problems: Problems
+) -> tuple[str, JsonObject | None]:
     """Where a job's marks stand, and the marks."""
     sockets = [
         (name, given)
@@ -112,12 +113,12 @@ def _output(
     return place, None
 
 
-def _relative_path(given: dict[str, Any]) -> Any:
+def _relative_path(given: JsonObject) -> Any:
     socket = "socket" if "socket" in given else "interface"  # as it was called before 2025
     return _field(given, socket, "relative_path")
 
 
-def _field(given: dict[str, Any], *names: str) -> Any:
+def _field(given: JsonObject, *names: str) -> Any:
     """A value some levels down; None: there is none."""
     value: Any = given
     for name in names:
@@ -155,7 +156,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     case is what the job's input image is called, and a job that did not succeed a failed run.
     """
     problems = Problems()
-    rows: list[dict[str, Any]] = []
+    rows: list[JsonObject] = []
     jobs = read_jobs(path, problems) if holds_jobs(path) else None
     for case_id, place, document in _documents(path, jobs, problems):
         rows.extend(_rows(case_id, place, document, problems))
@@ -211,7 +212,7 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
 
 def _documents(
     path: Path, jobs: list[Job] | None, problems: Problems
-) -> Iterator[tuple[str, str, dict[str, Any]]]:
+) -> Iterator[tuple[str, str, JsonObject]]:
     """The documents of a file, a folder or jobs, with their cases and places."""
     if jobs is not None:
         for job in jobs:
@@ -242,8 +243,8 @@ def _files(path: Path) -> list[tuple[str, Path]]:
 
 
 def _rows(
-    case_id: str, place: str, document: dict[str, Any], problems: Problems
-) -> Iterator[dict[str, Any]]:
+    case_id: str, place: str, document: JsonObject, problems: Problems
+) -> Iterator[JsonObject]:
     """One row per point or box of a document."""
     kind = document.get("type")
     if not isinstance(kind, str) or kind not in _LIST_OF:
@@ -263,12 +264,12 @@ def _rows(
         yield row | read(item, where, problems)
 
 
-def _point(item: dict[str, Any], where: str, problems: Problems) -> dict[str, float]:
+def _point(item: JsonObject, where: str, problems: Problems) -> dict[str, float]:
     point = place_numbers(item.get("point"), 3, f"{where}.point", problems)
     return {} if point is None else dict(zip(("x_mm", "y_mm", "z_mm"), point, strict=True))
 
 
-def _box(item: dict[str, Any], where: str, problems: Problems) -> dict[str, float]:
+def _box(item: JsonObject, where: str, problems: Problems) -> dict[str, float]:
     corners = item.get("corners")
     if not isinstance(corners, list) or len(corners) != 4:
         problems.add(f"{where}.corners", "is not a list of four points.")
@@ -335,7 +336,7 @@ def _box_rows(submission: Submission) -> pl.DataFrame:
     )
 
 
-def _document(kind: str, rows: pl.DataFrame) -> dict[str, Any]:
+def _document(kind: str, rows: pl.DataFrame) -> JsonObject:
     one = _written_point if kind == POINTS else _written_box
     items = []
     for row in rows.iter_rows(named=True):
@@ -346,11 +347,11 @@ def _document(kind: str, rows: pl.DataFrame) -> dict[str, Any]:
     return {"type": kind, _LIST_OF[kind]: items, "version": _VERSION}
 
 
-def _written_point(row: dict[str, Any]) -> dict[str, Any]:
+def _written_point(row: JsonObject) -> JsonObject:
     return {"name": row["mark_id"], "point": [row["x_mm"], row["y_mm"], row["z_mm"]]}
 
 
-def _written_box(row: dict[str, Any]) -> dict[str, Any]:
+def _written_box(row: JsonObject) -> JsonObject:
     left, right = (row["center_x_mm"] + side * row["length_mm"] / 2 for side in (-1, 1))
     front, back = (row["center_y_mm"] + side * row["width_mm"] / 2 for side in (-1, 1))
     z = row["z_mm"]

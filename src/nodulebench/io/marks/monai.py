@@ -10,6 +10,7 @@ import polars as pl
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import InputError, Problem, Problems, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.imaging.geometry import lps_to_ras
@@ -139,7 +140,7 @@ def _conventions(
     return chosen[0], chosen[1], tuple(notices)
 
 
-def _items(document: Any, name: str, problems: Problems) -> list[tuple[str, dict[str, Any]]]:
+def _items(document: Any, name: str, problems: Problems) -> list[tuple[str, JsonObject]]:
     """The objects that hold an image and its boxes, with their places."""
     if isinstance(document, list):
         return list(entries(document, name, problems))
@@ -153,7 +154,7 @@ def _items(document: Any, name: str, problems: Problems) -> list[tuple[str, dict
     return []
 
 
-def _boxes(item: dict[str, Any], place: str, problems: Problems) -> list[list[float]]:
+def _boxes(item: JsonObject, place: str, problems: Problems) -> list[list[float]]:
     boxes = item.get("box")
     if not isinstance(boxes, list):
         problems.add(f"{place}.box", "is not a list of boxes.")
@@ -165,7 +166,7 @@ def _boxes(item: dict[str, Any], place: str, problems: Problems) -> list[list[fl
     return [box for box in found if box is not None]
 
 
-def _scores(item: dict[str, Any], place: str, problems: Problems) -> list[float]:
+def _scores(item: JsonObject, place: str, problems: Problems) -> list[float]:
     key = next((key for key in SCORE_KEYS if key in item), None)
     if key is None:
         return []
@@ -208,7 +209,7 @@ def _write(boxes: pl.DataFrame, listed: pl.Series, path: Path) -> None:
     items = []
     for case_id in listed.unique(maintain_order=True):
         part = parts.get((case_id,), boxes.clear())
-        item: dict[str, Any] = {
+        item: JsonObject = {
             "image": file_of_case(case_id, ".nii.gz"),
             "box": part.select("x_mm", "y_mm", "z_mm", "extent_x_mm", "extent_y_mm", "extent_z_mm")
             .to_numpy()

@@ -2,13 +2,13 @@
 
 import pickle
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import InputError, Problem, Problems, collect_problems, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import Submission
 from nodulebench.imaging.geometry import (
     FARTHEST_MM,
@@ -107,7 +107,7 @@ def _boxes(file: Path, case_id: str, grid: Geometry | None) -> pl.DataFrame:
     return BOXES.conform(table, file.name)
 
 
-def _array(content: dict[str, Any], key: str, file: Path) -> FloatArray:
+def _array(content: JsonObject, key: str, file: Path) -> FloatArray:
     """An array of finite numbers, boxes with six columns."""
     try:
         array = np.asarray(content[key], dtype=np.float64)
@@ -122,7 +122,7 @@ def _array(content: dict[str, Any], key: str, file: Path) -> FloatArray:
     return array
 
 
-def _own_geometry(content: dict[str, Any], file: Path, case_id: str) -> Geometry:
+def _own_geometry(content: JsonObject, file: Path, case_id: str) -> Geometry:
     try:
         spacing, origin = (
             np.asarray(content[key], dtype=np.float64).reshape(3)
@@ -136,7 +136,7 @@ def _own_geometry(content: dict[str, Any], file: Path, case_id: str) -> Geometry
     return checked_geometry(spacing, origin, direction, None, file.name)
 
 
-def _content(boxes: pl.DataFrame, grid: Geometry) -> dict[str, Any]:
+def _content(boxes: pl.DataFrame, grid: Geometry) -> JsonObject:
     center = grid.to_index(boxes.select("x_mm", "y_mm", "z_mm").to_numpy())
     extent = boxes.select("extent_x_mm", "extent_y_mm", "extent_z_mm").to_numpy()
     half = (grid.extent_to_voxels(extent) + _MARGIN) / 2

@@ -10,6 +10,7 @@ import polars as pl
 
 from nodulebench.core.arrays import IntArray
 from nodulebench.core.errors import InputError, made_of_each
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.readings import FINDINGS, Readings
 from nodulebench.core.tables import CASES, PLACE
@@ -43,7 +44,7 @@ class Session:
     case_id: str
     reader_id: str
     grid: Geometry
-    rows: dict[str, dict[str, Any]]
+    rows: dict[str, JsonObject]
     """FINDINGS by their ids, in order."""
     outlines: dict[str, list[DrawnOutline]]
     """Of those that have any."""
@@ -102,14 +103,14 @@ def case_and_reader(file: Path, path: Path, endings: tuple[str, ...]) -> tuple[s
     return file.name[: -len(ending)], file.parent.name if inside else ""
 
 
-def facts_of(row: Mapping[str, Any]) -> dict[str, Any]:
+def facts_of(row: Mapping[str, Any]) -> JsonObject:
     """What is said of a finding."""
     return {name: row[name] for name in FACTS if row.get(name) is not None}
 
 
-def stated(texts: Mapping[str, Any]) -> dict[str, Any]:
+def stated(texts: Mapping[str, Any]) -> JsonObject:
     """Facts from texts or numbers; what is no fact, or none that can be, is left out."""
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for name, value in texts.items():
         kind = FACTS.get(name)
         try:

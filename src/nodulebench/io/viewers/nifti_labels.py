@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.readings import Readings
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume
@@ -41,7 +41,7 @@ def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = 
     findings of one reader that overlap are refused. Points without an outline are left out.
     """
     with staged_folder(path, last=TABLE) as stage:
-        rows: list[dict[str, Any]] = []
+        rows: list[JsonObject] = []
         for one, file in sessions_with_files(readings, cases, stage, SUFFIX):
             write_volume(_label_map(one), file)
             key = {"reader_id": one.reader_id, "case_id": one.case_id}
@@ -80,7 +80,7 @@ def _label_map(one: Session) -> Volume:
     return Volume(labels, one.grid)
 
 
-def _table(path: Path) -> dict[tuple[str, str], dict[int, dict[str, Any]]]:
+def _table(path: Path) -> dict[tuple[str, str], dict[int, JsonObject]]:
     """For each reader and case: number -> the row that says which finding it is."""
     if not path.is_file():
         return {}
@@ -93,7 +93,7 @@ def _table(path: Path) -> dict[tuple[str, str], dict[int, dict[str, Any]]]:
         optional_text=("reader_id", *words),
         optional_numbers=tuple(numbers),
     )
-    found: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
+    found: dict[tuple[str, str], dict[int, JsonObject]] = {}
     for row in rows.iter_rows(named=True):
         key = row.get("reader_id") or "", row["case_id"]
         found.setdefault(key, {})[int(row["label"])] = row
@@ -101,7 +101,7 @@ def _table(path: Path) -> dict[tuple[str, str], dict[int, dict[str, Any]]]:
 
 
 def _findings(
-    labels: Volume, grid: Geometry, file: str, named: Mapping[int, dict[str, Any]]
+    labels: Volume, grid: Geometry, file: str, named: Mapping[int, JsonObject]
 ) -> Iterator[ReportedFinding]:
     for label in np.unique(labels.hu).tolist():
         if label:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError, made_of_each
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.readings import FINDING_KINDS, Readings
 from nodulebench.core.tables import PLACE
 from nodulebench.imaging.geometry import FARTHEST_MM
@@ -52,7 +53,7 @@ class Point:
 
 def markups(
     kind: str, name: str, points: Sequence[Point], colour: tuple[float, float, float]
-) -> dict[str, Any]:
+) -> JsonObject:
     """One list or curve as Slicer has it; it is locked, and can be unlocked there.
 
     Args:
@@ -96,7 +97,7 @@ def markups(
     }
 
 
-def markups_text(lists: Sequence[dict[str, Any]]) -> str:
+def markups_text(lists: Sequence[JsonObject]) -> str:
     """The text of a file."""
     return json.dumps({"@schema": SCHEMA, "markups": list(lists)}, indent=1, ensure_ascii=False)
 
@@ -143,7 +144,7 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
     return readings_from(path, reports, cases, {}, notices)
 
 
-def _markups(one: Session) -> Iterator[dict[str, Any]]:
+def _markups(one: Session) -> Iterator[JsonObject]:
     for name, outlines in one.outlines.items():
         row = one.rows[name]
         for outline in outlines:
@@ -159,7 +160,7 @@ def _markups(one: Session) -> Iterator[dict[str, Any]]:
             yield markups("Fiducial", kind, points, COLOURS[kind])
 
 
-def _curve(one: Session, name: str, row: dict[str, Any], outline: DrawnOutline) -> dict[str, Any]:
+def _curve(one: Session, name: str, row: JsonObject, outline: DrawnOutline) -> JsonObject:
     how = {"convention": outline.convention, "is_hole": outline.is_hole}
     first = _text({**facts_of(row), **how})
     points = [
@@ -169,7 +170,7 @@ def _curve(one: Session, name: str, row: dict[str, Any], outline: DrawnOutline) 
     return markups(CURVE, f"{name} {outline.slice_index}", points, COLOURS[row["kind"]])
 
 
-def _text(facts: dict[str, Any]) -> str:
+def _text(facts: JsonObject) -> str:
     return json.dumps(facts, ensure_ascii=False)
 
 
@@ -181,7 +182,7 @@ def _report(given: tuple[Path, Path]) -> Report:
     if not isinstance(lists, list) or not all(isinstance(list_, dict) for list_ in lists):
         raise InputError.at(file, "is no file of 3D Slicer's markups.")
     regions: dict[str, list[Region]] = {}
-    facts: dict[str, dict[str, Any]] = {}
+    facts: dict[str, JsonObject] = {}
     others: dict[str, int] = {}
     for list_ in lists:
         kind, name = str(list_.get("type")), str(list_.get("name") or "")
@@ -204,11 +205,11 @@ def _report(given: tuple[Path, Path]) -> Report:
 
 
 def _take_points(
-    one: dict[str, Any],
+    one: JsonObject,
     name: str,
     file: Path,
     regions: dict[str, list[Region]],
-    facts: dict[str, dict[str, Any]],
+    facts: dict[str, JsonObject],
 ) -> None:
     places, told = _places(one, file)
     labels = [str(point.get("label") or "") for point in _defined(one)]
@@ -220,14 +221,14 @@ def _take_points(
         facts.setdefault(named, {**of_list, **own})
 
 
-def _finding(file: str, name: str, regions: list[Region], facts: dict[str, Any]) -> ReportedFinding:
+def _finding(file: str, name: str, regions: list[Region], facts: JsonObject) -> ReportedFinding:
     told = stated(facts)
     if told.get("kind") not in FINDING_KINDS:
         told["kind"] = FINDING_KINDS[0]
     return reported(f"{file} '{name}'", name, regions, told)
 
 
-def _defined(one: dict[str, Any]) -> list[dict[str, Any]]:
+def _defined(one: JsonObject) -> list[JsonObject]:
     points = one.get("controlPoints") or []
     return [
         point
@@ -236,7 +237,7 @@ def _defined(one: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _places(one: dict[str, Any], file: Path) -> tuple[Any, list[dict[str, Any]]]:
+def _places(one: JsonObject, file: Path) -> tuple[Any, list[JsonObject]]:
     """Positions in LPS millimetres, and what stands in their descriptions."""
     turned = _TURNED.get(str(one.get("coordinateSystem", "LPS")))
     points = _defined(one)
@@ -250,7 +251,7 @@ def _places(one: dict[str, Any], file: Path) -> tuple[Any, list[dict[str, Any]]]
     return places * turned, [_described(point) for point in points]
 
 
-def _described(point: dict[str, Any]) -> dict[str, Any]:
+def _described(point: JsonObject) -> JsonObject:
     try:
         found = json.loads(point.get("description") or "{}")
     except (TypeError, ValueError):
@@ -283,14 +284,14 @@ def write_markups(cells: Cells, folder: Path) -> None:
             file.write_text(markups_text([one]), encoding="utf-8")
 
 
-def _points(kind: str, rows: list[dict[str, Any]]) -> list[Point]:
+def _points(kind: str, rows: list[JsonObject]) -> list[Point]:
     return [
         Point(tuple(row[axis] for axis in PLACE), _label(row), f"{kind} {row['name']}")
         for row in rows
     ]
 
 
-def _label(row: dict[str, Any]) -> str:
+def _label(row: JsonObject) -> str:
     """What a point is, short enough to stand beside it."""
     facts = [str(row["name"])]
     facts += [row["type"].replace("_", " ")] if row["type"] else []

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from markupsafe import Markup
 
 from nodulebench.core.arrays import FloatArray
+from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Switch
 from nodulebench.report.charts.styles import Fill, Style
@@ -52,7 +53,7 @@ class Chart(Block):
     picture: Markup
     legend: tuple[tuple[str, Style | Fill], ...] = ()
     remarks: tuple[str, ...] = ()
-    readings: dict[str, Any] | None = None
+    readings: JsonObject | None = None
     """What the page's script needs to read values off the plot; None: a small, still plot."""
     say: Translator | None = None
     """The words of what the page shows to read and zoom with."""
@@ -108,7 +109,7 @@ def switched(charts: Sequence[Chart]) -> Chart | Switch | None:
     return charts[0] if charts else None
 
 
-def _readings(series: Series, x_axis: Axis) -> dict[str, Any]:
+def _readings(series: Series, x_axis: Axis) -> JsonObject:
     """A curve as whole numbers: every corner as a step from the one before, and its threshold."""
     x, y = series.line.x, series.line.y
     kept = corners(x, y)
@@ -116,7 +117,7 @@ def _readings(series: Series, x_axis: Axis) -> dict[str, Any]:
     last = int(np.searchsorted(x[kept], x_axis.high, "right")) + 1
     kept = kept[first:last]
     scores = first_digits(series.threshold[kept])
-    shown: dict[str, Any] = {
+    shown: JsonObject = {
         "x": _steps(x[kept]),
         "y": _steps(y[kept]),
         "threshold": [None if score != score else score for score in scores],

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.numbers import decimals, whole
 from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Section, Side, Table, count, head, words
@@ -16,7 +17,7 @@ MOST_ROWS = 12
 """A column with more values is shown as a table of the most frequent ones."""
 PERCENTS = tuple((n / 5, f"{20 * n}") for n in range(6))
 
-CoverageDocument = dict[str, Any]
+CoverageDocument = JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _ranges(document: CoverageDocument, say: Translator) -> Table | None:
     return Table("", heads, rows) if rows else None
 
 
-def _named(one: dict[str, Any], say: Translator) -> str:
+def _named(one: JsonObject, say: Translator) -> str:
     """A column's name as words, without its unit."""
     column: str = one["column"]
     for unit in ("_mm", "_kv", "_ma", "_mas", "_msv"):
@@ -137,7 +138,7 @@ def _named(one: dict[str, Any], say: Translator) -> str:
     return say.word(column.removeprefix("is_"))
 
 
-def _shares(shares: dict[str, Any], say: Translator) -> Chart | Table:
+def _shares(shares: JsonObject, say: Translator) -> Chart | Table:
     column = _named(shares, say)
     title = say(f"coverage.of_{shares['table']}", column=column[:1].upper() + column[1:])
     total = sum(shares["counts"].values())
@@ -196,7 +197,7 @@ def _against(document: CoverageDocument, say: Translator) -> list[Table]:
     ]
 
 
-def _beside(shares: dict[str, Any], heads: list[Cell], say: Translator) -> Table:
+def _beside(shares: JsonObject, heads: list[Cell], say: Translator) -> Table:
     column = _named(shares, say)
     title = say(f"coverage.of_{shares['table']}", column=column[:1].upper() + column[1:])
     most = list(shares["shares"].items())

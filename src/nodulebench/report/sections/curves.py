@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
+from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.numbers import decimals, percent, rate
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.charts.bars import histogram
@@ -189,7 +190,7 @@ INFINITY_AT = 1.15
 """Where an infinite tolerance stands, relative to the largest finite one."""
 
 
-def find_sweeps(value: Any) -> list[list[dict[str, Any]]]:
+def find_sweeps(value: Any) -> list[list[JsonObject]]:
     """The lists of rows in an extra that run over the tolerance."""
     lists = list(value.values()) if isinstance(value, dict) else [value]
     wanted = {"tolerance_mm", "hit", "false_positive"}
@@ -200,9 +201,7 @@ def find_sweeps(value: Any) -> list[list[dict[str, Any]]]:
     ]
 
 
-def sweep_charts(
-    rows: list[dict[str, Any]], counts: dict[str, int], say: Translator
-) -> list[Chart]:
+def sweep_charts(rows: list[JsonObject], counts: dict[str, int], say: Translator) -> list[Chart]:
     """Sensitivity and false positives per case against the tolerance."""
     finite = [row["tolerance_mm"] for row in rows if row["tolerance_mm"] != "inf"]
     largest = max(finite, default=0.0) or 1.0

@@ -4,7 +4,7 @@ import base64
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TYPE_CHECKING
 
 import polars as pl
 
@@ -21,6 +21,9 @@ from nodulebench.report.charts.svg import Axis, whole_ticks
 from nodulebench.report.content import ReportAttachments
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.templates import Block
+
+if TYPE_CHECKING:
+    from nodulebench.core.json_types import JsonObject
 
 MOST_MISSES = 10
 MOST_FALSE_POSITIVES = 8
@@ -215,7 +218,7 @@ def algorithm_errors(
 
 def worst_case_tables(result: RuleSummary, say: Translator) -> list[Table]:
     """The cases with most misses and with most false positives, of one result."""
-    found: dict[str, Any] = dict(result.extras.get("worst_cases", {}))
+    found: JsonObject = dict(result.extras.get("worst_cases", {}))
     counted = {
         "nodules": say("strata.nodules"),
         "missed": say.count("missed")[0],

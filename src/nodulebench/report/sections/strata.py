@@ -1,9 +1,9 @@
 """Results by stratum -> tables of misses, with bars, and "too few" where a rate would mislead."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from nodulebench.core.documents.records import AlgorithmSummary
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.results import Stratum
 from nodulebench.i18n.numbers import decimals
 from nodulebench.i18n.translator import Translator
@@ -146,7 +146,7 @@ def _too_few(notes: Notes, minimum: int) -> Cell:
 TICKS = tuple((n / 5, decimals(n / 5, 1)) for n in range(-5, 6))
 
 
-def agreement_chart(rows: Sequence[dict[str, Any]], say: Translator) -> Chart | None:
+def agreement_chart(rows: Sequence[JsonObject], say: Translator) -> Chart | None:
     """Every pair or group of readers with its agreement: name, value, low, high."""
     shown = [row for row in rows if row.get("value") is not None]
     if not shown:

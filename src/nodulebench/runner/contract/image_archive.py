@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.runner.contract.input import PROFILES
 
 _COVERED = ("proc", "dev", "sys", "tmp")
@@ -131,7 +132,7 @@ def _make_places(root: Path) -> None:
         file.touch()
 
 
-def _started(config: dict[str, Any], digest: str, archive: Path) -> Image:
+def _started(config: JsonObject, digest: str, archive: Path) -> Image:
     command = (*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ()))
     if not command:
         raise InputError.at(archive, "does not say what is started (no Entrypoint, no Cmd).")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.core.algorithm import InputFormat, RunContract, RunProfile
+from nodulebench.core.json_types import JsonObject
 from nodulebench.imaging.volume import Volume
 from nodulebench.io.images import metaimage, nifti
 
@@ -104,7 +105,7 @@ def _write_dicom(volume: Volume, name: str, folder: Path) -> None:
     dicom_volume.write_volume(volume, folder, header)
 
 
-def _described(volume: Volume, name: str, image: str) -> dict[str, Any]:
+def _described(volume: Volume, name: str, image: str) -> JsonObject:
     geometry = volume.geometry
     return {
         "case_id": name,

@@ -15,9 +15,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.runner.isolation.cgroups import Group, make_group
 from nodulebench.runner.isolation.sandbox import (
     SERVICE_ID,
@@ -114,7 +114,7 @@ def _instructions(machine: int, denied: list[int], clone: int, clone3: int) -> I
     yield one(_RETURN, REFUSE | errno.ENOSYS)
 
 
-def profile_of(usual: dict[str, Any]) -> dict[str, Any]:
+def profile_of(usual: JsonObject) -> JsonObject:
     """A profile for an engine: the engine's usual one, without what is refused here."""
     taken, kept = {*DENIED, "clone", "clone3"}, []
     for rule in usual["syscalls"]:

@@ -20,9 +20,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.io.folders import is_alive, owner
 from nodulebench.runner.isolation.bubblewrap import profile_of
 from nodulebench.runner.isolation.cgroups import (
@@ -84,7 +84,7 @@ class Container:
     child: int = 0
     """The first process inside, by its number outside."""
     _refused_forks: int = 0
-    _state: dict[str, Any] | None = None
+    _state: JsonObject | None = None
     _problem: str = ""
 
     def usage(self) -> Usage:
@@ -156,7 +156,7 @@ class Container:
     def _inside(self) -> list[Group]:
         return list(self.group.inner().values())
 
-    def _inspected(self) -> dict[str, Any]:
+    def _inspected(self) -> JsonObject:
         asked = [*self.words, "inspect", "--format", "{{json .State}}", self.name]
         told = _call(asked, self.environment)
         try:
@@ -332,7 +332,7 @@ def _last(told: "subprocess.CompletedProcess[bytes]") -> str:
     return lines[-1] if lines else f"it ended with {told.returncode}"
 
 
-def _seconds(state: dict[str, Any]) -> float | None:
+def _seconds(state: JsonObject) -> float | None:
     """How long a container ran; None: it did not, or does still."""
     began, ended = _moment(state, "StartedAt"), _moment(state, "FinishedAt")
     if began is None or ended is None:
@@ -340,7 +340,7 @@ def _seconds(state: dict[str, Any]) -> float | None:
     return max(0.0, (ended - began).total_seconds())
 
 
-def _moment(state: dict[str, Any], name: str) -> datetime | None:
+def _moment(state: JsonObject, name: str) -> datetime | None:
     """A time that an engine tells; the first year stands for one that never was."""
     try:
         moment = datetime.fromisoformat(state[name])

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.json_types import JsonObject
 from nodulebench.runner.isolation import probe_program
 from nodulebench.runner.isolation.sandbox import MIB, Isolation, Job, Limits, Mount, environment_of
 from nodulebench.runner.isolation.scratch import Scratch, make_scratch, remove_scratch
@@ -104,7 +105,7 @@ def _tried(isolation: Isolation, scratch: Scratch) -> dict[str, bool]:
         }
         (scratch.folder / "secret").write_text("secret")
         told, _ = _run(isolation, scratch, ("reach", json.dumps(given)), _PATIENCE_S)
-    found: dict[str, Any] = json.loads(told.text) if told.text.startswith("{") else {}
+    found: JsonObject = json.loads(told.text) if told.text.startswith("{") else {}
     if not found:
         raise ValueError(f"no program runs in it: {told.text.strip()[:300]}")
     is_watched = scratch.is_capped or _is_seen(isolation, scratch)
@@ -164,7 +165,7 @@ def _run(
 
 
 @contextmanager
-def _listening(folder: Path) -> Iterator[dict[str, Any]]:
+def _listening(folder: Path) -> Iterator[JsonObject]:
     """Listeners that no program in a sandbox may reach."""
     name = f"nodulebench-{secrets.token_hex(8)}"
     file = str(folder / "socket")

@@ -114,15 +114,15 @@ class Chained(Protocol):
     """An event as a log needs it."""
 
     @property
-    def number(self) -> int: ...  # noqa: D102
+    def number(self) -> int: ...
     @property
-    def at(self) -> datetime: ...  # noqa: D102
+    def at(self) -> datetime: ...
     @property
-    def person(self) -> str: ...  # noqa: D102
+    def person(self) -> str: ...
     @property
-    def previous(self) -> str: ...  # noqa: D102
+    def previous(self) -> str: ...
     @property
-    def code(self) -> str: ...  # noqa: D102
+    def code(self) -> str: ...
     @property
     def digest(self) -> str:
         """What the next event holds as the digest of this one."""

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from nodulebench import __version__
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.protocols import load_protocol
 from nodulebench.evaluation.check.service import Checked
 from nodulebench.i18n.translator import in_english
@@ -56,13 +57,13 @@ from nodulebench.web.portal.submissions.service import (
 router = APIRouter(prefix=API)
 DECLARED_LENGTH = 4000
 Made = TypeVar("Made")
-FILE_BODY: dict[str, Any] = {
+FILE_BODY: JsonObject = {
     "requestBody": {
         "required": True,
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
-DENIED: dict[int | str, dict[str, Any]] = {
+DENIED: dict[int | str, JsonObject] = {
     status: {"description": words}
     for status, words in {
         401: "no token, or one that has ended",
@@ -304,7 +305,7 @@ def _entry(site: Site, by: Visitor, entry_id: str) -> EntryInfo:
         job, result = job_of(session, found), result_of(session, found)
         withdrawn = found.withdrawn_at is not None
         metrics = {} if result is None or withdrawn else result.metrics
-        told: dict[str, Any] = {} if job is None or not is_own else job.problems
+        told: JsonObject = {} if job is None or not is_own else job.problems
         state: Any = "withdrawn" if withdrawn else "waiting" if job is None else job.state
         return EntryInfo(
             id=found.id,

@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session as Transaction
 from sqlalchemy.types import TypeEngine
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.io.atomic import staged_file, staged_folder
 from nodulebench.web.portal.database.event_log import check_log
 from nodulebench.web.portal.database.models import (
@@ -167,13 +168,13 @@ def _schema_of(path: Path) -> object:
     return read.get("schema") if isinstance(read, dict) else None
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def _lines(path: Path) -> Iterator[JsonObject]:
     if path.is_file():  # a table of a later version is not in an older backup
         with path.open(encoding="utf-8") as file:
             yield from map(json.loads, file)
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
+def _plain(row: JsonObject) -> JsonObject:
     """A row as JSON: times and bytes say what they are."""
     return {name: _as_json(value) for name, value in row.items()}
 
@@ -184,7 +185,7 @@ def _as_json(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
-def _typed(table: Table, row: dict[str, Any]) -> dict[str, Any]:
+def _typed(table: Table, row: JsonObject) -> JsonObject:
     """A row as the database takes it."""
     return {name: _of_kind(table.columns[name].type, one) for name, one in row.items()}
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, BinaryIO, Protocol
+from typing import Annotated, BinaryIO, Protocol
 
 from pydantic import Field, FiniteFloat
 
 from nodulebench.core.config_model import ConfigModel, checked
 from nodulebench.core.errors import InputError, NoduleBenchError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.io.atomic import locked, make_folder, settle
 from nodulebench.web.viewer.findings import Finding
 
@@ -197,7 +198,7 @@ class FolderDrafts:
             self._write({"case_id": case_id, "handed_in": True})
             draft.is_handed_in = True
 
-    def _write(self, told: dict[str, Any]) -> None:
+    def _write(self, told: JsonObject) -> None:
         """Add a line and wait until the disk has it; half a line is taken back."""
         stamped = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **told}
         line = json.dumps({**stamped, "reader": self._reader}, allow_nan=False)

@@ -9,7 +9,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,7 @@ import polars as pl
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import PLACE
 from nodulebench.evaluation.recompute import Evaluated
 from nodulebench.imaging.outlines import box_outline, read_outline
@@ -68,7 +68,7 @@ class EvaluationLayer:
                 told.append({"name": "rate", "rate": rate, "threshold": threshold})
         return told
 
-    def stands(self, rule: str, algorithm: str, threshold: float | None = None) -> dict[str, Any]:
+    def stands(self, rule: str, algorithm: str, threshold: float | None = None) -> JsonObject:
         """Every miss and false positive at a threshold, case by case, and how many there are.
 
         ``flips`` says of each error whether another rule judges it differently. None: the
@@ -115,7 +115,7 @@ class EvaluationLayer:
         algorithm: str,
         tiles: Tiles,
         threshold: float | None = None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[JsonObject]:
         """Every nodule and mark of a case at a threshold, as findings with labels and scores."""
         rows = self._table(rule, algorithm, threshold).filter(case_id=case_id)
         slices = {
@@ -207,18 +207,14 @@ def _aside(marks: pl.DataFrame, labels: pl.DataFrame) -> npt.NDArray[np.object_]
     return told
 
 
-def _by_owner(
-    slices: pl.DataFrame | None, case_id: str, key: str
-) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+def _by_owner(slices: pl.DataFrame | None, case_id: str, key: str) -> dict[str, list[JsonObject]]:
+    found: dict[str, list[JsonObject]] = {}
     for row in () if slices is None else slices.filter(case_id=case_id).iter_rows(named=True):
         found.setdefault(row[key], []).append(row)
     return found
 
 
-def _drawn(
-    row: dict[str, Any], slices: list[dict[str, Any]] | None, tiles: Tiles
-) -> Iterator[dict[str, Any]]:
+def _drawn(row: JsonObject, slices: list[JsonObject] | None, tiles: Tiles) -> Iterator[JsonObject]:
     """Outlines on the slices that are shown; none where nothing but a place is known."""
     if slices is None:
         yield from _circles(row, tiles)
@@ -226,7 +222,7 @@ def _drawn(
     yield from outlined(slices, tiles)
 
 
-def outlined(slices: Iterable[dict[str, Any]], tiles: Tiles) -> Iterator[dict[str, Any]]:
+def outlined(slices: Iterable[JsonObject], tiles: Tiles) -> Iterator[JsonObject]:
     """Rows of slices with boxes, and contours where there are some -> outlines where shown.
 
     Of two on one slice the first is taken.
@@ -247,12 +243,12 @@ def outlined(slices: Iterable[dict[str, Any]], tiles: Tiles) -> Iterator[dict[st
 _BOX = ("center_x_mm", "center_y_mm", "length_mm", "width_mm")
 
 
-def shown_number(one: dict[str, Any], tiles: Tiles) -> int:
+def shown_number(one: JsonObject, tiles: Tiles) -> int:
     """The slice shown that is nearest to the middle of a box."""
     return round(float(shown_place(one, tiles)[2]))
 
 
-def shown_place(one: dict[str, Any], tiles: Tiles) -> FloatArray:
+def shown_place(one: JsonObject, tiles: Tiles) -> FloatArray:
     """The middle of a box in voxels of what is shown: column, row, slice."""
     middle = np.array([[one["center_x_mm"], one["center_y_mm"]]])
     height = one["z_mm"]
@@ -262,7 +258,7 @@ def shown_place(one: dict[str, Any], tiles: Tiles) -> FloatArray:
     return place
 
 
-def _circles(row: dict[str, Any], tiles: Tiles) -> Iterator[dict[str, Any]]:
+def _circles(row: JsonObject, tiles: Tiles) -> Iterator[JsonObject]:
     """A ball of a diameter on every slice that it touches."""
     if not row["diameter_mm"]:
         return

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.readings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.core.schema import TableSchema
 from nodulebench.core.tables import CASES, MARK_SLICES, MARKS, PLACE, Submission
@@ -116,7 +117,7 @@ def placed(finding: Finding, tiles: Tiles) -> Finding:
     return finding.model_copy(update={"slices": on_original(finding.slices, tiles)})
 
 
-def _mark(case_id: str, name: str, finding: Finding, tiles: Tiles) -> dict[str, Any]:
+def _mark(case_id: str, name: str, finding: Finding, tiles: Tiles) -> JsonObject:
     sizes = sizes_of(finding, grid_of(tiles))
     largest = max(sizes["slices"], key=lambda slice_: float(slice_["area_mm2"]))
     x, y = largest["center_x_mm"], largest["center_y_mm"]
@@ -134,7 +135,7 @@ def _mark(case_id: str, name: str, finding: Finding, tiles: Tiles) -> dict[str, 
     }
 
 
-def slice_rows(case_id: str, name: str, finding: Finding, tiles: Tiles) -> Iterator[dict[str, Any]]:
+def slice_rows(case_id: str, name: str, finding: Finding, tiles: Tiles) -> Iterator[JsonObject]:
     """Box, axes, height and outline of a finding on each slice of the image."""
     for drawn, slice_ in zip(
         finding.slices, sizes_of(finding, grid_of(tiles))["slices"], strict=True
@@ -154,7 +155,7 @@ def _height(tiles: Tiles, number: int, x: float, y: float) -> float:
     return float(grid_of(tiles).height_on(np.array([float(number)]), np.array([[x, y]]))[0])
 
 
-def _finding(case_id: str, name: str, finding: Finding, reader: str) -> dict[str, Any]:
+def _finding(case_id: str, name: str, finding: Finding, reader: str) -> JsonObject:
     x, y, z = finding.place_mm
     place = {} if finding.slices else {"x_mm": x, "y_mm": y, "z_mm": z}
     return {
@@ -174,7 +175,7 @@ def _finding(case_id: str, name: str, finding: Finding, reader: str) -> dict[str
     }
 
 
-def _outlines(case_id: str, name: str, finding: Finding, reader: str) -> Iterator[dict[str, Any]]:
+def _outlines(case_id: str, name: str, finding: Finding, reader: str) -> Iterator[JsonObject]:
     for drawn in finding.slices:
         yield {
             "case_id": case_id,
@@ -191,7 +192,7 @@ _FURTHER = {"is_near_vessel": pl.Boolean, "is_near_cavity": pl.Boolean, "comment
 """What FINDINGS may have besides."""
 
 
-def _table(schema: TableSchema, rows: list[dict[str, Any]]) -> pl.DataFrame:
+def _table(schema: TableSchema, rows: list[JsonObject]) -> pl.DataFrame:
     types = {column.name: column.dtype for column in schema.columns}
     further = _FURTHER if schema is FINDINGS else {}
     return schema.conform(pl.DataFrame(rows, schema={**types, **further}), schema.name)
@@ -299,9 +300,7 @@ def _findings(readings: Readings, tiles: Tiles) -> Iterator[Finding]:
                 yield finding
 
 
-def _exchange_finding(
-    session: Session, name: str, row: dict[str, Any], tiles: Tiles
-) -> Finding | None:
+def _exchange_finding(session: Session, name: str, row: JsonObject, tiles: Tiles) -> Finding | None:
     """A finding as it is shown; None: it has neither voxels in the image nor a place."""
     slices: tuple[Any, ...] = ()
     place = [row[axis] for axis in PLACE]

@@ -13,6 +13,7 @@ from pydantic import Field, FiniteFloat, model_validator
 from nodulebench.annotation.observer_study.calls import Call
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.config_model import ConfigModel
+from nodulebench.core.json_types import JsonObject
 from nodulebench.imaging.geometry import FARTHEST_MM, Geometry, is_orthonormal
 from nodulebench.imaging.outlines import area_mm2
 from nodulebench.imaging.rasters import DrawnOutline, polygon_pixels, trace_outlines, voxels_of
@@ -96,13 +97,13 @@ class Finding(ConfigModel):
         return max([*told, *([self.ruler.slice_index] if self.ruler else [])], default=-1)
 
 
-def measured(finding: Finding, tiles: Tiles) -> dict[str, Any]:
+def measured(finding: Finding, tiles: Tiles) -> JsonObject:
     """Sizes of a finding in mm, and the mean of its voxels in HU; nothing without outlines."""
     sizes = sizes_of(finding, tiles.grid)
     return {**sizes, "mean_hu": _mean_hu(finding.slices, tiles)} if sizes else {}
 
 
-def sizes_of(finding: Finding, grid: Geometry) -> dict[str, Any]:
+def sizes_of(finding: Finding, grid: Geometry) -> JsonObject:
     """Sizes of a finding in mm; nothing without outlines.
 
     ``slices`` has for each outline its box (centre, length along x, width along y), axes and area,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from nodulebench.annotation.tasks import KnownBatches, Task, statuses_of, tasks_
 from nodulebench.annotation.workflow.actions import ReleaseBatch
 from nodulebench.annotation.workflow.batch import Batch
 from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.json_types import JsonObject
 from nodulebench.web.viewer.drafts import ConflictError, Draft, Drafts, open_drafts
 from nodulebench.web.viewer.evaluation import outlined, shown_number
 from nodulebench.web.viewer.export import placed, slice_rows
@@ -114,7 +115,7 @@ def finding_of(shown: Shown, tiles: Tiles) -> Finding:
     )
 
 
-def status_of(shown: Shown, tiles: Tiles) -> dict[str, Any]:
+def status_of(shown: Shown, tiles: Tiles) -> JsonObject:
     """What is known of a candidate, ``why`` as notices whose words are made at the door."""
     at = {one.slice_index: shown_number(row, tiles) for one, row in _with_rows(shown)}
     return {
@@ -139,12 +140,12 @@ def status_of(shown: Shown, tiles: Tiles) -> dict[str, Any]:
     }
 
 
-def _with_rows(shown: Shown) -> list[tuple[DrawnSlice, dict[str, Any]]]:
+def _with_rows(shown: Shown) -> list[tuple[DrawnSlice, JsonObject]]:
     every = [*shown.slices, *(one for each in shown.readers.values() for one in each)]
     return list(zip(every, _rows(every), strict=True))
 
 
-def _rows(slices: Iterable[DrawnSlice]) -> list[dict[str, Any]]:
+def _rows(slices: Iterable[DrawnSlice]) -> list[JsonObject]:
     return [slice_.model_dump() for slice_ in slices]
 
 
@@ -224,7 +225,7 @@ class ProjectSession(ReadingSession):
         """Whether nothing is asked in a case now."""
         return self.tasks()[number].mode == "look"
 
-    def listed(self) -> list[dict[str, Any]]:
+    def listed(self) -> list[JsonObject]:
         """Every case of the person, what is asked there, and the time spent on it."""
         drafts = self._own.every()
         tasks = [(task, drafts.get(_key(task), Draft())) for task in self.tasks().values()]
@@ -241,7 +242,7 @@ class ProjectSession(ReadingSession):
             for task, draft in tasks
         ]
 
-    def stands(self) -> list[dict[str, Any]]:
+    def stands(self) -> list[JsonObject]:
         """How far each batch of the person has come, and how long the rest may take."""
         with self._handles() as handle:
             batches = self._known.of(handle)
@@ -318,7 +319,7 @@ class ProjectSession(ReadingSession):
             handle.does(self.reader, ReleaseBatch(batch_id=batch_id))
 
 
-def _standing(draft: Draft, beside: ScanContext) -> dict[str, Any]:
+def _standing(draft: Draft, beside: ScanContext) -> JsonObject:
     """Candidates as they were given, with what was said of them since, and what was added."""
     return {**beside.given, **draft.present}
 

@@ -4,13 +4,13 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume, upright
 from nodulebench.io.atomic import staged_folder
@@ -203,7 +203,7 @@ def _kept(folder: Path) -> Tiles:
     return Tiles(Volume(hu, grid), _geometry(told["original"]), told["is_resampled"])
 
 
-def _written(grid: Geometry) -> dict[str, Any]:
+def _written(grid: Geometry) -> JsonObject:
     if grid.size is None:
         raise AssertionError("an image has a size")
     return {
@@ -214,7 +214,7 @@ def _written(grid: Geometry) -> dict[str, Any]:
     }
 
 
-def _geometry(told: dict[str, Any]) -> Geometry:
+def _geometry(told: JsonObject) -> Geometry:
     return Geometry(
         np.array(told["spacing_mm"]),
         np.array(told["origin_mm"]),

@@ -14,9 +14,10 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.web.viewer.drafts import Draft, Drafts, open_drafts
 from nodulebench.web.viewer.findings import Finding
 from nodulebench.web.viewer.scans import Scan, Tiles, cached_tiles, read_tiles, scans_in
@@ -38,7 +39,7 @@ class ScanContext:
     """What is asked; look: nothing."""
     given: dict[str, Finding] = field(default_factory=dict)
     """Candidates by name, as they stand before the reader says something of them."""
-    told: dict[str, dict[str, Any]] = field(default_factory=dict)
+    told: dict[str, JsonObject] = field(default_factory=dict)
     """What is known of each candidate; what is given without is the reader's own, to be changed."""
     others: dict[str, list[Finding]] = field(default_factory=dict)
     """Letter -> what another reader drew, to be looked at."""
@@ -172,11 +173,11 @@ class ReadingSession:
         """Whether nothing can be drawn in a scan, whatever its draft says."""
         return False
 
-    def listed(self) -> list[dict[str, Any]]:
+    def listed(self) -> list[JsonObject]:
         """Every scan, how far its reading is, and the time spent on it."""
         return [self._listed(number) for number in range(len(self.scans))]
 
-    def _listed(self, number: int) -> dict[str, Any]:
+    def _listed(self, number: int) -> JsonObject:
         draft = self.drafts.of(self.draft_key(number)) if self.drafts else Draft()
         return {
             "number": number,

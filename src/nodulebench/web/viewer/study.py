@@ -7,12 +7,12 @@ the mark. What was called is an event of the reader's own log and cannot be chan
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from nodulebench.annotation.observer_study.study import OpenStudy, open_study
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.web.viewer.drafts import ConflictError, Drafts, open_drafts
 from nodulebench.web.viewer.findings import Finding, Ruler
 from nodulebench.web.viewer.scans import Scan, Tiles, patch_of, scans_of, tiles_of
@@ -75,7 +75,7 @@ class StudySession(ReadingSession):
         """Whether the place was judged."""
         return self._places[number] in self._study.calls(self.reader)
 
-    def listed(self) -> list[dict[str, Any]]:
+    def listed(self) -> list[JsonObject]:
         """Every place, whether it was judged, and the time spent on it."""
         done = self._study.calls(self.reader)
         return [

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPMessage
 from threading import Lock
 from time import monotonic
-from typing import IO, Any, Final
+from typing import IO, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry, decode
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.web.portal.accounts.credentials import digest_of, new_secret, same
 
 KNOWN: Final = "/.well-known/openid-configuration"
@@ -125,7 +126,7 @@ class Oidc:
     address: str
     """How people reach the site."""
     _lock: Lock = field(default_factory=Lock)
-    _known: dict[str, Any] = field(default_factory=dict)
+    _known: JsonObject = field(default_factory=dict)
     _known_at: float = float("-inf")
     _keys: KeySet | None = None
     _keys_at: float = float("-inf")
@@ -192,7 +193,7 @@ class Oidc:
             raise OidcError("token: form")
         return Person(issuer, claims["sub"], str(claims.get("name") or ""))
 
-    def _decoded(self, token: str) -> dict[str, Any]:
+    def _decoded(self, token: str) -> JsonObject:
         try:
             return dict(decode(token, self._key_set(), algorithms=ALGORITHMS).claims)
         except InvalidKeyIdError:  # the provider may have new keys
@@ -207,7 +208,7 @@ class Oidc:
                 self._keys, self._keys_at = KeySet.import_key_set(found), monotonic()  # type: ignore[arg-type]
             return self._keys
 
-    def _fetched(self, code: str, question: Question) -> dict[str, Any]:
+    def _fetched(self, code: str, question: Question) -> JsonObject:
         """The tokens that a code is worth, once, to who asked."""
         sent = {
             "grant_type": "authorization_code",
@@ -231,7 +232,7 @@ class Oidc:
             raise OidcError(f"{name} of the provider")
         return address
 
-    def _about(self) -> dict[str, Any]:
+    def _about(self) -> JsonObject:
         """What the provider says of itself, under the very name that it is believed by."""
         if monotonic() - self._known_at > KNOWN_S:
             found = self._asked(self.provider.issuer.rstrip("/") + KNOWN)
@@ -242,7 +243,7 @@ class Oidc:
 
     def _asked(
         self, address: str, body: bytes | None = None, headers: dict[str, str] | None = None
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """A JSON object from an address of the provider: no redirects, and not without end."""
         said = {"Accept": "application/json", **(headers or {})}
         request = urllib.request.Request(address, body, said)  # noqa: S310 - is_safe

@@ -1,13 +1,14 @@
 """A file that was laid down for a benchmark: its version and its digest, which results repeat."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import polars as pl
 from pydantic import Field
 
 from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.plans import TestPlan
 from nodulebench.core.protocols import load_protocol
 from nodulebench.core.tables import NODULES, Reference
@@ -168,7 +169,7 @@ class AcceptedRules(ConfigModel):
     training: Training = Training()
 
     @property
-    def said(self) -> dict[str, Any]:
+    def said(self) -> JsonObject:
         """What is not empty, as rows and receipts hold it."""
         return self.model_dump(mode="json", exclude_defaults=True)
 

@@ -6,7 +6,6 @@ argon2. Keys that open a sealed set are never here.
 
 from datetime import UTC, datetime
 from secrets import token_hex
-from typing import Any
 
 from sqlalchemy import (
     JSON,
@@ -23,6 +22,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+from nodulebench.core.json_types import JsonObject
 
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -61,7 +62,7 @@ class Base(DeclarativeBase):
     """What every table has in common."""
 
     metadata = MetaData(naming_convention=NAMING)
-    type_annotation_map = {datetime: UtcTime, dict[str, Any]: JSON, list[str]: JSON, str: String}  # noqa: RUF012
+    type_annotation_map = {datetime: UtcTime, JsonObject: JSON, list[str]: JSON, str: String}  # noqa: RUF012
 
 
 class SiteExam(Base):
@@ -72,7 +73,7 @@ class SiteExam(Base):
     title: Mapped[str]
     images: Mapped[str]
     """The folder of its scans, within that of all scans."""
-    rules: Mapped[dict[str, Any]]
+    rules: Mapped[JsonObject]
     """``ExamRules``."""
     made_by: Mapped[str] = mapped_column(ForeignKey("account.id"))
     """Who knows the key."""
@@ -88,7 +89,7 @@ class ExamEdit(Base):
     exam_id: Mapped[str] = mapped_column(ForeignKey("exam.id"))
     account_id: Mapped[str] = mapped_column(ForeignKey("account.id"))
     of_case: Mapped[str]
-    content: Mapped[dict[str, Any]]
+    content: Mapped[JsonObject]
     created_at: Mapped[datetime] = mapped_column(default=now)
     __table_args__ = (Index(None, "exam_id", "account_id", "id"),)
 
@@ -100,7 +101,7 @@ class ExamResult(Base):
     exam_id: Mapped[str] = mapped_column(ForeignKey("exam.id"), primary_key=True)
     account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), primary_key=True)
     has_passed: Mapped[bool]
-    sheet: Mapped[dict[str, Any]]
+    sheet: Mapped[JsonObject]
     """As it stands in ``exam.json``, with every nodule that was missed."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     account: Mapped["Account"] = relationship()
@@ -161,7 +162,7 @@ class ProjectEdit(Base):
     project_id: Mapped[str] = mapped_column(ForeignKey("project.id"))
     person: Mapped[str]
     of_case: Mapped[str]
-    content: Mapped[dict[str, Any]]
+    content: Mapped[JsonObject]
     created_at: Mapped[datetime] = mapped_column(default=now)
     __table_args__ = (Index(None, "project_id", "person", "id"),)
 
@@ -256,7 +257,7 @@ class Setting(Base):
 
     __tablename__ = "setting"
     name: Mapped[str] = mapped_column(primary_key=True)
-    value: Mapped[dict[str, Any]]
+    value: Mapped[JsonObject]
 
 
 class Benchmark(Base):
@@ -271,7 +272,7 @@ class Benchmark(Base):
     is_sealed: Mapped[bool] = mapped_column(default=False)
     protocol: Mapped[str]
     """Name of a published protocol, or the text of one in TOML."""
-    rules: Mapped[dict[str, Any]]
+    rules: Mapped[JsonObject]
     """``BenchmarkRules``: tracks, quota, feedback, what is released."""
     version: Mapped[int] = mapped_column(default=1)
     """One more each time the reference or protocol is corrected, so that all is scored anew."""
@@ -297,11 +298,11 @@ class Entry(Base):
     """The name that it was sent under."""
     digest: Mapped[str]
     size: Mapped[int] = mapped_column(BigInteger)
-    declared: Mapped[dict[str, Any]]
+    declared: Mapped[JsonObject]
     """What who submits says of it: description, training data, intended use."""
-    terms: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    terms: Mapped[JsonObject] = mapped_column(default=dict)
     """``entries.Terms``: the candidate list it scores, and what was checked of its training."""
-    receipt: Mapped[dict[str, Any]]
+    receipt: Mapped[JsonObject]
     is_baseline: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(default=now)
     withdrawn_at: Mapped[datetime | None]
@@ -323,8 +324,8 @@ class Job(Base):
     worker: Mapped[str] = mapped_column(default="")
     lease_until: Mapped[datetime | None]
     attempts: Mapped[int] = mapped_column(default=0)
-    progress: Mapped[dict[str, Any]]
-    problems: Mapped[dict[str, Any]]
+    progress: Mapped[JsonObject]
+    problems: Mapped[JsonObject]
     """Why it failed: ``told`` for who submitted, ``kept`` for who organises."""
     is_cancelling: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(default=now)
@@ -344,7 +345,7 @@ class Result(Base):
     """Its result folder, within the storage of the site."""
     digest: Mapped[str]
     """Of evaluation.json, or of the feedback of a sealed set."""
-    metrics: Mapped[dict[str, Any]]
+    metrics: Mapped[JsonObject]
     """What a leaderboard shows: ``scoring.Summary``."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     entry: Mapped[Entry] = relationship()
@@ -357,7 +358,7 @@ class Certificate(Base):
     __tablename__ = "certificate"
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     result_id: Mapped[str] = mapped_column(ForeignKey("result.id"), unique=True)
-    content: Mapped[dict[str, Any]]
+    content: Mapped[JsonObject]
     """The statement, the key of the site, and its signature."""
     created_at: Mapped[datetime] = mapped_column(default=now)
 

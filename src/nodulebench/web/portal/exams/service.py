@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from pydantic import ValidationError
@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.annotation.exam import ExamRules
 from nodulebench.core.errors import Problem, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.io.atomic import staged_folder
 from nodulebench.io.manifests import file_digest
 from nodulebench.web.portal.accounts.service import DeniedError
@@ -79,7 +80,7 @@ def _misplaced(exam: Exam, scans: dict[str, Scan], voxels: Path) -> Iterator[Pro
             )
 
 
-def _is_inside(one: dict[str, Any], tiles: Tiles) -> bool:
+def _is_inside(one: JsonObject, tiles: Tiles) -> bool:
     place, size = shown_place(one, tiles), np.array(tiles.volume.shape[::-1])
     return bool(np.all((place >= -0.5) & (place <= size - 0.5)))
 
@@ -127,7 +128,7 @@ def passed_accounts(session: Transaction, exam_id: str | None) -> frozenset[str]
     )
 
 
-def disclosed_sheet(result: ExamResult, candidate: str = "") -> dict[str, Any]:
+def disclosed_sheet(result: ExamResult, candidate: str = "") -> JsonObject:
     """A result as ``exam.json`` has it, without the nodules that were missed.
 
     Args:

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session as Transaction
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.numbers import decimals
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.pages.colours import palette
@@ -92,7 +92,7 @@ def print_certificate(site: Site, found: Certificate, say: Translator) -> bytes:
         return signed_print((folder / "made.pdf").read_bytes(), site.key)
 
 
-def facts_of(told: dict[str, Any], say: Translator) -> list[tuple[str, str]]:
+def facts_of(told: JsonObject, say: Translator) -> list[tuple[str, str]]:
     """What a certificate is about: names and values, in their order."""
     entry, benchmark = told["entry"], told["benchmark"]
     version = say("portal.version", version=benchmark["version"])
@@ -109,7 +109,7 @@ def facts_of(told: dict[str, Any], say: Translator) -> list[tuple[str, str]]:
     ]
 
 
-def digests_of(told: dict[str, Any], say: Translator) -> list[tuple[str, str]]:
+def digests_of(told: JsonObject, say: Translator) -> list[tuple[str, str]]:
     """The digests that a certificate names."""
     return [
         (say("portal.digest"), told["entry"]["digest"]),
@@ -123,12 +123,12 @@ def _in_utc(at: str) -> str:
     return at.replace("T", " ").replace("+00:00", " UTC")
 
 
-def _trained(told: dict[str, Any]) -> list[str]:
+def _trained(told: JsonObject) -> list[str]:
     answer = told["terms"].get("training", {}).get("answer")
     return [answer] if answer else []
 
 
-def _verdict(told: dict[str, Any], say: Translator) -> list[str]:
+def _verdict(told: JsonObject, say: Translator) -> list[str]:
     if not told["verdict"]:
         return []
     verdict, reason = say(f"portal.verdict.{told['verdict']}"), told.get("verdict_reason")
@@ -137,7 +137,7 @@ def _verdict(told: dict[str, Any], say: Translator) -> list[str]:
     return [say("portal.verdict_because", verdict=verdict, reason=say.message(reason))]
 
 
-def _stated(site: Site, entry: Entry, result: Result, number: int, at: str) -> dict[str, Any]:
+def _stated(site: Site, entry: Entry, result: Result, number: int, at: str) -> JsonObject:
     benchmark = entry.benchmark
     return {
         "schema": SCHEMA,
@@ -174,7 +174,7 @@ def _stated(site: Site, entry: Entry, result: Result, number: int, at: str) -> d
     }
 
 
-def _printed(found: Certificate, say: Translator) -> dict[str, Any]:
+def _printed(found: Certificate, say: Translator) -> JsonObject:
     told = found.content["certificate"]
     rows = [
         [
@@ -209,11 +209,11 @@ def _printed(found: Certificate, say: Translator) -> dict[str, Any]:
     }
 
 
-def _title(one: dict[str, Any], say: Translator) -> str:
+def _title(one: JsonObject, say: Translator) -> str:
     return say.metric(f"{one['metric']}/{one['point']}" if one["point"] else one["metric"]).title
 
 
-def _bounds(one: dict[str, Any]) -> str:
+def _bounds(one: JsonObject) -> str:
     if one["low"] is None or one["high"] is None:
         return ""
     return f"{decimals(one['low'])}–{decimals(one['high'])}"

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.evaluation.report import read_excerpt
 from nodulebench.evaluation.result_folder import EVALUATION
 from nodulebench.i18n.numbers import decimals
@@ -39,7 +39,7 @@ class Shown:
     strata: list[str]
     stratum: str
     """Nothing: the whole cohort."""
-    readings: list[dict[str, Any]]
+    readings: list[JsonObject]
     froc: Markup = NOTHING
     """The curve as a block of a report; nothing where no curve is kept."""
     misses: tuple[Markup, ...] = ()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 from sqlalchemy import select
@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session as Transaction
 from sqlalchemy.orm import joinedload
 
 from nodulebench.core.documents.records import Verdict
+from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.numbers import decimals
 from nodulebench.i18n.translator import in_english, translator
 from nodulebench.metrics import is_lower_better
@@ -63,7 +64,7 @@ class Line:
     value: float | None
     low: float | None
     high: float | None
-    readings: dict[str, dict[str, Any]]
+    readings: dict[str, JsonObject]
     """All its metrics under the rule, by name."""
     best_rank: int | None = None
     worst_rank: int | None = None
@@ -76,7 +77,7 @@ class Line:
     """How many folds, where they were shown."""
     verdict: Verdict | None = None
     """By the acceptance criteria; None: there are none."""
-    verdict_reason: dict[str, Any] | None = None
+    verdict_reason: JsonObject | None = None
     """Why the verdict is undecided, as a notice; None: it is not."""
 
 
@@ -200,7 +201,7 @@ def _tracks(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
     ]
 
 
-def _with_interval(line: Line, found: dict[str, Any] | None) -> Line:
+def _with_interval(line: Line, found: JsonObject | None) -> Line:
     """The line with what is known of its rank; uses ranked apart have their own letters."""
     if found is None or line.rank is None:
         return line
@@ -208,10 +209,10 @@ def _with_interval(line: Line, found: dict[str, Any] | None) -> Line:
     return replace(line, best_rank=found["best"], worst_rank=found["worst"], group=group)
 
 
-def readings_of(result: Result, stratum: str = "") -> list[dict[str, Any]]:
+def readings_of(result: Result, stratum: str = "") -> list[JsonObject]:
     """What was read of a result, of the whole cohort or of one part of it."""
     if not stratum:
-        readings: list[dict[str, Any]] = result.metrics.get("readings", [])
+        readings: list[JsonObject] = result.metrics.get("readings", [])
         return readings
     return [part for part in _parts(result) if part["stratum"] == stratum]
 
@@ -221,9 +222,9 @@ def strata_of(results: Sequence[Result]) -> list[str]:
     return list(dict.fromkeys(part["stratum"] for result in results for part in _parts(result)))
 
 
-def _parts(result: Result) -> list[dict[str, Any]]:
+def _parts(result: Result) -> list[JsonObject]:
     """Readings of parts of the cohort; results of before have none."""
-    readings: list[dict[str, Any]] = result.metrics.get("strata", [])
+    readings: list[JsonObject] = result.metrics.get("strata", [])
     return readings
 
 
@@ -265,7 +266,7 @@ def _line(result: Result, visitor: Visitor, rule: str, by: Reading, stratum: str
     )
 
 
-def reason_in_english(reason: dict[str, Any] | None) -> str:
+def reason_in_english(reason: JsonObject | None) -> str:
     """Why a verdict is undecided, for tables and programs; nothing: it is decided."""
     return in_english(reason) if reason else ""
 

@@ -8,12 +8,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 from sqlalchemy.orm import joinedload
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folders, rank_folders
 from nodulebench.evaluation.result_folder import EVALUATION
@@ -25,7 +25,7 @@ from nodulebench.web.portal.database.models import Benchmark, Entry, Result
 from nodulebench.web.portal.site import Site
 
 RANKING, COMPARED = "ranking-{track}.json", "compared"
-Ranks = dict[str, dict[str, Any]]
+Ranks = dict[str, JsonObject]
 """By entry: best and worst rank of the interval, group of those that are not told apart."""
 
 
@@ -120,7 +120,7 @@ def _ranked(folders: Mapping[str, Path]) -> tuple[str, dict[str, Ranks]]:
     return metric, rules
 
 
-def compared(site: Site, one: Result, other: Result) -> list[dict[str, Any]]:
+def compared(site: Site, one: Result, other: Result) -> list[JsonObject]:
     """The paired differences of two entries, one for each metric; made once, from kept results.
 
     Raises:
@@ -153,13 +153,13 @@ def compared(site: Site, one: Result, other: Result) -> list[dict[str, Any]]:
         }
         make_folder(file.parent)
         replace_whole(file, canonical(kept))
-    differences: list[dict[str, Any]] = kept["differences"]
+    differences: list[JsonObject] = kept["differences"]
     return differences
 
 
-def _cached(path: Path) -> dict[str, Any] | None:
+def _cached(path: Path) -> JsonObject | None:
     try:
-        kept: dict[str, Any] = json.loads(path.read_bytes())
+        kept: JsonObject = json.loads(path.read_bytes())
     except (FileNotFoundError, ValueError):
         return None
     return kept

@@ -19,6 +19,7 @@ from nodulebench.annotation.release import export_released
 from nodulebench.annotation.reviewers import draw_reviewer, open_batch
 from nodulebench.annotation.workflow.actions import ASPECTS, WORKFLOWS, ApproveBatch, ReleaseBatch
 from nodulebench.core.errors import NoduleBenchError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import Visitor
@@ -241,7 +242,7 @@ def _oversees(by: Visitor) -> bool:
     return bool({"organiser", "auditor"} & by.roles)
 
 
-def _stands(rooms: ProjectSessions, project_id: str, by: Visitor) -> list[dict[str, Any]] | None:
+def _stands(rooms: ProjectSessions, project_id: str, by: Visitor) -> list[JsonObject] | None:
     """How far somebody's own part is; None: they have none."""
     if not may(by.roles, ROUTE):
         return None
@@ -261,7 +262,7 @@ def _page(asked: Asked, status: int = 200, *, wrong: str = "", checks: bool = Fa
         oversees = _oversees(by) and not is_blind(session, books, by.account)
         if person is None and not oversees:
             raise DeniedError("not_found", 404)
-        values: dict[str, Any] = {"batches": [], "people": [], "problems": None, "fitting": {}}
+        values: JsonObject = {"batches": [], "people": [], "problems": None, "fitting": {}}
         if oversees:
             handle = books.on(session)
             members = members_of(session, project_id)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import polars as pl
 from sqlalchemy import select
@@ -23,6 +22,7 @@ from nodulebench.annotation.project import (
 from nodulebench.annotation.reader_view import unread_cases
 from nodulebench.annotation.workflow.batch import Batch
 from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.json_types import JsonObject
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.io.atomic import make_folder, staged_folder
 from nodulebench.io.csv_files import write_csv
@@ -179,7 +179,7 @@ def write_out(books: Books, folder: Path) -> ProjectHandle:
     return open_project(folder)
 
 
-def _sheets(session: Transaction, project_id: str) -> list[dict[str, Any]] | None:
+def _sheets(session: Transaction, project_id: str) -> list[JsonObject] | None:
     """The results of an exam of the site by who people are in a project; None: it asks for none."""
     exam_id = exam_of_project(session, project_id)
     if exam_id is None:
@@ -289,7 +289,7 @@ def _progress(
     )
 
 
-def line_of(batch: Batch, members: dict[str, Member]) -> dict[str, Any]:
+def line_of(batch: Batch, members: dict[str, Member]) -> JsonObject:
     """A batch as the table of a project shows it."""
     order = batch.order
     absent = [reader_id for reader_id in batch.reader_ids if reader_id not in members]

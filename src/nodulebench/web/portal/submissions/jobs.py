@@ -6,12 +6,12 @@ is written only under the claim that found it, so that nothing is scored twice.
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from sqlalchemy import and_, delete, or_, select
 from sqlalchemy.orm import Session as Transaction
 from sqlalchemy.orm import joinedload
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.database.models import Entry, Job, Result, Worker, new_id, now
 from nodulebench.web.portal.site import Site
@@ -39,7 +39,7 @@ class Scored:
     folder: str
     """Its result folder, within the results of the site."""
     digest: str
-    metrics: dict[str, Any]
+    metrics: JsonObject
 
 
 def enqueue(session: Transaction, entry: str, version: int) -> Job:
@@ -72,7 +72,7 @@ def claim(site: Site, worker: str) -> Claimed | None:
     return None
 
 
-def beat(site: Site, claimed: Claimed, progress: dict[str, Any] | None = None) -> bool:
+def beat(site: Site, claimed: Claimed, progress: JsonObject | None = None) -> bool:
     """Say that the work goes on, and how far it is; whether it shall."""
     with site.database.writing() as session:
         job = _held(session, claimed)
@@ -167,7 +167,7 @@ def _held(session: Transaction, claimed: Claimed) -> Job | None:
     return session.scalar(mine.where(Job.state == "running").with_for_update())
 
 
-def _end(job: Job, state: str, problems: dict[str, Any]) -> None:
+def _end(job: Job, state: str, problems: JsonObject) -> None:
     job.state, job.ended_at, job.problems = state, now(), problems
     job.claim, job.lease_until = "", None
 

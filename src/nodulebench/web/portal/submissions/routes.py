@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import anyio
 from fastapi import APIRouter, Request
@@ -17,6 +16,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.optional_packages import is_installed
 from nodulebench.evaluation.check.service import Checked
 from nodulebench.evaluation.report import ReportChoice, write_report
@@ -205,7 +205,7 @@ def entry(
     with site.database.reading() as session:
         found = find_entry(session, by, entry_id)
         is_own = by.is_organiser or by.account == found.account_id
-        values: dict[str, Any] = {
+        values: JsonObject = {
             "entry": found,
             "benchmark": found.benchmark,
             "name": shown_name(found, by),
@@ -365,11 +365,9 @@ def _comparable(session: Transaction, entry: Entry, by: Visitor) -> list[tuple[s
     return sorted(((other.id, shown_name(other, by)) for other in others), key=lambda one: one[1])
 
 
-async def _told(
-    site: Site, by: Visitor, entry_id: str, first: dict[str, Any]
-) -> AsyncIterator[str]:
+async def _told(site: Site, by: Visitor, entry_id: str, first: JsonObject) -> AsyncIterator[str]:
     """An event for each change, until the job has ended; proxies end what is silent for long."""
-    before: dict[str, Any] | None = None
+    before: JsonObject | None = None
     found, told_at = first, monotonic()
     for _ in range(int(LONGEST_S / EVERY_S)):
         if found != before or monotonic() - told_at > SILENT_S:
@@ -381,7 +379,7 @@ async def _told(
         found = await run_in_threadpool(_standing, site, by, entry_id)
 
 
-def _standing(site: Site, by: Visitor, entry_id: str) -> dict[str, Any]:
+def _standing(site: Site, by: Visitor, entry_id: str) -> JsonObject:
     with site.database.reading() as session:
         job = job_of(session, find_own(session, by, entry_id))
         if job is None:

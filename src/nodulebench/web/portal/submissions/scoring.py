@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
@@ -17,6 +16,7 @@ from nodulebench import __version__
 from nodulebench.core.documents.evaluation import Document, reading, readings
 from nodulebench.core.errors import InputError, NoduleBenchError
 from nodulebench.core.executor import Progress
+from nodulebench.core.json_types import JsonObject
 from nodulebench.custody.evaluate import SealedEvaluateOptions, evaluate_sealed
 from nodulebench.custody.permitted_tests import OutdatedPlanError
 from nodulebench.evaluation.result_folder import EVALUATION, FEEDBACK, read_document
@@ -102,7 +102,7 @@ def score(site: Site, claimed: Claimed, opening: Opening | None, progress: Progr
     return Scored(str(out.relative_to(site.results)), digest, metrics)
 
 
-def disclosed_digests(metrics: dict[str, Any]) -> dict[str, str]:
+def disclosed_digests(metrics: JsonObject) -> dict[str, str]:
     """The digests of a result that everybody may know; not those of reference and cases."""
     known = metrics.get("digests", {})
     return {name: known[name] for name in ("protocol", "plan", "candidates") if name in known}
@@ -126,7 +126,7 @@ def sweep_results(site: Site) -> int:
     return len(left)
 
 
-def summary(document: Document) -> dict[str, Any]:
+def summary(document: Document) -> JsonObject:
     """What a leaderboard needs of an evaluation: readings with intervals, and counts, by rule.
 
     Everybody may see it, and so it tells no more than a developer's copy of a report.
@@ -144,7 +144,7 @@ def summary(document: Document) -> dict[str, Any]:
     }
 
 
-def _strata(document: Document) -> Iterator[dict[str, Any]]:
+def _strata(document: Document) -> Iterator[JsonObject]:
     """Readings of parts of the cohort that are large enough, each with its part."""
     for _, rule, result in document.results:
         for division, parts in result.strata.items():
@@ -202,7 +202,7 @@ def _run(
     return out
 
 
-def _scored_open(order: _Order, marks: Path, out: Path, progress: Progress) -> dict[str, Any]:
+def _scored_open(order: _Order, marks: Path, out: Path, progress: Progress) -> JsonObject:
     try:
         evaluate_files(
             (marks,),
@@ -219,9 +219,7 @@ def _scored_open(order: _Order, marks: Path, out: Path, progress: Progress) -> d
     return summary(read_document(out))
 
 
-def _scored_sealed(
-    order: _Order, opening: Opening | None, marks: Path, out: Path
-) -> dict[str, Any]:
+def _scored_sealed(order: _Order, opening: Opening | None, marks: Path, out: Path) -> JsonObject:
     if opening is None:
         raise UnscoredError("the test set is sealed, and this worker was started without a key")
     look = SealedEvaluateOptions(
@@ -246,7 +244,7 @@ def _scored_sealed(
     }
 
 
-def _told_readings(told: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _told_readings(told: JsonObject) -> Iterator[JsonObject]:
     """The metrics of feedback, which the policy has rounded."""
     for name, found in told.get("metrics", {}).items():
         rule, _, metric = name.partition(".")

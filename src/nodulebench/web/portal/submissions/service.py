@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session as Transaction
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.io.atomic import make_folder, settle_all
 from nodulebench.io.manifests import file_digest
 from nodulebench.security.statements import signed_statement
@@ -132,7 +133,7 @@ def submit(
     *,
     name: str,
     track: str = "detection",
-    declared: dict[str, Any] | None = None,
+    declared: JsonObject | None = None,
     terms: AcceptedRules | None = None,
     is_baseline: bool = False,
 ) -> Entry:

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.core.config_model import checked
+from nodulebench.core.json_types import JsonObject
 from nodulebench.web.portal.viewer_access.gateway import Steps
 from nodulebench.web.viewer.drafts import (
     ConflictError,
@@ -84,7 +85,7 @@ class SqlDrafts:
             yield draft
             self._add(session, case_id, {"handed_in": True})
 
-    def _add(self, session: Transaction, case_id: str, told: dict[str, Any]) -> None:
+    def _add(self, session: Transaction, case_id: str, told: JsonObject) -> None:
         session.add(self._table(**self._own, of_case=case_id, content=told))
         session.flush()
 

@@ -1,11 +1,12 @@
 """What an evaluation says of a scan, and the list of its errors."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Query
 from pydantic import FiniteFloat
 
 from nodulebench.core.config_model import ConfigModel
+from nodulebench.core.json_types import JsonObject
 from nodulebench.web.viewer.evaluation import EvaluationLayer
 from nodulebench.web.viewer.routes.dependencies import GivenRoom, GivenScan, GivenTiles
 
@@ -41,7 +42,7 @@ GivenChoice = Annotated[Chosen, Depends(_chosen)]
 
 
 @router.get("/judged")
-def choices(judged: GivenJudged) -> dict[str, dict[str, Any]]:
+def choices(judged: GivenJudged) -> dict[str, JsonObject]:
     """For each rule the algorithms that it judged, and thresholds to choose from."""
     return {
         rule: {name: judged.points(rule, name) for name in names}
@@ -50,7 +51,7 @@ def choices(judged: GivenJudged) -> dict[str, dict[str, Any]]:
 
 
 @router.get("/judged/errors")
-def errors(judged: GivenJudged, chosen: GivenChoice) -> dict[str, Any]:
+def errors(judged: GivenJudged, chosen: GivenChoice) -> JsonObject:
     """Every miss and false positive, case by case, and how many there are."""
     return judged.stands(chosen.rule, chosen.algorithm, chosen.threshold)
 
@@ -58,6 +59,6 @@ def errors(judged: GivenJudged, chosen: GivenChoice) -> dict[str, Any]:
 @router.get("/scans/{number}/judged")
 def shown(
     judged: GivenJudged, scan: GivenScan, tiles: GivenTiles, chosen: GivenChoice
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     """Nodules and marks of a scan with their labels."""
     return judged.shown(scan.case_id, chosen.rule, chosen.algorithm, tiles, chosen.threshold)

@@ -3,13 +3,13 @@
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from nodulebench.annotation.exam import PASS_METRICS
 from nodulebench.annotation.observer_study.calls import CALLS
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import DENSITIES, NODULE_TYPES
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.pages.templates import page
@@ -65,7 +65,7 @@ def modules_of(script: str) -> tuple[str, ...]:
     return tuple(found)[1:]
 
 
-def words(say: Translator) -> dict[str, Any]:
+def words(say: Translator) -> JsonObject:
     """What the scripts say, without the beginning of the keys."""
     own = {key.removeprefix(OWN): text for key, text in say.texts(OWN).items()}
     names = (*NODULE_TYPES, *DENSITIES)

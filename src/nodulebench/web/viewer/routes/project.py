@@ -1,9 +1,10 @@
 """What a person has to do in an annotation project, and the release of what is done."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.web.viewer.project import ProjectSession
 from nodulebench.web.viewer.routes.dependencies import GivenRoom
 
@@ -20,7 +21,7 @@ GivenWork = Annotated[ProjectSession, Depends(_work)]
 
 
 @router.get("/work")
-def work(room: GivenWork) -> list[dict[str, Any]]:
+def work(room: GivenWork) -> list[JsonObject]:
     """Every batch in which the person has a part: its state, how much is done, time left."""
     return room.stands()
 

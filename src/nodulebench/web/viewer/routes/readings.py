@@ -1,6 +1,6 @@
 """What a reader drew in a scan: read, changed edit by edit, handed in."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
@@ -8,6 +8,7 @@ from pydantic import Field
 
 from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.errors import InputError
+from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import Translator
 from nodulebench.web.viewer.drafts import ConflictError, Edit, SavedDraft
 from nodulebench.web.viewer.export import taken, written
@@ -32,7 +33,7 @@ router = APIRouter()
 @router.get("/scans/{number}/reading")
 def reading(
     request: Request, room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int
-) -> dict[str, Any]:
+) -> JsonObject:
     """All findings of a scan with their versions and sizes, and what is asked there."""
     say: Translator = request.app.state.say
     draft, beside = drafts.of(room.draft_key(number)), room.beside(number, tiles)
@@ -63,7 +64,7 @@ def reading(
 @router.post("/scans/{number}/edits")
 def edited(
     room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int, edit: Edit
-) -> dict[str, Any]:
+) -> JsonObject:
     """Make an edit; 409 with what stands where it cannot be made on that."""
     if room.is_closed(number):
         raise HTTPException(409, {"code": "handed_in", "stands": None})
@@ -90,7 +91,7 @@ def submit(room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int)
     return {"is_handed_in": True, "is_over": room.sheet() is not None}
 
 
-def _candidate(beside: ScanContext, name: str, say: Translator) -> dict[str, Any]:
+def _candidate(beside: ScanContext, name: str, say: Translator) -> JsonObject:
     """What is known of a candidate, and how it was given; nothing of what the reader began."""
     if name not in beside.told:
         return {}
@@ -99,7 +100,7 @@ def _candidate(beside: ScanContext, name: str, say: Translator) -> dict[str, Any
     return {"told": words, "given": beside.given[name].model_dump(mode="json")}
 
 
-def _told(kept: SavedDraft, tiles: Tiles) -> dict[str, Any]:
+def _told(kept: SavedDraft, tiles: Tiles) -> JsonObject:
     finding = kept.finding
     return {
         "version": kept.version,
@@ -138,7 +139,7 @@ class Gaps(ConfigModel):
 
 
 @router.post("/scans/{number}/proposal")
-def proposal(tiles: GivenTiles, click: Click) -> dict[str, Any]:
+def proposal(tiles: GivenTiles, click: Click) -> JsonObject:
     """Outlines of the nodule at a place, and its sizes."""
     finding = Finding(place_mm=click.place_mm, slices=proposed(tiles, click.place_mm, click.level))
     return {
@@ -148,7 +149,7 @@ def proposal(tiles: GivenTiles, click: Click) -> dict[str, Any]:
 
 
 @router.post("/scans/{number}/joined")
-def stroked(tiles: GivenTiles, given: Stroke) -> dict[str, Any]:
+def stroked(tiles: GivenTiles, given: Stroke) -> JsonObject:
     """The outline of a slice after a stroke; null where nothing is left."""
     _require_outline_inside([given.slice_index], tiles)
     made = joined(tiles, given.drawn, given.stroke, given.slice_index, adds=given.adds)
@@ -156,7 +157,7 @@ def stroked(tiles: GivenTiles, given: Stroke) -> dict[str, Any]:
 
 
 @router.post("/scans/{number}/filled")
-def filled(tiles: GivenTiles, gaps: Gaps) -> dict[str, Any]:
+def filled(tiles: GivenTiles, gaps: Gaps) -> JsonObject:
     """Outlines on all slices from the lowest to the highest that has one."""
     _require_outline_inside([slice_.slice_index for slice_ in gaps.slices], tiles)
     made = filled_between(tiles, gaps.slices)
@@ -217,7 +218,7 @@ def loaded(
     number: int,
     name: str,
     content: Content,
-) -> dict[str, list[dict[str, Any]]]:
+) -> dict[str, list[JsonObject]]:
     """The findings that a file holds; nothing of them is kept."""
     if room.is_closed(number) or drafts.of(room.draft_key(number)).is_handed_in:
         raise HTTPException(409, {"code": "handed_in", "stands": None})

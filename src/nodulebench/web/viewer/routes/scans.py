@@ -1,12 +1,13 @@
 """The list of scans, where their voxels are, and the voxels."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from fastapi import APIRouter, HTTPException, Response
 from pydantic import Field, FiniteFloat
 
 from nodulebench.core.config_model import ConfigModel, checked
+from nodulebench.core.json_types import JsonObject
 from nodulebench.io.atomic import make_folder
 from nodulebench.io.json_files import read_json, write_json
 from nodulebench.web.viewer.routes.dependencies import GivenRoom, GivenScan, GivenTiles
@@ -19,13 +20,13 @@ SOON_S = 0.2
 
 
 @router.get("/scans")
-def listed(room: GivenRoom) -> list[dict[str, Any]]:
+def listed(room: GivenRoom) -> list[JsonObject]:
     """Every scan, how far its reading is, and the time spent on it."""
     return room.listed()
 
 
 @router.get("/scans/{number}")
-def placed(room: GivenRoom, scan: GivenScan, number: int, response: Response) -> dict[str, Any]:
+def placed(room: GivenRoom, scan: GivenScan, number: int, response: Response) -> JsonObject:
     """Where the voxels of a scan are; 202 while they are being read."""
     tiles = room.tiles(number, waits_s=SOON_S)
     if tiles is None:
@@ -34,7 +35,7 @@ def placed(room: GivenRoom, scan: GivenScan, number: int, response: Response) ->
     return {"case_id": room.title(number), **_grid(tiles)}
 
 
-def _grid(tiles: Tiles) -> dict[str, Any]:
+def _grid(tiles: Tiles) -> JsonObject:
     grid, size = tiles.grid, tiles.volume.shape[::-1]
     return {
         "size": size,
@@ -97,7 +98,7 @@ class Hanging(ConfigModel):
 
 
 @router.get("/hanging")
-def hanging(room: GivenRoom) -> dict[str, Any] | None:
+def hanging(room: GivenRoom) -> JsonObject | None:
     """What the reader keeps; null: nothing yet."""
     path = room.folder / HANGING
     if not path.is_file():

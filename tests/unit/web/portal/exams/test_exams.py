@@ -124,7 +124,15 @@ def test_from_a_form_to_who_may_read(any_site: Site) -> None:
     ]
 
 
-PAGES = ("/projects", "/exams/{id}", "/exams/{id}/exam.json", "/exams/new", "/log", "/dashboard", "/")
+PAGES = (
+    "/projects",
+    "/exams/{id}",
+    "/exams/{id}/exam.json",
+    "/exams/new",
+    "/log",
+    "/dashboard",
+    "/",
+)
 
 
 @pytest.mark.slow

@@ -138,7 +138,9 @@ def test_a_reviewer_is_drawn_when_all_have_read(
     for name in ("r1", "r2", "r3"):
         at_work(site, project, name).hand_in(0)
     assert "Draw the reviewer" in as_organiser.get(f"/projects/{project}").text
-    told = as_organiser.get("/dashboard").text.partition("Batches released")[2].partition("</tr>")[2]
+    told = (
+        as_organiser.get("/dashboard").text.partition("Batches released")[2].partition("</tr>")[2]
+    )
     cells = re.findall(r"<td[^>]*>(?:<progress[^>]*></progress>)? *([^<]*)</td>", told)[:4]
     assert cells == ["3 / 3", "0", "0 / 1", "0"]
     assert as_organiser.post(draw, f"/projects/{project}").status_code == 303
