@@ -6,7 +6,7 @@ Who drew what is told to nobody: readers are letters, in an order that follows f
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast, TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
