@@ -57,7 +57,7 @@ class RunInput(ConfigModel):
     slug: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
     """Its name on the platform."""
     path: Below
-    """Where it lies below ``/input``."""
+    """Its path below ``/input``."""
     source: Literal["ct"] = Field("ct", alias="from")
     """What of the case it is given."""
     format: Literal["mha"] = "mha"
@@ -68,7 +68,7 @@ class RunOutput(ConfigModel):
     """A file of ``/output`` that holds marks."""
 
     path: Below
-    """Where it lies below ``/output``."""
+    """Its path below ``/output``."""
     adapter: MarkAdapter = "any"
     """How it is read: ``any`` takes every format that ``evaluate`` reads."""
 
@@ -95,7 +95,7 @@ class RunContract(ConfigModel):
     inputs: tuple[RunInput, ...] = ()
     """Input sockets, for the profile ``grand-challenge``."""
     outputs: tuple[RunOutput, ...] = ()
-    """Files with marks; none: whatever ``/output`` holds."""
+    """Files with marks; none: everything in ``/output``."""
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -114,7 +114,7 @@ class RunContract(ConfigModel):
 
 
 class AlgorithmManifest(ConfigModel):
-    """What is declared before the test; a field nobody knows is an error."""
+    """What is declared before the test; unknown fields are errors."""
 
     name: Annotated[str, Field(min_length=1)]
     version: str = ""
@@ -134,7 +134,7 @@ class AlgorithmManifest(ConfigModel):
 
     @property
     def facts(self) -> dict[str, str]:
-        """What is declared beside name and types, as text."""
+        """What is declared in addition to name and types, as text."""
         declared = self.model_dump(exclude={"name", "intended_types", "run"}, exclude_none=True)
         return {field: str(value) for field, value in declared.items() if value != ""}
 

@@ -17,18 +17,18 @@ weigh (Bayesian bootstrap)."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """What dataclasses are whose fields are arrays with one entry of each per thing."""
+    """What dataclasses are whose fields are arrays with one entry per item."""
 
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))
 
     def chosen(self, which: BoolArray | IntArray | slice) -> Self:
-        """Some of the things: those that are true, or those at places."""
+        """The items selected by a mask or by indices."""
         return type(self)(*(getattr(self, field.name)[which] for field in fields(self)))
 
     @classmethod
     def joined(cls, *parts: Self) -> Self:
-        """The things of all parts, one after the other."""
+        """The items of all parts, one after the other."""
         columns = ([getattr(part, field.name) for part in parts] for field in fields(cls))
         return cls(*(np.concatenate(column) for column in columns))
 

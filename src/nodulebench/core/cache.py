@@ -1,4 +1,4 @@
-"""kept: what was made of a frozen object stays on the object, and goes when the object goes."""
+"""Values derived from a frozen object are cached on it and freed with it."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,7 +15,7 @@ def cached_on_owner(
     """The function, which keeps its last result on its first argument.
 
     Asked again with the very same further arguments it gives that result. So several metrics and
-    rules share what is dear to make, and nothing outlives the test set it was made of.
+    rules share expensive results, and nothing outlives the test set it was made of.
     """
     place = f"{function.__module__}.{function.__qualname__}"
 

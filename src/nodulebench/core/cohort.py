@@ -41,13 +41,13 @@ class LabelledCohort:
 
     @property
     def at_every_score(self) -> "LabelledCohort":
-        """The cohort that curves are drawn from, whatever the operating point."""
+        """The cohort that curves are drawn from, at any operating point."""
         return self if self.whole is None else self.whole
 
     def over(self, threshold: float) -> "LabelledCohort":
         """The same cohort with the marks that have at least a score, read from its curve.
 
-        Nothing is matched anew, so that recall is the sensitivity of the FROC there.
+        Marks are not matched again, so that recall is the sensitivity of the FROC there.
         """
         every = self.at_every_score
         is_hit = every.is_hit & (np.nan_to_num(every.hit_score, nan=-np.inf) >= threshold)
@@ -90,23 +90,23 @@ class LabelledCohort:
         """A numeric column of NODULES for each nodule (NaN where the reference is silent)."""
         return self.reference.nodules[column].to_numpy()[self.nodule_row].astype(np.float64)
 
-    def said(self, column: str) -> FloatArray:
-        """A numeric column of MARKS for each nodule's hit (NaN where missed or not said)."""
+    def stated(self, column: str) -> FloatArray:
+        """A numeric column of MARKS for each nodule's hit (NaN where missed or not stated)."""
         values = self.submission.marks[column].to_numpy().astype(np.float64)
-        found = np.full(self.nodule_count, np.nan)
-        found[self.is_hit] = values[self.hit_mark[self.is_hit]]
-        return found
+        stated = np.full(self.nodule_count, np.nan)
+        stated[self.is_hit] = values[self.hit_mark[self.is_hit]]
+        return stated
 
     def truth_class(self, column: str, classes: tuple[str, ...]) -> IntArray:
         """A column of NODULES as class numbers, -1 where the reference is silent."""
         return _class_numbers(self.reference.nodules[column], classes)[self.nodule_row]
 
-    def said_class(self, column: str, classes: tuple[str, ...]) -> IntArray:
+    def stated_class(self, column: str, classes: tuple[str, ...]) -> IntArray:
         """A column of MARKS as class numbers for each nodule's hit, -1 where missed or silent."""
         values = _class_numbers(self.submission.marks[column], classes)
-        found = np.full(self.nodule_count, -1, dtype=np.int64)
-        found[self.is_hit] = values[self.hit_mark[self.is_hit]]
-        return found
+        stated = np.full(self.nodule_count, -1, dtype=np.int64)
+        stated[self.is_hit] = values[self.hit_mark[self.is_hit]]
+        return stated
 
 
 WEIGHT = "weight"
@@ -154,7 +154,7 @@ def labelled_cohort(
 
     Args:
         reference: the test set.
-        submission: the algorithm's marks; every mark lies in a case of the test set.
+        submission: the algorithm's marks; every mark is in a case of the test set.
         labels: what the rule says of the marks.
         is_target: for each row of NODULES whether it has to be found (not ignored, in scope).
     """

@@ -15,7 +15,7 @@ MOST_SHOWN = 80
 
 
 class ConfigModel(BaseModel):
-    """What people write: frozen, and a field nobody knows is an error."""
+    """A file that people write: frozen, and unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
@@ -59,16 +59,16 @@ def _problems(kind: type[Any], error: ValidationError, source: str) -> Iterator[
             meant = did_you_mean(str(item["loc"][-1]), known)
             yield Problem(where, "is unknown.", meant.strip() or f"Known: {', '.join(known)}.")
         elif item["type"] in ("missing", "value_error"):
-            told = item["msg"].removeprefix("Value error, ")
-            yield Problem(where, told if told.endswith("?") else f"{told}.")
+            message = item["msg"].removeprefix("Value error, ")
+            yield Problem(where, message if message.endswith("?") else f"{message}.")
         else:
-            found = repr(item["input"])
-            shown = found if len(found) <= MOST_SHOWN else f"{found[:MOST_SHOWN]}..."
+            value = repr(item["input"])
+            shown = value if len(value) <= MOST_SHOWN else f"{value[:MOST_SHOWN]}..."
             yield Problem(where, f"{item['msg']}, got {shown}.")
 
 
 def _sibling_fields(kind: type[Any], place: Sequence[int | str]) -> list[str]:
-    """The fields that a record has where a field stands."""
+    """The fields of the record that contains a field."""
     for part in place[:-1]:
         kind = _record_in(_fields_of(kind).get(str(part))) or kind
     return list(_fields_of(kind))
@@ -90,5 +90,5 @@ def _record_in(annotation: Any) -> type[Any] | None:
         is_dataclass(annotation) or issubclass(annotation, BaseModel)
     ):
         return annotation
-    found = (_record_in(part) for part in get_args(annotation))
-    return next((one for one in found if one is not None), None)
+    records = (_record_in(part) for part in get_args(annotation))
+    return next((record for record in records if record is not None), None)

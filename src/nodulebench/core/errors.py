@@ -15,7 +15,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with what was given: where, what was found, and what to do."""
+    """One problem of the input: where it is, what is wrong, and what to do."""
 
     where: str
     what: str
@@ -27,7 +27,7 @@ class Problem:
 
 
 class Problems(list[Problem]):
-    """Problems that were found so far, to be told all at once."""
+    """The problems found so far, reported together."""
 
     def add(self, where: "str | Path", what: str, remedy: str = "") -> None:
         """One more."""
@@ -39,7 +39,7 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name, list(known), n=most)
-    return f" Did you mean {' or '.join(repr(one) for one in near)}?" if near else ""
+    return f" Did you mean {' or '.join(repr(near_name) for near_name in near)}?" if near else ""
 
 
 class NoduleBenchError(Exception):
@@ -47,7 +47,7 @@ class NoduleBenchError(Exception):
 
 
 class InputError(NoduleBenchError):
-    """What was given cannot be used; all its problems are told at once."""
+    """The input cannot be used; all its problems are reported together."""
 
     def __init__(self, problems: Problem | Iterable[Problem]) -> None:
         self.problems: Sequence[Problem] = (
@@ -75,14 +75,14 @@ def raise_problems(problems: Iterable[Problem]) -> None:
     Raises:
         InputError: with every problem.
     """
-    found = tuple(problems)
-    if found:
-        raise InputError(found)
+    problem_list = tuple(problems)
+    if problem_list:
+        raise InputError(problem_list)
 
 
 @contextmanager
 def collect_problems(problems: list[Problem]) -> Iterator[None]:
-    """What is refused within goes to the problems, so that all can be told at once."""
+    """Collect the problems of refused input, so that all can be reported together."""
     try:
         yield
     except InputError as error:
@@ -116,7 +116,7 @@ class UnknownNameError(NoduleBenchError):
 class UndefinedError(NoduleBenchError):
     """A metric that these data leave undefined, with the code and the values of the reason.
 
-    ``reason_of`` in ``core/notices.py`` makes the notice of it that stands beside null.
+    ``reason_of`` in ``core/notices.py`` makes the notice that is written next to null.
     """
 
     def __init__(self, code: str, **values: Any) -> None:
@@ -125,5 +125,5 @@ class UndefinedError(NoduleBenchError):
         self.values = values
 
     def __str__(self) -> str:
-        told = ", ".join(f"{name} {value}" for name, value in self.values.items())
-        return f"{self.code} ({told})" if told else self.code
+        stated = ", ".join(f"{name} {value}" for name, value in self.values.items())
+        return f"{self.code} ({stated})" if stated else self.code

@@ -1,7 +1,7 @@
-"""Engine: whatever does many tasks -> their results as they come, or why one has none.
+"""Executor: many tasks -> their results as they finish, or why one has none.
 
 Stages and workflows are given an engine and never ask where it works. A task is known by its
-number: results come in any order, and whoever reduces them does so by number, so that every engine
+number: results come in any order, and callers reduce them by number, so that every executor
 with any number of workers gives the same to the last bit.
 """
 
@@ -28,7 +28,7 @@ class FailedTask:
 
     @property
     def why(self) -> Notice:
-        """The cause, to be told."""
+        """The cause, for a message."""
         if self.cause == "died":
             return Notice("reader_died", {"exit_code": self.exit_code})
         return Notice("reader_timed_out" if self.cause == "timed_out" else "reader_gone")
@@ -43,7 +43,7 @@ class TaskLimits:
     memory_bytes: int | None = 6 << 30
     """Address space of a process: a damaged file that asks for more is refused. None: any."""
     gpus: int = 0
-    """Graphics cards of its own, which are all that its process sees."""
+    """The graphics cards reserved for it; its process sees no others."""
     preload: tuple[str, ...] = ()
     """Modules that processes may share."""
 
@@ -72,7 +72,7 @@ class Executor(Protocol):
     ) -> Iterator[tuple[int, Result | FailedTask]]:
         """Call a function with tasks; give the number of each with its result, as they come.
 
-        Whoever stops to listen (closes the iterator) ends what is still being done.
+        Closing the iterator ends the tasks that still run.
 
         Args:
             function: one of a module, or a ``partial`` of it: others import it.
@@ -84,7 +84,7 @@ class Executor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InProcessExecutor:
-    """One task after another in this very process, which ends with whatever ends it."""
+    """One task after another in this very process, so that an error or a kill ends it, too."""
 
     workers: int = field(default=1, init=False)
     is_here: bool = field(default=True, init=False)
@@ -93,7 +93,7 @@ class InProcessExecutor:
         self,
         function: Callable[[Task], Result],
         tasks: Sequence[Task],
-        terms: TaskLimits = DEFAULT_LIMITS,  # noqa: ARG002 - nobody watches
+        terms: TaskLimits = DEFAULT_LIMITS,  # noqa: ARG002 - no limits in this process
     ) -> Iterator[tuple[int, Result | FailedTask]]:
         """The tasks in their order."""
         yield from enumerate(map(function, tasks))
@@ -104,7 +104,7 @@ IN_PROCESS = InProcessExecutor()
 
 @dataclass(frozen=True, slots=True)
 class ExecutorChoice:
-    """Which engine somebody asks for."""
+    """Which executor was asked for."""
 
     name: str = "local"
     """``local``; ``dask``, or ``dask://HOST:PORT``; ``slurm``."""
@@ -142,20 +142,20 @@ def map_in_batches(
     tasks: Sequence[Task],
     *,
     size: int,
-    seconds_alone: float = 600.0,
+    seconds_again: float = 600.0,
     terms: TaskLimits = DEFAULT_LIMITS,
 ) -> Iterator[tuple[int, Result | FailedTask]]:
-    """As an engine's ``map``, but so many tasks are given at once.
+    """Like an executor's ``map``, but with several tasks in one call.
 
-    Tasks of a batch that is lost are given again, one at a time: only the cause is lost then.
+    Tasks of a batch that failed run again one by one, so that only the cause fails.
 
     Args:
-        executor: does them.
-        function: one of a module.
-        tasks: what it is called with.
-        size: how many tasks a batch has.
-        seconds_alone: how long a task may take that is given again.
-        terms: those of a batch.
+        executor: runs the batches.
+        function: a function of a module.
+        tasks: its arguments.
+        size: tasks in a batch.
+        seconds_again: time limit of a task that runs again.
+        terms: limits of a batch.
     """
     batches = [tasks[first : first + size] for first in range(0, len(tasks), size)]
     lost: list[int] = []
@@ -164,8 +164,8 @@ def map_in_batches(
             lost += range(number * size, number * size + len(batches[number]))
         else:
             yield from enumerate(answers, number * size)
-    alone = replace(terms, seconds=seconds_alone)
-    for place, result in executor.map(function, [tasks[one] for one in lost], alone):
+    limits = replace(terms, seconds=seconds_again)
+    for place, result in executor.map(function, [tasks[failed] for failed in lost], limits):
         yield lost[place], result
 
 
@@ -174,8 +174,8 @@ def _each(function: Callable[[Task], Result], batch: Sequence[Task]) -> list[Res
 
 
 Progress = Callable[[str, int, int], object]
-"""``progress(what, done, of)``; ``of`` is 0 where nobody knows."""
+"""``progress(what, done, of)``; ``of`` is 0 if the total is not known."""
 
 
 def no_progress(_what: str, _done: int, _of: int) -> None:
-    """Where nobody wants to know."""
+    """Ignore progress."""

@@ -63,13 +63,13 @@ class Labels:
         stays = is_over | (self.label == OVER_CAP)
         is_too_small = is_over & (self.label == UNCOUNTED) & (self.nodule != NO_NODULE)
         large = np.concatenate([self.underestimated, self.nodule[self.label == HIT]])
-        found = np.intersect1d(self.nodule[is_too_small], large)
+        on_large = np.intersect1d(self.nodule[is_too_small], large)
         return replace(
             self,
             mark=np.concatenate([self.mark[stays], left_out]),
             nodule=np.concatenate([self.nodule[stays], np.full(len(left_out), NO_NODULE)]),
             label=np.concatenate([self.label[stays], np.full(len(left_out), UNCOUNTED)]),
-            underestimated=np.setdiff1d(found, self.nodule[is_over & (self.label == HIT)]),
+            underestimated=np.setdiff1d(on_large, self.nodule[is_over & (self.label == HIT)]),
             overestimated=self.overestimated[score[self.overestimated] >= threshold],
         )
 

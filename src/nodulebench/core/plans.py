@@ -70,7 +70,7 @@ class AcceptanceCriteria(ConfigModel):
     author: str = ""
     """Who states the criteria."""
     laboratory: str = ""
-    """Who issues the report of the test; changes nothing that is judged."""
+    """Who issues the report of the test; does not affect the verdict."""
     notes: str = ""
     """Why these criteria, and what else a reader should know."""
     criteria: tuple[Criterion, ...] = Field(min_length=1)
@@ -94,7 +94,7 @@ class PlanDigests(ConfigModel):
 class TestPlan(AcceptanceCriteria):
     """Protocol, test set and acceptance criteria, frozen before a run."""
 
-    __test__ = False  # not a test class, whatever pytest thinks of its name
+    __test__ = False  # not a test class, although its name looks like one
 
     frozen_at: AwareDatetime
     """When it was frozen."""
@@ -117,7 +117,7 @@ class TestPlan(AcceptanceCriteria):
 
 @dataclass(frozen=True, slots=True)
 class CriterionOutcome:
-    """A criterion, and how one algorithm stands to it."""
+    """A criterion, and whether one algorithm meets it."""
 
     algorithm: str
     criterion: Criterion
@@ -129,7 +129,7 @@ class CriterionOutcome:
     reason: Notice | None = None
     """Why not."""
     replicates: int | None = None
-    """Replicates of the bounds, where the verdict hangs on one."""
+    """Replicates of the bounds, where the verdict depends on one."""
     p_value: float | None = None
     """One-sided, of a criterion that asks for evidence, by inverting the interval."""
     adjusted_p_value: float | None = None
@@ -148,14 +148,14 @@ class PlanOutcome:
     @property
     def verdict(self) -> Verdict:
         """Whether every algorithm meets every primary criterion."""
-        return self._verdict([one.is_met for one in self._primary])
+        return self._verdict([outcome.is_met for outcome in self._primary])
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """The same for each algorithm alone."""
+        """The same for each algorithm separately."""
         found: dict[str, list[bool | None]] = {}
-        for one in self._primary:
-            found.setdefault(one.algorithm, []).append(one.is_met)
+        for outcome in self._primary:
+            found.setdefault(outcome.algorithm, []).append(outcome.is_met)
         return {algorithm: self._verdict(are_met) for algorithm, are_met in found.items()}
 
     @property

@@ -40,7 +40,8 @@ class IntervalChoice(ConfigModel):
     """How intervals are made."""
 
     method: Literal["guarded", "percentile", "bca", "jackknife", "luna16"] = "guarded"
-    """How intervals are made; "luna16" is the official program's own bootstrap. Beside any method
+    """How intervals are made; "luna16" is the official program's own bootstrap. In addition to any
+    method
     but "guarded" the guarded interval is given too, and verdicts rest on it."""
     unit: Literal["patient", "case"] = "patient"
     """What is weighted, drawn with replacement, or left out by the jackknife."""
@@ -49,7 +50,8 @@ class IntervalChoice(ConfigModel):
     bootstraps: Annotated[int, Field(ge=0)] = 2000
     """Number of replicates; 0: no intervals by resampling."""
     others: tuple[Literal["wilson", "clopper_pearson", "cluster_ratio", "delong"], ...] = ()
-    """Further intervals shown beside the main one: the first three for proportions, DeLong's (of
+    """Further intervals shown in addition to the main one: the first three for proportions,
+    DeLong's (of
     Obuchowski's form for several nodules or cases of a patient) for areas under a ROC curve."""
 
 
@@ -77,9 +79,9 @@ class SizeLimit(ConfigModel):
 
 
 class TestProtocol(ConfigModel):
-    """A published or own test protocol; its digest stands in every result."""
+    """A published or own test protocol; its digest is part of every result."""
 
-    __test__ = False  # not a test class, whatever pytest thinks of its name
+    __test__ = False  # not a test class, although its name looks like one
 
     name: str
     """Name of the protocol, shown in every result."""
@@ -128,10 +130,11 @@ class TestProtocol(ConfigModel):
     """How intervals are made."""
     strata: tuple[str, ...] = ()
     """Divisions to report: type, size, density, lung_rads_size, fleischner_size, or any column of
-    CASES or NODULES. A known column that the test set lacks is told as not known."""
+    CASES or NODULES. A known column that the test set lacks is reported as not known."""
     stratum_metrics: tuple[str, ...] = ()
-    """Metrics, beside the miss rate, for strata of nodules: on all cases and their false positives,
-    with the stratum's nodules alone."""
+    """Metrics, in addition to the miss rate, for strata of nodules: on all cases and their false
+    positives,
+    with only the stratum's nodules."""
     size_bins_mm: tuple[float, ...] = (4.0, 6.0, 10.0)
     """Cuts of the size strata; each bin holds its lower cut."""
     minimum_stratum: Annotated[int, Field(ge=1)] = 10

@@ -21,7 +21,7 @@ FINDING_KINDS = ("nodule", "small_nodule", "non_nodule")
 
 OUTLINE_CONVENTIONS = ("boundary", "outside_pixels", "box")
 """boundary: the nodule is what the polygon encloses. outside_pixels: the points are the centres
-of the first pixels outside the nodule (LIDC-IDRI), so the nodule is what lies strictly inside. box:
+of the first pixels outside the nodule (LIDC-IDRI), so the nodule is what is strictly inside. box:
 the corners of a box around the nodule, whose sides are its axes (its diagonals measure nothing)."""
 
 _SCALES = {
@@ -116,7 +116,7 @@ class Readings:
     findings: pl.DataFrame
     slices: pl.DataFrame
     notices: tuple[Notice, ...] = ()
-    """What whoever uses the readings must know about how the files were read."""
+    """What users of the readings must know about how the files were read."""
 
     def restricted(self, case_ids: pl.Series, source: str) -> "Readings":
         """The readings of these cases only, in this order.
@@ -137,9 +137,9 @@ class Readings:
         Readers who are anonymous, or do not read all cases, can be left out by their seats only.
         """
         number = pl.int_range(1, pl.len() + 1).over("case_id")
-        return self._kept(self.sessions.filter(number != seat))
+        return self._with_sessions(self.sessions.filter(number != seat))
 
-    def _kept(self, sessions: pl.DataFrame) -> "Readings":
+    def _with_sessions(self, sessions: pl.DataFrame) -> "Readings":
         """What was drawn in these sessions."""
         reading, finding = ["case_id", "reader_id"], ["case_id", "finding_id"]
         findings = self.findings.join(sessions, on=reading, how="semi", maintain_order="left")

@@ -1,4 +1,4 @@
-"""Registry: name -> thing. Reading a registry's list is reading what the system can do."""
+"""Registry: name -> item. Reading a registry's list is reading what the system can do."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -10,11 +10,11 @@ from nodulebench.core.errors import UnknownNameError, did_you_mean
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Thing = TypeVar("Thing")
+Item = TypeVar("Item")
 
 
-class Registry(Mapping[str, Thing], Generic[Thing]):
-    """Named things of one kind, in the order they were listed; each is loaded when first asked for.
+class Registry(Mapping[str, Item], Generic[Item]):
+    """Named items of one kind, in the order they were listed; each is loaded when first asked for.
 
     Outside packages add to a registry through the entry point group ``nodulebench.<group>``. They
     come after the built-in ones and cannot replace them; the group is looked up only when the
@@ -22,18 +22,18 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
     """
 
     def __init__(self, kind: str, group: str, modules: Mapping[str, str]) -> None:
-        """List things by name.
+        """List items by name.
 
         Args:
             kind: what they are, for messages.
             group: the last part of the entry point group.
-            modules: for each name the module that holds it, as ``module`` (the thing has the
+            modules: for each name the module that holds it, as ``module`` (the item has the
                 registered name there) or ``module:attribute``.
         """
         self.kind = kind
         self.group = f"nodulebench.{group}"
         self._modules = dict(modules)
-        self._loaded: dict[str, Thing] = {}
+        self._loaded: dict[str, Item] = {}
         self._path: list[str] | None = None
         self._outside: dict[str, EntryPoint] = {}
 
@@ -43,9 +43,13 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         if self._path != sys.path:
             from importlib.metadata import entry_points
 
-            found = sorted(entry_points(group=self.group), key=lambda point: point.name)
+            points = sorted(entry_points(group=self.group), key=lambda point: point.name)
             self._path = list(sys.path)
-            self._outside = {one.name: one for one in found if one.name not in self._modules}
+            self._outside = {
+                entry_point.name: entry_point
+                for entry_point in points
+                if entry_point.name not in self._modules
+            }
         return self._outside
 
     @property
@@ -56,32 +60,32 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
             for name, point in self.outside.items()
         ]
 
-    def __getitem__(self, name: str) -> Thing:
+    def __getitem__(self, name: str) -> Item:
         if name not in self._loaded:
             self._loaded[name] = self._load(name)
         return self._loaded[name]
 
-    def _load(self, name: str) -> Thing:
+    def _load(self, name: str) -> Item:
         if name in self._modules:
             module, _, attribute = self._modules[name].partition(":")
-            thing: Thing = getattr(import_module(module), attribute or name)
-            return thing
+            item: Item = getattr(import_module(module), attribute or name)
+            return item
         if name in self.outside:
             return self._load_outside(name)
         hint = did_you_mean(name, self, most=3)
         raise UnknownNameError(f"there is no {self.kind} '{name}'.{hint} Known: {', '.join(self)}.")
 
-    def _load_outside(self, name: str) -> Thing:
+    def _load_outside(self, name: str) -> Item:
         point = self.outside[name]
         try:
-            thing: Thing = point.load()
+            item: Item = point.load()
         except (ImportError, AttributeError) as error:
             package = point.dist.name if point.dist else "another package"
             raise UnknownNameError(
                 f"the {self.kind} '{name}' of {package} cannot be loaded from {point.value}: "
                 f"{error}. Mend or remove that package."
             ) from error
-        return thing
+        return item
 
     def is_built_in(self, name: str) -> bool:
         """Whether it is one of our own; no other package is asked."""

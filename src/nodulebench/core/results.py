@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GuardedInterval:
-    """The interval that verdicts rest on, beside one that was asked for by another method."""
+    """The interval of the verdicts, in addition to one that was requested by another method."""
 
     low: float | None = None
     high: float | None = None
@@ -30,12 +30,12 @@ class GuardedInterval:
     """Why there is none, or what must be known of it."""
 
     def to_json(self) -> JsonObject:
-        """The interval as it stands in evaluation.json: what is empty is left out."""
+        """The interval as written to evaluation.json: what is empty is left out."""
         shown: JsonObject = {}
         if self.low is not None:
             shown |= {"low": self.low, "high": self.high}
-        told = {"method": self.method, "reason": self.reason}
-        return shown | {name: one.to_json() for name, one in told.items() if one}
+        parts = {"method": self.method, "reason": self.reason}
+        return shown | {name: part.to_json() for name, part in parts.items() if part}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Estimate:
         return f"{self.value:+.3f} ({self.low:+.3f} to {self.high:+.3f})"
 
     def to_json(self) -> JsonObject:
-        """The estimate as it stands in evaluation.json: what is empty is left out."""
+        """The estimate as written to evaluation.json: what is empty is left out."""
         if self.value is None:
             return {"value": None, "reason": self.reason and self.reason.to_json()}
         shown: JsonObject = {"value": self.value}
@@ -115,7 +115,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A curve by its points: what lies on each axis, and the score threshold of each point."""
+    """A curve by its points: the values on each axis, and the score threshold of each point."""
 
     name: str
     x_name: str
@@ -143,7 +143,7 @@ class Stratum:
     nodules: int
     """Nodules of the stratum."""
     missed: int | None
-    """Of these missed; null where so few are not told."""
+    """Of these missed; null where so few are not disclosed."""
     miss_rate: Estimate
     """The share of them."""
     is_too_few: Annotated[bool, Field(alias="too_few")]
@@ -151,7 +151,7 @@ class Stratum:
     cases: int | None = None
     """How many cases it has, where the stratum is one of whole cases."""
     metrics: dict[str, Estimate] = field(default_factory=dict)
-    """Metrics on these cases alone, or on all cases with these nodules alone."""
+    """Metrics on only these cases, or on all cases with only these nodules."""
 
     @property
     def soundly(self) -> "Stratum":
@@ -160,7 +160,7 @@ class Stratum:
         return replace(self, miss_rate=self.miss_rate.soundly, metrics=metrics)
 
     def to_json(self) -> JsonObject:
-        """The stratum as it stands in evaluation.json."""
+        """The stratum as written to evaluation.json."""
         shown: JsonObject = {
             "nodules": self.nodules,
             "missed": self.missed,
@@ -182,7 +182,7 @@ class OperatingPoint:
     """As many false positives per case as were asked for, there may be fewer; null: none were, and
     the threshold is the one that the algorithm declares."""
     threshold: float | None
-    """The lowest score that counts; null where so few are reached by no score, or not told."""
+    """The lowest score that counts; null where so few are reached by no score, or not disclosed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ class AlgorithmResult:
     facts: JsonObject = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     submission: Submission | None = None
-    """The marks that were judged; kept beside the results so that they can be recomputed."""
+    """The marks that were evaluated; stored with the results so that they can be recomputed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +235,6 @@ class Evaluation:
     algorithms: tuple[AlgorithmResult, ...]
     notices: tuple[Notice, ...] = ()
     test_set: Reference | None = None
-    """The tables of the test set; kept beside the results so that they can be recomputed."""
+    """The tables of the test set; stored with the results so that they can be recomputed."""
     plan: "PlanOutcome | None" = None
     """What came of the plan, where the test was made under one."""

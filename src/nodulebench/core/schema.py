@@ -42,7 +42,7 @@ class TableSchema:
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     is_open: bool = False
-    """Whether columns beyond the listed ones are kept."""
+    """Whether columns beyond the listed ones are retained."""
     further: tuple[Column, ...] = ()
     """Known columns of an open table: typed and checked where they are, never added."""
 
@@ -58,7 +58,7 @@ class TableSchema:
         Args:
             table: what was given.
             source: the file's name, for messages.
-            lines: the line of the file that each row stands on; messages then name lines.
+            lines: the line of the file that each row is on; messages then name lines.
 
         Raises:
             InputError: with one problem per missing column, unreadable value, empty required
@@ -206,7 +206,9 @@ def _failed_checks(
     names = [column.name for column in filled]
     before = [given[name].alias(f"{_AS_GIVEN}{name}") for name in names]
     both = typed.select(names).hstack(before)
-    checks = [(one.name, what, is_bad) for one in filled for is_bad, what in _complaints(one)]
+    checks = [
+        (checked.name, what, is_bad) for checked in filled for is_bad, what in _complaints(checked)
+    ]
     has_failed = both.select(
         is_bad.any().alias(str(number)) for number, (_, _, is_bad) in enumerate(checks)
     )

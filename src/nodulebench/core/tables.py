@@ -1,4 +1,4 @@
-"""The tables of NoduleBench, and the two things made of them: a Reference and a Submission."""
+"""The tables of NoduleBench, and the two objects made of them: a Reference and a Submission."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -72,7 +72,7 @@ read or written. Results and bundles do not keep it."""
 
 
 def without_images(cases: pl.DataFrame) -> pl.DataFrame:
-    """CASES as they are kept: where images lay when they were read is nobody's business."""
+    """CASES as they are stored: without the paths that images had when they were read."""
     return cases.drop(IMAGES, strict=False)
 
 
@@ -101,7 +101,7 @@ _CHARACTER = (
 TRUTHS = ("pathology", "follow_up", "readers", "none")
 NODULE_FACTS = (
     optional(
-        "truth", pl.String, "what stands behind the nodule beside its readers", allowed=TRUTHS
+        "truth", pl.String, "the evidence for the nodule in addition to its readers", allowed=TRUTHS
     ),
     optional("truth_date", pl.Date, "day of that evidence, YYYY-MM-DD"),
     optional("pathology_type", pl.String, "the diagnosis, in the pathologist's words"),
@@ -120,9 +120,9 @@ NODULE_FACTS = (
         allowed=("pathology", "follow_up", "readers"),
     ),
     optional("is_near_vessel", pl.Boolean, "it touches a vessel, or nearly"),
-    optional("is_near_cavity", pl.Boolean, "it lies at a cavity"),
+    optional("is_near_cavity", pl.Boolean, "it is at a cavity"),
 )
-"""What may be known of a nodule of the reference beside what readers see in the image."""
+"""What may be known of a nodule of the reference in addition to what readers see in the image."""
 
 NODULES = TableSchema(
     "NODULES",
@@ -263,12 +263,12 @@ class Reference:
     def rows_of(self, case_ids: pl.Series) -> IntArray:
         """The row in CASES of each case id, -1 where the case is not in the set."""
         known = pl.DataFrame({"case_id": self.cases["case_id"]}).with_row_index("row")
-        found = (
+        rows = (
             case_ids.rename("case_id")
             .to_frame()
             .join(known, on="case_id", how="left", maintain_order="left")
         )
-        return found["row"].cast(pl.Int64).fill_null(-1).to_numpy()
+        return rows["row"].cast(pl.Int64).fill_null(-1).to_numpy()
 
     def restricted(self, case_ids: pl.Series, source: str) -> "Reference":
         """The same reference on these cases only, in this order (a fold, a subgroup)."""
@@ -307,7 +307,7 @@ class Reference:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Submission:
-    """What one algorithm said about the cases it was given."""
+    """The output of one algorithm for the cases that it received."""
 
     name: str
     marks: pl.DataFrame

@@ -1,9 +1,9 @@
-"""A name that others chose, whatever its bytes -> text that a table, a page or a line can hold."""
+"""A name that others chose, with any bytes -> text that a table, a page or a line can hold."""
 
 import re
 
 _HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-"""Half of a character, as JSON can name one; the other surrogates stand for bytes of a name."""
+"""Half of a character, as JSON can name one; the other surrogates represent bytes of a name."""
 
 
 def shown(name: str) -> str:
@@ -13,7 +13,8 @@ def shown(name: str) -> str:
 
 
 def in_a_line(text: str) -> str:
-    r"""A text that cannot begin a line of its own or command a terminal: ``\n`` stands as such."""
+    r"""A text that cannot start a new line or control a terminal: ``\n`` is shown as such."""
     return "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode() for one in shown(text)
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in shown(text)
     )

@@ -198,7 +198,7 @@ def _read_headers(
         read_headers,
         paths,
         size=FILES_AT_A_TIME,
-        seconds_alone=SECONDS_PER_FILE,
+        seconds_again=SECONDS_PER_FILE,
         terms=TaskLimits(SECONDS_PER_FILE * FILES_AT_A_TIME, preload=PRELOAD),
     )
     for done, (number, found) in enumerate(read, start=1):

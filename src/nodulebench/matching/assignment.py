@@ -49,12 +49,12 @@ def assign_greedily(candidates: PossiblePairs) -> IntArray:
     Returns:
         The entries of ``candidates`` that are hits.
     """
-    found = candidates
-    order = np.lexsort((found.mark_place, found.tie, found.cost, found.nodule))
+    assigned = candidates
+    order = np.lexsort((assigned.mark_place, assigned.tie, assigned.cost, assigned.nodule))
     taken_marks: set[int] = set()
     hits = []
     last_nodule = -1
-    marks, nodules = found.mark[order].tolist(), found.nodule[order].tolist()
+    marks, nodules = assigned.mark[order].tolist(), assigned.nodule[order].tolist()
     for entry, mark, nodule in zip(order.tolist(), marks, nodules, strict=True):
         if nodule != last_nodule and mark not in taken_marks:
             hits.append(entry)
@@ -78,13 +78,13 @@ def assign_optimally(candidates: PossiblePairs) -> IntArray:
     order = np.lexsort(
         (candidates.nodule_place, candidates.mark_place, candidates.tie, candidates.cost, group)
     )
-    found = candidates.chosen(order)
+    assigned = candidates.chosen(order)
     starts = np.flatnonzero(first_of_each(group[order]))
     stops = np.append(starts[1:], len(order))
-    is_shared = _more_than_one(found.mark, starts) & _more_than_one(found.nodule, starts)
+    is_shared = _more_than_one(assigned.mark, starts) & _more_than_one(assigned.nodule, starts)
     hits = [starts[~is_shared]]  # all pairs of a group share their mark or nodule: the best wins
     hits.extend(
-        start + _solve(found.chosen(slice(start, stop)))
+        start + _solve(assigned.chosen(slice(start, stop)))
         for start, stop in zip(starts[is_shared], stops[is_shared], strict=True)
     )
     return np.sort(order[np.concatenate(hits)])
@@ -157,7 +157,8 @@ def one_to_one_labels(
     Nodules that have to be found are assigned first. A mark left over that satisfies the rule on
     such a nodule is a second mark on it: a ``duplicate``, or a ``false_positive`` if the protocol
     counts them. A mark left over that satisfies the rule on an ignored finding is ``ignored``,
-    never a false positive. All others are false positives. Entries of one nodule stand best first.
+    never a false positive. All others are false positives. Entries of one nodule are sorted best
+    first.
 
     Args:
         scene: marks and nodules.

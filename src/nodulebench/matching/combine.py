@@ -1,8 +1,8 @@
 """Submissions of several algorithms -> one: candidate lists merged, or scores averaged.
 
 Both are the combinations of the LUNA16 study (Setio et al. 2017), with one difference: merged
-candidates lie where their best one lies, for a mean may slip off the nodule that its parts hit. The
-study's own mean is a choice.
+candidates get the position of their best one, because a mean may be outside the nodule that its
+parts hit. The study's own mean is a choice.
 """
 
 from collections.abc import Sequence
@@ -57,11 +57,11 @@ def merge_candidates(
         submissions: candidate lists, or marks with scores.
         distance_mm: candidates closer than this (strictly) are linked.
         linkage: ``nearest``: the two nearest become one at their mean, again and again, until all
-            are at least ``distance_mm`` apart, so that chains end; ``single``: whatever is linked
-            through others is one, in any order of the lists; ``greedy``: the candidates in their
-            order take those close to them that are still free.
+            are at least ``distance_mm`` apart, so that chains end; ``single``: everything that is
+            linked through others is one, in any order of the lists; ``greedy``: the candidates in
+            their order take those close to them that are still free.
         place: ``best``: a merged candidate is that of its parts which has the highest score, of
-            equals and without scores the one nearest to their mean; ``mean`` (LUNA16): it lies at
+            equals and without scores the one nearest to their mean; ``mean`` (LUNA16): it is at
             the mean of its parts, its score and diameter are the means of theirs, empty where a
             part has none.
         score: ``own``: as its place says; ``agreed``, for probabilities: the mean of the highest

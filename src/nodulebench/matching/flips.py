@@ -65,7 +65,9 @@ def rule_difference(base: Labels, other: Labels) -> JsonObject:
 
     ``relative_difference`` is (hits - base hits) / base hits, null without base hits.
     """
-    base_nodules, nodules = (np.unique(one.nodule[one.label == HIT]) for one in (base, other))
+    base_nodules, nodules = (
+        np.unique(labels.nodule[labels.label == HIT]) for labels in (base, other)
+    )
     base_label, label = _mark_labels(base, other)
     difference: JsonObject = {
         "base_hit": len(base_nodules),
@@ -86,10 +88,10 @@ def rule_difference(base: Labels, other: Labels) -> JsonObject:
 def _flipped_nodules(
     base: Labels, other: Labels, submission: Submission, reference: Reference
 ) -> pl.DataFrame:
-    base_mark, mark = (_hit_marks(one, reference) for one in (base, other))
+    base_mark, mark = (_hit_marks(labels, reference) for labels in (base, other))
     row = np.flatnonzero((base_mark >= 0) != (mark >= 0))
     hit_mark = np.maximum(base_mark, mark)[row]
-    near = _nearness(reference, submission, _is_scored(base, other, submission))
+    near = _nearness(reference, submission, _is_counted(base, other, submission))
     return (
         reference.nodules[row]
         .select(pl.lit("nodule").alias("kind"), "case_id", "nodule_id", "diameter_mm", "type")
@@ -109,9 +111,9 @@ def _flipped_marks(
     base_label, label = _mark_labels(base, other)
     row = np.flatnonzero(base_label != label)
     touched = np.full(len(label), NO_NODULE, dtype=np.int64)
-    for one in (base, other):
-        is_touching = one.nodule != NO_NODULE
-        np.maximum.at(touched, one.mark[is_touching], one.nodule[is_touching])
+    for labels in (base, other):
+        is_touching = labels.nodule != NO_NODULE
+        np.maximum.at(touched, labels.mark[is_touching], labels.nodule[is_touching])
     names = np.array(LABEL_NAMES)
     nodule = pl.Series(touched[row]).replace(NO_NODULE, None)
     return (
@@ -137,27 +139,27 @@ def _mark_labels(base: Labels, other: Labels) -> tuple[IntArray, IntArray]:
     """One label per mark under each rule; a mark with several is first of all a hit."""
     count = int(max(base.mark.max(initial=-1), other.mark.max(initial=-1))) + 1
     both = np.full((2, count), len(LABEL_NAMES), dtype=np.int64)
-    for label, one in zip(both, (base, other), strict=True):
-        np.minimum.at(label, one.mark, one.label)
+    for label, labels in zip(both, (base, other), strict=True):
+        np.minimum.at(label, labels.mark, labels.label)
     return both[0], both[1]
 
 
-def _is_scored(base: Labels, other: Labels, submission: Submission) -> BoolArray:
-    is_judged = np.zeros(submission.marks.height, dtype=np.bool_)
-    for one in (base, other):
-        is_judged[one.mark[~np.isin(one.label, (OVER_CAP, UNCOUNTED))]] = True
-    return is_judged
+def _is_counted(base: Labels, other: Labels, submission: Submission) -> BoolArray:
+    is_counted = np.zeros(submission.marks.height, dtype=np.bool_)
+    for labels in (base, other):
+        is_counted[labels.mark[~np.isin(labels.label, (OVER_CAP, UNCOUNTED))]] = True
+    return is_counted
 
 
 def _nearness(
-    reference: Reference, submission: Submission, is_judged: BoolArray
+    reference: Reference, submission: Submission, is_counted: BoolArray
 ) -> dict[str, FloatArray]:
     """How near the nearest mark comes to each nodule on a common slice; NaN where none does."""
     seen = scene(
         reference,
         submission,
         mark_case=submission.rows_in(reference),
-        is_judged=is_judged,
+        takes_part=is_counted,
         is_target=~reference.nodules["is_ignored"].to_numpy(),
     )
     distance, overlap, iou = np.full((3, seen.nodule_count), np.nan)

@@ -26,7 +26,7 @@ def targets(reference: Reference, submission: Submission, protocol: TestProtocol
 
 
 def _in_scope(reference: Reference, submission: Submission, protocol: TestProtocol) -> BoolArray:
-    """Which rows of NODULES are not ignored and within the intended use, whatever their size."""
+    """Which rows of NODULES are not ignored and within the intended use, of any size."""
     is_target = ~reference.nodules["is_ignored"].to_numpy()
     for types in _scopes(submission, protocol):
         in_scope = reference.nodules["type"].is_in(types).fill_null(True).to_numpy()
@@ -55,21 +55,21 @@ def match_marks(
     """What one rule says of every mark before any limit on sizes."""
     mark_case = submission.rows_in(reference)
     is_counted = _is_over_threshold(submission, protocol)
-    is_kept = is_counted & _is_under_cap(submission, mark_case, is_counted, protocol)
+    is_within_cap = is_counted & _is_under_cap(submission, mark_case, is_counted, protocol)
     seen = scene(
         reference,
         submission,
         mark_case=mark_case,
-        is_judged=is_kept,
+        takes_part=is_within_cap,
         is_target=_in_scope(reference, submission, protocol),
     )
-    judged = RULES[rule.name](seen, **rule_parameters(RULES[rule.name], rule, protocol))
-    left_out = np.flatnonzero(~is_kept)
+    labels = RULES[rule.name](seen, **rule_parameters(RULES[rule.name], rule, protocol))
+    left_out = np.flatnonzero(~is_within_cap)
     return replace(
-        judged,
-        mark=np.concatenate([seen.mark_row[judged.mark], left_out]),
-        nodule=np.concatenate([judged.nodule, np.full(len(left_out), NO_NODULE, dtype=np.int64)]),
-        label=np.concatenate([judged.label, np.where(is_counted[left_out], OVER_CAP, UNCOUNTED)]),
+        labels,
+        mark=np.concatenate([seen.mark_row[labels.mark], left_out]),
+        nodule=np.concatenate([labels.nodule, np.full(len(left_out), NO_NODULE, dtype=np.int64)]),
+        label=np.concatenate([labels.label, np.where(is_counted[left_out], OVER_CAP, UNCOUNTED)]),
     )
 
 
@@ -109,10 +109,10 @@ def _is_under_cap(
 ) -> BoolArray:
     """Which marks are among the best ``mark_cap`` of their case, by the protocol's tie policy."""
     cap = protocol.mark_cap
-    is_kept = np.ones(len(mark_case), dtype=np.bool_)
+    is_within_cap = np.ones(len(mark_case), dtype=np.bool_)
     crowded = np.flatnonzero(np.bincount(mark_case[is_counted], minlength=1) > (cap or np.inf))
     if cap is None or not len(crowded):
-        return is_kept
+        return is_within_cap
     scores = submission.marks["score"]
     if scores.null_count():
         raise InputError.at(
@@ -125,13 +125,13 @@ def _is_under_cap(
     rows = rows[np.lexsort((-score[rows], mark_case[rows]))]  # by case, best first, file order
     starts = np.searchsorted(mark_case[rows], crowded)
     place = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
-    last_kept = np.repeat(score[rows[starts + cap - 1]], np.diff(np.append(starts, len(rows))))
+    last_score = np.repeat(score[rows[starts + cap - 1]], np.diff(np.append(starts, len(rows))))
     first_dropped = np.repeat(score[rows[starts + cap]], np.diff(np.append(starts, len(rows))))
     match protocol.ties:
         case "drop":
-            is_kept[rows] = score[rows] > first_dropped
+            is_within_cap[rows] = score[rows] > first_dropped
         case "keep":
-            is_kept[rows] = score[rows] >= last_kept
+            is_within_cap[rows] = score[rows] >= last_score
         case "file_order":
-            is_kept[rows] = place < cap
-    return is_kept
+            is_within_cap[rows] = place < cap
+    return is_within_cap

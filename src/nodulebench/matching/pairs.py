@@ -20,13 +20,13 @@ def pairs_within(
 ) -> tuple[IntArray, IntArray]:
     """Marks strictly inside a sphere around nodules of the same case.
 
-    Marks are sorted by case and x once; for each nodule only the marks whose x lies within its
+    Marks are sorted by case and x once; for each nodule only the marks whose x is within its
     radius are tested, so the cost is n log n plus the number of near pairs.
 
     Returns:
         Two arrays of equal length (mark, nodule), ordered by nodule, then mark.
     """
-    found = [np.empty((2, 0), dtype=np.int64)]
+    pairs = [np.empty((2, 0), dtype=np.int64)]
     for marks, nodules in _parts(mark_case, nodule_case):
         mark, nodule = _near_pairs(
             mark_case[marks],
@@ -35,8 +35,8 @@ def pairs_within(
             nodule_xyz[nodules],
             radius_mm[nodules],
         )
-        found.append(np.stack([marks[mark], nodules[nodule]]))
-    mark, nodule = np.concatenate(found, axis=1)
+        pairs.append(np.stack([marks[mark], nodules[nodule]]))
+    mark, nodule = np.concatenate(pairs, axis=1)
     by_nodule = np.lexsort((mark, nodule))
     return mark[by_nodule], nodule[by_nodule]
 
@@ -83,7 +83,7 @@ def _near_pairs(
 
 
 def _key(case: IntArray, x: FloatArray) -> FloatArray:
-    """A number that orders by case, then by x; what lies beyond all patients counts as there."""
+    """A number that orders by case, then by x; what is beyond all patients counts as there."""
     return case * np.float64(4 * _FARTHEST_MM) + np.clip(x, -_FARTHEST_MM, _FARTHEST_MM)
 
 
@@ -102,7 +102,7 @@ def nearest_in_case(
     length = np.searchsorted(sorted_case, case, "right") - first
     place, position = unroll(first, length)
     other = by_case[position]
-    with np.errstate(over="ignore"):  # what lies beyond all patients is as far as can be
+    with np.errstate(over="ignore"):  # beyond all patients is infinitely far
         squared = np.square(other_xyz[other] - xyz[place]).sum(axis=1)
     start = (np.cumsum(length) - length)[length > 0]
     least = np.full(len(case), np.nan)

@@ -1,4 +1,4 @@
-"""Scene: the marks and nodules that a rule judges, as arrays sorted out once for all rules."""
+"""Scene: the marks and nodules that a rule labels, as arrays prepared once for all rules."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,7 +54,7 @@ class Scene:
 
     @property
     def mark_count(self) -> int:
-        """How many marks there are to judge."""
+        """How many marks take part."""
         return len(self.mark_row)
 
     @property
@@ -77,8 +77,8 @@ class Scene:
     @cached_property
     def mark_boxes(self) -> Boxes | None:
         """The marks' boxes per slice, or None where the submission has none."""
-        judged = self.submission.marks[self.mark_row]
-        return _boxes(self.submission.slices, judged, "mark_id", self.mark_case)
+        marks = self.submission.marks[self.mark_row]
+        return _boxes(self.submission.slices, marks, "mark_id", self.mark_case)
 
 
 def scene(
@@ -86,11 +86,11 @@ def scene(
     submission: Submission,
     *,
     mark_case: IntArray,
-    is_judged: BoolArray,
+    takes_part: BoolArray,
     is_target: BoolArray,
 ) -> Scene:
-    """The scene of one submission; only marks with ``is_judged`` take part."""
-    mark_row = np.flatnonzero(is_judged)
+    """The scene of one submission; only marks with ``takes_part``."""
+    mark_row = np.flatnonzero(takes_part)
     scores = submission.marks["score"]
     return Scene(
         mark_row=mark_row,

@@ -41,9 +41,9 @@ def limit_sizes(
     Raises:
         UndefinedError: where a mark or a nodule has no diameter.
     """
-    is_judged = np.isin(labels.label, (HIT, DUPLICATE, FALSE_POSITIVE))
-    is_on_nodule = is_judged & (labels.nodule != NO_NODULE)
-    c = _reported_sizes_mm(labels, submission, is_judged)[labels.mark]
+    takes_part = np.isin(labels.label, (HIT, DUPLICATE, FALSE_POSITIVE))
+    is_on_nodule = takes_part & (labels.nodule != NO_NODULE)
+    c = _reported_sizes_mm(labels, submission, takes_part)[labels.mark]
     x = np.full(len(labels.mark), np.nan)
     of_nodule = reference.nodules["diameter_mm"].to_numpy()
     x[is_on_nodule] = of_nodule[labels.nodule[is_on_nodule]]
@@ -52,7 +52,7 @@ def limit_sizes(
     is_on_large = is_on_nodule & is_large(x, limit)
     is_on_small = is_on_nodule & ~is_on_large
     is_reportable = _at_least(c, limit.minimum_mm)
-    counts = is_judged & np.select(
+    counts = takes_part & np.select(
         [is_on_large, is_on_small],
         [_at_least(c, limit.minimum_mm - limit.tolerance_mm), _is_overestimate(c, x, limit)],
         is_reportable,
@@ -61,16 +61,16 @@ def limit_sizes(
     is_surplus = counts & is_on_large & ~is_chosen & (labels.label == FALSE_POSITIVE)
 
     label = labels.label.copy()
-    label[is_judged & ~counts] = UNCOUNTED
+    label[takes_part & ~counts] = UNCOUNTED
     label[is_surplus & ~is_reportable] = UNCOUNTED
     label[is_chosen & is_on_large] = HIT
     label[is_chosen & is_on_small] = FALSE_POSITIVE
     label = _count_once(labels.mark, label, is_on_large)
-    found = labels.nodule[is_on_large]
+    hits = labels.nodule[is_on_large]
     return replace(
         labels,
         label=label,
-        underestimated=np.setdiff1d(found, labels.nodule[label == HIT]),
+        underestimated=np.setdiff1d(hits, labels.nodule[label == HIT]),
         overestimated=labels.mark[is_on_small & (label == FALSE_POSITIVE)],
     )
 
@@ -97,16 +97,16 @@ def _check_measured(size: FloatArray) -> None:
         raise UndefinedError("nodules_unmeasured", count=unmeasured)
 
 
-def _reported_sizes_mm(labels: Labels, submission: Submission, is_judged: BoolArray) -> FloatArray:
+def _reported_sizes_mm(labels: Labels, submission: Submission, takes_part: BoolArray) -> FloatArray:
     size = submission.marks["diameter_mm"].to_numpy().astype(np.float64)
-    judged = np.unique(labels.mark[is_judged])
-    silent = judged[np.isnan(size[judged])]
+    marks = np.unique(labels.mark[takes_part])
+    silent = marks[np.isnan(size[marks])]
     if len(silent):
         first = submission.marks.row(int(silent[0]), named=True)
         raise UndefinedError(
             "marks_unmeasured",
             count=len(silent),
-            marks=len(judged),
+            marks=len(marks),
             mark=first["mark_id"],
             case=first["case_id"],
         )
@@ -144,6 +144,6 @@ def _count_once(mark: IntArray, label: IntArray, is_on_large: BoolArray) -> IntA
     is_found = is_on_large & np.isin(label, (HIT, DUPLICATE))
     is_false = label == FALSE_POSITIVE
     entries = np.flatnonzero(is_false & ~np.isin(mark, mark[is_found]))
-    is_kept = np.zeros(len(label), dtype=np.bool_)
-    is_kept[entries[np.unique(mark[entries], return_index=True)[1]]] = True
-    return np.where(is_false & ~is_kept, UNCOUNTED, label)
+    is_first = np.zeros(len(label), dtype=np.bool_)
+    is_first[entries[np.unique(mark[entries], return_index=True)[1]]] = True
+    return np.where(is_false & ~is_first, UNCOUNTED, label)

@@ -137,8 +137,8 @@ def _steps_mm(
 def _settles(steps: FloatArray, count: Callable[[float], int]) -> float:
     """The last step at which the count changes, 0 if it never does.
 
-    The count is constant between steps, so one look between each two suffices; the last step is
-    looked for from above, because that is where it usually lies.
+    The count is constant between steps, so one value between each two suffices; the last step is
+    searched from above, because it is usually there.
     """
     final = count(np.inf)
     for below, step in zip(steps[-2::-1], steps[:0:-1], strict=True):

@@ -6,7 +6,7 @@ import polars as pl
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.core.registry import Registry, Thing
+from nodulebench.core.registry import Item, Registry
 from nodulebench.core.results import Curve
 from nodulebench.metrics.metric import METRIC_INFO, Guard, MetricInfo, Ratio, first_line
 from nodulebench.metrics.ratings import Ratings
@@ -152,7 +152,7 @@ def guard_of(name: str) -> Guard:
     return info_of(name).guard or ("trials" if is_proportion else "none")
 
 
-def belongs_to(metric: str, registry: Registry[Thing]) -> Thing | None:
+def belongs_to(metric: str, registry: Registry[Item]) -> Item | None:
     """What a registry has for a metric: its curve, its table, its own way of being estimated.
 
     Other packages are asked only for metrics of other packages.

@@ -26,7 +26,7 @@ from nodulebench.metrics.metric import CaseSums, divide, ratio, sum_by_case
 
 def _measured(cohort: LabelledCohort, column: str) -> tuple[FloatArray, FloatArray]:
     """A size in the reference and as said, NaN in both unless both are there."""
-    truth, said = cohort.truth(column), cohort.said(column)
+    truth, said = cohort.truth(column), cohort.stated(column)
     is_measured = (truth > 0) & np.isfinite(said)
     return np.where(is_measured, truth, np.nan), np.where(is_measured, said, np.nan)
 

@@ -42,7 +42,7 @@ def type_pairs(cohort: LabelledCohort) -> ClassPairs:
     return ClassPairs(
         NODULE_TYPES,
         cohort.truth_class("type", NODULE_TYPES),
-        cohort.said_class("type", NODULE_TYPES),
+        cohort.stated_class("type", NODULE_TYPES),
     )
 
 
@@ -50,7 +50,7 @@ def density_pairs(cohort: LabelledCohort) -> ClassPairs:
     """The four densities of ITU; where no density is given, the one that the type implies."""
     types = type_pairs(cohort)
     truth = cohort.truth_class("density", DENSITIES)
-    said = cohort.said_class("density", DENSITIES)
+    said = cohort.stated_class("density", DENSITIES)
     return ClassPairs(
         DENSITIES,
         np.where(truth == SILENT, _DENSITY_NUMBER_OF_TYPE[types.truth], truth),

@@ -86,10 +86,10 @@ def category_pairs(cohort: LabelledCohort) -> ClassPairs:
     _check_categories(cohort.submission.marks["category"], "MARKS")
     density = density_pairs(cohort)
     marks = cohort.submission.marks
-    said_part = cohort.said(_PART) if _PART in marks.columns else None
-    said_size = _measured(*(cohort.said(name) for name in SIZES))
+    said_part = cohort.stated(_PART) if _PART in marks.columns else None
+    said_size = _measured(*(cohort.stated(name) for name in SIZES))
     truth = cohort.truth_class("category", LUNG_RADS)
-    said = cohort.said_class("category", LUNG_RADS)
+    said = cohort.stated_class("category", LUNG_RADS)
     return ClassPairs(
         LUNG_RADS,
         np.where(truth == SILENT, lung_rads_strata(cohort), truth),

@@ -46,7 +46,7 @@ def rated_nodules(cohort: LabelledCohort) -> RatedNodules:
     Raises:
         UndefinedError: where there are none, saying what is missing.
     """
-    truth, said = cohort.truth("malignancy"), cohort.said("malignancy")
+    truth, said = cohort.truth("malignancy"), cohort.stated("malignancy")
     is_known = (truth == 0) | (truth == 1)
     if not is_known.any():
         raise UndefinedError("malignancy_unknown")
@@ -61,7 +61,7 @@ def rated_nodules(cohort: LabelledCohort) -> RatedNodules:
 
 def malignancy_counts(cohort: LabelledCohort) -> dict[str, int]:
     """How many nodules take part in malignancy metrics, and why the others do not."""
-    truth, said = cohort.truth("malignancy"), cohort.said("malignancy")
+    truth, said = cohort.truth("malignancy"), cohort.stated("malignancy")
     is_known = (truth == 0) | (truth == 1)
     is_said = np.isfinite(said)
     return {
@@ -278,7 +278,7 @@ def malignancy_cuts(cohort: LabelledCohort) -> pl.DataFrame:
     Raises:
         UndefinedError: where fewer than two grades were found with a probability.
     """
-    truth, said = cohort.truth("malignancy"), cohort.said("malignancy")
+    truth, said = cohort.truth("malignancy"), cohort.stated("malignancy")
     is_judged = np.isfinite(truth) & np.isfinite(said)
     truth, said, case = truth[is_judged], said[is_judged], cohort.nodule_case[is_judged]
     grades = np.unique(truth)

@@ -3,7 +3,7 @@
 The laboratory sees everything. A code that is not listed here is not shown to developers, and of
 one that is, only the values listed: counts, and names that the developer gave or the protocol
 gives. Values that name cases, nodules, marks, readers or files, and the score of a single mark,
-have no place here; neither have sentences of others (``as_told``), which cannot be looked into.
+have no place here; neither have sentences of others (``as_stated``), which cannot be looked into.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """What metrics, rules, formats and detectors keep to, so that other packages can test theirs.
 
-Each check takes the name under which a thing is registered, built in or by an entry point, and
+Each check takes the name under which an item is registered, built in or by an entry point, and
 raises an AssertionError that says what is broken::
 
     from nodulebench.testing import check_figure

@@ -39,7 +39,7 @@ def check_detector(name: str) -> None:
 
     Raises:
         AssertionError: if its candidates are not as many places as scores and sizes, lie outside
-            the scan, are no numbers, or are others the second time.
+            the scan, are not numbers, or differ the second time.
     """
     chest = made_up_chest()
     first, second = (DETECTORS[name](chest) for _ in range(2))
@@ -49,12 +49,12 @@ def check_detector(name: str) -> None:
     expect(first.center_mm.shape[1:] == (3,), f"{name}: a place is x, y and z")
     for what in ("center_mm", "score", "diameter_mm"):
         values = getattr(first, what)
-        expect(bool(np.isfinite(values).all()), f"{name}: {what} is no number")
+        expect(bool(np.isfinite(values).all()), f"{name}: {what} is not a number")
         expect(np.array_equal(values, getattr(second, what)), f"{name}: {what} differs each time")
     expect(bool((first.diameter_mm > 0).all()), f"{name}: a diameter is not positive")
     index = chest.to_index(first.center_mm)
     is_inside = (index >= -0.5) & (index <= np.array(chest.hu.shape) - 0.5)
-    expect(bool(is_inside.all()), f"{name}: a candidate lies outside the scan")
+    expect(bool(is_inside.all()), f"{name}: a candidate is outside the scan")
 
 
 def check_admission_check(name: str) -> None:

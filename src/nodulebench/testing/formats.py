@@ -40,7 +40,7 @@ def format_cases() -> pl.DataFrame:
         signs = [float(part) for part in (direction or "1 0 0 0 1 0 0 0 1").split()][::4]
         row: dict[str, object] = {"case_id": case_id, "direction": direction}
         for at, axis in enumerate("xyz"):
-            # the corner from which the image covers the same room, whichever way it runs
+            # the corner from which the image covers the same volume in either direction
             reach = 0.0 if signs[at] > 0 else (SIZE[at] - 1) * SPACING[at]
             row |= {
                 f"size_{axis}": SIZE[at],
@@ -83,11 +83,13 @@ def marks_come_back_as_they_were_written(form: Format, folder: Path, known: pl.D
     before, path = format_submission(), _target(form, folder)
     if not _writes_marks(form, before, path, known):
         return
-    found = fitting(path, "marks").name
-    expect(found == form.name, f"what it wrote is recognised as {found}")
+    format_name = fitting(path, "marks").name
+    expect(format_name == form.name, f"what it wrote is recognised as {format_name}")
     after = read_submission(path, known)
     _expect_same_places(before.marks, after.marks, form.precision_mm)
-    old, new = (one.marks.sort("case_id", maintain_order=True) for one in (before, after))
+    old, new = (
+        submission.marks.sort("case_id", maintain_order=True) for submission in (before, after)
+    )
     _expect_close(old["score"], new["score"], 1e-12, "scores")
     expect(after.name == before.name, f"the algorithm is called {after.name} afterwards")
 
@@ -101,7 +103,7 @@ def no_marks_come_back_as_none(form: Format, folder: Path, known: pl.DataFrame) 
         expect(after.height == 0, f"no marks come back as {after.height}")
 
 
-def points_alone_can_be_written(form: Format, folder: Path, known: pl.DataFrame) -> None:
+def points_can_be_written_without_boxes(form: Format, folder: Path, known: pl.DataFrame) -> None:
     """Marks without size or slices move to the plane of their slice at most."""
     nowhere = pl.lit(None, dtype=pl.Float64).alias("diameter_mm")
     points = format_submission().marks.with_columns(nowhere)
@@ -124,18 +126,18 @@ def the_same_marks_give_the_same_digest(form: Format, folder: Path, known: pl.Da
     expect(not digests or digests[0] == digests[1] != "", "the same marks differ, written twice")
 
 
-def a_refused_place_leaves_nothing_behind(form: Format, folder: Path, known: pl.DataFrame) -> None:
-    """Where it cannot be written, that is told and nothing is left."""
+def a_refused_path_leaves_no_files(form: Format, folder: Path, known: pl.DataFrame) -> None:
+    """A path that cannot be written is reported, and no file is left."""
     (folder / "not-a-folder").write_text("in the way", encoding="utf-8")
-    told = ""
+    message = ""
     try:
         path = _target(form, folder / "not-a-folder")
         if not _writes_marks(form, format_submission(), path, known):
             return
     except NoduleBenchError as error:
-        told = str(error)
-    expect("cannot be written" in told, "it does not tell that it cannot be written")
-    expect([one.name for one in folder.iterdir()] == ["not-a-folder"], "it leaves files behind")
+        message = str(error)
+    expect("cannot be written" in message, "it does not say that it cannot be written")
+    expect([left.name for left in folder.iterdir()] == ["not-a-folder"], "it leaves files behind")
 
 
 def a_reference_comes_back_as_it_was_written(
@@ -150,7 +152,9 @@ def a_reference_comes_back_as_it_was_written(
     form.write_reference(before, path)
     after = read_reference(path, before.cases)
     _expect_same_places(before.nodules, after.nodules, form.precision_mm)
-    old, new = (one.nodules.sort("case_id", maintain_order=True) for one in (before, after))
+    old, new = (
+        reference.nodules.sort("case_id", maintain_order=True) for reference in (before, after)
+    )
     _expect_close(old["diameter_mm"], new["diameter_mm"], 1e-9, "diameters")
     for cases in (after.cases, form.read_reference(path, None).cases):
         expect(cases["case_id"].to_list() == list(CASE_IDS), "a case is lost")
@@ -181,9 +185,9 @@ FORMAT_CHECKS: tuple[Callable[[Format, Path, pl.DataFrame], None], ...] = (
     it_says_what_it_is,
     marks_come_back_as_they_were_written,
     no_marks_come_back_as_none,
-    points_alone_can_be_written,
+    points_can_be_written_without_boxes,
     the_same_marks_give_the_same_digest,
-    a_refused_place_leaves_nothing_behind,
+    a_refused_path_leaves_no_files,
     a_reference_comes_back_as_it_was_written,
     ignored_findings_stay_ignored_or_are_refused,
 )
@@ -206,11 +210,11 @@ def check_format(name: str, cases: pl.DataFrame | None = None) -> None:
             check(FORMATS[name], Path(folder), known)
 
 
-def _writes_marks(form: Format, said: Submission, path: Path, known: pl.DataFrame) -> bool:
+def _writes_marks(form: Format, submission: Submission, path: Path, known: pl.DataFrame) -> bool:
     """Write marks, if the format does that without loss."""
     if form.write_marks is None or form.read_marks is None or form.loses:
         return False
-    form.write_marks(said, path, known)
+    form.write_marks(submission, path, known)
     return True
 
 

@@ -36,8 +36,8 @@ def _labels(chosen: TestProtocol, test_set: TestSet) -> Labels:
 
 
 def _rows(chosen: TestProtocol, test_set: TestSet) -> list[tuple[object, ...]]:
-    reference, said = test_set
-    table = _labels(chosen, test_set).table("a", "r", said, reference)
+    reference, submission = test_set
+    table = _labels(chosen, test_set).table("a", "r", submission, reference)
     return sorted(table.rows(), key=str)
 
 
@@ -62,7 +62,7 @@ def it_says_what_it_is(chosen: TestProtocol) -> None:
     expect(bool(inspect.getdoc(rule)), "it does not say what it does")
 
 
-def every_judged_mark_appears(chosen: TestProtocol) -> None:
+def every_mark_has_a_label(chosen: TestProtocol) -> None:
     """No mark is left out, none is invented."""
     labels = _labels(chosen, _crowd(1))
     wanted = set(range(_crowd(1)[1].marks.height))
@@ -80,9 +80,9 @@ def each_nodule_is_hit_at_most_once_and_never_an_ignored_one(chosen: TestProtoco
 
 def counts_are_consistent(chosen: TestProtocol) -> None:
     """What the labels say is what metrics count."""
-    reference, said = _crowd(3)
-    labels = _labels(chosen, (reference, said))
-    cohort = labelled_cohort(reference, said, labels, targets(reference, said, chosen))
+    reference, submission = _crowd(3)
+    labels = _labels(chosen, (reference, submission))
+    cohort = labelled_cohort(reference, submission, labels, targets(reference, submission, chosen))
     expect(np.count_nonzero(cohort.is_hit) == labels.count(HIT), "hits are counted otherwise")
     false = labels.mark[labels.label == FALSE_POSITIVE]
     are_once = len(false) == len(np.unique(false)) == len(cohort.false_case)
@@ -90,8 +90,8 @@ def counts_are_consistent(chosen: TestProtocol) -> None:
     both = np.intersect1d(false, labels.mark[labels.label == HIT]).size
     expect(not both, "a mark is a hit and a false positive")
     if not _is_official(chosen):
-        told = sum(labels.count(kind) for kind in (HIT, FALSE_POSITIVE, DUPLICATE, IGNORED))
-        expect(told == said.marks.height, "marks have no label, or two")
+        sorted_rows = sum(labels.count(kind) for kind in (HIT, FALSE_POSITIVE, DUPLICATE, IGNORED))
+        expect(sorted_rows == submission.marks.height, "marks have no label, or two")
 
 
 def duplicates_are_ignored_or_false_by_the_policy(chosen: TestProtocol) -> None:
@@ -109,44 +109,44 @@ def duplicates_are_ignored_or_false_by_the_policy(chosen: TestProtocol) -> None:
 def the_order_of_marks_and_their_boxes_changes_nothing(chosen: TestProtocol) -> None:
     """Rows of a submission may come in any order."""
     for seed in SEEDS:
-        reference, said = _crowd(seed)
+        reference, submission = _crowd(seed)
         if _is_official(chosen):
-            distinct = pl.int_range(said.marks.height).cast(pl.Float64).alias("score")
-            said = replace(said, marks=said.marks.with_columns(distinct))
-        marks = said.marks.sample(fraction=1, shuffle=True, seed=seed)
-        mixed = replace(said, marks=marks, slices=_mixed(said.slices, seed + 1))
-        same = _rows(chosen, (reference, mixed)) == _rows(chosen, (reference, said))
+            distinct = pl.int_range(submission.marks.height).cast(pl.Float64).alias("score")
+            submission = replace(submission, marks=submission.marks.with_columns(distinct))
+        marks = submission.marks.sample(fraction=1, shuffle=True, seed=seed)
+        mixed = replace(submission, marks=marks, slices=_mixed(submission.slices, seed + 1))
+        same = _rows(chosen, (reference, mixed)) == _rows(chosen, (reference, submission))
         expect(same, "the order of marks or of their boxes changes labels")
 
 
 def the_order_of_cases_and_boxes_changes_nothing(chosen: TestProtocol) -> None:
     """Cases and boxes of a reference may come in any order."""
     for seed in SEEDS:
-        reference, said = _crowd(seed)
+        reference, submission = _crowd(seed)
         cases = reference.cases.sample(fraction=1, shuffle=True, seed=seed)
         mixed = replace(reference, cases=cases, slices=_mixed(reference.slices, seed + 1))
-        same = _rows(chosen, (mixed, said)) == _rows(chosen, (reference, said))
+        same = _rows(chosen, (mixed, submission)) == _rows(chosen, (reference, submission))
         expect(same, "the order of cases or of the reference's boxes changes labels")
 
 
 def the_order_of_nodules_changes_nothing(chosen: TestProtocol) -> None:
     """Nodules may come in any order, unless they are matched one after another."""
     for seed in SEEDS:
-        reference, said = _crowd(seed)
+        reference, submission = _crowd(seed)
         nodules = reference.nodules.sample(fraction=1, shuffle=True, seed=seed)
-        before = _rows(chosen, (reference, said))
-        after = _rows(chosen, (replace(reference, nodules=nodules), said))
+        before = _rows(chosen, (reference, submission))
+        after = _rows(chosen, (replace(reference, nodules=nodules), submission))
         if chosen.assignment == "greedy":
             expect(len(before) == len(after), "marks come or go with the order of nodules")
         elif _is_official(chosen) and chosen.duplicates == "false_positive":
-            # which of two nodules a second mark belongs to is not said
+            # which of two nodules a second mark belongs to is not defined
             same = sorted(str(row[5]) for row in before) == sorted(str(row[5]) for row in after)
             expect(same, "labels change with the order of nodules")
         else:
             hits = [[row for row in rows if row[5] == "hit"] for rows in (before, after)]
             expect(hits[0] == hits[1], "hits change with the order of nodules")
-            told = [[row[3:4] + row[5:] for row in rows] for rows in (before, after)]
-            expect(told[0] == told[1], "labels change with the order of nodules")
+            sorted_rows = [[row[3:4] + row[5:] for row in rows] for rows in (before, after)]
+            expect(sorted_rows[0] == sorted_rows[1], "labels change with the order of nodules")
 
 
 def an_empty_submission_hits_nothing(chosen: TestProtocol) -> None:
@@ -158,40 +158,42 @@ def an_empty_submission_hits_nothing(chosen: TestProtocol) -> None:
 
 
 def every_mark_in_a_case_without_nodules_is_a_false_positive(chosen: TestProtocol) -> None:
-    """Alone, or beside a case with a nodule at the same place."""
+    """On its own, or with another case that has a nodule at the same position."""
     marks = [_spot("a", 4.0, score=0.5), _spot("a", 4.0, score=0.5)]
     for made in (set_of("ab", [_spot("b", 6.0)], marks), set_of("a", (), marks)):
-        found = _labels(chosen, made).label.tolist()
-        expect(found == [FALSE_POSITIVE] * 2, "a mark in an empty case is no false positive")
+        labels = _labels(chosen, made).label.tolist()
+        expect(labels == [FALSE_POSITIVE] * 2, "a mark in an empty case is not a false positive")
 
 
-def marks_without_scores_are_judged_as_if_all_tied(chosen: TestProtocol) -> None:
+def marks_without_scores_are_labelled_as_ties(chosen: TestProtocol) -> None:
     """Scores are not needed, and their height does not matter."""
-    reference, said = _crowd(5)
+    reference, submission = _crowd(5)
 
-    def judged(score: pl.Expr) -> list[tuple[object, ...]]:
-        marks = said.marks.with_columns(score=score)
-        return _rows(chosen, (reference, replace(said, marks=marks)))
+    def labels_of(score: pl.Expr) -> list[tuple[object, ...]]:
+        marks = submission.marks.with_columns(score=score)
+        return _rows(chosen, (reference, replace(submission, marks=marks)))
 
-    tied = judged(pl.lit(0.5))
-    expect(tied == judged(pl.lit(None, dtype=pl.Float64)), "missing scores change labels")
+    tied = labels_of(pl.lit(0.5))
+    expect(tied == labels_of(pl.lit(None, dtype=pl.Float64)), "missing scores change labels")
     expect(any(row[5] == "hit" for row in tied), "nothing is hit")
-    same = judged(pl.col("score") * 3 - 7) == judged(pl.col("score"))
+    same = labels_of(pl.col("score") * 3 - 7) == labels_of(pl.col("score"))
     expect(same, "higher scores all round change labels")
 
 
 def a_far_mark_is_one_more_false_positive(chosen: TestProtocol) -> None:
     """It changes nothing for the others."""
-    reference, said = _crowd(7)
+    reference, submission = _crowd(7)
     _, far = set_of(["case0"], (), [_spot("case0", 2.0, x=1000.0, score=0.99)])
     named = pl.lit("far").alias("mark_id")
     slices = None
-    if said.slices is not None and far.slices is not None:
-        slices = pl.concat([said.slices, far.slices.with_columns(named)])
+    if submission.slices is not None and far.slices is not None:
+        slices = pl.concat([submission.slices, far.slices.with_columns(named)])
     more = replace(
-        said, marks=pl.concat([said.marks, far.marks.with_columns(named)]), slices=slices
+        submission,
+        marks=pl.concat([submission.marks, far.marks.with_columns(named)]),
+        slices=slices,
     )
-    before, after = _labels(chosen, (reference, said)), _labels(chosen, (reference, more))
+    before, after = _labels(chosen, (reference, submission)), _labels(chosen, (reference, more))
     is_one_more = after.count(FALSE_POSITIVE) == before.count(FALSE_POSITIVE) + 1
     expect(is_one_more, "a far mark is not one more false positive")
     for kind in (HIT, DUPLICATE, IGNORED):
@@ -200,7 +202,7 @@ def a_far_mark_is_one_more_false_positive(chosen: TestProtocol) -> None:
 
 MARK_RULE_CHECKS: tuple[Callable[[TestProtocol], None], ...] = (
     it_says_what_it_is,
-    every_judged_mark_appears,
+    every_mark_has_a_label,
     each_nodule_is_hit_at_most_once_and_never_an_ignored_one,
     counts_are_consistent,
     duplicates_are_ignored_or_false_by_the_policy,
@@ -209,7 +211,7 @@ MARK_RULE_CHECKS: tuple[Callable[[TestProtocol], None], ...] = (
     the_order_of_nodules_changes_nothing,
     an_empty_submission_hits_nothing,
     every_mark_in_a_case_without_nodules_is_a_false_positive,
-    marks_without_scores_are_judged_as_if_all_tied,
+    marks_without_scores_are_labelled_as_ties,
     a_far_mark_is_one_more_false_positive,
 )
 

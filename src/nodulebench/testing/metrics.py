@@ -1,4 +1,4 @@
-"""What every metric keeps to, whatever it measures."""
+"""What every metric must satisfy."""
 
 from collections.abc import Callable
 from functools import cache
@@ -67,8 +67,8 @@ def it_is_defined_on_cases_that_say_everything(name: str) -> None:
 def without_nodules_or_marks_it_has_a_value_or_a_reason(name: str) -> None:
     """Where nothing is there, it is a number or undefined, never another error."""
     for made in (set_of("ab"), set_of("ab", marks=[_spot("a", 0.5)]), set_of("ab", [_spot("a")])):
-        found = value(name, cohort_of(made))
-        expect(not np.isinf(found).any(), f"{name} is infinite where something is missing")
+        result = value(name, cohort_of(made))
+        expect(not np.isinf(result).any(), f"{name} is infinite where something is missing")
 
 
 def the_order_of_cases_nodules_and_marks_is_free(name: str) -> None:
@@ -109,15 +109,15 @@ def a_replicate_without_cases_is_undefined(name: str) -> None:
     weights[1] = 1
     answer = METRICS[name](_cohort(1), weights)
     expect(bool(np.isnan(answer[0]).all()), f"{name} of no cases is {answer[0]}, not NaN")
-    expect(bool(np.isfinite(answer[1]).all()), f"{name} beside an empty replicate is undefined")
+    expect(bool(np.isfinite(answer[1]).all()), f"{name} is undefined if another replicate is empty")
 
 
 def many_replicates_give_the_same_as_one_by_one(name: str) -> None:
     """Replicates do not see each other."""
     weights = np.random.default_rng(3).integers(0, 3, (6, _cohort(2).case_count))
     metric = METRICS[name]
-    alone = np.concatenate([metric(_cohort(2), row[np.newaxis]) for row in weights])
-    _same(name, metric(_cohort(2), weights), alone, "replicates together")
+    one_by_one = np.concatenate([metric(_cohort(2), row[np.newaxis]) for row in weights])
+    _same(name, metric(_cohort(2), weights), one_by_one, "replicates together")
 
 
 def weights_pick_one_cohort_out_of_two(name: str) -> None:

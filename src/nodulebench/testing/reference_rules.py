@@ -1,4 +1,4 @@
-"""What every reference rule keeps to, whatever it decides."""
+"""What every reference rule must satisfy."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -77,9 +77,7 @@ def no_finding_is_lost(rule: str, drawn: Readings, parameters: Parameters) -> No
     expect(bool(are_heard), f"{rule} hears more readers than there are, or none")
 
 
-def a_case_that_nobody_marked_has_no_nodules(
-    rule: str, drawn: Readings, parameters: Parameters
-) -> None:
+def a_case_without_marks_has_no_nodules(rule: str, drawn: Readings, parameters: Parameters) -> None:
     """Nothing comes of nothing."""
     silent = replace(drawn, findings=FINDINGS.empty(), slices=FINDING_SLICES.empty())
     expect(not _nodules(rule, silent, parameters).height, f"{rule} makes nodules of nothing")
@@ -92,16 +90,18 @@ def cases_do_not_depend_on_each_other(rule: str, drawn: Readings, parameters: Pa
     def turned(table: pl.DataFrame) -> pl.DataFrame:
         return pl.concat([table.filter(case_id=name) for name in reversed(names)])
 
-    before, after = (_nodules(rule, one, parameters) for one in (drawn, with_tables(drawn, turned)))
+    before, after = (
+        _nodules(rule, panel, parameters) for panel in (drawn, with_tables(drawn, turned))
+    )
     for name in names:
         same = before.filter(case_id=name).equals(after.filter(case_id=name))
-        expect(same, f"{rule} judges a case by other cases")
+        expect(same, f"{rule} decides a case by other cases")
 
 
 def shifting_everything_shifts_the_nodules_only(
     rule: str, drawn: Readings, parameters: Parameters
 ) -> None:
-    """Where the patient lies changes no size, no agreement, no verdict."""
+    """The position of the patient changes no size, agreement or verdict."""
     moved = replace(
         drawn,
         findings=drawn.findings.with_columns(pl.col("x_mm") + SHIFT[0], pl.col("y_mm") + SHIFT[1]),
@@ -109,7 +109,7 @@ def shifting_everything_shifts_the_nodules_only(
             pl.col("contour").map_elements(_moved, return_dtype=pl.String)
         ),
     )
-    before, after = (_nodules(rule, one, parameters) for one in (drawn, moved))
+    before, after = (_nodules(rule, panel, parameters) for panel in (drawn, moved))
     expect(before["findings"].to_list() == after["findings"].to_list(), f"{rule} groups otherwise")
     for name, step in (("x_mm", SHIFT[0]), ("y_mm", SHIFT[1]), ("z_mm", 0.0), ("diameter_mm", 0.0)):
         np.testing.assert_allclose(before[name] + step, after[name], atol=1e-9, err_msg=name)
@@ -117,7 +117,7 @@ def shifting_everything_shifts_the_nodules_only(
 
 REFERENCE_RULE_CHECKS: tuple[Callable[[str, Readings, Parameters], None], ...] = (
     no_finding_is_lost,
-    a_case_that_nobody_marked_has_no_nodules,
+    a_case_without_marks_has_no_nodules,
     cases_do_not_depend_on_each_other,
     shifting_everything_shifts_the_nodules_only,
 )

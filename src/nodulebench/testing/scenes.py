@@ -27,7 +27,7 @@ from nodulebench.core.tables import (
 from nodulebench.matching import label_marks, targets
 
 TestSet = tuple[Reference, Submission]
-"""A reference, and what one algorithm said of its cases."""
+"""A reference, and the output of one algorithm for its cases."""
 SCORES = (0.1, 0.2, 0.5, 0.5, 0.7, 0.9)
 """Few values, so that many marks tie."""
 BOX = ("slice_index", "center_x_mm", "center_y_mm", "length_mm", "width_mm")
@@ -97,13 +97,13 @@ def set_of(
         _table(NODULE_SLICES, boxes) if boxes else None,
     )
     rows, boxes = _numbered(marks, "mark_id")
-    said = Submission(
+    submission = Submission(
         "algorithm",
         _table(MARKS, rows),
         _table(MARK_SLICES, boxes) if boxes else None,
         runs=_table(RUNS, list(runs)) if runs else None,
     )
-    return reference, said
+    return reference, submission
 
 
 def cohort_of(test_set: TestSet, rule: str = "luna16") -> LabelledCohort:
@@ -125,8 +125,8 @@ def protocol_of(rule: str, **fields: Any) -> TestProtocol:
 
 def changed(test_set: TestSet, change: Callable[[pl.DataFrame], pl.DataFrame]) -> TestSet:
     """The same with every table changed."""
-    reference, said = test_set
-    return with_tables(reference, change), with_tables(said, change)
+    reference, submission = test_set
+    return with_tables(reference, change), with_tables(submission, change)
 
 
 def with_tables(held: Held, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Held:
@@ -137,7 +137,7 @@ def with_tables(held: Held, change: Callable[[pl.DataFrame], pl.DataFrame]) -> H
 
 
 def repeated(test_set: TestSet, times: Sequence[int]) -> TestSet:
-    """Every case as often as asked for, each copy under a name of its own."""
+    """Every case as often as requested, each copy with its own name."""
     names = test_set[0].cases["case_id"].to_list()
     copies = pl.DataFrame(
         {
@@ -159,8 +159,8 @@ def repeated(test_set: TestSet, times: Sequence[int]) -> TestSet:
 
 def rescored(test_set: TestSet, score: pl.Expr) -> TestSet:
     """The same with other scores."""
-    reference, said = test_set
-    return reference, replace(said, marks=said.marks.with_columns(score=score))
+    reference, submission = test_set
+    return reference, replace(submission, marks=submission.marks.with_columns(score=score))
 
 
 def _at(name: str, x: float, y: float = 0.0, z: float = 0.0) -> Row:
@@ -172,7 +172,7 @@ def _box(random: np.random.Generator, at: Row) -> Row:
 
 
 def _character(random: np.random.Generator, *, is_truth: bool) -> Row:
-    said: Row = {
+    row: Row = {
         "long_mm": float(random.integers(3, 20)),
         "short_mm": float(random.integers(3, 20)),
         "type": str(random.choice(NODULE_TYPES)),
@@ -180,9 +180,9 @@ def _character(random: np.random.Generator, *, is_truth: bool) -> Row:
         "malignancy": float(random.integers(0, 2) if is_truth else random.choice(SCORES)),
     }
     if not is_truth:
-        said["diameter_mm"] = float(random.integers(3, 20))
-        said["score"] = float(random.choice(SCORES))
-    return said
+        row["diameter_mm"] = float(random.integers(3, 20))
+        row["score"] = float(random.choice(SCORES))
+    return row
 
 
 def _numbered(items: Iterable[Row], key: str) -> tuple[list[Row], list[Row]]:
@@ -224,7 +224,7 @@ def expect_all(checks: Iterable[Callable[..., None]], *arguments: Any) -> None:
     for check in checks:
         try:
             check(*arguments)
-        except Exception as error:  # a broken thing may raise anything
+        except Exception as error:  # a broken item may raise anything
             first = first or error
             what = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
             problems.append(f"{check.__name__}: {what}{error}")

@@ -46,7 +46,7 @@ def test_tables_have_rows_for_what_was_added() -> None:
     assert best.reference.cases.height == 5
     assert best.truth("diameter_mm")[:2] == pytest.approx([10, 10])
     assert np.isnan(best.truth("diameter_mm")[2:]).all()
-    assert np.isnan(best.said("diameter_mm")[2:]).all()
+    assert np.isnan(best.stated("diameter_mm")[2:]).all()
 
 
 def test_stated_weights_of_nodules_leave_the_unseen_ones_equal() -> None:
@@ -133,7 +133,7 @@ def test_a_perfect_algorithm_finds_everything_by_marks_that_say_nothing_more() -
     for nothing in (perfect.false_case, perfect.false_score, perfect.false_mark):
         assert len(nothing) == 0
     assert perfect.submission.marks.height == seen().submission.marks.height + 1
-    assert np.isnan(perfect.said("diameter_mm")).all()
+    assert np.isnan(perfect.stated("diameter_mm")).all()
     silent = cohort(case("a", nodule()))
     assert perfect_cohort(replace(silent, has_scores=False)).has_scores
 

@@ -30,11 +30,11 @@ class MissedNodule:
     case_id: str
     nodule_id: str
     diameter_mm: float | None
-    """Null where nobody measured it."""
+    """Null where it was not measured."""
 
 
 @dataclass(frozen=True, slots=True)
-class MissedAlone:
+class MissedByOne:
     """The nodules that one of two algorithms missed, the largest first."""
 
     algorithm: tuple[MissedNodule, ...]
@@ -66,7 +66,7 @@ class Significance:
 
 
 def significance_mark(p_value: float) -> str:
-    """The mark that the NIFDC box plots print beside a P value."""
+    """The mark that the NIFDC box plots print next to a P value."""
     if p_value <= 0.01:
         return "**"
     return "*" if p_value <= 0.05 else "ns"
@@ -91,11 +91,11 @@ class MarginTest:
 
     margin: float
     is_non_inferior: bool = False
-    """The whole interval lies on the good side of the margin."""
+    """The whole interval is on the good side of the margin."""
     is_equivalent: bool = False
-    """The whole interval lies between minus and plus the margin."""
+    """The whole interval is between minus and plus the margin."""
     is_superior: bool = False
-    """The whole interval lies on the good side of zero."""
+    """The whole interval is on the good side of zero."""
     non_inferiority_p: float | None = None
     """One-sided P value by the bootstrap."""
     non_inferiority_normal_p: float | None = None
@@ -108,7 +108,7 @@ class MarginTest:
     """Why it cannot be assessed: no interval, or too few patients even if both were perfect."""
 
     def to_json(self) -> JsonObject:
-        """The test as it stands in comparison.json: what is empty is left out."""
+        """The test as written to comparison.json: what is empty is left out."""
         return {name: value for name, value in record(self).items() if value is not None}
 
 
@@ -125,9 +125,9 @@ class Ranked:
     worst_rank: int
     """Worst rank within that interval."""
     share_first: float
-    """In how many replicates it is first, alone or with others."""
+    """In how many replicates it is first, on its own or tied."""
     group: int
-    """Algorithms with the same number cannot be told apart from their group's leader."""
+    """Algorithms with the same number cannot be distinguished from their group's leader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class EffectSummary:
     """Why tests are undefined."""
 
     def to_json(self) -> JsonObject:
-        """The effect as it stands in comparison.json: an undefined one has only its reasons."""
+        """The effect as written to comparison.json: an undefined one has only its reasons."""
         shown = record(self)
         return shown if self.groups else _only(shown, "metric", "point", "reasons")
 
@@ -243,7 +243,7 @@ class DifferenceSummary:
     undefined_replicates: int = 0
     """Replicates left out because the metric is undefined in them for either algorithm."""
     reason: Reason = None
-    """Why there is no permutation test."""
+    """The reason for a missing permutation test."""
     delong: Significance | None = None
     """DeLong's test (Obuchowski's, of clusters), of an area where both rated the same."""
 
@@ -255,7 +255,7 @@ class DifferenceSummary:
         return self.adjusted_p_value["holm"]
 
     def to_json(self) -> JsonObject:
-        """The difference as it stands in comparison.json."""
+        """The difference as written to comparison.json."""
         named = ("rule", "metric", "point", "algorithm")
         shown = {name: one for name, one in record(self).items() if name != "delong" or one}
         if self.difference.value is None:
@@ -286,14 +286,14 @@ class DetectionSummary:
     """McNemar's test: exact, and in three forms for clustered nodules."""
     adjusted_p_value: dict[str, float] = field(default_factory=dict)
     """Obuchowski's P value adjusted over all algorithms and rules, by method."""
-    missed_alone: MissedAlone | None = None
+    missed_by_one: MissedByOne | None = None
     """Which nodules they are; not there where nothing tells the two apart."""
 
     def to_json(self) -> JsonObject:
-        """The comparison as it stands in comparison.json."""
+        """The comparison as written to comparison.json."""
         shown = record(self)
-        if self.missed_alone is None:
-            del shown["missed_alone"]
+        if self.missed_by_one is None:
+            del shown["missed_by_one"]
         return shown if self.tests else _only(shown, "rule", "algorithm", "nodules", "difference")
 
 
@@ -358,7 +358,7 @@ class ComparisonDocument:
     """What the rules do to all algorithms, where there are enough of both."""
 
     def to_json(self) -> JsonObject:
-        """The comparison as it stands in comparison.json."""
+        """The comparison as written to comparison.json."""
         return {name: one for name, one in record(self).items() if name != "groups" or one}
 
 

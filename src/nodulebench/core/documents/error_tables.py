@@ -1,4 +1,4 @@
-"""MISSES and FALSE_POSITIVES: the errors of a result one by one, as tables beside it."""
+"""MISSES and FALSE_POSITIVES: the errors of a result one by one, as tables."""
 
 import polars as pl
 
@@ -28,7 +28,7 @@ MISSES = TableSchema(
         ),
         optional("found_from_score", pl.Float64, "score threshold that finds it; empty: none does"),
         optional("found_from_fp", pl.Float64, "false positives per case at that threshold"),
-        optional("nearest_mark", pl.String, "the mark nearest to its centre, whatever its score"),
+        optional("nearest_mark", pl.String, "the mark nearest to its centre, at any score"),
         optional("nearest_mark_mm", pl.Float64, "distance of that mark", "mm"),
         optional("nearest_mark_score", pl.Float64, "score of that mark"),
         optional("also_missed_by", pl.String, "other algorithms that miss it there"),
@@ -46,8 +46,8 @@ FALSE_POSITIVES = TableSchema(
         Column("mark_id", pl.String, "the mark"),
         *POSITION,
         optional("score", pl.Float64, "its score"),
-        optional("diameter_mm", pl.Float64, "diameter as said", "mm"),
-        optional("type", pl.String, "type as said"),
+        optional("diameter_mm", pl.Float64, "diameter stated by the algorithm", "mm"),
+        optional("type", pl.String, "type stated by the algorithm"),
         optional("nearest_nodule", pl.String, "the finding of the reference nearest to it"),
         optional("nearest_nodule_mm", pl.Float64, "distance of that finding's centre", "mm"),
         optional("nearest_nodule_diameter_mm", pl.Float64, "diameter of that finding", "mm"),

@@ -1,6 +1,6 @@
 """Document: what evaluation.json holds, read and written.
 
-Its JSON Schema is published from these records; what each field means stands below it.
+Its JSON Schema is published from these records; each field has its meaning below it.
 """
 
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ class Document:
 
     @property
     def rules(self) -> list[str]:
-        """The names of the rules under which something was judged, in their order."""
+        """The names of the rules under which marks were labelled, in their order."""
         return list(dict.fromkeys(rule for _, rule, _ in self.results))
 
     @property
@@ -85,7 +85,7 @@ class Document:
 
     @property
     def soundly(self) -> "Document":
-        """The document with the intervals that may be relied on; official ones beside them."""
+        """The document with the intervals that may be relied on; official ones in addition."""
         algorithms = tuple(
             replace(algorithm, rules={name: rule.soundly for name, rule in algorithm.rules.items()})
             for algorithm in self.algorithms
@@ -103,7 +103,7 @@ class Document:
         """The document with nothing but JSON's own types in it.
 
         What is undefined is ``{"value": null, "reason": ...}``; a rule that could not be applied is
-        ``{"undefined": reason}``. Keys stand in a fixed order, so equal documents give equal files.
+        ``{"undefined": reason}``. Keys have a fixed order, so equal documents give equal files.
         """
         shown = record(self)
         if self.plan is None:
@@ -238,10 +238,10 @@ def document_reader() -> TypeAdapter[Document]:
 def readings(document: Document) -> Iterator[JsonObject]:
     """Every metric of the whole cohort under every rule, in the order of the protocol."""
     for _, rule, result in document.results:
-        for metric, found in result.metrics.items():
-            points = {"": found} if isinstance(found, Estimate) else found
-            for point, one in points.items():
-                yield reading(rule, metric, point, one.value, one.low, one.high)
+        for metric, estimates in result.metrics.items():
+            points = {"": estimates} if isinstance(estimates, Estimate) else estimates
+            for point, estimate in points.items():
+                yield reading(rule, metric, point, estimate.value, estimate.low, estimate.high)
 
 
 def reading(

@@ -1,4 +1,4 @@
-"""How notices, reasons and methods are read where they stand in a document."""
+"""How notices, reasons and methods are read from a document."""
 
 from typing import Annotated, Any
 
@@ -7,13 +7,13 @@ from pydantic import BeforeValidator
 from nodulebench.core.notices import Notice, read_notice
 
 
-def _read_optional_notice(told: Any) -> Notice | None:
-    return None if told is None else read_notice(told)
+def _read_optional_notice(value: Any) -> Notice | None:
+    return None if value is None else read_notice(value)
 
 
 NoticeField = Annotated[Notice, BeforeValidator(read_notice)]
 """What a document tells."""
 Reason = Annotated[Notice | None, BeforeValidator(_read_optional_notice)]
-"""Why something is undefined; None: it is defined, and nothing is to be said."""
+"""Why something is undefined; None: it is defined, and needs no reason."""
 Method = Annotated[Notice | None, BeforeValidator(_read_optional_notice)]
 """How an interval was made; None: there is none."""

@@ -145,13 +145,14 @@ class Extras(TypedDict, total=False):
     """Counts, sensitivity and false positives for each tolerance of the sweep, and the tolerances
     beyond which they no longer change."""
     density_confusion: list[JsonObject]
-    """Said against true density class."""
+    """Stated against true density class."""
     reliability: list[JsonObject]
-    """Said probability against observed share of malignant nodules."""
+    """Stated probability against observed share of malignant nodules."""
     malignancy_cuts: list[JsonObject]
     """Sensitivity and specificity at each cut of the malignancy grades."""
     category_cuts: list[JsonObject]
-    """Nodules above and below each cut of the Lung-RADS categories, truly and as said."""
+    """Nodules above and below each cut of the Lung-RADS categories, by the truth and by the
+    statement of the algorithm."""
     misses_by_type_and_size: list[CrossedCount]
     """Nodules and misses for each type and size, where the protocol asks for both."""
     worst_cases: WorstCases
@@ -198,24 +199,24 @@ class RuleSummary:
     def metric(self, name: str) -> Estimate | None:
         """A metric by its name, or one reading of it by ``metric/point``."""
         metric, _, point = name.partition("/")
-        found = self.metrics.get(metric)
-        if isinstance(found, dict):
-            return found.get(point)
-        return None if point else found
+        estimate = self.metrics.get(metric)
+        if isinstance(estimate, dict):
+            return estimate.get(point)
+        return None if point else estimate
 
     def value(self, name: str) -> float | None:
         """The value of such a metric, where it is defined."""
-        found = self.metric(name)
-        return None if found is None else found.value
+        estimate = self.metric(name)
+        return None if estimate is None else estimate.value
 
     def readings(self, name: str) -> dict[str, Estimate]:
         """A metric by the points at which it is read; nothing if it is not read at several."""
-        found = self.metrics.get(name)
-        return found if isinstance(found, dict) else {}
+        estimates = self.metrics.get(name)
+        return estimates if isinstance(estimates, dict) else {}
 
     @property
     def soundly(self) -> "RuleSummary":
-        """The same with the intervals that may be relied on; others stand beside them."""
+        """The same with the intervals that may be relied on; others in addition."""
         metrics: Metrics = {
             name: metric.soundly
             if isinstance(metric, Estimate)
@@ -223,7 +224,7 @@ class RuleSummary:
             for name, metric in self.metrics.items()
         }
         strata = {
-            division: {name: one.soundly for name, one in found.items()}
+            division: {name: estimate.soundly for name, estimate in found.items()}
             for division, found in self.strata.items()
         }
         return replace(self, metrics=metrics, strata=strata)
@@ -236,7 +237,7 @@ class RuleSummary:
         }
 
     def to_json(self) -> JsonObject:
-        """The result as it stands in evaluation.json."""
+        """The result as written to evaluation.json."""
         if self.undefined:
             return {"undefined": self.undefined.to_json()}
         shown = record(self)
@@ -274,7 +275,7 @@ class RuleDifference:
     """Why it is null."""
 
     def to_json(self) -> JsonObject:
-        """The difference as it stands in evaluation.json."""
+        """The difference as written to evaluation.json."""
         shown = record(self)
         if not self.reason:
             del shown["reason"]
@@ -305,10 +306,10 @@ PRIMARY = "primary"
 
 @dataclass(frozen=True, slots=True)
 class CriterionSummary:
-    """A criterion as it was stated, and how one algorithm stands to it."""
+    """A criterion, and whether one algorithm meets it."""
 
     algorithm: str
-    """The algorithm that is judged."""
+    """The algorithm under test."""
     metric: str
     """The metric; one read at several points is written ``sensitivity_at_fp_rate@1``."""
     rule: str
@@ -332,7 +333,7 @@ class CriterionSummary:
     reason: Reason
     """Why not."""
     replicates: int | None = None
-    """Replicates of the bounds, where the verdict hangs on one; null: those of the protocol."""
+    """Replicates of the bounds, where the verdict depends on one; null: those of the protocol."""
     p_value: float | None = None
     """One-sided, by inverting the interval, of a criterion that asks for evidence."""
     family: str = PRIMARY
@@ -361,9 +362,9 @@ class PlanSummary:
     """Each criterion for each algorithm."""
     verdict: Verdict
     """``passed`` if every algorithm meets every primary criterion, ``failed`` if one does not,
-    ``undecided`` if it cannot be said."""
+    ``undecided`` if the data do not decide."""
     verdicts: dict[str, Verdict]
-    """The same for each algorithm alone."""
+    """The same for each algorithm separately."""
     laboratory: str = ""
     """Who issues the report."""
 

@@ -1,4 +1,4 @@
-"""What somebody asks for -> an engine for the tasks of a job, for as long as the job takes."""
+"""A choice of executor -> an open executor for the tasks of one job."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ def open_executor(
 
     Args:
         choice: which one.
-        workers: how many tasks are done at a time where nobody says.
+        workers: how many tasks run at a time if not stated.
         is_guarded: whether a task might kill the process that does it, which must not be this one.
         gpus: graphics cards that a task needs.
 
@@ -39,7 +39,7 @@ def open_executor(
         return
     if choice.name != "dask" and not choice.name.startswith("dask://"):
         remedy = "There are local, dask, dask://HOST:PORT and slurm."
-        raise InputError.at(f"--engine {choice.name}", "is no engine.", remedy)
+        raise InputError.at(f"--executor {choice.name}", "is not an executor.", remedy)
     from nodulebench.core.executors.dask import open_cluster
 
     if choice.name != "dask" and choice.workers is not None:

@@ -61,13 +61,13 @@ class Address:
 
 
 def address_of(choice: ExecutorChoice) -> Address:
-    """The scheduler that somebody names.
+    """The address of the scheduler that was named.
 
     Raises:
-        InputError: if it is none, a certificate is not there, or another machine were spoken to
-            without certificates: whoever reaches the port of a scheduler can run anything.
+        InputError: if it is not an address, a certificate is missing, or it is another machine
+            without certificates: anyone who reaches the port of a scheduler can run code.
     """
-    where = f"--engine {choice.name}"
+    where = f"--executor {choice.name}"
     try:
         parts = urlsplit(choice.name)
         host, port = parts.hostname or "", parts.port or USUAL_PORT
@@ -93,7 +93,7 @@ def _certificates(choice: ExecutorChoice) -> Certificates | None:
     if not files:
         return None
     raise_problems(
-        Problem(name, "is missing." if path is None else f"{path} is no file.")
+        Problem(name, "is missing." if path is None else f"{path} is not a file.")
         for name, path in given.items()
         if path is None or not path.is_file()
     )
@@ -143,7 +143,7 @@ SETTINGS: JsonObject = {
 
 
 UNANSWERED = (OSError, asyncio.CancelledError, concurrent.futures.CancelledError)
-"""What Dask raises where nobody answers any more."""
+"""What Dask raises when the scheduler does not answer any more."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class DaskExecutor:
 
     client: "Client"
     ours: int = 0
-    """How many tasks at a time a process of our own does, which reads what lies in our memory and
-    may still be on its way; 0: whoever is there."""
+    """How many tasks at a time a process of our own does, which reads our memory and
+    may still be on its way; 0: all that are connected."""
 
     @property
     def is_here(self) -> bool:
@@ -175,7 +175,7 @@ class DaskExecutor:
 
         A task that was lost with its worker is given again by the scheduler. One that was as often
         as that is tried may have been lost with another's worker: it gets a cluster to itself
-        before it is told as gone.
+        before it counts as gone.
         """
         suspects: list[int] = []
         packed = packed_bytes(partial(in_folder, str(Path.cwd()), function))
@@ -260,7 +260,7 @@ def _cluster_is_gone() -> InputError:
     return InputError.at(
         "the Dask cluster",
         "was lost: its scheduler does not answer any more.",
-        "Start it again; the same command goes on where the work was kept.",
+        "Start it again; the same command goes on from the stored results.",
     )
 
 
@@ -274,7 +274,7 @@ def open_cluster(choice: ExecutorChoice, workers: int, gpus: int = 0) -> Iterato
         gpus: graphics cards that a task needs.
 
     Raises:
-        InputError: if Dask is not installed, nobody answers at the address, or the workers there
+        InputError: if Dask is not installed, the address does not answer, or the workers there
             have no such version of this package.
     """
     near = choice.name == "dask"
@@ -291,7 +291,7 @@ def open_cluster(choice: ExecutorChoice, workers: int, gpus: int = 0) -> Iterato
 
 @contextmanager
 def _local_cluster(workers: int, gpus: int) -> Iterator[DaskExecutor]:
-    """A worker on this machine, which nobody can speak to who has not the keys of this process.
+    """A worker on this machine that answers only to the keys of this process.
 
     It is one process that carries as many tasks at a time: it computes nothing, and several of them
     would import the same again and again.
@@ -359,10 +359,10 @@ def require_same_versions(executor: DaskExecutor) -> None:
     Raises:
         InputError: if they have another version of this package, or none.
     """
-    found = _asked(executor.client.run, version, on_error="return")
-    strange = {name: told for name, told in found.items() if told != version()}
-    for name, told in strange.items():
-        other = f"NoduleBench {told}" if isinstance(told, str) else "no NoduleBench"
+    versions = _asked(executor.client.run, version, on_error="return")
+    strange = {name: stated for name, stated in versions.items() if stated != version()}
+    for name, stated in strange.items():
+        other = f"NoduleBench {stated}" if isinstance(stated, str) else "no NoduleBench"
         what = f"has {other}, here is {version()}."
         raise InputError.at(f"worker {name}", what, "Install the same version everywhere.")
 
@@ -383,7 +383,7 @@ def _security(address: Address) -> "Security | None":
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Our settings of Dask; what it says of lost workers is told by our own results."""
+    """Our settings of Dask; our own results report lost workers."""
     import dask
 
     ours = ("distributed", "asyncio", "tornado")

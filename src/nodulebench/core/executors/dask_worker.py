@@ -1,8 +1,8 @@
 """What a worker of a Dask cluster does: it carries packed tasks to a process of the local engine.
 
 So a task has the same limits wherever it is done, and one that kills its process does not kill the
-worker: the cluster tries again only what was lost with a worker or its machine. A task that nobody
-waits for any more, since its client went away, is ended.
+worker: the cluster tries again only what was lost with a worker or its machine. A task that no
+client waits for any more, since its client went away, is ended.
 """
 
 import hashlib
@@ -25,15 +25,15 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 POLL_S = 0.5
-"""How often it is looked whether somebody still waits."""
+"""How often it checks whether the client still waits."""
 TRIMMING = "MALLOC_TRIM_THRESHOLD_"
-"""Dask's nannies set it, so that every large array is memory asked of the system anew: metrics of
+"""Dask's nannies set it, so that every large array is new memory of the system: metrics of
 many replicates took twice as long."""
 
 
 @dataclass(slots=True)
 class _Bench:
-    """A process that is kept from task to task, and what it was made for."""
+    """A process that is reused from task to task, and what it was made for."""
 
     packed: bytes
     terms: TaskLimits
@@ -52,7 +52,7 @@ _LOCK = threading.Lock()
 def carry(packed: bytes, task: bytes | Path, terms: TaskLimits) -> bytes:
     """Do a task, packed, by a function, packed; its result, or why it is lost, is packed too.
 
-    A large task of the same machine lies in a file.
+    A large task of the same machine is passed in a file.
     """
     given = task if isinstance(task, bytes) else task.read_bytes()
     return carried(packed, given, terms, _wanted())
@@ -84,7 +84,7 @@ def _carried(
 
 
 def in_folder(folder: str, function: Callable[[Task], Result], task: Task) -> Result:
-    """Call a function where paths mean what they mean to whoever asked for it."""
+    """Call a function in the folder of the client, so that relative paths mean the same."""
     with suppress(OSError):  # not there: whole paths may be
         os.chdir(folder)
     return function(task)
@@ -121,9 +121,9 @@ def packed_digest(packed: bytes) -> str:
 
 def graphics_cards() -> tuple[int, ...]:
     """The graphics cards that this process may use, by their numbers."""
-    told = os.environ.get(CARDS)
-    if told is not None:
-        return tuple(int(one) for one in told.split(",") if one.strip().isdigit())
+    cards = os.environ.get(CARDS)
+    if cards is not None:
+        return tuple(int(number) for number in cards.split(",") if number.strip().isdigit())
     names = (path.name.removeprefix("nvidia") for path in Path("/dev").glob("nvidia[0-9]*"))
     return tuple(sorted(int(name) for name in names if name.isdigit()))
 
@@ -133,12 +133,12 @@ def _left(worker: Worker) -> float:
 
 
 def _bench(packed: bytes, terms: TaskLimits) -> _Bench:
-    """The process of this thread, begun anew for another function."""
-    found = _BENCHES.get(threading.get_ident())
-    if found is not None and (found.packed, found.terms) == (packed, terms):
-        return found
+    """The process of this thread, restarted for another function."""
+    bench = _BENCHES.get(threading.get_ident())
+    if bench is not None and (bench.packed, bench.terms) == (packed, terms):
+        return bench
     clear_bench()
-    # a worker below a nanny may else have no children; its own end with it, whatever happens
+    # a worker below a nanny may not have children otherwise; they always end with it
     multiprocessing.process.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
     with _LOCK:
         free = [card for card in graphics_cards() if card not in _USED]

@@ -1,7 +1,7 @@
 """The local engine: tasks -> results from processes of this machine.
 
 Processes are forked from a clean server, hold a limit on memory, and end with their parent; a task
-that kills or stops its process is told as lost, and the others go on.
+that kills or stops its process counts as failed, and the others go on.
 """
 
 import multiprocessing
@@ -58,34 +58,34 @@ class LocalExecutor:
         try:
             while waiting or busy:
                 while waiting and (idle or places):
-                    one = idle.pop() if idle else self._start(packed, terms, places.popleft())
+                    worker = idle.pop() if idle else self._start(packed, terms, places.popleft())
                     number = waiting.popleft()
-                    one.give(number, packed_bytes(tasks[number]), terms.seconds)
-                    busy[one.connection] = one
-                nearest = min(one.deadline for one in busy.values()) - time.monotonic()
-                there = [one.connection for one in busy.values()]
+                    worker.give(number, packed_bytes(tasks[number]), terms.seconds)
+                    busy[worker.connection] = worker
+                nearest = min(worker.deadline for worker in busy.values()) - time.monotonic()
+                there = [worker.connection for worker in busy.values()]
                 for connection in wait(there, timeout=max(0.0, nearest)):
-                    one = busy.pop(connection)
-                    answer = one.taken()
+                    worker = busy.pop(connection)
+                    answer = worker.taken()
                     if isinstance(answer, FailedTask):
-                        places.append(one.place)
+                        places.append(worker.place)
                     else:
-                        idle.append(one)
+                        idle.append(worker)
                     yield (
-                        one.number,
+                        worker.number,
                         answer if isinstance(answer, FailedTask) else pickle.loads(answer),  # noqa: S301
                     )
                 now = time.monotonic()
-                for one in [one for one in busy.values() if one.deadline <= now]:
-                    del busy[one.connection]
-                    one.end()
-                    places.append(one.place)
-                    yield one.number, FailedTask("timed_out")
+                for worker in [worker for worker in busy.values() if worker.deadline <= now]:
+                    del busy[worker.connection]
+                    worker.end()
+                    places.append(worker.place)
+                    yield worker.number, FailedTask("timed_out")
         finally:
-            for one in idle:
-                one.leave()
-            for one in busy.values():
-                one.end()
+            for worker in idle:
+                worker.leave()
+            for worker in busy.values():
+                worker.end()
 
     def _start(self, packed: bytes, terms: TaskLimits, place: int) -> "Worker":
         first = place * terms.gpus
@@ -117,7 +117,7 @@ class Worker:
     def give(self, number: int, task: bytes, seconds: float) -> None:
         """Let it do a task, packed."""
         self.number, self.deadline = number, time.monotonic() + seconds
-        with suppress(OSError):  # dead already: told when the answer is taken
+        with suppress(OSError):  # dead already: noticed when the answer is read
             self.connection.send_bytes(task)
 
     def taken(self) -> bytes | FailedTask:
@@ -139,7 +139,7 @@ class Worker:
         self.end()
 
     def end(self) -> None:
-        """Stop it, whatever it is at."""
+        """Stop it at once."""
         self.connection.close()
         self.process.kill()
         self.process.join()
@@ -153,14 +153,14 @@ def packed_bytes(what: object) -> bytes:
 def _serve(
     packed: bytes, connection: Connection, memory_bytes: int | None, cards: tuple[int, ...]
 ) -> None:
-    """What a process does until its parent is gone; what libraries print there reaches nobody."""
+    """Serve tasks until the parent is gone; output of libraries is discarded."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if memory_bytes is not None:
         _limit_memory(memory_bytes)
     if cards:
         os.environ[CARDS] = ",".join(map(str, cards))
     nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (1, 2):  # raw names of files may stand in it
+    for stream in (1, 2):  # raw file names may occur in it
         os.dup2(nowhere, stream)
     function = pickle.loads(packed)  # noqa: S301 - from our parent
     with suppress(EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
@@ -169,7 +169,7 @@ def _serve(
 
 
 def _end_with_parent() -> None:
-    """Wait until the parent is gone, and go too, whatever is being done."""
+    """Wait until the parent is gone, then exit at once."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

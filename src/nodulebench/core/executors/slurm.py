@@ -34,7 +34,7 @@ def open_slurm(workers: int, gpus: int = 0) -> Iterator[DaskExecutor]:
         gpus: graphics cards of a job, which the site's directives ask Slurm for.
 
     Raises:
-        InputError: if this is no place to submit jobs from.
+        InputError: if jobs cannot be submitted from here.
     """
     with needs("slurm", "--executor slurm"):
         import dask
@@ -70,7 +70,7 @@ def open_slurm(workers: int, gpus: int = 0) -> Iterator[DaskExecutor]:
 
 
 def _security(folder: Path) -> "Security":
-    """Certificates of this work alone, as files that its jobs can read."""
+    """Certificates for this work only, as files that its jobs can read."""
     from distributed import Security
 
     made = Security.temporary().get_tls_config_for_role("worker")

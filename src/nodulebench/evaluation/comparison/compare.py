@@ -65,7 +65,7 @@ def _rate_the_same(metric: str, first: LabelledCohort, second: LabelledCohort) -
         return False
     if metric != "malignancy_auc":
         return True
-    said, other = (np.isfinite(one.said("malignancy")) for one in (first, second))
+    said, other = (np.isfinite(one.stated("malignancy")) for one in (first, second))
     return np.array_equal(said, other)
 
 

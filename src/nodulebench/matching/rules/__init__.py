@@ -1,4 +1,4 @@
-"""The mark rules, one file each. Reading this list is reading what a mark can be judged by."""
+"""The mark rules, one file each. This list is the table of contents."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Center distance: the centre of a mark's box lies within the nodule's radius."""
+"""Center distance: the centre of a mark's box is within the nodule's radius."""
 
 from typing import Annotated, Literal
 
@@ -87,7 +87,7 @@ def _in_volume(
         scene.mark_case, scene.mark_xyz, scene.nodule_case, scene.nodule_xyz, reach
     )
     apart = scene.mark_xyz[mark] - scene.nodule_xyz[nodule]
-    # no mark can be near enough to a nodule of which nobody knows how large it is
+    # no mark can be near enough to a nodule of unknown size
     unmeasured = int(np.count_nonzero(np.isnan(threshold) & scene.is_target))
     return one_to_one_labels(
         scene,

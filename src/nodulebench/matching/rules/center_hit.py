@@ -1,4 +1,4 @@
-"""Center hit: the centre of a mark's box lies in the nodule's region on the same slice."""
+"""Center hit: the centre of a mark's box is in the nodule's region on the same slice."""
 
 from dataclasses import replace
 from typing import Literal
@@ -33,7 +33,7 @@ def center_hit(
 ) -> Labels:
     """Label marks by NIFDC's first rule.
 
-    A mark qualifies for a nodule if on any slice the centre of its box lies in the nodule's
+    A mark qualifies for a nodule if on any slice the centre of its box is in the nodule's
     region, edge included. Of several marks the one nearest to the nodule's largest slice is the
     hit: the shortest distance from the centre of any of its boxes to the centre of the nodule's
     box there. Further marks on the nodule stay free for other nodules, else they are false
@@ -45,7 +45,7 @@ def center_hit(
     Args:
         scene: marks and nodules with boxes per slice.
         region: the contour where there is one, else the box; or always the box.
-        tie_break: distance to the largest slice in space, or along z alone.
+        tie_break: distance to the largest slice in space, or along z only.
         assignment: nodules in the reference's order (published), or as many hits as possible.
         duplicates: whether further marks on a nodule are left out or count as false positives.
     """

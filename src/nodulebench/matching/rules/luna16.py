@@ -53,7 +53,8 @@ def luna16(
     is_free[ignored_mark] = False
     false_mark = np.flatnonzero(is_free)
 
-    # a second mark that is the best on another nodule is no false positive, and others are one each
+    # a second mark that is the best on another nodule is not a false positive, and others are one
+    # each
     is_false = (duplicates == "false_positive") & ~np.isin(hit_mark, hit_mark[is_best])
     is_again = np.ones(len(hit_mark), dtype=np.bool_)
     is_again[np.unique(hit_mark, return_index=True)[1]] = False

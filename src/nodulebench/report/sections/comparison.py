@@ -325,13 +325,13 @@ def _alone_blocks(found: ComparisonDocument, rule: str, say: Translator) -> list
     """For each algorithm the nodules that it missed and the baseline found, and the reverse."""
     blocks: list[Any] = []
     for one in found.detection:
-        if one.missed_alone is None or one.rule != rule:
+        if one.missed_by_one is None or one.rule != rule:
             continue
         tables = [
             _alone_table(say("alone.caption", missed=who, found=other), missed, say)
             for who, other, missed in (
-                (one.algorithm, found.baseline, one.missed_alone.algorithm),
-                (found.baseline, one.algorithm, one.missed_alone.baseline),
+                (one.algorithm, found.baseline, one.missed_by_one.algorithm),
+                (found.baseline, one.algorithm, one.missed_by_one.baseline),
             )
             if missed
         ]

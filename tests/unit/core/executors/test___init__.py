@@ -25,9 +25,9 @@ def test_as_many_workers_as_somebody_says_or_as_is_usual() -> None:
 
 
 @pytest.mark.parametrize("name", ["ray", "dask:", "daskk", "tcp://127.0.0.1:1", ""])
-def test_what_is_no_executor_is_refused(name: str) -> None:
+def test_unknown_executor_is_refused(name: str) -> None:
     with (
-        pytest.raises(InputError, match=r"is no engine. There are local, dask"),
+        pytest.raises(InputError, match=r"is not an executor. There are local, dask"),
         open_executor(ExecutorChoice(name), 1),
     ):
         pass

@@ -54,7 +54,7 @@ def test_what_is_missing_of_them_is_named(files: dict[str, Path], tmp_path: Path
         )
     told = str(caught.value)
     assert "--tls-cert" in told
-    assert "none.pem is no file" in told
+    assert "none.pem is not a file" in told
     assert "--tls-key: is missing" in told
     assert "--tls-ca" not in told
 

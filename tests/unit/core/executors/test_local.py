@@ -43,7 +43,7 @@ def test_a_task_that_hangs_its_batch_has_its_own_time_when_it_is_given_again():
     tasks = ["hang", "a"]
     found = dict(
         map_in_batches(
-            LocalExecutor(2), behave, tasks, size=2, seconds_alone=4.0, terms=TaskLimits(5.0)
+            LocalExecutor(2), behave, tasks, size=2, seconds_again=4.0, terms=TaskLimits(5.0)
         )
     )
     assert found == {0: FailedTask("timed_out"), 1: "A"}
