@@ -51,13 +51,13 @@ TRIES: dict[str, list[dict[str, Any]]] = {
         {"params": {"name": name}, "content": content}
         for name, content in (("x.mrk.json", b"{"), ("x", b""), ("x.mrk.json", MARKUPS))
     ],
-    "POST /scans/{number}/hand-in": [{"json": {}}],
+    "POST /scans/{number}/submit": [{"json": {}}],
     "POST /scans/{number}/proposal": [{"json": {}}, {"json": CLICK}],
     "POST /scans/{number}/joined": [{"json": {"slice_index": 11, "stroke": SQUARE}}],
     "POST /scans/{number}/filled": [{"json": {"slices": SLICES}}],
-    "GET /judged": [{}],
-    "GET /judged/errors": [{"params": JUDGED}],
-    "GET /scans/{number}/judged": [{"params": JUDGED}],
+    "GET /evaluation": [{}],
+    "GET /evaluation/errors": [{"params": JUDGED}],
+    "GET /scans/{number}/evaluation": [{"params": JUDGED}],
     "GET /work": [{}],
     "POST /work/{batch_id}/release": [{"json": {}}],
 }

@@ -123,7 +123,7 @@ class Person:
 
     def hand_in(self, number: int, code: int = 200) -> Any:
         """Hand in a case."""
-        return self.post(f"/scans/{number}/hand-in", code=code)
+        return self.post(f"/scans/{number}/submit", code=code)
 
 
 class AtHome(Person):

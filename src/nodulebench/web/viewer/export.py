@@ -66,7 +66,7 @@ def _handed_in(
     room: ReadingSession, drafts: Drafts
 ) -> tuple[dict[str, Tiles], list[tuple[str, str, Finding]]]:
     """The voxels of scans that were handed in, and what was drawn there, as it was acquired."""
-    scans = [scan for scan in room.scans if drafts.of(scan.case_id).is_handed_in]
+    scans = [scan for scan in room.scans if drafts.of(scan.case_id).is_submitted]
     tiles = {scan.case_id: tiles_of(scan, room.cache) for scan in scans}
     found = [
         (case_id, name, placed(finding, tiles[case_id]))

@@ -139,7 +139,7 @@ def test_a_file_that_is_too_large_is_refused(client: TestClient, monkeypatch: An
 
 def test_what_was_handed_in_takes_no_file(client: TestClient) -> None:
     drawn(client)
-    client.post("/scans/0/hand-in", headers=OWN)
+    client.post("/scans/0/submit", headers=OWN)
     saved = client.get("/scans/0/files/slicer_markups")
     assert saved.status_code == 200
     name = {"name": "a.mrk.json"}
