@@ -248,7 +248,7 @@ def test_from_three_readers_to_a_score_in_the_browser(
     assert (nodule["corrected_by"], nodule["agreement"], nodule["type"]) == ("lead2", 3, "solid")
 
 
-COUNTS = "() => nodulebench.findings[0].told.readers.map((one) => one.slices.length)"
+COUNTS = "() => nodulebench.findings[0].known.readers.map((one) => one.slices.length)"
 
 
 def erase_half(page: Any) -> None:
