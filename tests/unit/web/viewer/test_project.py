@@ -85,7 +85,10 @@ def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
         assert modes(judge) == [(0, "arbitrate"), (1, "arbitrate")]
         asked = judge.ask("/scans/0/reading")["findings"]
         assert [one["known"]["is_asked"] for one in asked] == [False, True]
-        assert asked[1]["known"]["why"] == ["the readers are not consistent", "the reviewer objects"]
+        assert asked[1]["known"]["why"] == [
+            "the readers are not consistent",
+            "the reviewer objects",
+        ]
         assert asked[1]["known"]["comment"] == "a vessel"
         judge.answer(0, "candidate-2", answer="no", comment="agreed", discussed_with=["judge2"])
         judge.hand_in(0)

@@ -42,7 +42,8 @@ def sets(site: Site, entry: str, **rules: str) -> None:
 
 def statuses(everybody: dict[str, Browser], entry: str) -> dict[str, int]:
     return {
-        who: one.get(f"/entries/{entry}/view/evaluation").status_code for who, one in everybody.items()
+        who: one.get(f"/entries/{entry}/view/evaluation").status_code
+        for who, one in everybody.items()
     }
 
 
