@@ -168,7 +168,7 @@ def comparison(**changes: Any) -> dict[str, Any]:
                     for name, p in (("exact", 0.1796), ("obuchowski", 0.14), ("durkalski", 0.15))
                 },
                 "adjusted_p_value": {"holm": 0.28},
-                "missed_alone": {
+                "missed_by_one": {
                     "algorithm": [
                         {"case_id": "case-077", "nodule_id": "alone-1", "diameter_mm": 9.5}
                     ],

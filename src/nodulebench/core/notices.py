@@ -12,7 +12,7 @@ from typing import Any
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.json_types import JsonObject
 
-AS_STATED = "as_told"
+AS_STATED = "as_stated"
 """The code of words that came from elsewhere, such as another program, and stay as they are."""
 
 

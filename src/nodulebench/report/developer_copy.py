@@ -103,7 +103,7 @@ def _comparison(found: ComparisonDocument) -> ComparisonDocument:
     return replace(
         found,
         digests={name: digest for name, digest in found.digests.items() if name in SHOWN_DIGESTS},
-        detection=tuple(replace(one, missed_alone=None) for one in found.detection),
+        detection=tuple(replace(one, missed_by_one=None) for one in found.detection),
     )
 
 

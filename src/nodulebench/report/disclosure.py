@@ -3,7 +3,7 @@
 The laboratory sees everything. A code that is not listed here is not shown to developers, and of
 one that is, only the values listed: counts, and names that the developer gave or the protocol
 gives. Values that name cases, nodules, marks, readers or files, and the score of a single mark,
-have no place here; neither have sentences of others (``as_told``), which cannot be looked into.
+have no place here; neither have sentences of others (``as_stated``), which cannot be looked into.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,15 +35,15 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "unpaired_diameter": (),
     "one_class_only": ("what", "label"),
     "malignancy_unknown": (),
-    "no_malignancy_said": (),
-    "no_malignancy_judged": (),
+    "no_stated_malignancy": (),
+    "no_rated_malignancy": (),
     "few_grades": (),
-    "no_nodule_judged": (),
-    "no_malignant_judged": (),
-    "no_benign_judged": (),
+    "no_rated_nodule": (),
+    "no_rated_malignant": (),
+    "no_rated_benign": (),
     "none_called_malignant": (),
     "none_malignant": (),
-    "no_density_said": (),
+    "no_stated_density": (),
     "density_unknown": (),
     "no_found_density": (),
     "no_runs": (),
@@ -133,11 +133,11 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "optional_findings": ("count",),
     # looks at a sealed set
     "no_bound_holds": (),
-    "untold_undefined": (),
+    "undisclosed_undefined": (),
     "not_a_share": (),
-    "look_again": ("look", "optimism", "needed", "usual"),
-    "look_after_failure": ("needed", "usual"),
-    "look_again_unbounded": ("look", "optimism", "reason"),
+    "repeated_evaluation": ("look", "optimism", "needed", "usual"),
+    "evaluation_after_failure": ("needed", "usual"),
+    "repeated_evaluation_unbounded": ("look", "optimism", "reason"),
     # how intervals, tests and sizes were made
     "guarded_bootstrap": ("unit", "replicates", "icc"),
     "guarded_paired_bootstrap": ("unit", "replicates", "icc"),

@@ -197,8 +197,8 @@ def _print_detection(comparison: "AlgorithmComparison") -> None:
     baseline = comparison.choice.baseline
     for one in comparison.detection:
         for who, missed in (
-            (one.algorithm, one.missed_alone.algorithm),
-            (baseline, one.missed_alone.baseline),
+            (one.algorithm, one.missed_by_one.algorithm),
+            (baseline, one.missed_by_one.baseline),
         ):
             if missed:
                 click.echo(f"  {one.rule}: missed by {who} alone: {_nodules(missed)}")

@@ -34,7 +34,7 @@ class MissedNodule:
 
 
 @dataclass(frozen=True, slots=True)
-class MissedAlone:
+class MissedByOne:
     """The nodules that one of two algorithms missed, the largest first."""
 
     algorithm: tuple[MissedNodule, ...]
@@ -286,14 +286,14 @@ class DetectionSummary:
     """McNemar's test: exact, and in three forms for clustered nodules."""
     adjusted_p_value: dict[str, float] = field(default_factory=dict)
     """Obuchowski's P value adjusted over all algorithms and rules, by method."""
-    missed_alone: MissedAlone | None = None
+    missed_by_one: MissedByOne | None = None
     """Which nodules they are; not there where nothing tells the two apart."""
 
     def to_json(self) -> JsonObject:
         """The comparison as it stands in comparison.json."""
         shown = record(self)
-        if self.missed_alone is None:
-            del shown["missed_alone"]
+        if self.missed_by_one is None:
+            del shown["missed_by_one"]
         return shown if self.tests else _only(shown, "rule", "algorithm", "nodules", "difference")
 
 

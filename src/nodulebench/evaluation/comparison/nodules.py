@@ -7,7 +7,7 @@ import numpy as np
 
 from nodulebench.core.arrays import BoolArray
 from nodulebench.core.cohort import LabelledCohort
-from nodulebench.core.documents.comparison import MissedAlone, MissedNodule
+from nodulebench.core.documents.comparison import MissedByOne, MissedNodule
 from nodulebench.core.errors import UndefinedError
 from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.protocol import TestProtocol
@@ -43,7 +43,7 @@ class DetectionDifference:
     adjusted: dict[str, float] = field(default_factory=dict)
     """Obuchowski's P value adjusted over all algorithms and rules, by method."""
     reason: Notice | None = None
-    missed_alone: MissedAlone = field(default_factory=lambda: MissedAlone((), ()))
+    missed_by_one: MissedByOne = field(default_factory=lambda: MissedByOne((), ()))
     """Which nodules tell them apart."""
 
 
@@ -64,7 +64,7 @@ def compare_nodules(
                 algorithm_only=_count(hits.first & ~hits.second),
                 baseline_only=_count(~hits.first & hits.second),
                 neither=_count(~hits.first & ~hits.second),
-                missed_alone=_missed_alone(cohort, of_rule[baseline], hits),
+                missed_by_one=_missed_by_one(cohort, of_rule[baseline], hits),
             )
             try:
                 tests = compare_detection(hits, level=protocol.interval.level)
@@ -78,9 +78,9 @@ def compare_nodules(
         yield one if one.tests is None else replace(one, adjusted=next(adjusted))
 
 
-def _missed_alone(
+def _missed_by_one(
     cohort: LabelledCohort, baseline: LabelledCohort, hits: PairedHits
-) -> MissedAlone:
+) -> MissedByOne:
     rows = np.intersect1d(cohort.nodule_row, baseline.nodule_row, assume_unique=True)
 
     def named(is_missed: BoolArray) -> tuple[MissedNodule, ...]:
@@ -89,7 +89,7 @@ def _missed_alone(
         largest = nodules.sort("diameter_mm", descending=True, nulls_last=True, maintain_order=True)
         return tuple(MissedNodule(*row) for row in largest.iter_rows())
 
-    return MissedAlone(named(~hits.first & hits.second), named(hits.first & ~hits.second))
+    return MissedByOne(named(~hits.first & hits.second), named(hits.first & ~hits.second))
 
 
 def _count(is_counted: BoolArray) -> int:

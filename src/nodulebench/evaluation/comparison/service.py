@@ -189,7 +189,7 @@ def _detection(one: DetectionDifference) -> DetectionSummary:
     if one.tests is None:
         return DetectionSummary(*named, Estimate(None, reason=one.reason))
     tests = {name: getattr(one.tests, name) for name in TESTS}
-    return DetectionSummary(*named, one.tests.difference, tests, one.adjusted, one.missed_alone)
+    return DetectionSummary(*named, one.tests.difference, tests, one.adjusted, one.missed_by_one)
 
 
 def _effects(effects: RuleEffects) -> RuleEffectsSummary:

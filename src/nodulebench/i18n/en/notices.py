@@ -1,7 +1,7 @@
 """Codes -> what a reader must know, and remarks, in English."""
 
 NOTICES = {
-    "as_told": "{text}",
+    "as_stated": "{text}",
     # the test set and its marks
     "marks_dropped": (
         "{marks} mark(s) of {cases} case(s) that are not in the list were dropped[: {names:names}]."

@@ -1,7 +1,7 @@
 """Codes -> what a reader must know, and remarks, in Chinese."""
 
 NOTICES = {
-    "as_told": "{text}",
+    "as_stated": "{text}",
     # the test set and its marks
     "marks_dropped": "不在病例列表中的 {cases} 个病例的 {marks} 个标记已舍去[：{names:names}]。",
     "headers_dropped": "重复的 {count} 行表头已舍去。",

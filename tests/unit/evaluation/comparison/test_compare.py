@@ -210,9 +210,9 @@ def test_nodules_found_by_one_only_are_counted_and_tested() -> None:
     assert (one.both, one.algorithm_only, one.baseline_only, one.neither) == (1, 3, 0, 1)
     assert one.tests.exact.p_value == pytest.approx(2 * 0.5**3)
     assert one.adjusted["holm"] == one.tests.obuchowski.p_value  # a family of one
-    assert one.missed_alone.algorithm == ()
+    assert one.missed_by_one.algorithm == ()
     truth = cohorts["luna16"]["old"].reference.nodules
-    assert [(each.case_id, each.nodule_id) for each in one.missed_alone.baseline] == [
+    assert [(each.case_id, each.nodule_id) for each in one.missed_by_one.baseline] == [
         tuple(row) for row in truth[1:4].select("case_id", "nodule_id").iter_rows()
     ]
 
@@ -223,8 +223,8 @@ def test_nodules_missed_by_one_alone_come_by_size() -> None:
     blind = [case(name, nodule(size)) for name, size in sizes.items()]
     cohorts = one_rule(old=cohort(*hits), new=cohort(*blind))
     (one,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
-    assert [each.diameter_mm for each in one.missed_alone.algorithm] == [12.0, 8.0, 5.0, None]
-    assert one.missed_alone.baseline == ()
+    assert [each.diameter_mm for each in one.missed_by_one.algorithm] == [12.0, 8.0, 5.0, None]
+    assert one.missed_by_one.baseline == ()
 
 
 def test_algorithms_that_find_the_same_nodules_are_not_tested_on_them() -> None:
