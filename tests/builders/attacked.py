@@ -19,7 +19,7 @@ VALUES: dict[str, list[str]] = {
     "kind": ["slicer_markups", "seg_nrrd", "lidc_xml", "other"],
     "batch_id": ["b1", ".keys"],
 }
-CLICK = {"place_mm": [float(at) for at in BALL_MM - np.array([-14, 12, 0])]}
+CLICK = {"position_mm": [float(at) for at in BALL_MM - np.array([-14, 12, 0])]}
 SQUARE = [[x, y] for x, y in ((0, -20), (20, -20), (20, 0), (0, 0))]
 SLICES = [{"slice_index": at, "outline": SQUARE} for at in (10, 12)]
 EDIT = {"client": "spy", "number": 1, "finding_id": "candidate-2", "based_on": 0}

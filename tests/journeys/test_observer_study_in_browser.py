@@ -62,7 +62,7 @@ def given(folder: Path) -> Path:
 
 
 def is_ball(page: Any) -> bool:
-    place = page.evaluate("() => nodulebench.findings[0].finding.place_mm")
+    place = page.evaluate("() => nodulebench.findings[0].finding.position_mm")
     return place == pytest.approx(PLACE)
 
 

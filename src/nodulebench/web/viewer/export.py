@@ -156,7 +156,7 @@ def _height(tiles: Tiles, number: int, x: float, y: float) -> float:
 
 
 def _finding(case_id: str, name: str, finding: Finding, reader: str) -> JsonObject:
-    x, y, z = finding.place_mm
+    x, y, z = finding.position_mm
     place = {} if finding.slices else {"x_mm": x, "y_mm": y, "z_mm": z}
     return {
         "case_id": case_id,
@@ -319,7 +319,7 @@ def _exchange_finding(session: Session, name: str, row: JsonObject, tiles: Tiles
     return Finding.model_validate(
         {
             "kind": row["kind"],
-            "place_mm": place,
+            "position_mm": place,
             "slices": slices,
             **said,
             "malignancy": row.get("malignancy_rating") or None,

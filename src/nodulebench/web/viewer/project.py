@@ -111,7 +111,7 @@ def finding_of(shown: Shown, tiles: Tiles) -> Finding:
         OutlinedSlice.model_validate(one) for one in outlined(_rows(shown.slices), tiles)
     )
     return Finding.model_validate(
-        {"place_mm": _middle(shown.slices, tiles), "slices": slices, "type": shown.type}
+        {"position_mm": _middle(shown.slices, tiles), "slices": slices, "type": shown.type}
     )
 
 

@@ -94,7 +94,7 @@ class StudySession(ReadingSession):
         """The place, and what it was called if it was judged."""
         place = self._places[number]
         middle, said = self._study.middle_mm(place), self._study.calls(self.reader).get(place)
-        finding = Finding(place_mm=middle, call=None if said is None else said.call)
+        finding = Finding(position_mm=middle, call=None if said is None else said.call)
         return ScanContext("classify" if said is None else "done", {MARK: finding})
 
     def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002

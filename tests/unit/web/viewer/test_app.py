@@ -94,7 +94,7 @@ def test_slices_that_are_not_there_are_not_found(reader: TestClient, path: str) 
 def finding(**more: Any) -> dict[str, Any]:
     outline = [[10, -10], [14, -10], [14, -6], [10, -6]]
     drawn = [{"slice_index": 12, "outline": outline}]
-    return {"place_mm": [12, -8, 20], "slices": drawn, **more}
+    return {"position_mm": [12, -8, 20], "slices": drawn, **more}
 
 
 def edit(number: int, based_on: int = 0, **more: Any) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def test_a_conflict_is_told_with_what_stands(reader: TestClient) -> None:
         {"finding": finding(malignancy=6)},
         {"finding": finding(type="round")},
         {"finding": finding(unknown=1)},
-        {"finding": finding(place_mm=[0, 0, 1e9])},
+        {"finding": finding(position_mm=[0, 0, 1e9])},
         {"finding_id": "../x"},
         {"number": 0},
         {"seconds": -1},
@@ -168,7 +168,7 @@ def test_the_page_speaks_both_languages(room: ReadingSession) -> None:
 
 
 def test_a_click_is_answered_with_outlines(reader: TestClient) -> None:
-    click = {"place_mm": [12, -8, 20], "level": 0}
+    click = {"position_mm": [12, -8, 20], "level": 0}
     told = reader.post("/scans/0/proposal", json=click, headers=OWN).json()
     assert told["measured"]["diameter_mm"] == pytest.approx(12, rel=0.06)
     larger = reader.post("/scans/0/proposal", json={**click, "level": 3}, headers=OWN).json()

@@ -11,7 +11,7 @@ from nodulebench.web.viewer.drafts import JOURNAL, ConflictError, Edit, open_dra
 
 
 def edit(number: int, *, based_on: int = 0, client: str = "tab", **finding: Any) -> Edit:
-    told = {"place_mm": (1, 2, 3), **finding} if finding != {"gone": True} else None
+    told = {"position_mm": (1, 2, 3), **finding} if finding != {"gone": True} else None
     return Edit.model_validate(
         {
             "client": client,

@@ -16,7 +16,7 @@ from nodulebench.web.viewer.exam import Exam, exam_of, open_exam_session
 from nodulebench.web.viewer.session import ReadingSession
 
 DOOR = LocalAuth(8040)
-CLICK = {"place_mm": BALL_MM.tolist()}
+CLICK = {"position_mm": BALL_MM.tolist()}
 
 
 @pytest.fixture

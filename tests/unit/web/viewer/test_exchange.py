@@ -35,9 +35,9 @@ def client(request: Any, tmp_path: Path) -> Iterator[TestClient]:
 
 def drawn(client: TestClient) -> dict[str, Any]:
     """The ball, and a point beside it."""
-    outlines = client.post("/scans/0/proposal", json={"place_mm": PLACE}, headers=OWN).json()
-    nodule = {"place_mm": PLACE, "slices": outlines["slices"], "type": "solid", "malignancy": 4}
-    point = {"place_mm": [PLACE[0] - 12, *PLACE[1:]], "kind": "non_nodule"}
+    outlines = client.post("/scans/0/proposal", json={"position_mm": PLACE}, headers=OWN).json()
+    nodule = {"position_mm": PLACE, "slices": outlines["slices"], "type": "solid", "malignancy": 4}
+    point = {"position_mm": [PLACE[0] - 12, *PLACE[1:]], "kind": "non_nodule"}
     for number, finding in enumerate((nodule, point), 1):
         edit = {"client": "tab", "number": number, "finding_id": f"f{number}", "finding": finding}
         assert client.post("/scans/0/edits", json=edit, headers=OWN).status_code == 200

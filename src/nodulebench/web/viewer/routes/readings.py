@@ -119,7 +119,7 @@ def _require_inside_image(finding: Finding, tiles: Tiles, case_id: str) -> None:
 class Click(ConfigModel):
     """A click on a nodule, and turns of the wheel since."""
 
-    place_mm: Place
+    position_mm: Place
     level: int = Field(default=0, ge=-8, le=8)
 
 
@@ -141,7 +141,9 @@ class Gaps(ConfigModel):
 @router.post("/scans/{number}/proposal")
 def proposal(tiles: GivenTiles, click: Click) -> JsonObject:
     """Outlines of the nodule at a place, and its sizes."""
-    finding = Finding(place_mm=click.place_mm, slices=proposed(tiles, click.place_mm, click.level))
+    finding = Finding(
+        position_mm=click.position_mm, slices=proposed(tiles, click.position_mm, click.level)
+    )
     return {
         "slices": [slice_.model_dump(mode="json") for slice_ in finding.slices],
         "measured": measured(finding, tiles),

@@ -27,7 +27,7 @@ from nodulebench.web.portal.projects.service import make_project, open_books, ta
 from nodulebench.web.portal.site import Site
 
 MakeExam = Callable[..., str]
-PLACE = {"place_mm": BALL_MM.tolist()}
+PLACE = {"position_mm": BALL_MM.tolist()}
 
 
 @pytest.fixture

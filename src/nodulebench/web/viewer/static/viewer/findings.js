@@ -169,7 +169,7 @@ export class Findings {
     const place = largest
       ? [...grid.onSlice([largest.center_x_mm, largest.center_y_mm], largest.slice_index),
         largest.slice_index]
-      : grid.toIndex(one.finding.place_mm);
+      : grid.toIndex(one.finding.position_mm);
     this.state.moveTo(place, { reveals: true });
   }
 

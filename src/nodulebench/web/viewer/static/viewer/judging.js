@@ -169,7 +169,7 @@ class Judgements {
     const { state } = this, one = state.findings.find((each) => each.id === id);
     if (!one) return;
     state.selected = id;
-    state.moveTo(state.volume.grid.toIndex(one.finding.place_mm), { reveals: true });
+    state.moveTo(state.volume.grid.toIndex(one.finding.position_mm), { reveals: true });
     state.changed();
   }
 

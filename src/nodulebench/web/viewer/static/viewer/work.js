@@ -104,13 +104,13 @@ export class Work extends Findings {
       jump.append(mark, name);
       jump.addEventListener("click", () => {
         const { grid } = this.state.volume;
-        this.state.moveTo(grid.toIndex(finding.place_mm), { reveals: true });
+        this.state.moveTo(grid.toIndex(finding.position_mm), { reveals: true });
       });
       take.textContent = say("work.take");
       take.hidden = this.mode !== "revise";
       take.addEventListener("click", () => {
-        const { place_mm, slices, type } = finding;
-        this.begin({ place_mm, slices, type });
+        const { position_mm, slices, type } = finding;
+        this.begin({ position_mm, slices, type });
       });
       item.append(jump, take);
       return item;
