@@ -105,7 +105,7 @@ class Tab:
             "number": self._number,
             "finding_id": finding_id,
             "based_on": based_on,
-            "finding": {"kind": "small_nodule", "place_mm": [x, 1.0, 1.0]},
+            "finding": {"kind": "small_nodule", "position_mm": [x, 1.0, 1.0]},
         }
         began = time.perf_counter()
         version = self._until_answered(edit)
@@ -157,7 +157,7 @@ def stands(scans: Path) -> Draft:
 
 def judged(what: str, faults: str, wanted: dict[str, float], scans: Path, ms: list[float]) -> Told:
     """Marks that are not there, or not as they were put; and those that nobody put."""
-    there = {name: one.place_mm[0] for name, one in stands(scans).present.items()}
+    there = {name: one.position_mm[0] for name, one in stands(scans).present.items()}
     lost = sum(there.get(name) != x for name, x in wanted.items())
     return Told(what, len(wanted), lost, len(set(there) - set(wanted)), faults, ms)
 

@@ -20,7 +20,7 @@ def test_the_campaign_sees_what_is_lost_and_doubled() -> None:
     with reading_folder() as scans:
         with open_drafts(scans.with_name("scans-reading"), "anna") as drafts:
             for number, name in enumerate(("kept", "doubled"), 1):
-                finding = Finding(kind="small_nodule", place_mm=(1.0, 1.0, 1.0))
+                finding = Finding(kind="small_nodule", position_mm=(1.0, 1.0, 1.0))
                 edit = Edit(client="tab", number=number, finding_id=name, finding=finding)
                 drafts.edit("scan", edit)
         assert len(stands(scans).present) == 2

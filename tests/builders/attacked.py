@@ -19,7 +19,7 @@ VALUES: dict[str, list[str]] = {
     "kind": ["slicer_markups", "seg_nrrd", "lidc_xml", "other"],
     "batch_id": ["b1", ".keys"],
 }
-CLICK = {"place_mm": [float(at) for at in BALL_MM - np.array([-14, 12, 0])]}
+CLICK = {"position_mm": [float(at) for at in BALL_MM - np.array([-14, 12, 0])]}
 SQUARE = [[x, y] for x, y in ((0, -20), (20, -20), (20, 0), (0, 0))]
 SLICES = [{"slice_index": at, "outline": SQUARE} for at in (10, 12)]
 EDIT = {"client": "spy", "number": 1, "finding_id": "candidate-2", "based_on": 0}
@@ -51,13 +51,13 @@ TRIES: dict[str, list[dict[str, Any]]] = {
         {"params": {"name": name}, "content": content}
         for name, content in (("x.mrk.json", b"{"), ("x", b""), ("x.mrk.json", MARKUPS))
     ],
-    "POST /scans/{number}/hand-in": [{"json": {}}],
+    "POST /scans/{number}/submit": [{"json": {}}],
     "POST /scans/{number}/proposal": [{"json": {}}, {"json": CLICK}],
     "POST /scans/{number}/joined": [{"json": {"slice_index": 11, "stroke": SQUARE}}],
     "POST /scans/{number}/filled": [{"json": {"slices": SLICES}}],
-    "GET /judged": [{}],
-    "GET /judged/errors": [{"params": JUDGED}],
-    "GET /scans/{number}/judged": [{"params": JUDGED}],
+    "GET /evaluation": [{}],
+    "GET /evaluation/errors": [{"params": JUDGED}],
+    "GET /scans/{number}/evaluation": [{"params": JUDGED}],
     "GET /work": [{}],
     "POST /work/{batch_id}/release": [{"json": {}}],
 }

@@ -104,7 +104,7 @@ class Person:
         slices = [
             {"slice_index": at, "outline": outline} for at in (middle - 1, middle, middle + 1)
         ]
-        return self.say(number, name, {"place_mm": place, "slices": slices, **said})
+        return self.say(number, name, {"position_mm": place, "slices": slices, **said})
 
     def say(self, number: int, name: str, finding: dict[str, Any], based_on: int = 0) -> Any:
         """An edit of a finding."""
@@ -123,7 +123,7 @@ class Person:
 
     def hand_in(self, number: int, code: int = 200) -> Any:
         """Hand in a case."""
-        return self.post(f"/scans/{number}/hand-in", code=code)
+        return self.post(f"/scans/{number}/submit", code=code)
 
 
 class AtHome(Person):

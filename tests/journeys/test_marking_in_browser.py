@@ -142,7 +142,7 @@ def test_ellipse_polygon_axes_points_and_filling_by_keyboard(browser: Any, folde
         page.wait_for_function("() => nodulebench.findings.length === 2")
         saved(page)
         assert [one.kind for one in kept(served)] == ["nodule", "small_nodule"]
-        assert np.abs(np.array(kept(served)[1].place_mm) - PLACE - [0, 15, 8]).max() < 0.6
+        assert np.abs(np.array(kept(served)[1].position_mm) - PLACE - [0, 15, 8]).max() < 0.6
         page.keyboard.press("n")
         page.keyboard.press("Enter")  # a proposal at the cross-hair, without the mouse
         page.wait_for_function("() => nodulebench.findings.length === 3")

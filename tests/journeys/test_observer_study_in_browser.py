@@ -62,7 +62,7 @@ def given(folder: Path) -> Path:
 
 
 def is_ball(page: Any) -> bool:
-    place = page.evaluate("() => nodulebench.findings[0].finding.place_mm")
+    place = page.evaluate("() => nodulebench.findings[0].finding.position_mm")
     return place == pytest.approx(PLACE)
 
 
@@ -102,7 +102,7 @@ def judges_by_keys(browser: Any, folder: Path, name: str) -> None:
                         page.keyboard.press("9")
                     kept(page, f"study-{number + 1}")
                     page.keyboard.press("Enter")
-                page.wait_for_function("() => nodulebench.scans.every((one) => one.is_handed_in)")
+                page.wait_for_function("() => nodulebench.scans.every((one) => one.is_submitted)")
                 kept(page, "study-done")
         finally:
             served.stop()

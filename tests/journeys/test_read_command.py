@@ -13,7 +13,7 @@ from typing import Any
 
 from builders.reading import BALL_MM, write_scans
 
-FINDING = {"place_mm": BALL_MM.tolist(), "kind": "small_nodule"}
+FINDING = {"position_mm": BALL_MM.tolist(), "kind": "small_nodule"}
 
 
 class RunningViewer:

@@ -59,13 +59,13 @@ def open_scan(page: Any, number: int) -> None:
     wait_until_loaded(page, number)
 
 
-def jump(page: Any, place_mm: np.ndarray) -> None:
+def jump(page: Any, position_mm: np.ndarray) -> None:
     page.evaluate(
         """(mm) => {
           nodulebench.moveTo(nodulebench.volume.grid.toIndex(mm));
           nodulebench.setWindow({ level: -400, width: 900 }); // half of the ball's edge is grey 128
         }""",
-        place_mm.tolist(),
+        position_mm.tolist(),
     )
     page.keyboard.press("x")  # no cross-hair over the picture
     painted(page)

@@ -95,7 +95,7 @@ def kept(page: Any, name: str) -> None:
         page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 
-def hands_in(page: Any, after: str = "look") -> None:
+def hands_in(page: Any, after: str = "done") -> None:
     """Hand the case in; what is asked there then, the page shows by itself."""
     page.wait_for_function("() => document.getElementById('saved').textContent === 'All saved'")
     page.locator("#hand-in").click()
@@ -120,7 +120,7 @@ def proposes(page: Any) -> None:
 
 
 def reads(
-    browser: Any, site: Site, name: str, *, finds_more: bool = False, after: str = "look"
+    browser: Any, site: Site, name: str, *, finds_more: bool = False, after: str = "done"
 ) -> None:
     with at_work(browser, site, name) as page:
         proposes(page)
@@ -131,7 +131,7 @@ def reads(
             page.wait_for_function("() => nodulebench.findings[1]?.measured?.diameter_mm")
         kept(page, f"read-{name}")
         hands_in(page, after)
-        done = "1 of 1 done" if after == "look" else "0 of 1 done"
+        done = "1 of 1 done" if after == "done" else "0 of 1 done"
         assert done in page.locator("#work").inner_text()
 
 
@@ -248,7 +248,7 @@ def test_from_three_readers_to_a_score_in_the_browser(
     assert (nodule["corrected_by"], nodule["agreement"], nodule["type"]) == ("lead2", 3, "solid")
 
 
-COUNTS = "() => nodulebench.findings[0].told.readers.map((one) => one.slices.length)"
+COUNTS = "() => nodulebench.findings[0].known.readers.map((one) => one.slices.length)"
 
 
 def erase_half(page: Any) -> None:

@@ -49,7 +49,7 @@ class Shown:
     """As it stands: the union of readers, or how it was drawn anew; to a reader the own."""
     readers: Mapping[str, tuple[DrawnSlice, ...]]
     """Letter -> what that reader drew; nothing where these may not be seen."""
-    of_readers: int
+    reader_count: int
     """How many could have drawn it; 0: that is not told."""
     inconsistent_slices: tuple[int, ...]
     type: str | None

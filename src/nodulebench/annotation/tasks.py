@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from nodulebench.annotation.workflow.events import Event
     from nodulebench.security.event_log.index import View
 
-Mode = Literal["read", "revise", "type", "review", "arbitrate", "look"]
-"""What is asked of somebody in a case; look: nothing now."""
+Mode = Literal["read", "revise", "type", "review", "arbitrate", "done"]
+"""What is asked of somebody in a case; done: nothing now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _status(
         is_ready = batch.state == "arbitration" and not batch.open_disputes and batch.is_approved
         may_release = is_ready and workflow.may_release(batch, actor_id)
         if own or may_release:
-            done = sum(one.mode == "look" for one in own)
+            done = sum(one.mode == "done" for one in own)
             yield BatchStatus(batch_id, batch.state, done, len(own), may_release)
 
 
@@ -157,13 +157,13 @@ def mode_of(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> Mo
         if (case_id, actor_id) in batch.missing_readings:
             return "read"
         is_open = (case_id, actor_id) in batch.unrevised and batch.is_unblinded(case_id)
-        return "revise" if is_open else "look"
+        return "revise" if is_open else "done"
     asked: dict[State, Mode] = {"typing": "type", "review": "review", "arbitration": "arbitrate"}
     if batch.state == "review":
         is_asked = actor_id == batch.order.reviewer_id and case_id in batch.unfinished
     else:
         is_asked = bool(waiting(workflow, batch, actor_id, case_id))
-    return asked.get(batch.state, "look") if is_asked else "look"
+    return asked.get(batch.state, "done") if is_asked else "done"
 
 
 def waiting(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> list[Key]:

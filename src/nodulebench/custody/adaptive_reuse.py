@@ -44,7 +44,7 @@ class Answers:
 def expected_best(looks: int) -> float:
     """The mean of the largest of so many independent standard normal values."""
     if looks < 1:
-        raise UndefinedError("no_look")
+        raise UndefinedError("no_evaluation")
     step = 2 * _HALF_WIDTH / (_POINTS - 1)
     places = (-_HALF_WIDTH + step * number for number in range(_POINTS))
     return math.fsum(
@@ -69,7 +69,7 @@ def log_hypotheses(looks: int, answers: Answers) -> float:
         UndefinedError: if a look tells too much for any bound.
     """
     if looks < 1:
-        raise UndefinedError("no_look")
+        raise UndefinedError("no_evaluation")
     failed = math.log(looks + 1) if answers.has_failed else 0.0
     return failed + _log_histories(looks, answers)
 

@@ -107,9 +107,9 @@ def budget_statement(standing: BudgetStatus) -> JsonObject:
         told["bound_standard_errors"] = round(deviations(_one_sided(LEVEL), count), 4)
         needed = {"needed": told["bound_standard_errors"]}
         usual = {"usual": deviations(_one_sided(LEVEL), 0)}
-        warning = Notice("look_again", {**values, **needed, **usual})
+        warning = Notice("repeated_evaluation", {**values, **needed, **usual})
     except UndefinedError as error:
-        warning = Notice("look_again_unbounded", {**values, "reason": reason_of(error)})
+        warning = Notice("repeated_evaluation_unbounded", {**values, "reason": reason_of(error)})
     told["warning"] = warning.to_json()
     return told
 
@@ -120,7 +120,7 @@ def _first_after_failure(standing: BudgetStatus) -> JsonObject:
         return {}
     needed = deviations(_one_sided(LEVEL), log_hypotheses(1, standing.answers))
     values = {"needed": round(needed, 4), "usual": deviations(_one_sided(LEVEL), 0)}
-    warning = Notice("look_after_failure", values)
+    warning = Notice("evaluation_after_failure", values)
     return {"bound_standard_errors": values["needed"], "warning": warning.to_json()}
 
 
@@ -200,7 +200,7 @@ def _rounded(
     metric: Estimate, step: float, standing: BudgetStatus, *, is_upper: bool
 ) -> JsonObject:
     if metric.value is None:
-        return {"value": None, "reason": Notice("untold_undefined").to_json()}
+        return {"value": None, "reason": Notice("undisclosed_undefined").to_json()}
     if not -step / 2 <= metric.value <= 1 + step / 2:
         return {"value": None, "reason": Notice("not_a_share").to_json()}
     told: JsonObject = {"value": _multiple(round(metric.value / step), step)}

@@ -337,7 +337,7 @@ def cohorts_of_readers(
             raise InputError.at(str(folder), f"nothing is judged under rule '{chosen}'.")
         return evaluated.protocol, {(name, "1"): cohort for name, cohort in judged.items()}
     table = read_table(readers, READERS)
-    named = {(one["treatment"], one["reader_id"]): one["algorithm"] for one in table.to_dicts()}
+    named = {(row["treatment"], row["reader_id"]): row["algorithm"] for row in table.to_dicts()}
     raise_problems(
         Problem(
             str(readers),

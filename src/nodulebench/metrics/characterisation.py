@@ -73,7 +73,7 @@ def density_accuracy_of_found(cohort: LabelledCohort) -> CaseSums:
 
 def _right_densities(cohort: LabelledCohort, is_counted: BoolArray) -> CaseSums:
     if not says_density(cohort):
-        raise UndefinedError("no_density_said")
+        raise UndefinedError("no_stated_density")
     pairs = density_pairs(cohort)
     return CaseSums(
         sum_by_case(cohort, cohort.nodule_case[pairs.is_same]),

@@ -54,8 +54,8 @@ def rated_nodules(cohort: LabelledCohort) -> RatedNodules:
     if not is_judged.any():
         marks = cohort.submission.marks["malignancy"]
         if marks.null_count() == len(marks):
-            raise UndefinedError("no_malignancy_said")
-        raise UndefinedError("no_malignancy_judged")
+            raise UndefinedError("no_stated_malignancy")
+        raise UndefinedError("no_rated_malignancy")
     return RatedNodules(cohort.nodule_case[is_judged], truth[is_judged] == 1, said[is_judged])
 
 
@@ -68,7 +68,7 @@ def malignancy_counts(cohort: LabelledCohort) -> dict[str, int]:
         "malignant": int(np.count_nonzero(is_said & (truth == 1))),
         "benign": int(np.count_nonzero(is_said & (truth == 0))),
         "missed": int(np.count_nonzero(is_known & ~cohort.is_hit)),
-        "not_said": int(np.count_nonzero(is_known & cohort.is_hit & ~is_said)),
+        "not_stated": int(np.count_nonzero(is_known & cohort.is_hit & ~is_said)),
         "truth_unknown": int(np.count_nonzero(~is_known)),
     }
 
@@ -120,14 +120,14 @@ def benign_and_malignant(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
     )
 
 
-@ratio("no_nodule_judged", is_proportion=True)
+@ratio("no_rated_nodule", is_proportion=True)
 def malignancy_accuracy(cohort: LabelledCohort, *, malignancy_threshold: float = 0.5) -> CaseSums:
     """Found nodules called rightly benign or malignant / found nodules judged."""
     case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
     return _share(cohort, case, is_called == is_malignant)
 
 
-@ratio("no_malignant_judged", is_proportion=True)
+@ratio("no_rated_malignant", is_proportion=True)
 def malignancy_sensitivity(
     cohort: LabelledCohort, *, malignancy_threshold: float = 0.5
 ) -> CaseSums:
@@ -136,7 +136,7 @@ def malignancy_sensitivity(
     return _share(cohort, case[is_malignant], is_called[is_malignant])
 
 
-@ratio("no_benign_judged", is_proportion=True)
+@ratio("no_rated_benign", is_proportion=True)
 def malignancy_specificity(
     cohort: LabelledCohort, *, malignancy_threshold: float = 0.5
 ) -> CaseSums:
@@ -180,7 +180,7 @@ def _share(cohort: LabelledCohort, case: IntArray, is_right: BoolArray) -> CaseS
     return CaseSums(sum_by_case(cohort, case[is_right]), sum_by_case(cohort, case))
 
 
-@ratio("no_nodule_judged")
+@ratio("no_rated_nodule")
 def brier_score(cohort: LabelledCohort) -> CaseSums:
     """Mean squared difference between the probability of malignancy said and the truth."""
     judged = rated_nodules(cohort)
@@ -208,7 +208,7 @@ def reliability_table(cohort: LabelledCohort, calibration_bins: int = 10) -> pl.
     """Probability said against share malignant, bin by bin.
 
     Returns:
-        Rows ``low, high, nodules, mean_said, share_malignant``; the last two are null in a bin
+        Rows ``low, high, nodules, mean_stated, share_malignant``; the last two are null in a bin
         without nodules. A bin holds its lower edge, the last one both.
     """
     judged = rated_nodules(cohort)
@@ -225,10 +225,10 @@ def reliability_table(cohort: LabelledCohort, calibration_bins: int = 10) -> pl.
             "low": edges[:-1],
             "high": edges[1:],
             "nodules": nodules,
-            "mean_said": divide(said, count),
+            "mean_stated": divide(said, count),
             "share_malignant": divide(malignant, count),
         }
-    ).with_columns(pl.col("mean_said", "share_malignant").fill_nan(None))
+    ).with_columns(pl.col("mean_stated", "share_malignant").fill_nan(None))
 
 
 def _bin_of(said: FloatArray, bins: int) -> IntArray:

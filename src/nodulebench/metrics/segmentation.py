@@ -18,7 +18,7 @@ from nodulebench.metrics.metric import CaseSums, ratio, sum_by_case
 
 _SHAPE = ("center_x_mm", "center_y_mm", "length_mm", "width_mm", "contour")
 _NOTHING = np.empty((0, 2))
-_WHOLE = pl.col("truth_mm2") + pl.col("said_mm2")
+_WHOLE = pl.col("truth_mm2") + pl.col("mark_mm2")
 
 
 @cached_on_owner  # four metrics read the same table; tracing outlines takes seconds
@@ -26,7 +26,7 @@ def overlap_table(cohort: LabelledCohort) -> pl.DataFrame:
     """For each found nodule with slices on both sides its areas and its Dice and IoU.
 
     Returns:
-        Rows ``nodule`` (number in the cohort), ``truth_mm2, said_mm2, shared_mm2`` (added over
+        Rows ``nodule`` (number in the cohort), ``truth_mm2, mark_mm2, shared_mm2`` (added over
         slices), ``dice``, ``iou``. A nodule without any area on both sides is left out.
 
     Raises:
@@ -34,13 +34,13 @@ def overlap_table(cohort: LabelledCohort) -> pl.DataFrame:
     """
     slices = _paired_slices(cohort)
     areas = _box_areas(slices)
-    is_drawn = slices["contour"].is_not_null() | slices["contour_said"].is_not_null()
+    is_drawn = slices["contour"].is_not_null() | slices["contour_mark"].is_not_null()
     drawn = np.flatnonzero(is_drawn.to_numpy())
     for row, pair in zip(drawn, slices[drawn].iter_rows(named=True), strict=True):
-        areas[row] = areas_and_overlap_mm2(_outline(pair, ""), _outline(pair, "_said"))
+        areas[row] = areas_and_overlap_mm2(_outline(pair, ""), _outline(pair, "_mark"))
     added = (
         slices.select("nodule")
-        .with_columns(pl.DataFrame(areas, schema=["truth_mm2", "said_mm2", "shared_mm2"]))
+        .with_columns(pl.DataFrame(areas, schema=["truth_mm2", "mark_mm2", "shared_mm2"]))
         .group_by("nodule", maintain_order=True)
         .sum()
     )
@@ -98,11 +98,11 @@ def _paired_slices(cohort: LabelledCohort) -> pl.DataFrame:
     of_truth = _slices_of(
         truth, cohort.reference.nodules, "nodule_id", found, cohort.nodule_row[found]
     )
-    of_said = _slices_of(said, cohort.submission.marks, "mark_id", found, cohort.hit_mark[found])
-    of_truth = of_truth.join(of_said, on="nodule", how="semi", maintain_order="left")
-    of_said = of_said.join(of_truth, on="nodule", how="semi", maintain_order="left")
+    of_marks = _slices_of(said, cohort.submission.marks, "mark_id", found, cohort.hit_mark[found])
+    of_truth = of_truth.join(of_marks, on="nodule", how="semi", maintain_order="left")
+    of_marks = of_marks.join(of_truth, on="nodule", how="semi", maintain_order="left")
     paired = of_truth.join(
-        of_said, on=["nodule", "slice_index"], how="full", suffix="_said", coalesce=True
+        of_marks, on=["nodule", "slice_index"], how="full", suffix="_mark", coalesce=True
     )
     if not paired.height:
         raise UndefinedError("no_slices_on_both_sides")
@@ -123,7 +123,7 @@ def _box_areas(slices: pl.DataFrame) -> FloatArray:
     """Areas of reference, mark and overlap on each slice, taken as boxes."""
     sides = [
         slices.select(pl.col(f"{name}{side}").fill_null(0.0) for name in _SHAPE[:4]).to_numpy()
-        for side in ("", "_said")
+        for side in ("", "_mark")
     ]
     low = np.maximum(*(side[:, :2] - side[:, 2:] / 2 for side in sides))
     high = np.minimum(*(side[:, :2] + side[:, 2:] / 2 for side in sides))

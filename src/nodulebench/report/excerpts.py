@@ -81,7 +81,7 @@ def feedback_page(
         (say("fact.test_set"), told["test_set"]),
         *([(say("feedback.alias"), told["alias"])] if "alias" in told else []),
         *([(say("feedback.plan"), told["plan"])] if "plan" in told else []),
-        (say("feedback.look"), say("feedback.look_of", **looks)),
+        (say("feedback.evaluation"), say("feedback.evaluation_of", **looks)),
         *issued_facts(issued, say),
     ]
     sections = []
@@ -89,7 +89,7 @@ def feedback_page(
         sections.append(Section("metrics", say("feedback.metrics"), [_metrics(metrics, say)]))
     if "warning" in looks:
         texts = [say.message(looks["warning"])]
-        sections.append(Section("looks", say("feedback.looks"), [Paragraphs(texts)]))
+        sections.append(Section("looks", say("feedback.repeated_evaluations"), [Paragraphs(texts)]))
     return framed(
         title=told["algorithm"],
         kind=say("page.kind_developer"),

@@ -98,7 +98,7 @@ def test_no_bound_of_a_share_is_negative() -> None:
 @pytest.mark.parametrize(
     ("metric", "expected"),
     [
-        (Estimate(None, reason=sentence("no nodule in scan7")), untold("untold_undefined")),
+        (Estimate(None, reason=sentence("no nodule in scan7")), untold("undisclosed_undefined")),
         (Estimate(3.2), untold("not_a_share")),
         (Estimate(-0.4), untold("not_a_share")),
         (Estimate(0.5), {"value": 0.5}),

@@ -104,7 +104,7 @@ def test_the_report_says_where_it_was_read(tmp_path: Path, name: Any) -> None:
     curves = pl.read_parquet(tmp_path / "out" / "curves.parquet")
     page = render_html(read_document(tmp_path / "out"), curves, language=name)
     say = translator(name)
-    for key in ("told.at_declared", "answer.threshold_declared", "headline.at_declared"):
+    for key in ("narrative.at_declared", "answer.threshold_declared", "headline.at_declared"):
         assert say(key) in page
     assert say("key.remark") not in page
 

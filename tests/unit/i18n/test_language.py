@@ -158,7 +158,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "ties.{protocol.ties}": get_args(TestProtocol.model_fields["ties"].annotation),
     "protocol.{name}": (
         "name", "source", "test_set", "reference_rule", "intended_use", "size_limit", "assignment",
-        "duplicates", "marks_judged", "score_threshold", "operating_point",
+        "duplicates", "scored_marks", "score_threshold", "operating_point",
         "operating_points", "reading", "size_bins", "smallest_stratum", "intervals", "seed",
     ),
     "sources.{key}": ("source", "treated", "in_interval"),
@@ -175,7 +175,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "combined.{name}": COMBINED,
     "compared.p_{key}": ("permutation", "delong"),
     "compared.{shown}": (*(name for _, name in MARGIN_ANSWERS), "not_shown"),
-    "mcnemar.{key}": ("both", "it_alone", "baseline_alone", "neither", "difference"),
+    "mcnemar.{key}": ("both", "algorithm_only", "baseline_only", "neither", "difference"),
     "rank.{key}": ("value", "interval", "first", "group"),
     "workbench.file.{kind}": WRITTEN,
     "worst.{kind}": WorstCases.__annotations__,

@@ -91,7 +91,7 @@ def test_nodules_without_truth_or_probability_are_left_out_and_counted() -> None
         "malignant": 1,
         "benign": 1,
         "missed": 1,
-        "not_said": 1,
+        "not_stated": 1,
         "truth_unknown": 2,
     }
 

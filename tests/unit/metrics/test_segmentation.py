@@ -33,7 +33,7 @@ def boxed() -> LabelledCohort:
 def test_areas_are_added_over_the_slices_of_either_side() -> None:
     table = overlap_table(boxed())
     assert table["truth_mm2"].to_list() == [200, 4]
-    assert table["said_mm2"].to_list() == [200, 4]
+    assert table["mark_mm2"].to_list() == [200, 4]
     assert table["shared_mm2"].to_list() == [50, 4]
 
 

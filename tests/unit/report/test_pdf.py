@@ -215,7 +215,7 @@ def drawn_colours(path: Path) -> set[str]:
             drawn += [form.get_data() for form in forms if form.get("/Subtype") == "/Form"]
         set_to = re.findall(rb"(?:cs|CS) ([\d. ]+) (?:scn|SCN)\b", b"\n".join(drawn))
         for numbers in set_to:
-            shades = [round(255 * float(one)) for one in numbers.split()]
+            shades = [round(255 * float(number)) for number in numbers.split()]
             found.add("#" + "".join(f"{shade:02x}" for shade in (shades * 3)[:3]))
     return found
 

@@ -6,12 +6,12 @@ TEXTS = {
         "from {count} paired resamples of {unit}s. P values are two-sided; adjusted ones are "
         "Holm's over all algorithms and rules."
     ),
-    "compared.told_one": (
+    "compared.one_difference": (
         "Against {baseline}, {algorithm} changes {metric} by {difference} under {rule} "
         "(P {p}, adjusted {adjusted})."
     ),
-    "compared.told_margin": " With a margin of {margin}: {answer}.",
-    "compared.told_many": (
+    "compared.margin_result": " With a margin of {margin}: {answer}.",
+    "compared.many_differences": (
         "Of {all} algorithms, those with a higher {metric} than {baseline} under {rule} are: "
         "{higher}; those with a lower one: {lower} (adjusted P ≤ {alpha})."
     ),
@@ -33,12 +33,12 @@ TEXTS = {
     "compared.p_adjusted_hint": "Holm, over all algorithms and rules",
     "compared.p_permutation": "P permutation",
     "compared.p_delong": "P DeLong",
-    "alone.fold": "Nodules missed by one alone: {algorithm} and {baseline}",
-    "alone.caption": "Missed by {missed}, found by {found}",
+    "missed_by_one.fold": "Nodules missed by one alone: {algorithm} and {baseline}",
+    "missed_by_one.caption": "Missed by {missed}, found by {found}",
     "mcnemar.caption": "Nodules found by one of two: each algorithm and {baseline}",
     "mcnemar.both": "Both",
-    "mcnemar.it_alone": "It alone",
-    "mcnemar.baseline_alone": "Baseline alone",
+    "mcnemar.algorithm_only": "It alone",
+    "mcnemar.baseline_only": "Baseline alone",
     "mcnemar.neither": "Neither",
     "mcnemar.difference": "Difference in recall",
     "mcnemar.p_clustered": "P clustered",

@@ -18,7 +18,7 @@ TEXTS = {
     "protocol.size_limit": "Size limit",
     "protocol.assignment": "Assignment of marks to nodules",
     "protocol.duplicates": "Further marks on a nodule",
-    "protocol.marks_judged": "Marks judged",
+    "protocol.scored_marks": "Marks judged",
     "protocol.score_threshold": "Score threshold",
     "protocol.operating_point": "Read at",
     "protocol.point": (
@@ -91,27 +91,27 @@ TEXTS = {
     "sources.treated": "How it is treated here",
     "sources.in_interval": "In the intervals",
     "source.sampling": "Choice of the cases",
-    "source.sampling_told": "{how}.",
+    "source.sampling_text": "{how}.",
     "source.sampling_in": "yes",
     "source.rule": "Rule for a hit",
-    "source.rule_told": (
+    "source.rule_text": (
         "Results are given under every rule; recall differs between rules by up to {largest}."
     ),
     "source.rule_single": "One rule was applied. Results hold for it alone.",
     "source.rule_in": "no, shown apart",
     "source.order": "Order of assignment",
-    "source.order_told": (
+    "source.order_text": (
         "Hits change by up to {largest} with the order in which nodules are matched."
     ),
     "source.order_in": "no, shown apart",
     "source.reference": "Reference standard",
-    "source.reference_told": (
+    "source.reference_text": (
         "Findings of readers, joined by the rule “{rule}”. How readings differ between readers, "
         "or on another day, is not measured by this test."
     ),
     "source.reference_in": "no",
     "source.size": "Measured sizes",
-    "source.size_told": (
+    "source.size_text": (
         "Diameters are taken as the reference states them. Nodules near a cut between sizes may "
         "belong to the neighbouring stratum."
     ),
@@ -121,17 +121,17 @@ TEXTS = {
     ),
     "source.size_in": "no",
     "source.replicates": "Number of replicates",
-    "source.replicates_told": (
+    "source.replicates_text": (
         "{count} replicates from the seed {seed}; the same seed gives the same bounds."
     ),
     "source.replicates_in": "not needed: repeatable",
     "source.algorithm": "Repeatability of the algorithm",
-    "source.algorithm_told": (
+    "source.algorithm_text": (
         "One set of marks was judged. Whether the algorithm gives it again is not known here."
     ),
     "source.algorithm_in": "no",
     "source.computing": "Computing",
-    "source.computing_told": (
+    "source.computing_text": (
         "Counts are whole numbers and curves are kept in full; the same inputs and the same "
         "version give the same numbers. The program is checked against the official LUNA16 "
         "program, independent software and published values."

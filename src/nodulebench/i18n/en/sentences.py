@@ -1,7 +1,7 @@
 """Sentences that say what the numbers say, in English; braces take the values."""
 
 TEXTS = {
-    "told.no_rule": "No rule could be applied to {name}: {reasons}.",
+    "narrative.no_rule": "No rule could be applied to {name}: {reasons}.",
     "lead.passed": "The plan “{plan}” is met by {name}.",
     "lead.failed": "The plan “{plan}” is not met by {name}.",
     "lead.undecided": "The plan “{plan}” gives no verdict on {name}.",
@@ -18,40 +18,40 @@ TEXTS = {
     "lead.alike": (
         "No difference between {name} and {baseline} was shown: {metric} {difference}, P {p}."
     ),
-    "told.recall": ": recall {recall}",
-    "told.false_positives": " at {rate} false positives per case",
-    "told.at_point": "Recall, precision and misses are read at {rate} false positives per case.",
-    "told.at_declared": "Recall, precision and misses are read at the declared threshold.",
-    "told.threshold": "Marks with a score below {threshold} do not count there.",
-    "told.all_same": "All algorithms have the same {metric}, {value}.",
-    "told.extremes": (
+    "narrative.recall": ": recall {recall}",
+    "narrative.false_positives": " at {rate} false positives per case",
+    "narrative.at_point": "Recall, precision and misses are read at {rate} false positives per case.",
+    "narrative.at_declared": "Recall, precision and misses are read at the declared threshold.",
+    "narrative.threshold": "Marks with a score below {threshold} do not count there.",
+    "narrative.all_same": "All algorithms have the same {metric}, {value}.",
+    "narrative.extremes": (
         "By {metric} the highest of {count} algorithms is {best} with {high} and the lowest "
         "{worst} with {low}."
     ),
-    "told.not_compared": "Whether this is more than chance was not tested (nodulebench compare).",
-    "told.rule_free": (
+    "narrative.not_compared": "Whether this is more than chance was not tested (nodulebench compare).",
+    "narrative.rule_free": (
         "The number of hits of {name} does not depend on the rule: recall is {recall} under each."
     ),
-    "told.rule_matters": (
+    "narrative.rule_matters": (
         "What counts as a hit matters for {name}: recall is highest under {highest} ({high}) and "
         "lowest under {lowest} ({low}){relative}."
     ),
-    "told.rule_gives": "{rule} gives {change}",
-    "told.against": "; measured against {base}, {told}",
-    "told.as_many": "as many hits",
-    "told.more": "{share}\N{NO-BREAK SPACE}% more hits",
-    "told.fewer": "{share}\N{NO-BREAK SPACE}% fewer hits",
-    "told.outlier": "The rule matters most for {name}: {rule} gives {change} than {base}.",
-    "told.hardest": "Nodules of {division} {worst} are missed most often{by}{left_out}.",
-    "told.with_misses": ", {misses}",
-    "told.misses": "{missed} of {nodules}: {rate}",
-    "told.by_all": " by every algorithm",
-    "told.by_some": " by {some} of {all} algorithms",
-    "told.left_out": " (too few to rank, below {minimum}: {names})",
-    "told.no_intervals": (
+    "narrative.rule_gives": "{rule} gives {change}",
+    "narrative.against": "; measured against {base}, {changes}",
+    "narrative.as_many": "as many hits",
+    "narrative.more": "{share}\N{NO-BREAK SPACE}% more hits",
+    "narrative.fewer": "{share}\N{NO-BREAK SPACE}% fewer hits",
+    "narrative.outlier": "The rule matters most for {name}: {rule} gives {change} than {base}.",
+    "narrative.hardest": "Nodules of {division} {worst} are missed most often{by}{left_out}.",
+    "narrative.with_misses": ", {misses}",
+    "narrative.misses": "{missed} of {nodules}: {rate}",
+    "narrative.by_all": " by every algorithm",
+    "narrative.by_some": " by {some} of {all} algorithms",
+    "narrative.left_out": " (too few to rank, below {minimum}: {names})",
+    "narrative.no_intervals": (
         "The numbers stand without intervals: none were asked for, or none could be made."
     ),
-    "told.intervals": (
+    "narrative.intervals": (
         "Numbers in brackets are {level} intervals. If the test were repeated on other {unit}s "
         "drawn from the same population, about {level} of intervals made in this way would contain "
         "the true value. They do not speak of other populations, scanners or reference standards."

@@ -71,23 +71,23 @@ NOTICES = {
     "no_inner_lung": "no voxel of the lungs is {distance_mm:g} mm away from the pleura",
     "no_window_in_lungs": "no {window} x {window} window lies within the lungs",
     # looks at a sealed set
-    "no_look": "there was no look",
+    "no_evaluation": "there was no look",
     "bad_correlation": "a correlation of {correlation:g} is not between 0 and 1",
     "no_bound_holds": (
         "the feedback tells so much that no bound holds for a developer who adapts to it"
     ),
-    "untold_undefined": "undefined",
+    "undisclosed_undefined": "undefined",
     "not_a_share": "not between 0 and 1",
-    "look_again": (
+    "repeated_evaluation": (
         "This is look {look} at the same cases. The best of {look} equally good submissions "
         "flatters by up to {optimism:.2f} standard errors on average; a lower bound needs "
         "{needed:.2f} instead of {usual:.2f} standard errors."
     ),
-    "look_after_failure": (
+    "evaluation_after_failure": (
         "A look before failed over what is in the test set, which is an answer too: a lower bound "
         "needs {needed:.2f} instead of {usual:.2f} standard errors."
     ),
-    "look_again_unbounded": (
+    "repeated_evaluation_unbounded": (
         "This is look {look} at the same cases. The best of {look} equally good submissions "
         "flatters by up to {optimism:.2f} standard errors on average; {reason}."
     ),

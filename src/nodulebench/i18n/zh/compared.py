@@ -5,12 +5,12 @@ TEXTS = {
         "各算法与 {baseline} 在相同病例上比较：差异附 {level} 区间，由按{unit}的 {count} "
         "次配对重抽样得到。P 值为双侧；校正值为对全部算法和规则的 Holm 校正。"
     ),
-    "compared.told_one": (
+    "compared.one_difference": (
         "与 {baseline} 相比，{algorithm} 在{rule}规则下使{metric}改变 {difference}"
         "（P {p}，校正后 {adjusted}）。"
     ),
-    "compared.told_margin": "界值为 {margin} 时：{answer}。",
-    "compared.told_many": (
+    "compared.margin_result": "界值为 {margin} 时：{answer}。",
+    "compared.many_differences": (
         "在 {all} 个算法中，{rule}规则下{metric}高于 {baseline} 的有：{higher}；"
         "低于的有：{lower}（校正后 P ≤ {alpha}）。"
     ),
@@ -30,12 +30,12 @@ TEXTS = {
     "compared.p_adjusted_hint": "Holm 法，对全部算法和规则",
     "compared.p_permutation": "P（置换）",
     "compared.p_delong": "P（DeLong）",
-    "alone.fold": "仅其中之一漏检的结节：{algorithm} 与 {baseline}",
-    "alone.caption": "{missed} 漏检，{found} 检出",
+    "missed_by_one.fold": "仅其中之一漏检的结节：{algorithm} 与 {baseline}",
+    "missed_by_one.caption": "{missed} 漏检，{found} 检出",
     "mcnemar.caption": "仅由其中之一检出的结节：各算法与 {baseline}",
     "mcnemar.both": "两者",
-    "mcnemar.it_alone": "仅该算法",
-    "mcnemar.baseline_alone": "仅基线",
+    "mcnemar.algorithm_only": "仅该算法",
+    "mcnemar.baseline_only": "仅基线",
     "mcnemar.neither": "均未检出",
     "mcnemar.difference": "召回率之差",
     "mcnemar.p_clustered": "P（整群）",

@@ -18,7 +18,7 @@ TEXTS = {
     "protocol.size_limit": "尺寸限制",
     "protocol.assignment": "标记与结节的匹配",
     "protocol.duplicates": "同一结节上的其余标记",
-    "protocol.marks_judged": "评判的标记",
+    "protocol.scored_marks": "评判的标记",
     "protocol.score_threshold": "分数阈值",
     "protocol.operating_point": "读取处",
     "protocol.point": (
@@ -81,32 +81,32 @@ TEXTS = {
     "sources.treated": "本报告的处理",
     "sources.in_interval": "是否计入区间",
     "source.sampling": "病例的选取",
-    "source.sampling_told": "{how}。",
+    "source.sampling_text": "{how}。",
     "source.sampling_in": "是",
     "source.rule": "命中规则",
-    "source.rule_told": "在每种规则下给出结果；不同规则间召回率最多相差 {largest}。",
+    "source.rule_text": "在每种规则下给出结果；不同规则间召回率最多相差 {largest}。",
     "source.rule_single": "只应用了一种规则，结果仅对其成立。",
     "source.rule_in": "否，另行列出",
     "source.order": "匹配顺序",
-    "source.order_told": "命中数随结节匹配顺序最多变化 {largest}。",
+    "source.order_text": "命中数随结节匹配顺序最多变化 {largest}。",
     "source.order_in": "否，另行列出",
     "source.reference": "参考标准",
-    "source.reference_told": (
+    "source.reference_text": (
         "由阅片者的所见按规则“{rule}”合成。不同阅片者之间或不同日期之间的差异未在本测试中测量。"
     ),
     "source.reference_in": "否",
     "source.size": "尺寸测量",
-    "source.size_told": "直径取自参考标准。靠近大小分界的结节可能属于相邻分组。",
+    "source.size_text": "直径取自参考标准。靠近大小分界的结节可能属于相邻分组。",
     "source.size_swept": ("直径取自参考标准；结果随尺寸误差容差的变化见“进一步分析”。"),
     "source.size_in": "否",
     "source.replicates": "重复次数",
-    "source.replicates_told": "{count} 次重复，种子 {seed}；相同种子给出相同界限。",
+    "source.replicates_text": "{count} 次重复，种子 {seed}；相同种子给出相同界限。",
     "source.replicates_in": "不需要：可重复",
     "source.algorithm": "算法的重复性",
-    "source.algorithm_told": "只评判了一组标记；算法能否再次给出相同结果在此未知。",
+    "source.algorithm_text": "只评判了一组标记；算法能否再次给出相同结果在此未知。",
     "source.algorithm_in": "否",
     "source.computing": "计算",
-    "source.computing_told": (
+    "source.computing_text": (
         "计数为整数，曲线完整保存；相同输入和相同版本给出相同数值。"
         "程序已与 LUNA16 官方程序、独立软件及已发表数值核对。"
     ),

@@ -69,20 +69,20 @@ NOTICES = {
     "no_inner_lung": "肺内没有距胸膜 {distance_mm:g} mm 以上的体素",
     "no_window_in_lungs": "肺内没有 {window} x {window} 的窗口",
     # looks at a sealed set
-    "no_look": "没有查看记录",
+    "no_evaluation": "没有查看记录",
     "bad_correlation": "相关系数 {correlation:g} 不在 0 与 1 之间",
     "no_bound_holds": "反馈透露过多，对会据此调整的开发者没有成立的界限",
-    "untold_undefined": "未定义",
+    "undisclosed_undefined": "未定义",
     "not_a_share": "不在 0 与 1 之间",
-    "look_again": (
+    "repeated_evaluation": (
         "这是第 {look} 次查看同一批病例。{look} 次同等水平的提交中最好的一次平均最多高估 "
         "{optimism:.2f} 个标准误；下限需要 {needed:.2f} 个而非 {usual:.2f} 个标准误。"
     ),
-    "look_after_failure": (
+    "evaluation_after_failure": (
         "此前一次查看因测试集内容而失败，这本身也是一个答案：下限需要 {needed:.2f} 个标准误，"
         "而不是 {usual:.2f} 个。"
     ),
-    "look_again_unbounded": (
+    "repeated_evaluation_unbounded": (
         "这是第 {look} 次查看同一批病例。{look} 次同等水平的提交中最好的一次平均最多高估 "
         "{optimism:.2f} 个标准误；{reason}。"
     ),

@@ -161,7 +161,7 @@ def told(document: Document, found: ComparisonDocument, say: Translator) -> list
         return []
     return [
         say(
-            "compared.told_many",
+            "compared.many_differences",
             all=len(defined),
             metric=title,
             baseline=found.baseline,
@@ -177,7 +177,7 @@ def _one_difference(
     one: DifferenceSummary, found: ComparisonDocument, title: str, say: Translator
 ) -> str:
     sentence = say(
-        "compared.told_one",
+        "compared.one_difference",
         algorithm=one.algorithm,
         baseline=found.baseline,
         metric=title,
@@ -188,7 +188,7 @@ def _one_difference(
     )
     answer = margin_answer(one, say)
     return sentence + (
-        say("compared.told_margin", margin=f"{found.margin:g}", answer=answer) if answer else ""
+        say("compared.margin_result", margin=f"{found.margin:g}", answer=answer) if answer else ""
     )
 
 
@@ -308,7 +308,7 @@ def _detection_table(found: ComparisonDocument, say: Translator) -> Table | None
                 Cell(p_value(tests["exact"].p_value)),
             ]
         )
-    keys = ("both", "it_alone", "baseline_alone", "neither", "difference")
+    keys = ("both", "algorithm_only", "baseline_only", "neither", "difference")
     heads = [
         words(say("head.algorithm")),
         words(say("head.rule")),
@@ -328,7 +328,7 @@ def _alone_blocks(found: ComparisonDocument, rule: str, say: Translator) -> list
         if one.missed_by_one is None or one.rule != rule:
             continue
         tables = [
-            _alone_table(say("alone.caption", missed=who, found=other), missed, say)
+            _alone_table(say("missed_by_one.caption", missed=who, found=other), missed, say)
             for who, other, missed in (
                 (one.algorithm, found.baseline, one.missed_by_one.algorithm),
                 (found.baseline, one.algorithm, one.missed_by_one.baseline),
@@ -336,7 +336,7 @@ def _alone_blocks(found: ComparisonDocument, rule: str, say: Translator) -> list
             if missed
         ]
         if tables:
-            title = say("alone.fold", algorithm=one.algorithm, baseline=found.baseline)
+            title = say("missed_by_one.fold", algorithm=one.algorithm, baseline=found.baseline)
             blocks.append(Fold(title, [Side(tables)], is_open=False, file="comparison.json"))
     return blocks
 

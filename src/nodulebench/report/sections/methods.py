@@ -54,7 +54,7 @@ def protocol_table(document: Document, say: Translator) -> Table:
         ("size_limit", _size_limit(protocol.size_limit, say)),
         ("assignment", say.word(protocol.assignment)),
         ("duplicates", say.word(protocol.duplicates)),
-        ("marks_judged", _cap(protocol, say)),
+        ("scored_marks", _cap(protocol, say)),
         ("score_threshold", say.word("none") if threshold is None else significant(threshold)),
         ("operating_point", "" if point is None else say("protocol.point", rate=rate(point))),
         ("operating_points", say("protocol.points", points=points)),

@@ -137,8 +137,8 @@ def _alone(document: Document, name: str, result: RuleSummary, say: Translator) 
         name=name,
         hit=whole(counts["hit"]),
         nodules=whole(counts["nodules"]),
-        recall=say("told.recall", recall=with_interval(recall)) if recall else "",
-        falses=say("told.false_positives", rate=decimals(falses.value)) if falses else "",
+        recall=say("narrative.recall", recall=with_interval(recall)) if recall else "",
+        falses=say("narrative.false_positives", rate=decimals(falses.value)) if falses else "",
         tested=tested,
     )
 
@@ -175,14 +175,14 @@ def _extremes(document: Document, say: Translator) -> Iterator[str]:
         values = [one.value or 0.0 for _, one in found]
         title, most, least = say.metric(name).title, max(values), min(values)
         if most == least:
-            yield say("told.all_same", metric=title, value=decimals(most))
+            yield say("narrative.all_same", metric=title, value=decimals(most))
             return
         best, worst = (
             [one for one, value in zip(found, values, strict=True) if value == extreme]
             for extreme in (most, least)
         )
         yield say(
-            "told.extremes",
+            "narrative.extremes",
             metric=title,
             count=len(found),
             best=say.joined(name for name, _ in best),
@@ -191,7 +191,7 @@ def _extremes(document: Document, say: Translator) -> Iterator[str]:
             low=with_interval(worst[0][1]),
         )
         if not document.comparisons:
-            yield say("told.not_compared")
+            yield say("narrative.not_compared")
         return
 
 
@@ -283,7 +283,7 @@ def _not_scored(document: Document, say: Translator) -> Iterator[str]:
     for algorithm in document.algorithms:
         if leading_result(document, algorithm) is None:
             reasons = {say.message(rule.undefined) for rule in algorithm.rules.values()}
-            yield say("told.no_rule", name=algorithm.name, reasons="; ".join(sorted(reasons)))
+            yield say("narrative.no_rule", name=algorithm.name, reasons="; ".join(sorted(reasons)))
 
 
 def _where_read(document: Document, say: Translator) -> Iterator[str]:
@@ -294,12 +294,12 @@ def _where_read(document: Document, say: Translator) -> Iterator[str]:
     point = None if found is None else found[1].operating_point
     if point is not None:
         told = [
-            say("told.at_declared")
+            say("narrative.at_declared")
             if point.fp_per_case is None
-            else say("told.at_point", rate=rate(point.fp_per_case))
+            else say("narrative.at_point", rate=rate(point.fp_per_case))
         ]
         if point.threshold is not None:
-            told.append(say("told.threshold", threshold=significant(point.threshold)))
+            told.append(say("narrative.threshold", threshold=significant(point.threshold)))
         yield say("list.sentence").join(told)
 
 
@@ -316,14 +316,14 @@ def _rules(document: Document, say: Translator) -> Iterator[str]:
             continue
         name, high, low = algorithm.name, max(recall.values()), min(recall.values())
         if high == low:
-            yield say("told.rule_free", name=name, recall=decimals(high))
+            yield say("narrative.rule_free", name=name, recall=decimals(high))
             continue
         highest, lowest = (
             say.joined(say.word(rule) for rule, value in recall.items() if value == extreme)
             for extreme in (high, low)
         )
         yield say(
-            "told.rule_matters",
+            "narrative.rule_matters",
             name=name,
             highest=highest,
             high=decimals(high),
@@ -338,21 +338,21 @@ def _relative(document: Document, algorithm: AlgorithmSummary, say: Translator) 
     base = document.baseline_rule
     told = [
         say(
-            "told.rule_gives",
+            "narrative.rule_gives",
             rule=say.word(item.rule),
             change=_more_or_fewer(item.relative_difference, say),
         )
         for item in algorithm.rule_differences
         if item.base_rule == base and item.relative_difference is not None
     ]
-    return say("told.against", base=say.word(base), told=say.joined(told)) if told else ""
+    return say("narrative.against", base=say.word(base), changes=say.joined(told)) if told else ""
 
 
 def _more_or_fewer(relative: float | None, say: Translator) -> str:
     if not relative:
-        return say("told.as_many")
+        return say("narrative.as_many")
     share = decimals(100 * abs(relative), 1)
-    return say("told.more" if relative > 0 else "told.fewer", share=share)
+    return say("narrative.more" if relative > 0 else "narrative.fewer", share=share)
 
 
 def _outlier(document: Document, say: Translator) -> Iterator[str]:
@@ -370,7 +370,7 @@ def _outlier(document: Document, say: Translator) -> Iterator[str]:
     if len(extreme) == 1:
         name, item = extreme[0]
         yield say(
-            "told.outlier",
+            "narrative.outlier",
             name=name,
             rule=say.word(item.rule),
             change=_more_or_fewer(item.relative_difference, say),
@@ -430,7 +430,7 @@ def _hardest(document: Document, division: str, say: Translator) -> Iterator[str
     if found is None:
         return
     left_out = say(
-        "told.left_out",
+        "narrative.left_out",
         minimum=document.protocol.minimum_stratum,
         names=say.listed(map(say.word, found.left_out)),
     )
@@ -439,13 +439,13 @@ def _hardest(document: Document, division: str, say: Translator) -> Iterator[str
         leading = leading_result(document, algorithm)
         assert leading is not None  # noqa: S101 - it was ranked
         missed = _misses(leading[1].strata[division][found.worst], say)
-        by = say("told.with_misses", misses=missed)
+        by = say("narrative.with_misses", misses=missed)
     elif len(found.by) == len(document.algorithms):
-        by = say("told.by_all")
+        by = say("narrative.by_all")
     else:
-        by = say("told.by_some", some=len(found.by), all=found.ranked)
+        by = say("narrative.by_some", some=len(found.by), all=found.ranked)
     yield say(
-        "told.hardest",
+        "narrative.hardest",
         division=say.word(division),
         worst=say.word(found.worst),
         by=by,
@@ -455,7 +455,7 @@ def _hardest(document: Document, division: str, say: Translator) -> Iterator[str
 
 def _misses(stratum: Stratum, say: Translator) -> str:
     return say(
-        "told.misses",
+        "narrative.misses",
         missed=whole(stratum.missed),
         nodules=whole(stratum.nodules),
         rate=with_interval(stratum.miss_rate),
@@ -471,6 +471,6 @@ def about_intervals(document: Document, say: Translator) -> str:
         if interval(metric)
     ]
     if not estimates:
-        return say("told.no_intervals")
+        return say("narrative.no_intervals")
     choice = document.protocol.interval
-    return say("told.intervals", level=percent(choice.level), unit=say.word(choice.unit))
+    return say("narrative.intervals", level=percent(choice.level), unit=say.word(choice.unit))

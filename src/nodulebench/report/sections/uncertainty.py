@@ -50,14 +50,14 @@ def sources_table(document: Document, say: Translator) -> Table:
     choice = protocol.interval
     replicates = whole(choice.bootstraps)
     known = {
-        "sampling": say("source.sampling_told", how=interval_words(choice, say)),
+        "sampling": say("source.sampling_text", how=interval_words(choice, say)),
         "rule": _rule_spread(document, say),
         "order": _order_spread(document, say),
-        "reference": say("source.reference_told", rule=reference_rule(document.reference, say)),
-        "size": say("source.size_swept" if _has_sweep(document) else "source.size_told"),
-        "replicates": say("source.replicates_told", count=replicates, seed=protocol.seed),
-        "algorithm": say("source.algorithm_told"),
-        "computing": say("source.computing_told"),
+        "reference": say("source.reference_text", rule=reference_rule(document.reference, say)),
+        "size": say("source.size_swept" if _has_sweep(document) else "source.size_text"),
+        "replicates": say("source.replicates_text", count=replicates, seed=protocol.seed),
+        "algorithm": say("source.algorithm_text"),
+        "computing": say("source.computing_text"),
     }
     rows = [
         [head(say(f"source.{name}")), words(told), words(say(f"source.{name}_in"))]
@@ -81,7 +81,7 @@ def _rule_spread(document: Document, say: Translator) -> str:
             spreads.append(max(recall) - min(recall))
     if not spreads:
         return say("source.rule_single")
-    return say("source.rule_told", largest=decimals(max(spreads)))
+    return say("source.rule_text", largest=decimals(max(spreads)))
 
 
 def _order_spread(document: Document, say: Translator) -> str:
@@ -91,7 +91,7 @@ def _order_spread(document: Document, say: Translator) -> str:
         for _, _, result in document.results
         if (order := result.extras.get("order_sensitivity"))
     ]
-    return say("source.order_told", largest=whole(max(found))) if found else ""
+    return say("source.order_text", largest=whole(max(found))) if found else ""
 
 
 def _has_sweep(document: Document) -> bool:

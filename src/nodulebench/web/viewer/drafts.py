@@ -61,7 +61,7 @@ class Draft:
     seen: dict[str, int] = field(default_factory=dict)
     """Client -> the number of its last edit."""
     seconds: float = 0.0
-    is_handed_in: bool = False
+    is_submitted: bool = False
 
     @property
     def present(self) -> dict[str, Finding]:
@@ -104,8 +104,8 @@ def require_editable(draft: Draft, edit: Edit) -> bool:
     kept = draft.findings.get(edit.finding_id or "")
     if edit.number <= draft.seen.get(edit.client, 0):
         return True
-    if draft.is_handed_in:
-        raise ConflictError("handed_in", kept)
+    if draft.is_submitted:
+        raise ConflictError("submitted", kept)
     if edit.finding_id and (kept.version if kept else 0) != edit.based_on:
         raise ConflictError("changed_elsewhere", kept)
     return False
@@ -179,9 +179,9 @@ class FolderDrafts:
         """Freeze a reading."""
         with self._lock:
             draft = self._drafts.setdefault(case_id, Draft())
-            if not draft.is_handed_in:
-                self._write({"case_id": case_id, "handed_in": True})
-                draft.is_handed_in = True
+            if not draft.is_submitted:
+                self._write({"case_id": case_id, "submitted": True})
+                draft.is_submitted = True
 
     @contextmanager
     def handing_in(self, case_id: str) -> Iterator[Draft]:
@@ -192,11 +192,11 @@ class FolderDrafts:
         """
         with self._lock:
             draft = self._drafts.setdefault(case_id, Draft())
-            if draft.is_handed_in:
-                raise ConflictError("handed_in")
+            if draft.is_submitted:
+                raise ConflictError("submitted")
             yield draft
-            self._write({"case_id": case_id, "handed_in": True})
-            draft.is_handed_in = True
+            self._write({"case_id": case_id, "submitted": True})
+            draft.is_submitted = True
 
     def _write(self, told: JsonObject) -> None:
         """Add a line and wait until the disk has it; half a line is taken back."""
@@ -249,7 +249,7 @@ def _read(path: Path) -> tuple[dict[str, Draft], int]:
                 if "edit" in told:
                     draft.make(checked(Edit, told["edit"], where))
                 else:
-                    draft.is_handed_in = bool(told["handed_in"])
+                    draft.is_submitted = bool(told["submitted"])
             except (ValueError, TypeError, KeyError) as error:
                 raise InputError.at(
                     where, "cannot be read.", "Put the file back from a copy."

@@ -131,7 +131,7 @@ class EvaluationLayer:
                 "version": 0,
                 "measured": {"diameter_mm": row["diameter_mm"]},
                 "finding": {
-                    "place_mm": [row[axis] for axis in PLACE],
+                    "position_mm": [row[axis] for axis in PLACE],
                     "slices": list(_drawn(row, slices[row["what"]].get(row["name"]), tiles)),
                 },
             }

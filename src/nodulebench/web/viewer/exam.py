@@ -83,7 +83,7 @@ class ExamSession(ReadingSession):
 
     def sat(self) -> Sat | None:
         """The result, which is kept as soon as there is one; None: something is not handed in."""
-        if not all(self._own.of(case_id).is_handed_in for case_id in self.exam.case_ids):
+        if not all(self._own.of(case_id).is_submitted for case_id in self.exam.case_ids):
             return None
         with self._lock:
             if self._sat is None:

@@ -66,7 +66,7 @@ def _handed_in(
     room: ReadingSession, drafts: Drafts
 ) -> tuple[dict[str, Tiles], list[tuple[str, str, Finding]]]:
     """The voxels of scans that were handed in, and what was drawn there, as it was acquired."""
-    scans = [scan for scan in room.scans if drafts.of(scan.case_id).is_handed_in]
+    scans = [scan for scan in room.scans if drafts.of(scan.case_id).is_submitted]
     tiles = {scan.case_id: tiles_of(scan, room.cache) for scan in scans}
     found = [
         (case_id, name, placed(finding, tiles[case_id]))
@@ -156,7 +156,7 @@ def _height(tiles: Tiles, number: int, x: float, y: float) -> float:
 
 
 def _finding(case_id: str, name: str, finding: Finding, reader: str) -> JsonObject:
-    x, y, z = finding.place_mm
+    x, y, z = finding.position_mm
     place = {} if finding.slices else {"x_mm": x, "y_mm": y, "z_mm": z}
     return {
         "case_id": case_id,
@@ -319,7 +319,7 @@ def _exchange_finding(session: Session, name: str, row: JsonObject, tiles: Tiles
     return Finding.model_validate(
         {
             "kind": row["kind"],
-            "place_mm": place,
+            "position_mm": place,
             "slices": slices,
             **said,
             "malignancy": row.get("malignancy_rating") or None,

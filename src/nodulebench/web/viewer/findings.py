@@ -56,7 +56,7 @@ class Finding(ConfigModel):
     """One finding, as it stands now."""
 
     kind: Call = "nodule"
-    place_mm: Place
+    position_mm: Place
     """Where the reader pointed at; a finding without outlines lies there."""
     slices: tuple[OutlinedSlice, ...] = ()
     ruler: Ruler | None = None
@@ -167,9 +167,9 @@ DIGITS = 4
 """After the point: a ten-thousandth of a millimetre."""
 
 
-def proposed(tiles: Tiles, place_mm: Place, level: int) -> tuple[OutlinedSlice, ...]:
+def proposed(tiles: Tiles, position_mm: Place, level: int) -> tuple[OutlinedSlice, ...]:
     """Outlines of the nodule at a place, on every slice that it touches."""
-    found = grown_at(tiles.volume, np.array(place_mm, dtype=np.float64), level)
+    found = grown_at(tiles.volume, np.array(position_mm, dtype=np.float64), level)
     return outlines_of(found.voxel, tiles.grid)
 
 

@@ -111,7 +111,7 @@ def finding_of(shown: Shown, tiles: Tiles) -> Finding:
         OutlinedSlice.model_validate(one) for one in outlined(_rows(shown.slices), tiles)
     )
     return Finding.model_validate(
-        {"place_mm": _middle(shown.slices, tiles), "slices": slices, "type": shown.type}
+        {"position_mm": _middle(shown.slices, tiles), "slices": slices, "type": shown.type}
     )
 
 
@@ -131,7 +131,7 @@ def status_of(shown: Shown, tiles: Tiles) -> JsonObject:
             {"letter": letter, "slices": list(outlined(_rows(slices), tiles))}
             for letter, slices in shown.readers.items()
         ],
-        "of_readers": shown.of_readers,
+        "reader_count": shown.reader_count,
         "why": shown.why,
         "types": shown.types,
         "comment": shown.comment,
@@ -223,7 +223,7 @@ class ProjectSession(ReadingSession):
 
     def is_closed(self, number: int) -> bool:
         """Whether nothing is asked in a case now."""
-        return self.tasks()[number].mode == "look"
+        return self.tasks()[number].mode == "done"
 
     def listed(self) -> list[JsonObject]:
         """Every case of the person, what is asked there, and the time spent on it."""
@@ -237,7 +237,7 @@ class ProjectSession(ReadingSession):
                 "mode": task.mode,
                 "findings": len(draft.present),
                 "seconds": draft.seconds,
-                "is_handed_in": task.mode == "look",
+                "is_submitted": task.mode == "done",
             }
             for task, draft in tasks
         ]
@@ -266,7 +266,7 @@ class ProjectSession(ReadingSession):
         """The mean time of cases that were read, for each that is not; None: none was."""
         every = self._own.every()
         drafts = {task.number: every.get(_key(task, "read"), Draft()) for task in tasks}
-        spent = [draft.seconds for draft in drafts.values() if draft.is_handed_in]
+        spent = [draft.seconds for draft in drafts.values() if draft.is_submitted]
         left = [task for task in tasks if task.mode == "read"]
         if not spent or not left:
             return None
@@ -292,8 +292,8 @@ class ProjectSession(ReadingSession):
     def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:
         """Take the steps that follow from what was drawn and said in a case, all or none."""
         task = self.tasks()[number]
-        if task.mode == "look":
-            raise ConflictError("handed_in")
+        if task.mode == "done":
+            raise ConflictError("submitted")
         with _told_by_name(task):
             self._hand_in(task, self.beside(number, tiles), tiles, drafts)
 

@@ -36,7 +36,7 @@ class ScanContext:
     """What a scan is opened with, beside what its reader drew."""
 
     mode: str = "read"
-    """What is asked; look: nothing."""
+    """What is asked; done: nothing."""
     given: dict[str, Finding] = field(default_factory=dict)
     """Candidates by name, as they stand before the reader says something of them."""
     told: dict[str, JsonObject] = field(default_factory=dict)
@@ -184,7 +184,7 @@ class ReadingSession:
             "case_id": self.title(number),
             "findings": len(draft.present),
             "seconds": draft.seconds,
-            "is_handed_in": draft.is_handed_in,
+            "is_submitted": draft.is_submitted,
         }
 
     def beside(self, number: int, tiles: Tiles) -> ScanContext:  # noqa: ARG002 - of other rooms

@@ -66,9 +66,9 @@ class StudySession(ReadingSession):
 
     def draft_key(self, number: int) -> str:
         """Drafts are of a case and a mark; of one that was judged the log tells."""
-        return self._key(number, "look" if self.is_closed(number) else "judge")
+        return self._key(number, "done" if self.is_closed(number) else "classify")
 
-    def _key(self, number: int, mode: str = "judge") -> str:
+    def _key(self, number: int, mode: str = "classify") -> str:
         return "/".join((*self._places[number], mode))
 
     def is_closed(self, number: int) -> bool:
@@ -84,8 +84,8 @@ class StudySession(ReadingSession):
                 "case_id": self.title(number),
                 "findings": 0,
                 "seconds": self._own.of(self._key(number)).seconds,
-                "mode": "look" if place in done else "judge",
-                "is_handed_in": place in done,
+                "mode": "done" if place in done else "classify",
+                "is_submitted": place in done,
             }
             for number, place in enumerate(self._places)
         ]
@@ -94,8 +94,8 @@ class StudySession(ReadingSession):
         """The place, and what it was called if it was judged."""
         place = self._places[number]
         middle, said = self._study.middle_mm(place), self._study.calls(self.reader).get(place)
-        finding = Finding(place_mm=middle, call=None if said is None else said.call)
-        return ScanContext("judge" if said is None else "look", {MARK: finding})
+        finding = Finding(position_mm=middle, call=None if said is None else said.call)
+        return ScanContext("classify" if said is None else "done", {MARK: finding})
 
     def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
         """Keep what the place was called, for good.
@@ -104,7 +104,7 @@ class StudySession(ReadingSession):
             InputError: if nothing was said, or a nodule was not measured.
         """
         if self.is_closed(number):
-            raise ConflictError("handed_in")
+            raise ConflictError("submitted")
         with drafts.handing_in(self._key(number)) as draft:
             said = draft.present.get(MARK)
             if said is None or said.call is None:

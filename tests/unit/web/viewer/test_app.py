@@ -69,10 +69,10 @@ def test_another_name_of_this_machine_is_refused(reader: TestClient, host: str) 
 
 
 def test_a_page_of_others_cannot_change_anything(reader: TestClient) -> None:
-    assert reader.post("/scans/0/hand-in").status_code == 403
+    assert reader.post("/scans/0/submit").status_code == 403
     elsewhere = {**OWN, "Origin": "http://evil.example"}
-    assert reader.post("/scans/0/hand-in", headers=elsewhere).status_code == 403
-    assert reader.post("/scans/0/hand-in", headers={**OWN, "Origin": HOME}).status_code == 200
+    assert reader.post("/scans/0/submit", headers=elsewhere).status_code == 403
+    assert reader.post("/scans/0/submit", headers={**OWN, "Origin": HOME}).status_code == 200
 
 
 def test_the_grid_and_the_voxels_are_those_of_the_scan(reader: TestClient) -> None:
@@ -94,7 +94,7 @@ def test_slices_that_are_not_there_are_not_found(reader: TestClient, path: str) 
 def finding(**more: Any) -> dict[str, Any]:
     outline = [[10, -10], [14, -10], [14, -6], [10, -6]]
     drawn = [{"slice_index": 12, "outline": outline}]
-    return {"place_mm": [12, -8, 20], "slices": drawn, **more}
+    return {"position_mm": [12, -8, 20], "slices": drawn, **more}
 
 
 def edit(number: int, based_on: int = 0, **more: Any) -> dict[str, Any]:
@@ -118,10 +118,10 @@ def test_a_conflict_is_told_with_what_stands(reader: TestClient) -> None:
     answer = reader.post("/scans/0/edits", json=edit(1, client="other"), headers=OWN)
     assert answer.status_code == 409
     assert answer.json()["detail"]["code"] == "changed_elsewhere"
-    assert answer.json()["detail"]["stands"]["version"] == 1
-    reader.post("/scans/0/hand-in", headers=OWN)
+    assert answer.json()["detail"]["current"]["version"] == 1
+    reader.post("/scans/0/submit", headers=OWN)
     answer = reader.post("/scans/0/edits", json=edit(2, 1), headers=OWN)
-    assert answer.json()["detail"]["code"] == "handed_in"
+    assert answer.json()["detail"]["code"] == "submitted"
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_conflict_is_told_with_what_stands(reader: TestClient) -> None:
         {"finding": finding(malignancy=6)},
         {"finding": finding(type="round")},
         {"finding": finding(unknown=1)},
-        {"finding": finding(place_mm=[0, 0, 1e9])},
+        {"finding": finding(position_mm=[0, 0, 1e9])},
         {"finding_id": "../x"},
         {"number": 0},
         {"seconds": -1},
@@ -168,7 +168,7 @@ def test_the_page_speaks_both_languages(room: ReadingSession) -> None:
 
 
 def test_a_click_is_answered_with_outlines(reader: TestClient) -> None:
-    click = {"place_mm": [12, -8, 20], "level": 0}
+    click = {"position_mm": [12, -8, 20], "level": 0}
     told = reader.post("/scans/0/proposal", json=click, headers=OWN).json()
     assert told["measured"]["diameter_mm"] == pytest.approx(12, rel=0.06)
     larger = reader.post("/scans/0/proposal", json={**click, "level": 3}, headers=OWN).json()
@@ -191,7 +191,7 @@ def test_strokes_and_gaps_are_answered(reader: TestClient) -> None:
 
 def test_handing_in_writes_what_was_drawn(reader: TestClient, room: ReadingSession) -> None:
     reader.post("/scans/0/edits", json=edit(1), headers=OWN)
-    assert reader.post("/scans/0/hand-in", headers=OWN).status_code == 200
+    assert reader.post("/scans/0/submit", headers=OWN).status_code == 200
     lines = (room.folder / "nodules.csv").read_text().splitlines()
     assert len(lines) == 2
     assert lines[1].startswith("a,f1,12,")
@@ -215,7 +215,7 @@ def test_how_scans_are_hung_is_kept_with_the_readings(
     reader: TestClient, room: ReadingSession
 ) -> None:
     assert reader.get("/hanging").json() is None
-    assert reader.post("/hanging", json=HANGING, headers=OWN).json() == {"is_kept": True}
+    assert reader.post("/hanging", json=HANGING, headers=OWN).json() == {"is_saved": True}
     assert reader.get("/hanging").json() == HANGING
     assert (room.folder / "hanging.json").is_file()
     for wrong in ({"layout": "four"}, {"slab_mm": 7}, {"more": 1}, {"zoom": {"axial": 0}}):

@@ -26,7 +26,7 @@ SAID, TYPE = "seen-by-nobody-else", '"type":"part_solid"'
 
 def answers(person: AtHome) -> dict[str, str]:
     """All that a person is answered; what would be a step is left out, these are looks."""
-    steps = {f"/scans/{one['number']}/hand-in" for one in person.ask("/scans") if asked(one)}
+    steps = {f"/scans/{one['number']}/submit" for one in person.ask("/scans") if asked(one)}
     return {
         place: told.replace(person.room.name, "ROOM")
         for place, told in answers_of(person.client, but=steps)
@@ -34,7 +34,7 @@ def answers(person: AtHome) -> dict[str, str]:
 
 
 def asked(scan: dict[str, Any]) -> bool:
-    return scan["mode"] != "look"
+    return scan["mode"] != "done"
 
 
 def tells(person: AtHome) -> list[str]:
@@ -65,10 +65,10 @@ def test_every_route_is_tried_and_whoever_drew_it_is_told(tmp_path: Path) -> Non
 
 NOT_HERE = {
     "GET /scans/{number}/files/{kind}",  # see below
-    "GET /judged",
-    "GET /judged/errors",
-    "GET /scans/{number}/judged",
-    "POST /scans/{number}/hand-in",
+    "GET /evaluation",
+    "GET /evaluation/errors",
+    "GET /scans/{number}/evaluation",
+    "POST /scans/{number}/submit",
     "POST /work/{batch_id}/release",
 }
 """Routes that answer nothing to a reader who is at work."""
@@ -156,7 +156,7 @@ def draws_nothing(person: Person) -> None:
 def types_all(person: Person) -> None:
     if person.ask("/scans")[0]["mode"] == "type":
         for finding in person.ask("/scans/0/reading")["findings"]:
-            if finding["told"]["is_asked"]:
+            if finding["known"]["is_asked"]:
                 person.answer(0, finding["id"], type="solid")
         person.hand_in(0)
 
@@ -247,5 +247,5 @@ def test_an_expert_who_has_read_and_decides_sees_disputes_but_no_outline(tmp_pat
         people["r2"].answer(0, "own-1", type="solid")
         people["r2"].hand_in(0)
         (shown,) = people["r1"].ask("/scans/0/reading")["findings"]
-        assert shown["told"]["readers"] == []
+        assert shown["known"]["readers"] == []
         assert SAID not in "\n".join(answers(people["r1"]).values())

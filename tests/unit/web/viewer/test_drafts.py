@@ -11,7 +11,7 @@ from nodulebench.web.viewer.drafts import JOURNAL, ConflictError, Edit, open_dra
 
 
 def edit(number: int, *, based_on: int = 0, client: str = "tab", **finding: Any) -> Edit:
-    told = {"place_mm": (1, 2, 3), **finding} if finding != {"gone": True} else None
+    told = {"position_mm": (1, 2, 3), **finding} if finding != {"gone": True} else None
     return Edit.model_validate(
         {
             "client": client,
@@ -75,7 +75,7 @@ def test_what_was_handed_in_is_frozen(tmp_path: Path) -> None:
         drafts.hand_in("a")
         drafts.hand_in("a")
     with open_drafts(tmp_path, "anna") as drafts:
-        with pytest.raises(ConflictError, match="handed_in"):
+        with pytest.raises(ConflictError, match="submitted"):
             drafts.edit("a", edit(2, based_on=1, comment="y"))
         drafts.edit("a", edit(1, comment="x"))  # sent again: it was made before
         drafts.edit("b", edit(1, comment="y"))

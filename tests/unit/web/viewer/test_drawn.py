@@ -48,7 +48,7 @@ def test_outlines_of_voxels_hold_these_voxels_and_no_other(tiles: Tiles) -> None
 
 def test_a_proposal_measures_the_ball(tiles: Tiles) -> None:
     place = tuple(BALL_MM.tolist())
-    finding = Finding(place_mm=place, slices=proposed(tiles, place, 0))
+    finding = Finding(position_mm=place, slices=proposed(tiles, place, 0))
     sizes = measured(finding, tiles)
     assert sizes["diameter_mm"] == pytest.approx(2 * RADIUS_MM, rel=0.06)
     assert sizes["average_mm"] == pytest.approx(2 * RADIUS_MM, abs=0.9)

@@ -191,25 +191,25 @@ def test_a_site_says_with_each_request_what_is_looked_at(room: ReadingSession) -
 
     client = TestClient(chosen, base_url="http://127.0.0.1:8040")
     client.get(DOOR.address)
-    assert list(client.get("/judged").json()["luna16"]) == ["cad"]
+    assert list(client.get("/evaluation").json()["luna16"]) == ["cad"]
     assert "judging.js" in client.get("/").text
 
 
 def test_routes_answer_with_what_was_judged_and_nothing_can_be_drawn(room: ReadingSession) -> None:
     client = TestClient(workbench_app(room, DOOR), base_url="http://127.0.0.1:8040")
-    assert client.get("/judged").status_code == 403
+    assert client.get("/evaluation").status_code == 403
     client.get(DOOR.address)
-    assert list(client.get("/judged").json()["luna16"]) == ["cad"]
+    assert list(client.get("/evaluation").json()["luna16"]) == ["cad"]
     chosen = {"rule": "luna16", "algorithm": "cad"}
-    assert len(client.get("/judged/errors", params=chosen).json()["errors"]) == 4
-    high = client.get("/scans/0/judged", params={**chosen, "threshold": 0.95})
+    assert len(client.get("/evaluation/errors", params=chosen).json()["errors"]) == 4
+    high = client.get("/scans/0/evaluation", params={**chosen, "threshold": 0.95})
     assert [one["label"] for one in high.json()] == ["missed", "missed", "ignored_finding"]
     for wrong in ("nan", "inf", "much"):
-        told = client.get("/judged/errors", params={**chosen, "threshold": wrong})
+        told = client.get("/evaluation/errors", params={**chosen, "threshold": wrong})
         assert told.status_code == 422
-    assert len(client.get("/scans/0/judged", params=chosen).json()) == 6
-    assert client.get("/scans/0/judged", params={**chosen, "rule": "x"}).status_code == 404
+    assert len(client.get("/scans/0/evaluation", params=chosen).json()) == 6
+    assert client.get("/scans/0/evaluation", params={**chosen, "rule": "x"}).status_code == 404
     assert client.get("/scans/0/reading").status_code == 404
     own = {"X-Requested-With": "nodulebench"}
-    assert client.post("/scans/0/hand-in", headers=own).status_code == 404
+    assert client.post("/scans/0/submit", headers=own).status_code == 404
     assert "judging.js" in client.get("/").text

@@ -16,7 +16,7 @@ from nodulebench.web.viewer.exam import Exam, exam_of, open_exam_session
 from nodulebench.web.viewer.session import ReadingSession
 
 DOOR = LocalAuth(8040)
-CLICK = {"place_mm": BALL_MM.tolist()}
+CLICK = {"position_mm": BALL_MM.tolist()}
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def client(room: ReadingSession) -> TestClient:
 
 def told(client: TestClient, room: ReadingSession) -> dict[str, str]:
     """All that a candidate is answered by every route, without handing in."""
-    steps = [f"/scans/{number}/hand-in" for number in (-1, 0, 1)]
+    steps = [f"/scans/{number}/submit" for number in (-1, 0, 1)]
     found = answers_of(client, but=steps)
     return {place: text.replace(room.name, "ROOM") for place, text in found}
 
@@ -61,26 +61,26 @@ def test_nothing_of_the_key_is_told_before_the_last_scan_is_handed_in(
         assert before == told(twin, easy)
         assert len(json.loads(client.get("/scans").text)) == 2
         for one in (client, twin):
-            answer = one.post("/scans/0/hand-in", headers=OWN).json()
-            assert answer == {"is_handed_in": True, "is_over": False}
+            answer = one.post("/scans/0/submit", headers=OWN).json()
+            assert answer == {"is_submitted": True, "is_over": False}
         after = told(client, room)
         assert after == told(twin, easy)
         assert PANEL not in "".join((*before.values(), *after.values()))
         for one in (client, twin):
-            one.post("/scans/1/hand-in", headers=OWN)
+            one.post("/scans/1/submit", headers=OWN)
         assert PANEL in "".join(told(client, room).values())
 
 
 def test_nothing_marked_is_not_passed_and_shows_what_was_missed(
     client: TestClient, room: ReadingSession
 ) -> None:
-    client.post("/scans/0/hand-in", headers=OWN)
-    assert client.post("/scans/1/hand-in", headers=OWN).json()["is_over"]
+    client.post("/scans/0/submit", headers=OWN)
+    assert client.post("/scans/1/submit", headers=OWN).json()["is_over"]
     page = client.get("/").text
     assert "Not passed" in page
     assert "judging.js" in page
     chosen = {"rule": "center_hit", "algorithm": "anna"}
-    (missed,) = client.get("/judged/errors", params=chosen).json()["errors"]
+    (missed,) = client.get("/evaluation/errors", params=chosen).json()["errors"]
     assert (missed["label"], missed["id"]) == ("missed", f"nodule:{PANEL}")
     assert (room.folder / "exam" / "exam.json").is_file()
 
@@ -90,8 +90,8 @@ def test_a_good_outline_passes(client: TestClient) -> None:
     finding = {**CLICK, "slices": slices, "type": "solid"}
     edit = {"client": "tab", "number": 1, "finding_id": "f1", "finding": finding}
     assert client.post("/scans/0/edits", json=edit, headers=OWN).status_code == 200
-    client.post("/scans/0/hand-in", headers=OWN)
-    client.post("/scans/1/hand-in", headers=OWN)
+    client.post("/scans/0/submit", headers=OWN)
+    client.post("/scans/1/submit", headers=OWN)
     page = client.get("/").text
     assert "Passed" in page
     assert "1 of 1 nodules found, 0 marks on none" in page

@@ -35,9 +35,9 @@ def client(request: Any, tmp_path: Path) -> Iterator[TestClient]:
 
 def drawn(client: TestClient) -> dict[str, Any]:
     """The ball, and a point beside it."""
-    outlines = client.post("/scans/0/proposal", json={"place_mm": PLACE}, headers=OWN).json()
-    nodule = {"place_mm": PLACE, "slices": outlines["slices"], "type": "solid", "malignancy": 4}
-    point = {"place_mm": [PLACE[0] - 12, *PLACE[1:]], "kind": "non_nodule"}
+    outlines = client.post("/scans/0/proposal", json={"position_mm": PLACE}, headers=OWN).json()
+    nodule = {"position_mm": PLACE, "slices": outlines["slices"], "type": "solid", "malignancy": 4}
+    point = {"position_mm": [PLACE[0] - 12, *PLACE[1:]], "kind": "non_nodule"}
     for number, finding in enumerate((nodule, point), 1):
         edit = {"client": "tab", "number": number, "finding_id": f"f{number}", "finding": finding}
         assert client.post("/scans/0/edits", json=edit, headers=OWN).status_code == 200
@@ -139,7 +139,7 @@ def test_a_file_that_is_too_large_is_refused(client: TestClient, monkeypatch: An
 
 def test_what_was_handed_in_takes_no_file(client: TestClient) -> None:
     drawn(client)
-    client.post("/scans/0/hand-in", headers=OWN)
+    client.post("/scans/0/submit", headers=OWN)
     saved = client.get("/scans/0/files/slicer_markups")
     assert saved.status_code == 200
     name = {"name": "a.mrk.json"}

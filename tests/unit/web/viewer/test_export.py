@@ -34,7 +34,7 @@ def test_outlines_sizes_and_words_come_back(tmp_path: Path) -> None:
         tiles = room.tiles(0, waits_s=30)
         assert tiles is not None
         nodule = Finding(
-            place_mm=PLACE,
+            position_mm=PLACE,
             slices=proposed(tiles, PLACE, 0),
             type="part_solid",
             density="part_solid",
@@ -44,7 +44,7 @@ def test_outlines_sizes_and_words_come_back(tmp_path: Path) -> None:
             comment='said "so", and more',
         )
         put(room, "a", "n1", nodule)
-        put(room, "a", "p1", Finding(place_mm=PLACE, kind="small_nodule"))
+        put(room, "a", "p1", Finding(position_mm=PLACE, kind="small_nodule"))
         put(room, "c", "n1", nodule)
         drafts_of(room).hand_in("a")
         drafts_of(room).hand_in("b")

@@ -18,7 +18,7 @@ def test_a_box_of_outlines_has_the_sizes_that_one_computes_by_hand(tmp_path: Pat
     square = [(x - 2, y - 1.5), (x + 2, y - 1.5), (x + 2, y + 1.5), (x - 2, y + 1.5)]
     finding = Finding.model_validate(
         {
-            "place_mm": BALL_MM.tolist(),
+            "position_mm": BALL_MM.tolist(),
             "slices": [{"slice_index": k, "outline": square} for k in (11, 12, 13)],
         }
     )
@@ -38,7 +38,7 @@ def test_a_box_of_outlines_has_the_sizes_that_one_computes_by_hand(tmp_path: Pat
 def test_a_point_has_no_sizes(tmp_path: Path) -> None:
     (scan,) = scans_in(write_scans(tmp_path, "a"))
     tiles = tiles_of(scan, tmp_path / "cache")
-    assert measured(Finding(place_mm=(0, 0, 0)), tiles) == {}
+    assert measured(Finding(position_mm=(0, 0, 0)), tiles) == {}
 
 
 def test_circles_around_a_ball_measure_the_ball(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_circles_around_a_ball_measure_the_ball(tmp_path: Path) -> None:
             radius = math.sqrt(RADIUS_MM**2 - height**2)
             circle = BALL_MM[:2] + radius * np.column_stack([np.cos(turn), np.sin(turn)])
             slices.append({"slice_index": k, "outline": circle.tolist()})
-    finding = Finding.model_validate({"place_mm": BALL_MM.tolist(), "slices": slices})
+    finding = Finding.model_validate({"position_mm": BALL_MM.tolist(), "slices": slices})
     found = measured(finding, tiles)
     assert found["diameter_mm"] == pytest.approx(2 * RADIUS_MM, rel=0.01)
     assert found["long_mm"] == pytest.approx(2 * RADIUS_MM, rel=0.01)

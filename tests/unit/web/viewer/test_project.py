@@ -54,7 +54,7 @@ def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
         assert modes(leader) == modes(judge) == []
         assert leader.client.get("/scans/0").status_code == 404
         all_read(people)
-        assert modes(reader) == [(0, "type"), (1, "look")]
+        assert modes(reader) == [(0, "type"), (1, "done")]
         asked = reader.ask("/scans/0/reading")
         assert asked["mode"] == "type"
         assert [finding["finding"]["type"] for finding in asked["findings"]] == ["solid", None]
@@ -62,14 +62,14 @@ def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
         assert told == "case 'a' 'own-2': has no type yet. Say it, then hand in."
         reader.answer(0, "own-2", type="calcified")
         reader.hand_in(0)
-        assert modes(people["r2"]) == [(0, "look"), (1, "look")]
+        assert modes(people["r2"]) == [(0, "done"), (1, "done")]
 
         assert modes(leader) == [(0, "review"), (1, "review")]
         first, second = leader.ask("/scans/0/reading")["findings"]
-        assert [one["letter"] for one in first["told"]["readers"]] == ["A", "B", "C"]
-        assert len(second["told"]["readers"]) == 1
+        assert [one["letter"] for one in first["known"]["readers"]] == ["A", "B", "C"]
+        assert len(second["known"]["readers"]) == 1
         assert first["measured"]["slices"][1]["length_mm"] == pytest.approx(12, abs=0.9)
-        assert second["told"]["inconsistent"] == [10, 11, 12]
+        assert second["known"]["inconsistent"] == [10, 11, 12]
         assert leader.hand_in(0, 422)["problem"].count("neither agreed with nor objected to") == 2
         smaller = [
             {**slice_, "outline": [[x * 0.9 + PLACE[0] * 0.1, y] for x, y in slice_["outline"]]}
@@ -78,20 +78,23 @@ def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
         leader.answer(0, "candidate-1", answer="yes", slices=smaller, comment="too wide")
         leader.answer(0, "candidate-2", answer="no", comment="a vessel")
         leader.hand_in(0)
-        assert modes(leader) == [(0, "look"), (1, "review")]
+        assert modes(leader) == [(0, "done"), (1, "review")]
         leader.draw(1, "new", PLACE, 5, type="part_solid")
         leader.hand_in(1)
 
         assert modes(judge) == [(0, "arbitrate"), (1, "arbitrate")]
         asked = judge.ask("/scans/0/reading")["findings"]
-        assert [one["told"]["is_asked"] for one in asked] == [False, True]
-        assert asked[1]["told"]["why"] == ["the readers are not consistent", "the reviewer objects"]
-        assert asked[1]["told"]["comment"] == "a vessel"
+        assert [one["known"]["is_asked"] for one in asked] == [False, True]
+        assert asked[1]["known"]["why"] == [
+            "the readers are not consistent",
+            "the reviewer objects",
+        ]
+        assert asked[1]["known"]["comment"] == "a vessel"
         judge.answer(0, "candidate-2", answer="no", comment="agreed", discussed_with=["judge2"])
         judge.hand_in(0)
         settled = judge.ask("/scans/0/reading")["findings"]
-        assert [one["told"]["is_nodule"] for one in settled] == [None, False]
-        assert settled[1]["told"]["note"] == "agreed"
+        assert [one["known"]["is_nodule"] for one in settled] == [None, False]
+        assert settled[1]["known"]["note"] == "agreed"
         assert not judge.ask("/work")[0]["may_release"]
         judge.answer(1, "candidate-1", answer="yes", type="part_solid")
         judge.hand_in(1)
@@ -99,7 +102,7 @@ def test_a_batch_goes_from_blind_readings_to_a_scored_reference(
         judge.post("/work/b1/release")
         assert {one["state"] for one in judge.ask("/work")} == {"released"}
         told = reader.ask("/scans/0/reading")["findings"]
-        assert [one["told"]["is_nodule"] for one in told] == [True, False]
+        assert [one["known"]["is_nodule"] for one in told] == [True, False]
     lab = handle_of(folder)
     assert not audit_project(lab).problems
     made = export_released(lab, tmp_path / "bundle")
@@ -126,7 +129,7 @@ def test_handing_in_is_one_event_and_freezes_the_case(folder: Path) -> None:
             json={"client": "tab", "number": 99, "finding_id": "f1", "based_on": 1},
             headers={"X-Requested-With": "nodulebench"},
         )
-        assert (refused.status_code, refused.json()["detail"]["code"]) == (409, "handed_in")
+        assert (refused.status_code, refused.json()["detail"]["code"]) == (409, "submitted")
         reader.hand_in(0, 409)
         (shown,) = reader.ask("/scans/0/reading")["findings"]
         assert shown["id"] == "f1"
@@ -147,10 +150,10 @@ def test_what_was_said_is_there_after_the_room_was_closed(folder: Path) -> None:
 def test_a_nodule_needs_an_outline_and_points_are_no_nodules(folder: Path) -> None:
     with people_of(folder, "r1") as people:
         reader = people["r1"]
-        reader.say(0, "f1", {"place_mm": PLACE})
+        reader.say(0, "f1", {"position_mm": PLACE})
         assert "a nodule without an outline" in reader.hand_in(0, 422)["problem"]
         assert len(handle_of(folder).log.read()) == 1
-        reader.say(0, "f1", {"place_mm": PLACE, "kind": "small_nodule"}, 1)
+        reader.say(0, "f1", {"position_mm": PLACE, "kind": "small_nodule"}, 1)
         reader.hand_in(0)
         assert handle_of(folder).batch("b1").readings["a", "r1"].findings == ()
 
@@ -190,7 +193,7 @@ def test_a_case_comes_back_long_after_and_nothing_tells_that_it_does(tmp_path: P
             orders.append(tasks)
             told = [person.client.get("/").text, person.client.get("/scans").text]
             for number in range(6):
-                person.say(number, "far", {"place_mm": PLACE, "slices": FAR})
+                person.say(number, "far", {"position_mm": PLACE, "slices": FAR})
                 answer = person.hand_in(number, code=422)["problem"]
                 assert f"case '{number + 1}'" in answer
                 told += [answer, person.client.get(f"/scans/{number}/reading").text]

@@ -44,7 +44,7 @@ def test_blind_before_and_open_after(folder: Path) -> None:
         reads(second, 0, PLACE)
         for person in (first, second, third):
             assert drawn(person)[1] == {}
-        assert modes(first) == ["look", "read"]
+        assert modes(first) == ["done", "read"]
         reads(third, 0)
         assert modes(first) == ["revise", "read"]
         own, others = drawn(first)
@@ -73,7 +73,7 @@ def test_own_marks_are_changed_added_removed_and_left_to_the_last_digit(folder: 
         second.hand_in(0)
         third.hand_in(0)
         third.hand_in(0, code=409)
-        assert modes(third) == ["look", "read"]
+        assert modes(third) == ["done", "read"]
     batch = handle_of(folder).batch("b1")
     blind, last = batch.readings, batch.last_readings
     assert [finding.finding_id for finding in blind["a", "r1"].findings] == ["f0", "f1"]

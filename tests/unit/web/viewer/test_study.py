@@ -81,7 +81,7 @@ def test_a_place_is_judged_measured_and_kept_as_an_event(tmp_path: Path) -> None
     study = made(tmp_path)
     number = number_of(study, "secret-mark-1")
     with judging(tmp_path) as ann:
-        assert [one["mode"] for one in ann.ask("/scans")] == ["judge", "judge"]
+        assert [one["mode"] for one in ann.ask("/scans")] == ["classify", "classify"]
         ann.hand_in(number, code=422)
         says(ann, number, "nodule")
         told = ann.hand_in(number, code=422)["problem"]
@@ -91,7 +91,7 @@ def test_a_place_is_judged_measured_and_kept_as_an_event(tmp_path: Path) -> None
         says(ann, number, "nodule", ruler=axis(7.5))
         ann.hand_in(number)
         ann.hand_in(number, code=409)
-        assert ann.ask(f"/scans/{number}/reading")["mode"] == "look"
+        assert ann.ask(f"/scans/{number}/reading")["mode"] == "done"
     (call,) = study.calls("ann").values()
     assert (call.mark_id, call.call, call.diameter_mm) == ("secret-mark-1", "nodule", 7.5)
     assert call.facts == {"seconds": 6.0}  # three edits of two seconds each
@@ -106,7 +106,7 @@ def test_what_was_said_is_there_after_a_restart_and_after_a_table(tmp_path: Path
         assert one["finding"]["call"] == "small_nodule"
         study.call("ann", study.places("ann")[0], "non_nodule")
         answer = ann.ask("/scans/0/reading")
-        assert (answer["mode"], answer["is_handed_in"]) == ("look", True)
+        assert (answer["mode"], answer["is_submitted"]) == ("done", True)
         assert answer["findings"][0]["finding"]["call"] == "non_nodule"
         ann.hand_in(0, code=409)
 
@@ -131,7 +131,7 @@ def test_nothing_is_told_of_cases_scores_or_other_readers(tmp_path: Path) -> Non
             answers += [json.dumps(ann.ask(f"/scans/{number}"))]
             answers += [json.dumps(ann.ask(f"/scans/{number}/reading"))]
             answers += [json.dumps(ann.hand_in(number, code=422))]
-            answers += [ann.client.get(f"/scans/{number}/judged?rule=a&algorithm=b").text]
+            answers += [ann.client.get(f"/scans/{number}/evaluation?rule=a&algorithm=b").text]
         answers += [ann.client.get("/work").text]
     for text in answers:
         words = text.replace("about", "")

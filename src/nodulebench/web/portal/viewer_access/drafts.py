@@ -80,10 +80,10 @@ class SqlDrafts:
         """
         with self._steps.acting() as session:
             draft = self._read(session).get(case_id) or Draft()
-            if draft.is_handed_in:
-                raise ConflictError("handed_in")
+            if draft.is_submitted:
+                raise ConflictError("submitted")
             yield draft
-            self._add(session, case_id, {"handed_in": True})
+            self._add(session, case_id, {"submitted": True})
 
     def _add(self, session: Transaction, case_id: str, told: JsonObject) -> None:
         session.add(self._table(**self._own, of_case=case_id, content=told))
@@ -99,6 +99,6 @@ class SqlDrafts:
                 if "edit" in row.content:
                     draft.make(checked(Edit, row.content["edit"], f"edit {row.id}"))
                 else:
-                    draft.is_handed_in = True
+                    draft.is_submitted = True
                 self._last = row.id
             return dict(self._drafts)

@@ -41,7 +41,7 @@ def _chosen(judged: GivenJudged, chosen: Annotated[Chosen, Query()]) -> Chosen:
 GivenChoice = Annotated[Chosen, Depends(_chosen)]
 
 
-@router.get("/judged")
+@router.get("/evaluation")
 def choices(judged: GivenJudged) -> dict[str, JsonObject]:
     """For each rule the algorithms that it judged, and thresholds to choose from."""
     return {
@@ -50,13 +50,13 @@ def choices(judged: GivenJudged) -> dict[str, JsonObject]:
     }
 
 
-@router.get("/judged/errors")
+@router.get("/evaluation/errors")
 def errors(judged: GivenJudged, chosen: GivenChoice) -> JsonObject:
     """Every miss and false positive, case by case, and how many there are."""
     return judged.stands(chosen.rule, chosen.algorithm, chosen.threshold)
 
 
-@router.get("/scans/{number}/judged")
+@router.get("/scans/{number}/evaluation")
 def shown(
     judged: GivenJudged, scan: GivenScan, tiles: GivenTiles, chosen: GivenChoice
 ) -> list[JsonObject]:

@@ -45,7 +45,7 @@ def reading(
             stands[name] = SavedDraft(kept.version, kept.finding or beside.given[name])
     return {
         "mode": beside.mode,
-        "is_handed_in": draft.is_handed_in or beside.mode == "look",
+        "is_submitted": draft.is_submitted or beside.mode == "done",
         "seconds": draft.seconds,
         "findings": [
             {"id": name, **_told(kept, tiles), **_candidate(beside, name, say)}
@@ -67,18 +67,18 @@ def edited(
 ) -> JsonObject:
     """Make an edit; 409 with what stands where it cannot be made on that."""
     if room.is_closed(number):
-        raise HTTPException(409, {"code": "handed_in", "stands": None})
+        raise HTTPException(409, {"code": "submitted", "current": None})
     if edit.finding is not None:
         _require_inside_image(edit.finding, tiles, room.title(number))
     try:
         kept = drafts.edit(room.draft_key(number), edit)
     except ConflictError as error:
         stands = None if error.kept is None else _told(error.kept, tiles)
-        raise HTTPException(409, {"code": error.code, "stands": stands}) from error
+        raise HTTPException(409, {"code": error.code, "current": stands}) from error
     return {} if kept is None else _told(kept, tiles)
 
 
-@router.post("/scans/{number}/hand-in")
+@router.post("/scans/{number}/submit")
 def submit(room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int) -> dict[str, bool]:
     """Hand in what was said of a scan; nothing of it can be changed afterwards.
 
@@ -87,8 +87,8 @@ def submit(room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int)
     try:
         room.hand_in(number, tiles, drafts)
     except ConflictError as error:
-        raise HTTPException(409, {"code": error.code, "stands": None}) from error
-    return {"is_handed_in": True, "is_over": room.sheet() is not None}
+        raise HTTPException(409, {"code": error.code, "current": None}) from error
+    return {"is_submitted": True, "is_over": room.sheet() is not None}
 
 
 def _candidate(beside: ScanContext, name: str, say: Translator) -> JsonObject:
@@ -97,7 +97,7 @@ def _candidate(beside: ScanContext, name: str, say: Translator) -> JsonObject:
         return {}
     told = beside.told[name]
     words = {**told, "why": [say.message(one) for one in told["why"]]}
-    return {"told": words, "given": beside.given[name].model_dump(mode="json")}
+    return {"known": words, "proposed": beside.given[name].model_dump(mode="json")}
 
 
 def _told(kept: SavedDraft, tiles: Tiles) -> JsonObject:
@@ -119,7 +119,7 @@ def _require_inside_image(finding: Finding, tiles: Tiles, case_id: str) -> None:
 class Click(ConfigModel):
     """A click on a nodule, and turns of the wheel since."""
 
-    place_mm: Place
+    position_mm: Place
     level: int = Field(default=0, ge=-8, le=8)
 
 
@@ -141,7 +141,9 @@ class Gaps(ConfigModel):
 @router.post("/scans/{number}/proposal")
 def proposal(tiles: GivenTiles, click: Click) -> JsonObject:
     """Outlines of the nodule at a place, and its sizes."""
-    finding = Finding(place_mm=click.place_mm, slices=proposed(tiles, click.place_mm, click.level))
+    finding = Finding(
+        position_mm=click.position_mm, slices=proposed(tiles, click.position_mm, click.level)
+    )
     return {
         "slices": [slice_.model_dump(mode="json") for slice_ in finding.slices],
         "measured": measured(finding, tiles),
@@ -220,8 +222,8 @@ def loaded(
     content: Content,
 ) -> dict[str, list[JsonObject]]:
     """The findings that a file holds; nothing of them is kept."""
-    if room.is_closed(number) or drafts.of(room.draft_key(number)).is_handed_in:
-        raise HTTPException(409, {"code": "handed_in", "stands": None})
+    if room.is_closed(number) or drafts.of(room.draft_key(number)).is_submitted:
+        raise HTTPException(409, {"code": "submitted", "current": None})
     found = taken(name, content, room.title(number), tiles)
     return {
         "findings": [

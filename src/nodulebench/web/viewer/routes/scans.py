@@ -111,4 +111,4 @@ def kept(room: GivenRoom, wanted: Hanging) -> dict[str, bool]:
     """Keep it for every scan that is opened from now on."""
     make_folder(room.folder)
     write_json(wanted.model_dump(mode="json"), room.folder / HANGING)
-    return {"is_kept": True}
+    return {"is_saved": True}

@@ -27,7 +27,7 @@ from nodulebench.web.portal.projects.service import make_project, open_books, ta
 from nodulebench.web.portal.site import Site
 
 MakeExam = Callable[..., str]
-PLACE = {"place_mm": BALL_MM.tolist()}
+PLACE = {"position_mm": BALL_MM.tolist()}
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def finds_all(person: Person) -> None:
     slices = person.post("/scans/0/proposal", PLACE)["slices"]
     person.say(0, "f1", {**PLACE, "slices": slices, "type": "solid"})
     person.hand_in(0)
-    assert person.hand_in(1) == {"is_handed_in": True, "is_over": True}
+    assert person.hand_in(1) == {"is_submitted": True, "is_over": True}
 
 
 def finds_nothing(person: Person) -> None:
@@ -90,7 +90,7 @@ def test_from_a_form_to_who_may_read(any_site: Site) -> None:
     failed = signed_in(site, "lena")
     assert "Not passed" in failed.get(f"{where}/room/").text
     chosen = {"rule": "center_hit", "algorithm": "lena"}
-    told = failed.client.get(f"{where}/room/judged/errors", params=chosen).json()
+    told = failed.client.get(f"{where}/room/evaluation/errors", params=chosen).json()
     assert [error["id"] for error in told["errors"]] == [f"nodule:{PANEL}"]
     assert "not passed" in failed.get(where).text
     page = office.get(where).text
@@ -152,7 +152,7 @@ def test_a_candidate_is_answered_the_same_whatever_the_key_says(site: Site) -> N
         one._tab = "tab"
 
     def told(exam: str, spy: Person) -> dict[str, str]:
-        steps = [f"/scans/{number}/hand-in" for number in (0, 1)]
+        steps = [f"/scans/{number}/submit" for number in (0, 1)]
         found = dict(answers_of(spy.client, but=steps, where=spy.where))
         for page in PAGES:
             one = spy.client.get(page.format(id=exam))
@@ -173,11 +173,11 @@ def test_a_candidate_is_answered_the_same_whatever_the_key_says(site: Site) -> N
     assert different() == []
     for one in spies:
         one.draw(0, "mine", BALL_MM.tolist(), 4)
-        assert one.hand_in(0) == {"is_handed_in": True, "is_over": False}
+        assert one.hand_in(0) == {"is_submitted": True, "is_over": False}
     assert different() == []
     for one in spies:
         assert one.hand_in(1)["is_over"]
-    assert "GET /judged/errors 0" in different()
+    assert "GET /evaluation/errors 0" in different()
 
 
 @pytest.mark.slow
@@ -219,8 +219,8 @@ def test_an_exam_is_sat_once(site: Site) -> None:
     finds_nothing(sits(site, exam, "rea"))
     again = sits(site, exam, "rea")
     edit = {"client": "x", "number": 1, "finding_id": "f1", "finding": PLACE}
-    assert again.post("/scans/0/edits", edit, 409)["detail"]["code"] == "handed_in"
-    assert again.post("/scans/0/hand-in", code=409)["detail"]["code"] == "handed_in"
+    assert again.post("/scans/0/edits", edit, 409)["detail"]["code"] == "submitted"
+    assert again.post("/scans/0/submit", code=409)["detail"]["code"] == "submitted"
 
 
 @pytest.mark.slow
@@ -242,7 +242,7 @@ def test_a_result_that_a_kill_kept_from_being_written_is_written_at_the_next_loo
     with monkeypatch.context() as patched:
         patched.setattr(SiteExamSession, "keep", killed)
         with pytest.raises(OSError, match="killed"):
-            person.client.post(f"{person.where}/scans/1/hand-in", headers=OWN)
+            person.client.post(f"{person.where}/scans/1/submit", headers=OWN)
     assert results() == []
     for _ in range(2):
         assert "Not passed" in sits(site, exam, "rea").client.get(f"{person.where}/").text

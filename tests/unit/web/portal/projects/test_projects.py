@@ -196,7 +196,7 @@ def test_a_step_is_whole_or_nothing(
     with monkeypatch.context() as patched:
         patched.setattr(type(site), "record", broken)
         with pytest.raises(OSError, match="the disk is full"):
-            person.client.post(f"{person.where}/scans/0/hand-in", headers=OWN)
+            person.client.post(f"{person.where}/scans/0/submit", headers=OWN)
     assert counts() == before
     assert person.ask("/scans")[0]["mode"] == "read"
     person.hand_in(0)

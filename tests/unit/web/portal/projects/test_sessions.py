@@ -45,7 +45,7 @@ def projects(site: Site, organiser: Visitor) -> tuple[str, str]:
 def answers(site: Site, project: str, person: Person) -> dict[str, str]:
     """All that somebody is told of a project, on every route of the room and every page."""
     steps = [
-        f"/scans/{one['number']}/hand-in" for one in person.ask("/scans") if one["mode"] != "look"
+        f"/scans/{one['number']}/submit" for one in person.ask("/scans") if one["mode"] != "done"
     ]
     told = dict(answers_of(person.client, but=steps, where=person.where))
     for page in PAGES:
@@ -127,7 +127,7 @@ def test_pages_of_others_cannot_ask_in_a_readers_name(
         {**OWN, "Sec-Fetch-Site": "cross-site"},
         {**OWN, "Sec-Fetch-Site": "same-site"},
     ):
-        answer = person.client.post(f"{person.where}/scans/0/hand-in", headers=headers)
+        answer = person.client.post(f"{person.where}/scans/0/submit", headers=headers)
         assert answer.status_code == 403, headers
         assert person.ask("/scans")[0]["mode"] == "read"
 

@@ -42,7 +42,8 @@ def sets(site: Site, entry: str, **rules: str) -> None:
 
 def statuses(everybody: dict[str, Browser], entry: str) -> dict[str, int]:
     return {
-        who: one.get(f"/entries/{entry}/view/judged").status_code for who, one in everybody.items()
+        who: one.get(f"/entries/{entry}/view/evaluation").status_code
+        for who, one in everybody.items()
     }
 
 
@@ -83,7 +84,7 @@ def test_every_miss_is_there_and_nothing_can_be_drawn(
     assert "judging.js" in page
     assert "← Entry" in page
     assert str(site.settings.storage) not in page
-    errors = client.get(f"{where}/judged/errors", params=CHOSEN).json()
+    errors = client.get(f"{where}/evaluation/errors", params=CHOSEN).json()
     labels = [(error["case_id"], error["label"]) for error in errors["errors"]]
     assert labels == [(SERIES[2], "missed"), (SERIES[2], "false_positive")]
     told = dict(answers_of(client, where=where))

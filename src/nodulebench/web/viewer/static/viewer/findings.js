@@ -51,7 +51,7 @@ export class Findings {
     state.findings = told.findings;
     state.mode = told.mode;
     state.colleagues = told.others;
-    state.isHandedIn = told.is_handed_in;
+    state.isHandedIn = told.is_submitted;
     state.changed();
     state.redraw();
   }
@@ -127,11 +127,11 @@ export class Findings {
   // Somebody else changed it first: theirs is shown, and the reader may still choose their own.
   conflict({ scan, edit }, last, error) {
     const detail = error.told?.detail ?? {};
-    if (detail.code === "handed_in") {
+    if (detail.code === "submitted") {
       this.state.isHandedIn = true;
       this.notice(say("handed_in.frozen"), true);
     } else if (detail.code === "changed_elsewhere") {
-      const mine = last.edit.finding, stands = detail.stands;
+      const mine = last.edit.finding, stands = detail.current;
       if (scan === this.state.number) this.take(edit.finding_id, stands);
       this.notice(say("conflict"), true, {
         text: say("conflict.mine"),
@@ -169,7 +169,7 @@ export class Findings {
     const place = largest
       ? [...grid.onSlice([largest.center_x_mm, largest.center_y_mm], largest.slice_index),
         largest.slice_index]
-      : grid.toIndex(one.finding.place_mm);
+      : grid.toIndex(one.finding.position_mm);
     this.state.moveTo(place, { reveals: true });
   }
 
@@ -201,7 +201,7 @@ export class Findings {
   async handIn() {
     await this.leaving();
     await this.drafts.settled();
-    const { is_over } = await send(`scans/${this.state.number}/hand-in`, {});
+    const { is_over } = await send(`scans/${this.state.number}/submit`, {});
     if (is_over) location.reload(); // the page of the result
     this.state.isHandedIn = true;
     this.state.changed();

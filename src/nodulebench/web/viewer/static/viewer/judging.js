@@ -67,7 +67,7 @@ class Judgements {
   }
 
   async begin() {
-    this.choices = (await ask("judged")).told;
+    this.choices = (await ask("evaluation")).told;
     fill(this.form.elements.rule, Object.keys(this.choices));
     this.fillAlgorithms();
     this.form.addEventListener("submit", (event) => event.preventDefault());
@@ -117,7 +117,7 @@ class Judgements {
   }
 
   async listErrors() {
-    const { query } = this, { told } = await ask(`judged/errors?${query}`);
+    const { query } = this, { told } = await ask(`evaluation/errors?${query}`);
     if (query !== this.query) return; // something else was chosen meanwhile
     this.told = told;
     this.show();
@@ -132,7 +132,7 @@ class Judgements {
 
   async opened(number) {
     const { state, query } = this;
-    const { told } = await ask(`scans/${number}/judged?${query}`);
+    const { told } = await ask(`scans/${number}/evaluation?${query}`);
     if (state.number !== number || query !== this.query) return;
     state.findings = told.map((one) => ({
       ...one, colour: LABELS[one.label].colour, isDashed: one.is_mark }));
@@ -169,7 +169,7 @@ class Judgements {
     const { state } = this, one = state.findings.find((each) => each.id === id);
     if (!one) return;
     state.selected = id;
-    state.moveTo(state.volume.grid.toIndex(one.finding.place_mm), { reveals: true });
+    state.moveTo(state.volume.grid.toIndex(one.finding.position_mm), { reveals: true });
     state.changed();
   }
 

@@ -83,7 +83,7 @@ function stretches(corners, through, across, at) {
 }
 
 function drawPoint(view, ink, { finding }) {
-  const index = view.grid.toIndex(finding.place_mm), { through } = PLANES[view.plane];
+  const index = view.grid.toIndex(finding.position_mm), { through } = PLANES[view.plane];
   const away = Math.abs(index[through] - view.state.cursor[through]) * view.grid.spacing[through];
   if (away > 2.5) return;
   const [x, y] = view.toCanvas(index);

@@ -36,7 +36,7 @@ export class Scans {
     button.append(name, told);
     button.type = "button";
     if (number === this.state.number) button.setAttribute("aria-current", "true");
-    if (scan.is_handed_in) button.classList.add("done");
+    if (scan.is_submitted) button.classList.add("done");
     button.addEventListener("click", () => this.open(number));
     item.append(button);
     return item;
@@ -45,14 +45,14 @@ export class Scans {
   // The scan to begin with: the first one, or the first in which something is asked.
   get first() {
     const { scans } = this.state;
-    const asked = scans.findIndex((scan) => scan?.mode && scan.mode !== "look");
+    const asked = scans.findIndex((scan) => scan?.mode && scan.mode !== "done");
     return asked < 0 ? scans.findIndex(Boolean) : asked;
   }
 
   // What stands below the name of a scan.
-  tell({ findings, is_handed_in }) {
+  tell({ findings, is_submitted }) {
     const found = say(findings === 1 ? "scan.finding" : "scan.findings", { count: findings });
-    return is_handed_in ? `${say("scan.handed_in")} · ${found}` : found;
+    return is_submitted ? `${say("scan.handed_in")} · ${found}` : found;
   }
 
   async open(number) {

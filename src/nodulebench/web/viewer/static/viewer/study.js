@@ -14,7 +14,7 @@ class Study extends Findings {
     super(state, notice);
     this.room = room;
     this.end = null; // of an axis that is being laid by keys
-    room.scans.tell = (scan) => (scan.is_handed_in ? "" : say("study.open"));
+    room.scans.tell = (scan) => (scan.is_submitted ? "" : say("study.open"));
     for (const button of find("calls").children) {
       button.addEventListener("click", () => this.call(button.dataset.call));
     }
@@ -89,7 +89,7 @@ class Study extends Findings {
   }
 
   async goOn(here) {
-    const { scans } = this.state, isOpen = (scan) => !scan.is_handed_in;
+    const { scans } = this.state, isOpen = (scan) => !scan.is_submitted;
     const later = scans.findIndex((scan, at) => at > here && isOpen(scan));
     const number = later >= 0 ? later : scans.findIndex(isOpen);
     if (number >= 0) await this.room.scans.open(number);
@@ -107,7 +107,7 @@ class Study extends Findings {
     find("hand-in").disabled = state.number === null;
     find("hand-in").textContent = say("study.next");
     find("asks").textContent = say(state.isHandedIn ? "study.judged" : "study.asks");
-    const done = state.scans.filter((scan) => scan.is_handed_in), total = state.scans.length;
+    const done = state.scans.filter((scan) => scan.is_submitted), total = state.scans.length;
     Object.assign(find("progress"), { max: Math.max(1, total), value: done.length });
     const spent = done.map((scan) => scan.seconds).filter(Boolean);
     const mean = spent.reduce((sum, one) => sum + one, 0) / Math.max(1, spent.length);

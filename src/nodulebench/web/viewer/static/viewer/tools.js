@@ -12,7 +12,7 @@ export class Tools {
   constructor(state) {
     this.state = state;
     this.points = []; // of the stroke, x and y in mm
-    this.click = null; // of the last proposal: { id, place_mm, level }
+    this.click = null; // of the last proposal: { id, position_mm, level }
     this.cursorMm = null;
   }
 
@@ -43,7 +43,7 @@ export class Tools {
     }
     if (tool === "point") {
       this.state.moveTo(index);
-      this.findings.begin({ kind: "small_nodule", place_mm: rounded(place) });
+      this.findings.begin({ kind: "small_nodule", position_mm: rounded(place) });
       return true;
     }
     if (view.plane !== "axial") return false;
@@ -110,7 +110,7 @@ export class Tools {
       if (erases) return;
       const [x, y] = middle(points);
       const place = state.volume.grid.toWorld([...state.volume.grid.onSlice([x, y], k), k]);
-      findings.begin({ place_mm: rounded(place), slices: [{ slice_index: k, outline: points }] });
+      findings.begin({ position_mm: rounded(place), slices: [{ slice_index: k, outline: points }] });
       return;
     }
     if (erases && !drawn) return;
@@ -130,20 +130,20 @@ export class Tools {
     if (!one) return null;
     const corners = one.finding.slices.flatMap((each) => each.outline);
     const [x, y] = middle(points);
-    const near = [...corners, one.finding.place_mm].some(
+    const near = [...corners, one.finding.position_mm].some(
       (corner) => Math.hypot(corner[0] - x, corner[1] - y) < APART_MM);
     return near ? one : null;
   }
 
   async propose(place, level = 0, id = null) {
     const { state, findings } = this, number = state.number;
-    const place_mm = rounded(place);
+    const position_mm = rounded(place);
     try {
-      const { slices, measured } = await send(`scans/${number}/proposal`, { place_mm, level });
+      const { slices, measured } = await send(`scans/${number}/proposal`, { position_mm, level });
       if (state.number !== number) return;
       if (id === null) {
-        const made = findings.begin({ place_mm, slices });
-        this.click = made && { id: made, place_mm, level };
+        const made = findings.begin({ position_mm, slices });
+        this.click = made && { id: made, position_mm, level };
       } else {
         if (this.click?.level !== level) return; // the wheel turned on meanwhile
         const held = state.findings.find((one) => one.id === id);
@@ -165,7 +165,7 @@ export class Tools {
     const level = Math.max(-MOST_TURNS, Math.min(MOST_TURNS, click.level - turns));
     if (level !== click.level) {
       click.level = level;
-      this.propose(click.place_mm, level, click.id);
+      this.propose(click.position_mm, level, click.id);
     }
     return true;
   }
@@ -176,7 +176,7 @@ export class Tools {
     if (!one) {
       const [x, y] = middle([from, to]);
       const place = state.volume.grid.toWorld([...state.volume.grid.onSlice([x, y], k), k]);
-      findings.begin({ place_mm: rounded(place), ruler: { slice_index: k, long: [from, to], short: null } });
+      findings.begin({ position_mm: rounded(place), ruler: { slice_index: k, long: [from, to], short: null } });
       return;
     }
     const { ruler } = one.finding;

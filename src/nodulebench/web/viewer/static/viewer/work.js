@@ -17,7 +17,7 @@ const MODES = {
     open: "work.open.review", yes: "work.review.yes", no: "work.review.no" },
   arbitrate: { name: "work.mode.arbitrate", asks: "work.asks.arbitrate", sure: "work.sure.arbitrate",
     open: "work.open.arbitrate", yes: "work.arbitrate.yes", no: "work.arbitrate.no" },
-  look: { name: "work.mode.look", asks: "work.asks.look", sure: "work.asks.look" },
+  done: { name: "work.mode.look", asks: "work.asks.look", sure: "work.asks.look" },
 };
 const STATES = { reading: "work.state.reading", revision: "work.state.revision", checking: "work.state.checking",
   typing: "work.state.typing", review: "work.state.review", arbitration: "work.state.arbitration",
@@ -47,7 +47,7 @@ export class Work extends Findings {
   }
 
   get mode() {
-    return this.state.mode ?? "look";
+    return this.state.mode ?? "done";
   }
 
   get mayAdd() {
@@ -59,7 +59,7 @@ export class Work extends Findings {
   }
 
   get asked() {
-    return this.state.findings.filter((one) => one.told?.is_asked);
+    return this.state.findings.filter((one) => one.known?.is_asked);
   }
 
   get unanswered() {
@@ -73,9 +73,9 @@ export class Work extends Findings {
     await super.opened(number);
     if (state.number !== number) return;
     for (const one of state.findings) {
-      if (!one.told) continue;
-      if (one.told.readers.length) Object.assign(one, { colour: AS_IT_STANDS, isDashed: true });
-      for (const { letter, slices } of one.told.readers) {
+      if (!one.known) continue;
+      if (one.known.readers.length) Object.assign(one, { colour: AS_IT_STANDS, isDashed: true });
+      for (const { letter, slices } of one.known.readers) {
         state.beneath.push({ finding: { slices }, colour: READERS[letter] ?? OTHER, isOther: true });
       }
     }
@@ -104,13 +104,13 @@ export class Work extends Findings {
       jump.append(mark, name);
       jump.addEventListener("click", () => {
         const { grid } = this.state.volume;
-        this.state.moveTo(grid.toIndex(finding.place_mm), { reveals: true });
+        this.state.moveTo(grid.toIndex(finding.position_mm), { reveals: true });
       });
       take.textContent = say("work.take");
       take.hidden = this.mode !== "revise";
       take.addEventListener("click", () => {
-        const { place_mm, slices, type } = finding;
-        this.begin({ place_mm, slices, type });
+        const { position_mm, slices, type } = finding;
+        this.begin({ position_mm, slices, type });
       });
       item.append(jump, take);
       return item;
@@ -128,30 +128,30 @@ export class Work extends Findings {
 
   change(id, finding, options) {
     const held = this.state.findings.find((one) => one.id === id);
-    if (held?.told && !held.told.is_asked) {
+    if (held?.known && !held.known.is_asked) {
       this.notice(say("work.not_asked"), true);
       return;
     }
-    if (held?.told && finding === null) return; // a candidate is judged, not removed
+    if (held?.known && finding === null) return; // a candidate is judged, not removed
     if (this.toldOpen) this.notice("");
     this.toldOpen = false;
-    const isFixed = held?.told && !this.mayDraw;
+    const isFixed = held?.known && !this.mayDraw;
     super.change(id, isFixed ? { ...finding, slices: held.finding.slices } : finding, options);
   }
 
   answer(said) {
-    if (this.chosen?.told?.is_asked && this.mode !== "type") this.update({ answer: said });
+    if (this.chosen?.known?.is_asked && this.mode !== "type") this.update({ answer: said });
   }
 
   // The outline of a candidate as it was given.
   reset() {
-    if (this.chosen?.given) this.update({ slices: this.chosen.given.slices });
+    if (this.chosen?.proposed) this.update({ slices: this.chosen.proposed.slices });
   }
 
   get isCorrected() {
     const one = this.chosen;
-    return Boolean(one?.given)
-      && JSON.stringify(one.given.slices) !== JSON.stringify(one.finding.slices);
+    return Boolean(one?.proposed)
+      && JSON.stringify(one.proposed.slices) !== JSON.stringify(one.finding.slices);
   }
 
   mayHandIn() {
@@ -172,7 +172,7 @@ export class Work extends Findings {
       return;
     }
     await this.refreshAll();
-    const after = state.scans.findIndex((scan, at) => at > number && scan && scan.mode !== "look");
+    const after = state.scans.findIndex((scan, at) => at > number && scan && scan.mode !== "done");
     const { first } = this.room.scans;
     await this.room.scans.open(after > 0 ? after : first >= 0 ? first : number);
   }
@@ -183,7 +183,7 @@ export class Work extends Findings {
       await this.refreshWork();
     } catch { /* the next time */ }
     const here = this.state.scans[this.state.number];
-    if (here && here.mode !== this.mode && this.mode === "look") this.room.scans.open(this.state.number);
+    if (here && here.mode !== this.mode && this.mode === "done") this.room.scans.open(this.state.number);
     if (this.state.number === null && this.room.scans.first >= 0) this.room.scans.open(this.room.scans.first);
   }
 
@@ -194,7 +194,7 @@ export class Work extends Findings {
   }
 
   showNothing() {
-    const isOpen = this.state.scans.some((scan) => scan.mode !== "look");
+    const isOpen = this.state.scans.some((scan) => scan.mode !== "done");
     find("nothing").hidden = isOpen || !this.batches || this.batches.some((one) => one.may_release);
   }
 
@@ -234,7 +234,7 @@ export class Work extends Findings {
 
   show() {
     super.show();
-    const { state, mode } = this, one = this.chosen, told = one?.told;
+    const { state, mode } = this, one = this.chosen, told = one?.known;
     document.body.dataset.mode = mode;
     const like = mode === "revise" ? "read" : mode; // the same tools and fields
     for (const place of document.querySelectorAll("[data-for]")) {
@@ -243,7 +243,7 @@ export class Work extends Findings {
     find("asks").textContent = state.number === null ? "" : say(MODES[mode].asks);
     find("sure").querySelector("p").textContent = say(MODES[mode].sure);
     find("findings-title").textContent = say(like === "read" ? "findings" : "work.candidates");
-    find("hand-in").hidden = mode === "look";
+    find("hand-in").hidden = mode === "done";
     this.showNothing();
     find("none").hidden = state.findings.length > 0 || like !== "read";
     const isAsked = Boolean(told?.is_asked), isMine = one && !told;
@@ -277,8 +277,8 @@ export class Work extends Findings {
     if (told?.types.length) {
       row(say("work.types_said", { types: told.types.map((name) => say(`name.${name}`)).join(", ") }));
     }
-    if (told?.of_readers) {
-      row(say("work.drawn_by", { count: told.readers.length, of: told.of_readers }));
+    if (told?.reader_count) {
+      row(say("work.drawn_by", { count: told.readers.length, of: told.reader_count }));
       const line = row("", "readers");
       for (const { letter, slices } of told.readers) {
         const mark = document.createElement("i"), name = document.createElement("span");
@@ -306,11 +306,11 @@ export class Work extends Findings {
 
   item(one, at) {
     const item = super.item(one, at);
-    if (one.told) {
+    if (one.known) {
       if (one.colour) item.querySelector("i").style.background = one.colour;
       const told = item.querySelector("small"), { answer, type } = one.finding;
-      const isOpen = one.told.is_asked && (this.mode === "type" ? !type : !answer);
-      const outcome = one.told.is_nodule ?? null;
+      const isOpen = one.known.is_asked && (this.mode === "type" ? !type : !answer);
+      const outcome = one.known.is_nodule ?? null;
       const settled = outcome === null ? undefined : MODES.arbitrate[outcome ? "yes" : "no"];
       const word = MODES[this.mode][answer] ?? settled, said = word ? [say(word)] : [];
       told.textContent = [told.textContent, ...said, ...(isOpen ? [say("work.waits")] : [])].join(" · ");
@@ -322,7 +322,7 @@ export class Work extends Findings {
   // A slice that not all readers drew the chosen candidate on stands out.
   drawOver(view, ink) {
     if (view.plane !== "axial") return;
-    const slices = this.chosen?.told?.inconsistent ?? [];
+    const slices = this.chosen?.known?.inconsistent ?? [];
     if (!slices.includes(Math.round(this.state.cursor[2]))) return;
     const { width, height } = view.box;
     ink.strokeStyle = NOTE;
