@@ -69,7 +69,7 @@ def write_files(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
-def say(*answer: object) -> None:
+def translate(*answer: object) -> None:
     """Print an answer so that others can tell it from the next."""
     sys.stdout.write(" ".join(["\n\0", *map(str, answer)]))
 
@@ -88,7 +88,7 @@ def check_alone(folder: Path) -> None:
     for name, files in sent_folders().items():
         for known in (cases, None):
             found = check_alone(write_files(folder / name, files), known, "luna16")
-            say(name, *found.problems)
+            translate(name, *found.problems)
 
 
 def collect_output(folder: Path) -> None:
@@ -105,9 +105,9 @@ def collect_output(folder: Path) -> None:
             run = RunContract(command=("x",), outputs=outputs)
             try:
                 read_output(taken, small_volume(), CASE, None, run)
-                say(name, "was read")
+                translate(name, "was read")
             except OutputRejectedError as error:
-                say(name, error.why.code, error.why.values)
+                translate(name, error.why.code, error.why.values)
 
 
 def send_to_portal(folder: Path) -> None:
@@ -123,10 +123,10 @@ def send_to_portal(folder: Path) -> None:
         sent = {"file": ("mine.zip", packed(files))}
         for how in ("validate", "submit"):
             answer = ada.post(f"/benchmarks/{benchmark}/{how}", page, files=sent, name="Mine")
-            say(name, answer.status_code, answer.text)
+            translate(name, answer.status_code, answer.text)
     alone = {"file": ("marks.parquet", damaged_parquet())}
     answer = ada.post(f"/benchmarks/{benchmark}/validate", page, files=alone, name="Mine")
-    say("alone", answer.status_code, answer.text)
+    translate("alone", answer.status_code, answer.text)
 
 
 def leave_to_worker(folder: Path) -> None:
@@ -146,7 +146,7 @@ def leave_to_worker(folder: Path) -> None:
     work_off(site)
     with site.database.reading() as session:
         for job in session.scalars(select(Job)):
-            say(job.entry.name, job.state, job.problems)
+            translate(job.entry.name, job.state, job.problems)
 
 
 PLACES: dict[str, Callable[[Path], None]] = {

@@ -61,7 +61,7 @@ def coded(log: EventLog[Word], event: Word) -> Word:
     return replace(event, code=log.seal.make(event.unsigned_bytes, event.person))
 
 
-def say(log: EventLog[Word], text: str = "word", minute: int = 0) -> Word:
+def translate(log: EventLog[Word], text: str = "word", minute: int = 0) -> Word:
     """Write one more event."""
     if log.store.read_head() is None:
         log.write_head([], "bo")

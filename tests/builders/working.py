@@ -104,9 +104,9 @@ class Person:
         slices = [
             {"slice_index": at, "outline": outline} for at in (middle - 1, middle, middle + 1)
         ]
-        return self.say(number, name, {"position_mm": place, "slices": slices, **said})
+        return self.translate(number, name, {"position_mm": place, "slices": slices, **said})
 
-    def say(self, number: int, name: str, finding: dict[str, Any], based_on: int = 0) -> Any:
+    def translate(self, number: int, name: str, finding: dict[str, Any], based_on: int = 0) -> Any:
         """An edit of a finding."""
         self._sent += 1
         edit = {"client": self._tab, "number": self._sent, "finding_id": name, "based_on": based_on}
@@ -119,7 +119,7 @@ class Person:
             for finding in self.ask(f"/scans/{number}/reading")["findings"]
             if finding["id"] == name
         )
-        return self.say(number, name, {**one["finding"], **said}, one["version"])
+        return self.translate(number, name, {**one["finding"], **said}, one["version"])
 
     def hand_in(self, number: int, code: int = 200) -> Any:
         """Hand in a case."""

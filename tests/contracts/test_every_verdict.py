@@ -75,10 +75,12 @@ def test_the_verdicts_are_three() -> None:
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_every_language_has_a_word_of_its_own_for_each(name: Any) -> None:
-    say = translator(name)
-    words = [say(f"verdict.{verdict}") for verdict in get_args(Verdict)]
+    translate = translator(name)
+    words = [translate(f"verdict.{verdict}") for verdict in get_args(Verdict)]
     assert len(set(words)) == 3
-    leads = [say(f"feedback.{verdict}", plan="P", reason="R") for verdict in get_args(Verdict)]
+    leads = [
+        translate(f"feedback.{verdict}", plan="P", reason="R") for verdict in get_args(Verdict)
+    ]
     assert len(set(leads)) == 3
     assert all("P" in lead for lead in leads)
     assert "R" in leads[-1]
@@ -153,18 +155,18 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
 
     for audience in ("lab", "developer"):
         for name in LANGUAGES:
-            made, say = tmp_path / f"{audience}-{name}", translator(name)
+            made, translate = tmp_path / f"{audience}-{name}", translator(name)
             more = ("--for", audience, "--language", name, "--out", made)
             mine = ("--algorithm", "mine") if audience == "developer" else ()
             assert run("report", lab.sealed, "--as", "Dee", *more, *mine) == 0
             (page,) = made.glob("*.html")
             content = page.read_text(encoding="utf-8")
             if audience == "developer" and level in ("verdict", "rounded"):
-                reason = say.message({"code": "plan_undecided", "values": {}})
-                lead = say(f"feedback.{verdict}", plan="accept", reason=reason)
+                reason = translate.message({"code": "plan_undecided", "values": {}})
+                lead = translate(f"feedback.{verdict}", plan="accept", reason=reason)
                 assert lead.replace("'", "&#39;") in content
             else:
-                assert f'class="verdict {verdict}">{say(f"verdict.{verdict}")}<' in content
+                assert f'class="verdict {verdict}">{translate(f"verdict.{verdict}")}<' in content
 
     (tmp_path / "roster.csv").write_text("file,developer,alias\nmine.csv,Other,A1\n")
     roster = ("--roster", tmp_path / "roster.csv", "--out", tmp_path / "by-roster")

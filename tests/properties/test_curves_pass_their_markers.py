@@ -48,7 +48,7 @@ from nodulebench.report.html import render_html
 from nodulebench.report.pdf import Printed
 from nodulebench.report.sections.curves import rate_axis
 
-SAY = translator()
+TRANSLATE = translator()
 PIXEL = 1.0
 """How far a line may pass a marker at, where the curve itself gives the marker's value."""
 INTERVALS = {
@@ -139,7 +139,7 @@ def entry_page(found: Evaluation) -> str:
         curve_table(found).filter(algorithm=name),
         ReportAttachments(),
         audience="developer",
-        say=SAY,
+        translate=TRANSLATE,
         name="#1",
         rule="luna16",
     )
@@ -152,7 +152,7 @@ def library_plot(found: Evaluation) -> str:
 
 def printed_report(found: Evaluation) -> str:
     content = report_content(evaluation_document(found), curve_table(found), audience="developer")
-    parts = Printed(Path(), SAY).said(content)["parts"]
+    parts = Printed(Path(), TRANSLATE).said(content)["parts"]
     return "".join(
         block["picture"] for part in parts for block in part["blocks"] if block["block"] == "chart"
     )
@@ -343,7 +343,7 @@ def test_precision_does_not_tell_whether_the_first_mark_is_a_hit(is_hit: list[bo
 
 def test_nothing_is_drawn_left_of_the_first_known_point() -> None:
     """A line from the edge to the first point would say what nobody knows."""
-    axis = rate_axis(SEVEN_RATES, SAY)
+    axis = rate_axis(SEVEN_RATES, TRANSLATE)
     unit = Axis("", 0.0, 1.0, ())
     begins = Line(np.array([2.0, 8.0]), np.array([0.5, 0.6]), Style(0))
     outside = Line(np.array([9.0, 12.0]), np.array([0.5, 0.6]), Style(0))

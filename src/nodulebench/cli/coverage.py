@@ -40,13 +40,16 @@ def command(
     from nodulebench.curation.composition.service import cover_files, write_coverage
 
     with ProgressLine("counting"):
-        say, document = translator("en"), cover_files(test_set, cases, design, nodules, against)
+        translate, document = (
+            translator("en"),
+            cover_files(test_set, cases, design, nodules, against),
+        )
     totals = ", ".join(f"{count:,} {name}" for name, count in document["totals"].items())
     click.echo(f"{document['name']}: {totals}")
     width = max((len(outcome["name"]) for outcome in document["outcomes"]), default=0)
     for outcome in document["outcomes"]:
         answer = click.style(f"{outcome['answer']:<18}", fg=COLOURS[outcome["answer"]])
-        found = "missing: " * bool(outcome["missing"]) + say.messages(
+        found = "missing: " * bool(outcome["missing"]) + translate.messages(
             outcome["missing"] or outcome["found"]
         )
         click.echo(f"  {outcome['name']:<{width}}  {answer}  {found}")
@@ -67,13 +70,15 @@ def command(
 
 def _print_against(found: JsonObject) -> None:
     """The other test set beside this one: what differs most, and what is harder."""
-    say = translator("en")
+    translate = translator("en")
     click.echo(f"beside {found['name']}")
     for difference in found["differences"]:
-        click.echo(f"  {say.word(difference['column']):<24}{difference['distance']:>6.0%} differs")
+        click.echo(
+            f"  {translate.word(difference['column']):<24}{difference['distance']:>6.0%} differs"
+        )
     for one in found["difficulty"]:
         if one["first"] is not None or one["second"] is not None:
             values = (one["first"], one["second"])
             first, second = ("–" if value is None else f"{value:.2f}" for value in values)
-            name = say(f"coverage.hard_{one['name']}")
+            name = translate(f"coverage.hard_{one['name']}")
             click.echo(f"  {name:<44}{first:>8}{second:>8}")

@@ -26,25 +26,25 @@ STEPS = {**CODES_OF_MODULE, "duplicates": tuple(DUPLICATE_CODES)}
 
 def curation_page(curation: Curation, name: LanguageName = "en") -> str:
     """The page in a language, complete in itself."""
-    say = translator(name)
+    translate = translator(name)
     admitted, series = len(curation.admitted), len(curation.series)
-    flow = [_flow(curation, say), *_codes(curation, say)]
+    flow = [_flow(curation, translate), *_codes(curation, translate)]
     return framed(
-        title=curation.folder.resolve().name or say("curated.folder"),
-        kind=say("curated.kind"),
-        lead=say("curated.lead", admitted=admitted, series=series),
-        facts=_facts(curation, say),
+        title=curation.folder.resolve().name or translate("curated.folder"),
+        kind=translate("curated.kind"),
+        lead=translate("curated.lead", admitted=admitted, series=series),
+        facts=_facts(curation, translate),
         sections=[
-            Section("flow", say("curated.flow"), flow),
-            Section("series", say("curated.series"), [_browser(curation, say)]),
-            *_other_files(curation, say),
-            Section("limits", say("curated.limits"), [_limits(curation, say)]),
+            Section("flow", translate("curated.flow"), flow),
+            Section("series", translate("curated.series"), [_browser(curation, translate)]),
+            *_other_files(curation, translate),
+            Section("limits", translate("curated.limits"), [_limits(curation, translate)]),
         ],
-        footer=[say("curated.footer", version=__version__)],
+        footer=[translate("curated.footer", version=__version__)],
         version=__version__,
-        language=say.code,
-        contents=say("page.contents"),
-        find=say("curated.find"),
+        language=translate.code,
+        contents=translate("page.contents"),
+        find=translate("curated.find"),
         style="curation.css",
         script="curation.js",
     )
@@ -55,7 +55,7 @@ def flow_svg(curation: Curation, name: LanguageName = "en") -> str:
     return standalone(_flow(curation, translator(name)))
 
 
-def _facts(curation: Curation, say: Translator) -> list[tuple[str, str]]:
+def _facts(curation: Curation, translate: Translator) -> list[tuple[str, str]]:
     found, admitted = len(curation.series), len(curation.admitted)
     damaged = sum(other_file.is_damaged for other_file in curation.other_files)
     counts = {
@@ -67,44 +67,49 @@ def _facts(curation: Curation, say: Translator) -> list[tuple[str, str]]:
         "others": str(len(curation.other_files) - damaged),
     }
     return [
-        *((say(f"curated.fact_{key}"), shown) for key, shown in counts.items()),
-        *((say("curated.fact_list", name=name), f"{scans:,}") for name, scans in curation.against),
+        *((translate(f"curated.fact_{key}"), shown) for key, shown in counts.items()),
+        *(
+            (translate("curated.fact_list", name=name), f"{scans:,}")
+            for name, scans in curation.against
+        ),
     ]
 
 
-def _flow(curation: Curation, say: Translator) -> Markup:
+def _flow(curation: Curation, translate: Translator) -> Markup:
     """Series that are left after each group of checks, and what fell out there."""
     fell = Counter(one.reasons[0].code for one in curation.series if one.reasons)
     left = len(curation.series)
-    steps = [Step(say("curated.found", count=left)), Step("")]
+    steps = [Step(translate("curated.found", count=left)), Step("")]
     for group, codes in STEPS.items():
         lost = sum(fell[code] for code in codes)
         if not lost:
             continue
         left -= lost
-        told = [f"{fell[code]} {say.word(code)}" for code in codes if fell[code]]
-        out = say("list.then").join(told)
+        told = [f"{fell[code]} {translate.word(code)}" for code in codes if fell[code]]
+        out = translate("list.then").join(told)
         steps[-2] = Step(steps[-2].text, exit=out, otherwise=f"−{lost}")
-        steps[-1:] = [Step(say(f"curated.left_{group}", left=left)), Step("")]
-    steps[-1] = Step(say("curated.cases", count=left))
-    return flow_chart(steps, say("curated.flow_told", found=len(curation.series), left=left))
+        steps[-1:] = [Step(translate(f"curated.left_{group}", left=left)), Step("")]
+    steps[-1] = Step(translate("curated.cases", count=left))
+    return flow_chart(steps, translate("curated.flow_told", found=len(curation.series), left=left))
 
 
-def _codes(curation: Curation, say: Translator) -> list[Table]:
+def _codes(curation: Curation, translate: Translator) -> list[Table]:
     """Every code that was met: where it decided, and where it applied beside others."""
     first = Counter(one.reasons[0].code for one in curation.series if one.reasons)
     all_told = Counter(
         code for one in curation.series for code in {reason.code for reason in one.reasons}
     )
-    heads = [words(say(f"curated.head_{key}")) for key in ("reason", "code", "decided", "applied")]
+    heads = [
+        words(translate(f"curated.head_{key}")) for key in ("reason", "code", "decided", "applied")
+    ]
     rows = [
-        [words(say.word(code)), words(code), count(first[code]), count(all_told[code])]
+        [words(translate.word(code)), words(code), count(first[code]), count(all_told[code])]
         for codes in STEPS.values()
         for code in codes
         if all_told[code]
     ]
-    remark = say("curated.first_decides")
-    return [Table(say("curated.reasons"), heads, rows, remark=remark)] if rows else []
+    remark = translate("curated.first_decides")
+    return [Table(translate("curated.reasons"), heads, rows, remark=remark)] if rows else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,38 +140,42 @@ class SeriesBrowser(Block):
     choices: Sequence[tuple[str, str, int]]
     """Code, name and number of series of everything that can be chosen."""
     cards: Sequence[Card]
-    say: Translator
+    translate: Translator
 
 
-def _browser(curation: Curation, say: Translator) -> SeriesBrowser:
+def _browser(curation: Curation, translate: Translator) -> SeriesBrowser:
     codes = Counter(one.reasons[0].code if one.reasons else "" for one in curation.series)
     return SeriesBrowser(
         [
-            ("all", say("curated.all"), len(curation.series)),
-            ("", say("curated.admitted"), codes[""]),
-            *((code, say.word(code), number) for code, number in sorted(codes.items()) if code),
+            ("all", translate("curated.all"), len(curation.series)),
+            ("", translate("curated.admitted"), codes[""]),
+            *(
+                (code, translate.word(code), number)
+                for code, number in sorted(codes.items())
+                if code
+            ),
         ],
-        [_card(curation, one, say) for one in curation.series],
-        say,
+        [_card(curation, one, translate) for one in curation.series],
+        translate,
     )
 
 
-def _card(curation: Curation, one: Examined, say: Translator) -> Card:
+def _card(curation: Curation, one: Examined, translate: Translator) -> Card:
     facts, geometry = dict(one.facts), dict(one.geometry)
     size = (
         f"{geometry['size_x']} × {geometry['size_y']} × {geometry['size_z']}, "
         f"{geometry['spacing_x_mm']:.3g} × {geometry['spacing_z_mm']:.3g} mm"
         if geometry
-        else say("curated.slices", count=one.slices)
+        else translate("curated.slices", count=one.slices)
     )
     code = one.reasons[0].code if one.reasons else ""
-    cuts = say("curated.axial"), say("curated.coronal")
+    cuts = translate("curated.axial"), translate("curated.coronal")
     return Card(
         name=one.name,
         code=code,
-        state=say.word(code),
-        reasons=[(say.message(told.notice), told.code) for told in one.reasons],
-        waived=[(say.message(told.notice), told.code) for told in one.waived],
+        state=translate.word(code),
+        reasons=[(translate.message(told.notice), told.code) for told in one.reasons],
+        waived=[(translate.message(told.notice), told.code) for told in one.waived],
         pictures=[*zip(cuts, one.pictures, strict=False)],
         patient=str(facts.get("patient_id") or ""),
         modality=one.modality,
@@ -174,48 +183,56 @@ def _card(curation: Curation, one: Examined, say: Translator) -> Card:
         scanner=" ".join(
             str(facts[name]) for name in ("manufacturer", "model", "kernel") if name in facts
         ),
-        folder=_folder(curation, one, say),
+        folder=_folder(curation, one, translate),
     )
 
 
-def _folder(curation: Curation, one: Examined, say: Translator) -> str:
+def _folder(curation: Curation, one: Examined, translate: Translator) -> str:
     root = curation.folder.resolve()
     places = dict.fromkeys(PurePath(path).parent.relative_to(root).as_posix() for path in one.files)
     # a folder that is called as the series says nothing more
     first, more = next(iter(places)).removesuffix(one.uid).rstrip("/"), len(places) - 1
-    return say("curated.more_folders", folder=first, more=more) if more else first
+    return translate("curated.more_folders", folder=first, more=more) if more else first
 
 
-def _other_files(curation: Curation, say: Translator) -> list[Section]:
+def _other_files(curation: Curation, translate: Translator) -> list[Section]:
     if not curation.other_files:
         return []
     root = curation.folder.resolve()
     shown = sorted(curation.other_files, key=lambda other_file: not other_file.is_damaged)[:200]
     rows = [
         [
-            words(say("curated.damaged" if one.is_damaged else "curated.other_kind")),
+            words(translate("curated.damaged" if one.is_damaged else "curated.other_kind")),
             words(PurePath(one.path).relative_to(root).as_posix()),
-            words(say.message(one.notice)),
+            words(translate.message(one.notice)),
         ]
         for one in shown
     ]
     more = len(curation.other_files) - len(shown)
-    remark = say("curated.more_files", more=more) if more else ""
-    heads = [words(""), words(say("curated.head_file")), words(say("curated.head_what"))]
-    return [Section("files", say("curated.files"), [Table("", heads, rows, remark=remark)])]
+    remark = translate("curated.more_files", more=more) if more else ""
+    heads = [
+        words(""),
+        words(translate("curated.head_file")),
+        words(translate("curated.head_what")),
+    ]
+    return [Section("files", translate("curated.files"), [Table("", heads, rows, remark=remark)])]
 
 
-def _limits(curation: Curation, say: Translator) -> Table:
+def _limits(curation: Curation, translate: Translator) -> Table:
     """What a series had to keep; those that the design changed are marked."""
     usual = Limits().model_dump()
     rows = [
         [
-            words(say.word(name)),
+            words(translate.word(name)),
             words(", ".join(value) if isinstance(value, tuple) else f"{value:g}"),
-            words("" if value == usual[name] else say("curated.by_design")),
+            words("" if value == usual[name] else translate("curated.by_design")),
         ]
         for name, value in curation.limits.model_dump().items()
         if value != ()
     ]
-    heads = [words(say("curated.head_limit")), words(say("curated.head_value")), words("")]
+    heads = [
+        words(translate("curated.head_limit")),
+        words(translate("curated.head_value")),
+        words(""),
+    ]
     return Table("", heads, rows)

@@ -140,14 +140,14 @@ def write_report(
 
 
 def read_excerpt(
-    folder: Path, audience: Audience, say: Translator, *, name: str, rule: str
+    folder: Path, audience: Audience, translate: Translator, *, name: str, rule: str
 ) -> Excerpt:
     """Curve and errors of the only algorithm of a folder that ``evaluate`` wrote.
 
     Args:
         folder: evaluation.json and the tables beside it.
         audience: who reads.
-        say: the language.
+        translate: the translator of the language.
         name: what the algorithm is called here.
         rule: under which its errors are told.
 
@@ -157,7 +157,9 @@ def read_excerpt(
     document = read_document(folder)
     _require_unchanged(folder)
     curves, beside = read_parquet(folder / CURVE_FILE), read_attachments(folder)
-    return excerpt(document, curves, beside, audience=audience, say=say, name=name, rule=rule)
+    return excerpt(
+        document, curves, beside, audience=audience, translate=translate, name=name, rule=rule
+    )
 
 
 def _write_tables(

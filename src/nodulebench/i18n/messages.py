@@ -48,8 +48,8 @@ class TextSource(Protocol):
 class NoticeFormatter(Formatter):
     """Fills the templates of notices in one language."""
 
-    def __init__(self, say: TextSource) -> None:
-        self.say = say
+    def __init__(self, translate: TextSource) -> None:
+        self.translate = translate
 
     def words(self, template: str, values: Mapping[str, Any]) -> str:
         """The sentence."""
@@ -68,14 +68,14 @@ class NoticeFormatter(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         """One value as its template wants it."""
         if isinstance(value, Notice) or is_notice(value):
-            return self.say.message(value)
+            return self.translate.message(value)
         if "=" in format_spec:
             choices = dict(one.split("=", 1) for one in format_spec.split("|"))
             return choices.get(str(value), choices.get("*", str(value)))
         if isinstance(value, str) and not value.isprintable():
             value = in_a_line(value)  # a name cannot begin a line of its own
         if format_spec == "word":
-            return self.say.word(str(value))
+            return self.translate.word(str(value))
         if format_spec in JOINTS:
             return self._listed(value, format_spec)
         try:
@@ -84,7 +84,7 @@ class NoticeFormatter(Formatter):
             return str(value)
 
     def _listed(self, value: Any, shape: str) -> str:
-        joint, of_item = self.say(JOINTS[shape]), "word" if shape == "words" else ""
+        joint, of_item = self.translate(JOINTS[shape]), "word" if shape == "words" else ""
         if isinstance(value, Mapping):
             counted = ((self.format_field(one, of_item), value[one]) for one in value)
             return joint.join(f"{one} {_amount(number)}" for one, number in counted)
@@ -92,8 +92,8 @@ class NoticeFormatter(Formatter):
         items = [self.format_field(one, of_item) for one in several]
         if shape != "names":
             return joint.join(items)
-        shown = [self.say("list.quoted", name=item) for item in items[:MOST_NAMED]]
-        return joint.join(shown) + (self.say("list.more") if len(items) > MOST_NAMED else "")
+        shown = [self.translate("list.quoted", name=item) for item in items[:MOST_NAMED]]
+        return joint.join(shown) + (self.translate("list.more") if len(items) > MOST_NAMED else "")
 
 
 def _amount(number: float) -> str:

@@ -70,13 +70,13 @@ LONGEST_NAME, NAME_SHOWN = 20, 10
 class Notes:
     """The notes of one table: equal reasons share a letter."""
 
-    def __init__(self, say: Translator) -> None:
-        self.say = say
+    def __init__(self, translate: Translator) -> None:
+        self.translate = translate
         self._letters: dict[str, str] = {}
 
     def letter(self, reason: Any) -> str:
         """The letter that stands for a reason."""
-        told = self.say.message(reason)
+        told = self.translate.message(reason)
         number = len(self._letters)
         letter = ascii_lowercase[number % 26] * (number // 26 + 1)
         return self._letters.setdefault(told, letter)
@@ -120,9 +120,9 @@ def count(value: int | None) -> Cell:
 
 def undefined(reason: Any, notes: Notes, columns: int = 1) -> Cell:
     """A dash with the reason in a note; one that stands for many columns says the reason itself."""
-    told = notes.say.message(reason or notes.say("cell.undefined"))
+    told = notes.translate.message(reason or notes.translate("cell.undefined"))
     if columns > 1:
-        text = notes.say("cell.not_applicable", reason=told)
+        text = notes.translate("cell.not_applicable", reason=told)
         return Cell(f"{UNDEFINED}  {text}", kind="words", columns=columns)
     return Cell(UNDEFINED, note=notes.letter(told), hint=told)
 
@@ -133,7 +133,7 @@ def estimate(value: Estimate | None, notes: Notes, *, bar_scale: float = 0.0) ->
     With a ``bar_scale`` a bar stands below it, from 0 to that value.
     """
     if value is None:
-        return undefined(notes.say("cell.not_computed"), notes)
+        return undefined(notes.translate("cell.not_computed"), notes)
     if value.value is None:
         return undefined(value.reason, notes)
     reason = value.reason
@@ -145,13 +145,13 @@ def estimate(value: Estimate | None, notes: Notes, *, bar_scale: float = 0.0) ->
     )
 
 
-def any_cell(value: Any, say: Translator) -> Cell:
+def any_cell(value: Any, translate: Translator) -> Cell:
     """A cell for a value of any JSON kind."""
     match value:
         case None:
             return Cell(UNDEFINED)
         case bool():
-            return words(say.word("yes" if value else "no"))
+            return words(translate.word("yes" if value else "no"))
         case int():
             return count(value)
         case float():
@@ -159,15 +159,15 @@ def any_cell(value: Any, say: Translator) -> Cell:
         case "inf":
             return Cell("∞")
         case {"value": None}:
-            return Cell(UNDEFINED, hint=say.message(value.get("reason") or ""))
+            return Cell(UNDEFINED, hint=translate.message(value.get("reason") or ""))
         case {"value": float() | int() as metric}:
             return Cell(
                 decimals(metric),
                 bounds=interval(Estimate(metric, value.get("low"), value.get("high"))),
             )
         case list():
-            return words(say.listed(say.word(str(item)) for item in value))
-    return words(say.word(str(value)))
+            return words(translate.listed(translate.word(str(item)) for item in value))
+    return words(translate.word(str(value)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +194,15 @@ class Table(Block):
         return any(head.text for head in self.heads)
 
 
-def tables_of(name: str, value: Any, say: Translator) -> list[Table]:
+def tables_of(name: str, value: Any, translate: Translator) -> list[Table]:
     """Any list of rows or dictionary that belongs to a result, as tables.
 
     Rows ``truth, said, <count>`` become a square; numbers are shown by their kind.
     """
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        return [_square(name, value, say) if _is_square(value) else _rows(name, value, say)]
+        return [
+            _square(name, value, translate) if _is_square(value) else _rows(name, value, translate)
+        ]
     if isinstance(value, dict) and "value" not in value:
         nested = {
             key: item
@@ -208,27 +210,27 @@ def tables_of(name: str, value: Any, say: Translator) -> list[Table]:
             if isinstance(item, list) or (isinstance(item, dict) and "value" not in item)
         }
         single = [
-            [head(say.word(key)), any_cell(item, say)]
+            [head(translate.word(key)), any_cell(item, translate)]
             for key, item in value.items()
             if key not in nested
         ]
-        own = [Table(say.heading(name), [], single)] if single else []
-        parts = [tables_of(f"{name}: {key}", item, say) for key, item in nested.items()]
+        own = [Table(translate.heading(name), [], single)] if single else []
+        parts = [tables_of(f"{name}: {key}", item, translate) for key, item in nested.items()]
         return own + [table for part in parts for table in part]
     if isinstance(value, list) and not value:
         return []
-    return [Table(say.heading(name), [], [[any_cell(value, say)]])]
+    return [Table(translate.heading(name), [], [[any_cell(value, translate)]])]
 
 
-def _rows(name: str, rows: list[JsonObject], say: Translator) -> Table:
+def _rows(name: str, rows: list[JsonObject], translate: Translator) -> Table:
     columns = list(dict.fromkeys(key for row in rows for key in row))
     places = {key: _places([row.get(key) for row in rows]) for key in columns}
-    cells = [[_in_column(row.get(key), places[key], say) for key in columns] for row in rows]
+    cells = [[_in_column(row.get(key), places[key], translate) for key in columns] for row in rows]
     heads = [
-        words(say.word(key)) if cells[0][place].kind == "words" else Cell(say.word(key))
+        words(translate.word(key)) if cells[0][place].kind == "words" else Cell(translate.word(key))
         for place, key in enumerate(columns)
     ]
-    return Table(say.heading(name), heads, cells)
+    return Table(translate.heading(name), heads, cells)
 
 
 def _places(values: list[Any]) -> int:
@@ -237,28 +239,31 @@ def _places(values: list[Any]) -> int:
     return max((len(text.partition(".")[2]) for text in shown), default=0)
 
 
-def _in_column(value: Any, places: int, say: Translator) -> Cell:
-    return Cell(decimals(value, places)) if isinstance(value, float) else any_cell(value, say)
+def _in_column(value: Any, places: int, translate: Translator) -> Cell:
+    return Cell(decimals(value, places)) if isinstance(value, float) else any_cell(value, translate)
 
 
 def _is_square(rows: list[JsonObject]) -> bool:
     return all(len(row) == 3 and {"truth", "said"} < set(row) for row in rows)
 
 
-def _square(name: str, rows: list[JsonObject], say: Translator) -> Table:
+def _square(name: str, rows: list[JsonObject], translate: Translator) -> Table:
     """Pairs of classes as a square: the reference down, what was said across."""
     counted = next(key for key in rows[0] if key not in ("truth", "said"))
     truths = list(dict.fromkeys(row["truth"] for row in rows))
     said = list(dict.fromkeys(row["said"] for row in rows))
     found = {(row["truth"], row["said"]): row[counted] for row in rows}
     return Table(
-        say.heading(name),
-        [words(say("square.corner")), *(Cell(say.word(str(one))) for one in said)],
+        translate.heading(name),
+        [words(translate("square.corner")), *(Cell(translate.word(str(one))) for one in said)],
         [
-            [head(say.word(str(truth))), *(any_cell(found.get((truth, one)), say) for one in said)]
+            [
+                head(translate.word(str(truth))),
+                *(any_cell(found.get((truth, one)), translate) for one in said),
+            ]
             for truth in truths
         ],
-        remark=say("square.remark", counted=say.heading(counted)),
+        remark=translate("square.remark", counted=translate.heading(counted)),
     )
 
 

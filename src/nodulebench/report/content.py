@@ -126,7 +126,7 @@ MEASURED_STRATA = ("type", "size", "density")
 class Content:
     """Everything that a report says, from the top."""
 
-    say: Translator
+    translate: Translator
     audience: Audience
     title: str
     answer: str
@@ -162,58 +162,58 @@ def report_content(
     language_name: LanguageName = "en",
 ) -> Content:
     """What a report says to its readers, in their language."""
-    say = translator(language_name)
+    translate = translator(language_name)
     document, is_lab = document.soundly, audience == "lab"
     if not is_lab:
         document, curves, beside = for_developers(document, curves, beside)
     drawn = by_curve(curves)
     sections = {
-        "compared": _compared(document, beside, say),
-        "curves": _curves(document, drawn, say),
-        "strata": _strata(document, say),
-        "errors": _errors(document, beside, say),
+        "compared": _compared(document, beside, translate),
+        "curves": _curves(document, drawn, translate),
+        "strata": _strata(document, translate),
+        "errors": _errors(document, beside, translate),
     }
     details = {
-        "rules": _rules(document, beside, say),
-        "test_set": _test_set(document, beside, say),
-        "extras": _extras(document, drawn, say),
-        "literature": _literature(document, say),
-        "metrics": _all_metrics(document, say),
-        "methods": _methods(document, say),
-        "uncertainty": _uncertainty(document, beside, say),
-        "checklist": _checklist(document, say),
+        "rules": _rules(document, beside, translate),
+        "test_set": _test_set(document, beside, translate),
+        "extras": _extras(document, drawn, translate),
+        "literature": _literature(document, translate),
+        "metrics": _all_metrics(document, translate),
+        "methods": _methods(document, translate),
+        "uncertainty": _uncertainty(document, beside, translate),
+        "checklist": _checklist(document, translate),
     }
     issued = issued_by(document, beside.issued)
     return Content(
-        say=say,
+        translate=translate,
         audience=audience,
-        title=title(document, say),
-        answer=say("list.sentence").join(answer(document, say)),
+        title=title(document, translate),
+        answer=translate("list.sentence").join(answer(document, translate)),
         protocol=document.protocol.name,
         version=document.version,
         digests=document.digests,
-        facts=[*facts(document, say), *issued_facts(issued, say)],
-        verdict=verdict(document, say),
+        facts=[*facts(document, translate), *issued_facts(issued, translate)],
+        verdict=verdict(document, translate),
         date=issued.date,
-        notices=notices(document, say),
+        notices=notices(document, translate),
         has_doubts=has_warnings(document),
-        headline=headline(document, say),
-        key_table=key_table(leading_rules(document), say),
-        paragraphs=paragraphs(document, say),
-        about_intervals=about_intervals(document, say),
-        sections=_shown(sections, say, is_open=True),
-        details=_shown(details, say, is_open=False),
-        signatures=signature_table(issued, say),
+        headline=headline(document, translate),
+        key_table=key_table(leading_rules(document), translate),
+        paragraphs=paragraphs(document, translate),
+        about_intervals=about_intervals(document, translate),
+        sections=_shown(sections, translate, is_open=True),
+        details=_shown(details, translate, is_open=False),
+        signatures=signature_table(issued, translate),
     )
 
 
-def _shown(found: dict[str, list[Any]], say: Translator, *, is_open: bool) -> list[Section]:
+def _shown(found: dict[str, list[Any]], translate: Translator, *, is_open: bool) -> list[Section]:
     """The sections that have something to show."""
     having = {
         name: [block for block in blocks if block is not None] for name, blocks in found.items()
     }
     return [
-        Section(name.replace("_", "-"), say(f"section.{name}"), blocks, is_open)
+        Section(name.replace("_", "-"), translate(f"section.{name}"), blocks, is_open)
         for name, blocks in having.items()
         if blocks
     ]
@@ -240,56 +240,59 @@ def _readings(document: Document) -> list[str]:
     return list(dict.fromkeys((*READINGS, *found)))
 
 
-def _curves(document: Document, curves: Curves, say: Translator) -> list[Any]:
+def _curves(document: Document, curves: Curves, translate: Translator) -> list[Any]:
     return [
-        switched(froc_charts(document, curves, say)),
-        *(closed_if_long(readings_table(document, name, say)) for name in _readings(document)),
-        switched(other_charts(document, curves, say)),
+        switched(froc_charts(document, curves, translate)),
+        *(
+            closed_if_long(readings_table(document, name, translate))
+            for name in _readings(document)
+        ),
+        switched(other_charts(document, curves, translate)),
     ]
 
 
-def _rules(document: Document, beside: ReportAttachments, say: Translator) -> list[Any]:
+def _rules(document: Document, beside: ReportAttachments, translate: Translator) -> list[Any]:
     charts: list[Any] = []
     if _is_group(document):
         from nodulebench.report.sections.groups import difference_chart, mean_chart
 
-        found = [mean_chart(document, say), difference_chart(document, say)]
+        found = [mean_chart(document, translate), difference_chart(document, translate)]
         charts = [Side([one for one in found if one is not None])] if any(found) else []
     return [
         *charts,
-        None if leading_rules(document) is document else key_table(document, say),
-        *_rule_effects(document, say),
-        closed_if_long(counts_table(document, say)),
-        closed_if_long(difference_table(document, say)),
-        uses_table(document, say),
-        flip_table(beside.flips, say),
-        *(Side(parameter_charts(table, say)) for table in beside.sweeps),
+        None if leading_rules(document) is document else key_table(document, translate),
+        *_rule_effects(document, translate),
+        closed_if_long(counts_table(document, translate)),
+        closed_if_long(difference_table(document, translate)),
+        uses_table(document, translate),
+        flip_table(beside.flips, translate),
+        *(Side(parameter_charts(table, translate)) for table in beside.sweeps),
     ]
 
 
-def _rule_effects(document: Document, say: Translator) -> list[Any]:
+def _rule_effects(document: Document, translate: Translator) -> list[Any]:
     """Box plots and tests of the rules over a group of algorithms."""
     if not _is_group(document) or len(document.protocol.rules) < 2:
         return []
     from nodulebench.report.sections.rules import rule_effect_blocks
 
-    return rule_effect_blocks(document, say)
+    return rule_effect_blocks(document, translate)
 
 
-def _compared(document: Document, beside: ReportAttachments, say: Translator) -> list[Any]:
+def _compared(document: Document, beside: ReportAttachments, translate: Translator) -> list[Any]:
     blocks: list[Any] = []
     if document.comparisons:
         from nodulebench.report.sections.comparison import comparison_blocks
 
-        blocks += comparison_blocks(document, say)
+        blocks += comparison_blocks(document, translate)
     if beside.combinations:
         from nodulebench.report.sections.comparison import combination_tables
 
-        blocks += combination_tables(beside.combinations, say)
+        blocks += combination_tables(beside.combinations, translate)
     return blocks
 
 
-def _strata(document: Document, say: Translator) -> list[Any]:
+def _strata(document: Document, translate: Translator) -> list[Any]:
     charts: list[Any] = []
     if _is_group(document):
         from nodulebench.report.sections.groups import (
@@ -297,46 +300,46 @@ def _strata(document: Document, say: Translator) -> list[Any]:
             miss_rate_chart,
         )
 
-        drawn = [miss_rate_chart(document, name, say) for name in MEASURED_STRATA]
-        found = [one for one in [*drawn, hardest_chart(document, say)] if one is not None]
+        drawn = [miss_rate_chart(document, name, translate) for name in MEASURED_STRATA]
+        found = [one for one in [*drawn, hardest_chart(document, translate)] if one is not None]
         charts = [Side(found)] if found else []
     minimum = document.protocol.minimum_stratum
     tables = [
-        (algorithm.name, strata_tables(algorithm, minimum, say))
+        (algorithm.name, strata_tables(algorithm, minimum, translate))
         for algorithm in document.algorithms
     ]
     return [*charts, *_folded([(name, [Side(one)]) for name, one in tables if one])]
 
 
-def _errors(document: Document, beside: ReportAttachments, say: Translator) -> list[Any]:
+def _errors(document: Document, beside: ReportAttachments, translate: Translator) -> list[Any]:
     from nodulebench.report.sections.errors import algorithm_errors, cause_blocks
 
     parts = [
-        (algorithm.name, algorithm_errors(document, beside, algorithm.name, *found, say))
+        (algorithm.name, algorithm_errors(document, beside, algorithm.name, *found, translate))
         for algorithm in document.algorithms
         if (found := leading_result(document, algorithm)) is not None
     ]
     blocks = _folded([(name, shown) for name, shown in parts if shown])
     if beside.causes is not None:
-        blocks += cause_blocks(beside.causes, document, say)
+        blocks += cause_blocks(beside.causes, document, translate)
     return blocks
 
 
-def _test_set(document: Document, beside: ReportAttachments, say: Translator) -> list[Any]:
+def _test_set(document: Document, beside: ReportAttachments, translate: Translator) -> list[Any]:
     charts: list[Any] = []
     if document.reference.diameters:
         from nodulebench.report.sections.curves import diameter_chart
 
-        charts.append(diameter_chart(document, say))
+        charts.append(diameter_chart(document, translate))
     if beside.agreement:
         from nodulebench.report.sections.strata import agreement_chart
 
-        charts.append(agreement_chart(beside.agreement, say))
+        charts.append(agreement_chart(beside.agreement, translate))
     shown = [chart for chart in charts if chart is not None]
     return [Side(shown)] if shown else []
 
 
-def _extras(document: Document, curves: Curves, say: Translator) -> list[Any]:
+def _extras(document: Document, curves: Curves, translate: Translator) -> list[Any]:
     """Further tables of each result, with charts for the sweep over the size tolerance."""
     shown: dict[str, list[tuple[str, list[Any]]]] = {}
     for algorithm, rule, result in document.results:
@@ -346,60 +349,62 @@ def _extras(document: Document, curves: Curves, say: Translator) -> list[Any]:
             if name in DRAWN_EXTRAS:
                 continue
             for rows in find_sweeps(value):
-                charts += sweep_charts(rows, result.counts, say)
-            tables += tables_of(name, value, say)
+                charts += sweep_charts(rows, result.counts, translate)
+            tables += tables_of(name, value, translate)
         if tables:
-            tolerances = tolerance_chart(document, curves, algorithm.name, rule, say)
+            tolerances = tolerance_chart(document, curves, algorithm.name, rule, translate)
             blocks = [*tolerances, *([Side(charts)] if charts else []), Side(tables)]
-            shown.setdefault(algorithm.name, []).append((say.word(rule), blocks))
+            shown.setdefault(algorithm.name, []).append((translate.word(rule), blocks))
     return _folded([(name, _folded(parts)) for name, parts in shown.items()])
 
 
-def _literature(document: Document, say: Translator) -> list[Any]:
+def _literature(document: Document, translate: Translator) -> list[Any]:
     if document.protocol.name != "luna16":
         return []
     from nodulebench.report.sections.literature import literature_table
 
-    return [literature_table(document, say)]
+    return [literature_table(document, translate)]
 
 
-def _all_metrics(document: Document, say: Translator) -> list[Any]:
-    tables = [(algorithm.name, metrics_table(algorithm, say)) for algorithm in document.algorithms]
+def _all_metrics(document: Document, translate: Translator) -> list[Any]:
+    tables = [
+        (algorithm.name, metrics_table(algorithm, translate)) for algorithm in document.algorithms
+    ]
     return _folded([(name, [table]) for name, table in tables if table is not None])
 
 
-def _methods(document: Document, say: Translator) -> list[Any]:
+def _methods(document: Document, translate: Translator) -> list[Any]:
     from nodulebench.report.sections.methods import course_chart, matching_chart, rule_sketches
 
-    sketches, chart = rule_sketches(document, say), matching_chart(document, say)
+    sketches, chart = rule_sketches(document, translate), matching_chart(document, translate)
     return [
-        course_chart(document, say),
-        rules_table(document, say),
-        Side(sketches, remark=say("sketch.remark")) if sketches else None,
+        course_chart(document, translate),
+        rules_table(document, translate),
+        Side(sketches, remark=translate("sketch.remark")) if sketches else None,
         chart,
-        protocol_table(document, say),
-        terms_table(document, say),
-        remarks_table(document, say),
-        facts_table(document, say),
-        identity_table(document, say),
+        protocol_table(document, translate),
+        terms_table(document, translate),
+        remarks_table(document, translate),
+        facts_table(document, translate),
+        identity_table(document, translate),
     ]
 
 
-def _uncertainty(document: Document, beside: ReportAttachments, say: Translator) -> list[Any]:
+def _uncertainty(document: Document, beside: ReportAttachments, translate: Translator) -> list[Any]:
     from nodulebench.report.sections.methods import spread_tables
 
     return [
-        uncertainty_table(document, say),
-        sources_table(document, say),
-        *spread_tables(beside.spreads, say),
-        traceability_table(document, say),
+        uncertainty_table(document, translate),
+        sources_table(document, translate),
+        *spread_tables(beside.spreads, translate),
+        traceability_table(document, translate),
     ]
 
 
-def _checklist(document: Document, say: Translator) -> list[Any]:
+def _checklist(document: Document, translate: Translator) -> list[Any]:
     from nodulebench.report.sections.checklist import checklist_table
 
-    return [checklist_table(document, say)]
+    return [checklist_table(document, translate)]
 
 
 def _folded(parts: list[tuple[str, list[Any]]]) -> list[Any]:

@@ -34,7 +34,7 @@ def excerpt(
     beside: ReportAttachments,
     *,
     audience: Audience,
-    say: Translator,
+    translate: Translator,
     name: str,
     rule: str,
 ) -> Excerpt:
@@ -45,7 +45,7 @@ def excerpt(
         curves: the table in curves.parquet.
         beside: what lies beside the document.
         audience: ``developer`` leaves out whatever tells of single cases.
-        say: the language.
+        translate: the translator of the language.
         name: what the algorithm is called here.
         rule: under which its errors are told.
     """
@@ -55,8 +55,8 @@ def excerpt(
     curves = curves.with_columns(algorithm=pl.lit(name))
     if audience != "lab":
         document, curves, beside = for_developers(document, curves, beside)
-    charts = froc_charts(document, by_curve(curves), say)
-    misses = miss_blocks(document, beside, (algorithm.name, rule), say)
+    charts = froc_charts(document, by_curve(curves), translate)
+    misses = miss_blocks(document, beside, (algorithm.name, rule), translate)
     return Excerpt(switched(charts), misses)
 
 
@@ -74,62 +74,66 @@ def feedback_page(
         name: the language.
         issued: who issues it, when and under which number.
     """
-    say = translator(name)
+    translate = translator(name)
     metrics = told.get("metrics", {})
     looks = told["looks"]
     facts = [
-        (say("fact.test_set"), told["test_set"]),
-        *([(say("feedback.alias"), told["alias"])] if "alias" in told else []),
-        *([(say("feedback.plan"), told["plan"])] if "plan" in told else []),
-        (say("feedback.evaluation"), say("feedback.evaluation_of", **looks)),
-        *issued_facts(issued, say),
+        (translate("fact.test_set"), told["test_set"]),
+        *([(translate("feedback.alias"), told["alias"])] if "alias" in told else []),
+        *([(translate("feedback.plan"), told["plan"])] if "plan" in told else []),
+        (translate("feedback.evaluation"), translate("feedback.evaluation_of", **looks)),
+        *issued_facts(issued, translate),
     ]
     sections = []
     if metrics:
-        sections.append(Section("metrics", say("feedback.metrics"), [_metrics(metrics, say)]))
+        sections.append(
+            Section("metrics", translate("feedback.metrics"), [_metrics(metrics, translate)])
+        )
     if "warning" in looks:
-        texts = [say.message(looks["warning"])]
-        sections.append(Section("looks", say("feedback.repeated_evaluations"), [Paragraphs(texts)]))
+        texts = [translate.message(looks["warning"])]
+        sections.append(
+            Section("looks", translate("feedback.repeated_evaluations"), [Paragraphs(texts)])
+        )
     return framed(
         title=told["algorithm"],
-        kind=say("page.kind_developer"),
-        lead=_lead(told, say),
+        kind=translate("page.kind_developer"),
+        lead=_lead(told, translate),
         facts=facts,
         sections=sections,
         footer=[
-            say("feedback.footer"),
-            say("page.identity", version=version, digest=told["protocol"]),
-            say("feedback.submission", digest=told["submission"]),
+            translate("feedback.footer"),
+            translate("page.identity", version=version, digest=told["protocol"]),
+            translate("feedback.submission", digest=told["submission"]),
         ],
         version=version,
-        language=say.code,
-        contents=say("page.contents"),
-        find=say("page.find"),
+        language=translate.code,
+        contents=translate("page.contents"),
+        find=translate("page.find"),
     )
 
 
-def _lead(told: Mapping[str, Any], say: Translator) -> str:
+def _lead(told: Mapping[str, Any], translate: Translator) -> str:
     if "verdict" not in told:
-        return say("feedback.lead_metrics")
-    reason = say.message(told["verdict_reason"]) if "verdict_reason" in told else ""
-    return say(f"feedback.{told['verdict']}", plan=told["plan"], reason=reason)
+        return translate("feedback.lead_metrics")
+    reason = translate.message(told["verdict_reason"]) if "verdict_reason" in told else ""
+    return translate(f"feedback.{told['verdict']}", plan=told["plan"], reason=reason)
 
 
-def _metrics(metrics: Mapping[str, Any], say: Translator) -> Table:
+def _metrics(metrics: Mapping[str, Any], translate: Translator) -> Table:
     heads = [
-        words(say("feedback.metric")),
-        words(say("feedback.rule")),
-        Cell(say("feedback.value")),
-        words(say("feedback.bound")),
+        words(translate("feedback.metric")),
+        words(translate("feedback.rule")),
+        Cell(translate("feedback.value")),
+        words(translate("feedback.bound")),
     ]
     rows = []
     for name, one in metrics.items():
         rule, _, metric = name.partition(".")
-        title = say.metric(metric.replace("@", "/")).title
-        value = say.message(one["reason"]) if one["value"] is None else f"{one['value']:g}"
+        title = translate.metric(metric.replace("@", "/")).title
+        value = translate.message(one["reason"]) if one["value"] is None else f"{one['value']:g}"
         bound = "–"
         if "bound" in one:
             key = "feedback.at_most" if one.get("side") == "upper" else "feedback.at_least"
-            bound = say(key, bound=f"{one['bound']:g}")
-        rows.append([head(title), words(say.word(rule)), Cell(value), words(bound)])
-    return Table(say("feedback.rounded"), heads, rows)
+            bound = translate(key, bound=f"{one['bound']:g}")
+        rows.append([head(title), words(translate.word(rule)), Cell(value), words(bound)])
+    return Table(translate("feedback.rounded"), heads, rows)

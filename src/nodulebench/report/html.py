@@ -39,22 +39,22 @@ def render_html(
 
 def page(content: Content) -> str:
     """The content as a page."""
-    say = content.say
+    translate = content.translate
     return framed(
         template="report.html",
         content=content,
         title=content.title,
         about=content.protocol,
-        kind=say("page.kind" if content.audience == "lab" else "page.kind_developer"),
+        kind=translate("page.kind" if content.audience == "lab" else "page.kind_developer"),
         lead=content.answer,
         facts=content.facts,
         sections=content.sections,
-        contents=say("page.contents"),
-        find=say("page.find"),
+        contents=translate("page.contents"),
+        find=translate("page.find"),
         footer=(
-            say("page.footer"),
-            say("page.identity", version=content.version, digest=content.digests["protocol"]),
+            translate("page.footer"),
+            translate("page.identity", version=content.version, digest=content.digests["protocol"]),
         ),
         version=content.version,
-        language=say.code,
+        language=translate.code,
     )

@@ -47,12 +47,12 @@ def leading_rules(document: Document) -> Document:
     )
 
 
-def key_table(document: Document, say: Translator) -> Table:
+def key_table(document: Document, translate: Translator) -> Table:
     """The leading metrics of every algorithm under every rule."""
-    names, notes = key_names(document), Notes(say)
+    names, notes = key_names(document), Notes(translate)
     rows = []
     for algorithm, rule, result in document.results:
-        lead = lead_cells(document, algorithm, rule, say)
+        lead = lead_cells(document, algorithm, rule, translate)
         if result.undefined:
             rows.append([*lead, undefined(result.undefined, notes, columns=len(names) + 1)])
             continue
@@ -64,23 +64,23 @@ def key_table(document: Document, say: Translator) -> Table:
                 *(estimate(result.metric(name), notes) for name in names),
             ]
         )
-    titles = [say.metric(name) for name in names]
+    titles = [translate.metric(name) for name in names]
     heads = [
-        *lead_heads(document, say),
-        Cell(say.count("hit")[0]),
+        *lead_heads(document, translate),
+        Cell(translate.count("hit")[0]),
         *(Cell(title.title, hint=title.meaning) for title in titles),
     ]
     point = document.protocol.operating_point
-    remark = say("key.remark_declared" if document.has_declared_points else "key.remark")
+    remark = translate("key.remark_declared" if document.has_declared_points else "key.remark")
     if point is not None:
-        remark = say("key.remark_at", rate=rate(point))
-    caption = say("key.caption_one" if len(document.rules) == 1 else "key.caption")
+        remark = translate("key.remark_at", rate=rate(point))
+    caption = translate("key.caption_one" if len(document.rules) == 1 else "key.caption")
     return Table(caption, heads, rows, notes.all(), remark)
 
 
-def readings_table(document: Document, metric: str, say: Translator) -> Table | None:
+def readings_table(document: Document, metric: str, translate: Translator) -> Table | None:
     """A metric read at several points, one column each; None where no result has it."""
-    notes = Notes(say)
+    notes = Notes(translate)
     rows, keys = [], []
     for algorithm, rule, result in document.results:
         readings = result.readings(metric)
@@ -89,22 +89,22 @@ def readings_table(document: Document, metric: str, say: Translator) -> Table | 
         keys = list(readings)
         show = _threshold if metric == "threshold_at_fp_rate" else estimate
         cells = [show(readings[key], notes) for key in keys]
-        rows.append([*lead_cells(document, algorithm, rule, say, spans=False), *cells])
+        rows.append([*lead_cells(document, algorithm, rule, translate, spans=False), *cells])
     if not rows:
         return None
-    title = say.metric(metric)
+    title = translate.metric(metric)
     by = "rate" if metric.endswith(FP_RATE) else "fraction" if metric.endswith("fpf") else "point"
     heads = [
-        *lead_heads(document, say),
-        *(Cell(say.point(metric, key)) for key in keys),
+        *lead_heads(document, translate),
+        *(Cell(translate.point(metric, key)) for key in keys),
     ]
     meaning = title.meaning[:1].upper() + title.meaning[1:]
     return Table(
-        say(f"readings.by_{by}", metric=title.title),
+        translate(f"readings.by_{by}", metric=title.title),
         heads,
         rows,
         notes.all(),
-        say("readings.remark", meaning=meaning) if meaning else "",
+        translate("readings.remark", meaning=meaning) if meaning else "",
         is_tight=True,
     )
 
@@ -116,9 +116,9 @@ def _threshold(value: Estimate, notes: Notes) -> Cell:
     return Cell(significant(value.value, keeps_zeros=True))
 
 
-def lead_heads(document: Document, say: Translator) -> list[Cell]:
+def lead_heads(document: Document, translate: Translator) -> list[Cell]:
     """The heads above algorithm and rule; one algorithm is named by the page's title."""
-    heads = [words(say("head.algorithm")), words(say("head.rule"))]
+    heads = [words(translate("head.algorithm")), words(translate("head.rule"))]
     return heads[len(document.algorithms) == 1 :]
 
 
@@ -126,25 +126,29 @@ def lead_cells(
     document: Document,
     algorithm: AlgorithmSummary,
     rule: str,
-    say: Translator,
+    translate: Translator,
     *,
     spans: bool = True,
 ) -> list[Cell]:
     """The cells that name algorithm and rule; with ``spans`` an algorithm's name stands once."""
     if len(document.algorithms) == 1:
-        return [head(say.word(rule))]
+        return [head(translate.word(rule))]
     is_first = rule == next(iter(algorithm.rules))
     named = head(algorithm.name, rows=len(algorithm.rules) if spans else 1)
-    return [named, short(say.word(rule))] if is_first or not spans else [short(say.word(rule))]
+    return (
+        [named, short(translate.word(rule))]
+        if is_first or not spans
+        else [short(translate.word(rule))]
+    )
 
 
-def counts_table(document: Document, say: Translator) -> Table:
+def counts_table(document: Document, translate: Translator) -> Table:
     """What became of nodules and marks."""
-    notes = Notes(say)
+    notes = Notes(translate)
     results = [result for _, _, result in document.results if not result.undefined]
     shown = [
         name
-        for name in say.counts
+        for name in translate.counts
         if name in ALWAYS_COUNTED or any(result.counts.get(name) for result in results)
     ]
     rows = []
@@ -154,17 +158,17 @@ def counts_table(document: Document, say: Translator) -> Table:
             if result.undefined
             else [count(result.counts.get(name)) for name in shown]
         )
-        rows.append([*lead_cells(document, algorithm, rule, say), *cells])
+        rows.append([*lead_cells(document, algorithm, rule, translate), *cells])
     heads = [
-        *lead_heads(document, say),
-        *(Cell(say.count(name)[0], hint=say.count(name)[1]) for name in shown),
+        *lead_heads(document, translate),
+        *(Cell(translate.count(name)[0], hint=translate.count(name)[1]) for name in shown),
     ]
-    return Table(say("counts.caption"), heads, rows, notes.all())
+    return Table(translate("counts.caption"), heads, rows, notes.all())
 
 
-def metrics_table(algorithm: AlgorithmSummary, say: Translator) -> Table | None:
+def metrics_table(algorithm: AlgorithmSummary, translate: Translator) -> Table | None:
     """Every single metric of an algorithm, rules side by side, with all its intervals."""
-    notes = Notes(say)
+    notes = Notes(translate)
     results = {rule: one for rule, one in algorithm.rules.items() if not one.undefined}
     names = list(
         dict.fromkeys(name for result in results.values() for name in result.single_metrics)
@@ -173,30 +177,30 @@ def metrics_table(algorithm: AlgorithmSummary, say: Translator) -> Table | None:
         return None
     rows = []
     for name in names:
-        title = say.metric(name)
+        title = translate.metric(name)
         cells = [head(title.title), words(title.meaning)]
         for result in results.values():
             metric = result.metric(name)
-            cells += [estimate(metric, notes), words(_other_intervals(metric, say))]
+            cells += [estimate(metric, notes), words(_other_intervals(metric, translate))]
         rows.append(cells)
-    heads = [words(say("metrics.metric")), words(say("metrics.meaning"))]
+    heads = [words(translate("metrics.metric")), words(translate("metrics.meaning"))]
     heads += [
         cell
         for _ in results
-        for cell in (Cell(say("metrics.value")), words(say("metrics.further")))
+        for cell in (Cell(translate("metrics.value")), words(translate("metrics.further")))
     ]
-    groups = [("", 2), *((say.word(rule), 2) for rule in results)] if len(results) > 1 else []
+    groups = [("", 2), *((translate.word(rule), 2) for rule in results)] if len(results) > 1 else []
     return Table("", heads, rows, notes.all(), groups=groups)
 
 
-def _other_intervals(metric: Estimate | None, say: Translator) -> str:
+def _other_intervals(metric: Estimate | None, translate: Translator) -> str:
     """Bounds by other methods, and the mean of the replicates."""
     if metric is None or metric.value is None:
         return ""
     shown = [
-        f"{say.word(method)} {decimals(low)}–{decimals(high)}"
+        f"{translate.word(method)} {decimals(low)}–{decimals(high)}"
         for method, (low, high) in metric.others.items()
     ]
     if metric.mean is not None:
-        shown.append(say("metrics.bootstrap_mean", mean=decimals(metric.mean)))
+        shown.append(translate("metrics.bootstrap_mean", mean=decimals(metric.mean)))
     return "; ".join(shown)

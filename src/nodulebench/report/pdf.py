@@ -82,7 +82,7 @@ def write_print(path: Path, content: Content, font: Path | None = None) -> None:
     with TemporaryDirectory(prefix="nodulebench-print-") as name:
         folder = Path(name)
         own = () if font is None else (_family(font),)
-        said = Printed(folder, content.say, (*own, *FONTS)).said(content)
+        said = Printed(folder, content.translate, (*own, *FONTS)).said(content)
         typeset(path, "report.typ", said, folder, font)
 
 
@@ -135,51 +135,51 @@ class Printed:
     """Turns content into what the template of the print reads; images become files."""
 
     folder: Path
-    say: Translator
+    translate: Translator
     fonts: Sequence[str] = FONTS
 
     def said(self, content: Content) -> JsonObject:
         """Everything that the print says."""
-        say = content.say
-        before, middle, after = re.split("[\0\1]", say("page.of", page="\0", pages="\1"))
+        translate = content.translate
+        before, middle, after = re.split("[\0\1]", translate("page.of", page="\0", pages="\1"))
         return {
             "title": content.title,
             "window": f"{content.title} – {content.protocol}",
             "lead": content.answer,
             "about": content.protocol,
             "date": content.date,
-            "kind": say("page.kind" if content.audience == "lab" else "page.kind_developer"),
+            "kind": translate("page.kind" if content.audience == "lab" else "page.kind_developer"),
             "version": f"NoduleBench {content.version}",
-            "language": say.name,
+            "language": translate.name,
             "page": [before, middle, after],
             "digests": " · ".join(
-                f"{say.word(name)} {digest[:DIGEST_SHOWN]}…"
+                f"{translate.word(name)} {digest[:DIGEST_SHOWN]}…"
                 for name, digest in content.digests.items()
             ),
             "facts": content.facts,
             "parts": list(self._parts(content)),
-            "footer": say("page.footer"),
+            "footer": translate("page.footer"),
             "fonts": self.fonts,
             "mono": MONOSPACED,
             "colours": palette("print"),
         }
 
     def _parts(self, content: Content) -> Iterator[JsonObject]:
-        say, found = content.say, content.verdict
+        translate, found = content.translate, content.verdict
         if found is not None:
             blocks = [Paragraphs(found.sentences), found.table]
-            yield self._part(say("section.verdict"), blocks, answer=found.answer)
+            yield self._part(translate("section.verdict"), blocks, answer=found.answer)
         first = [] if content.headline else [content.key_table]
         blocks = [*first, Paragraphs([*content.paragraphs, content.about_intervals])]
-        yield self._part(say("section.key"), blocks, headline=content.headline)
+        yield self._part(translate("section.key"), blocks, headline=content.headline)
         if content.notices:
-            told = [f"{about}{say('colon')} {text}" for about, text in content.notices]
-            title = say("page.read_first", count=len(told))
+            told = [f"{about}{translate('colon')} {text}" for about, text in content.notices]
+            title = translate("page.read_first", count=len(told))
             yield self._part(title, [Paragraphs(told)])
         for section in (*content.sections, *content.details):
             yield self._part(section.title, section.blocks)
         if content.signatures is not None:
-            yield self._part(say("section.signatures"), [content.signatures])
+            yield self._part(translate("section.signatures"), [content.signatures])
 
     def _part(
         self,
@@ -204,7 +204,7 @@ class Printed:
             case Fold():
                 yield {"block": "caption", "text": block.title}
                 if block.file:
-                    told = self.say("print.in_file", file=block.file)
+                    told = self.translate("print.in_file", file=block.file)
                     yield {"block": "remark", "text": told}
                 else:
                     yield from (one for inner in block.blocks for one in self._block(inner))
@@ -236,7 +236,7 @@ class Printed:
             names = [f"{number + view}.png" for view in range(len(patch.views))]
             for name, png in zip(names, patch.views, strict=True):
                 (self.folder / name).write_bytes(png)
-            told = [patch.caption(gallery.say), *patch.details(gallery.say)]
+            told = [patch.caption(gallery.translate), *patch.details(gallery.translate)]
             patches.append({"views": names, "caption": "\n".join(told)})
         left = len(gallery.patches) - len(patches)
         remarks = [replace(gallery, left_out=gallery.left_out + left).remark]

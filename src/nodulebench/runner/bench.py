@@ -160,7 +160,7 @@ def on_front(rows: Sequence[BenchRow]) -> list[BenchRow]:
 
 def _written(rows: Sequence[BenchRow], out: Path) -> list[Path]:
     """The table, and for each rule the pictures of cost against worth."""
-    say = translator()
+    translate = translator()
     table = pl.DataFrame([{name: getattr(row, name) for name in row.__slots__} for row in rows])
     write_csv(table, out / TABLE)
     written = [out / TABLE]
@@ -176,7 +176,7 @@ def _written(rows: Sequence[BenchRow], out: Path) -> list[Path]:
                 ]
                 if not points:
                     continue
-                drawn = trade_off_chart(points, cost, worth, say)
+                drawn = trade_off_chart(points, cost, worth, translate)
                 path = out / f"{rule}-{cost}-{worth}.svg"
                 replace_whole(path, drawn.encode())
                 written.append(path)

@@ -103,10 +103,10 @@ def test_the_report_says_where_it_was_read(tmp_path: Path, name: Any) -> None:
     write_evaluation(evaluated(0.4), tmp_path / "out")
     curves = pl.read_parquet(tmp_path / "out" / "curves.parquet")
     page = render_html(read_document(tmp_path / "out"), curves, language=name)
-    say = translator(name)
+    translate = translator(name)
     for key in ("narrative.at_declared", "answer.threshold_declared", "headline.at_declared"):
-        assert say(key) in page
-    assert say("key.remark") not in page
+        assert translate(key) in page
+    assert translate("key.remark") not in page
 
 
 def test_verify_computes_the_same(tmp_path: Path) -> None:

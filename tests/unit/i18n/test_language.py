@@ -74,7 +74,7 @@ def keys_in_source() -> tuple[set[str], set[str]]:
                 )
                 families |= {key} if re.match(r"(?!nodulebench)[a-z_]+\.", key) else set()
     for path in (PACKAGE / "report" / "pages" / "templates").glob("*.html"):
-        whole |= set(re.findall(r'say\("([^"]+)"', path.read_text(encoding="utf-8")))
+        whole |= set(re.findall(r'\bt(?:ranslate)?\("([^"]+)"', path.read_text(encoding="utf-8")))
     for path in (PACKAGE / "web" / "viewer" / "static").rglob("*.js"):
         told = re.findall(r'"([a-z_.]+)"', path.read_text(encoding="utf-8"))
         whole |= {f"workbench.{key}" for key in told}
@@ -85,7 +85,7 @@ def test_every_key_that_the_viewer_says_has_a_text() -> None:
     told: set[str] = set()
     for path in (PACKAGE / "web" / "viewer" / "static").rglob("*.js"):
         source = path.read_text(encoding="utf-8")
-        told |= set(re.findall(r'say\("([a-z_.]+)"|"((?:key|plane)\.[a-z_]+)"', source))
+        told |= set(re.findall(r'translate\("([a-z_.]+)"|"((?:key|plane)\.[a-z_]+)"', source))
     keys = {f"workbench.{key}" for pair in told for key in pair if key}
     assert len(keys) > 20
     assert sorted(keys - set(texts("en"))) == []
@@ -232,11 +232,11 @@ def test_every_text_is_used_somewhere() -> None:
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_every_metric_rule_label_and_type_has_words(name: str) -> None:
-    say = translator(name)
+    translate = translator(name)
     metrics = [metric for metric in REGISTERED_METRICS if metric != "f_beta"]
-    assert [metric for metric in metrics if not say.metric(metric).meaning] == []
-    assert [rule for rule in REGISTERED_RULES if not say.rule(rule)] == []
-    assert set(say.counts) >= set(LABEL_NAMES)
+    assert [metric for metric in metrics if not translate.metric(metric).meaning] == []
+    assert [rule for rule in REGISTERED_RULES if not translate.rule(rule)] == []
+    assert set(translate.counts) >= set(LABEL_NAMES)
 
 
 def test_what_english_has_a_name_for_has_one_in_chinese() -> None:

@@ -37,7 +37,7 @@ def texts(name: str) -> dict[str, str]:
 def said() -> set[str]:
     """Keys that stand whole in a template."""
     pages = (page.read_text(encoding="utf-8") for page in TEMPLATES)
-    return {key for page in pages for key in re.findall(r'say\("([^"]+)"[,)]', page)}
+    return {key for page in pages for key in re.findall(r'\bt(?:ranslate)?\("([^"]+)"[,)]', page)}
 
 
 def constants() -> set[str]:

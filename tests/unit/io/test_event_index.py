@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.word_log import Word, coded, log_in, say
+from builders.word_log import Word, coded, log_in, translate
 from nodulebench.core.errors import InputError
 from nodulebench.security.event_log import index as indexed
 from nodulebench.security.event_log.index import IndexedLog
@@ -137,5 +137,5 @@ def test_an_event_that_was_changed_behind_the_index_is_found_when_it_is_read(
 def test_plain_logs_write_on_after_indexed_ones(tmp_path: Path) -> None:
     log = index_of(tmp_path)
     write(log, *"aab")
-    say(log.log, "c")
+    translate(log.log, "c")
     assert [*log.view().labels] == ["a", "b", "c"]

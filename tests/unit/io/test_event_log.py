@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.word_log import Word, log_in, say
+from builders.word_log import Word, log_in, translate
 from nodulebench.core.errors import InputError
 from nodulebench.security.event_log.log import EventLog, Link, chain_problems
 from nodulebench.security.event_log.store import FolderStore
@@ -96,23 +96,23 @@ def told(log: EventLog[Word]) -> list[str]:
 
 def test_a_log_is_written_and_read(tmp_path: Path) -> None:
     log = log_in(tmp_path)
-    assert [say(log, text).text for text in "abc"] == ["a", "b", "c"]
+    assert [translate(log, text).text for text in "abc"] == ["a", "b", "c"]
     assert [event.text for event in log.read()] == ["a", "b", "c"]
     assert log_in(tmp_path, None).read() == log.read()
 
 
 def test_what_its_reader_could_not_read_is_not_written(tmp_path: Path) -> None:
     log = log_in(tmp_path)
-    say(log)
+    translate(log)
     with pytest.raises(InputError, match=r"00000002\.json: was not written: .*log is as it was"):
-        say(log, "unreadable")
+        translate(log, "unreadable")
     assert len(log.read()) == 1
 
 
 def test_the_end_of_a_log_cannot_be_taken_away(tmp_path: Path) -> None:
     log = log_in(tmp_path, None)
     for _ in range(3):
-        say(log)
+        translate(log)
     (tmp_path / "00000003.json").unlink()
     assert told(log) == [
         "head.json: says that the log has 3 events, but it ends with 2: it was cut off. Restore "
@@ -127,16 +127,16 @@ def test_the_end_of_a_log_cannot_be_taken_away(tmp_path: Path) -> None:
 
 def test_the_last_event_cannot_be_written_anew(tmp_path: Path) -> None:
     log = log_in(tmp_path, None)
-    say(log)
-    last = say(log)
+    translate(log)
+    last = translate(log)
     (tmp_path / "00000002.json").write_bytes(replace(last, text="other").to_bytes())
     assert "head.json: says that event 2 reads otherwise than 00000002.json" in told(log)[0]
 
 
 def test_who_has_not_the_key_forges_neither_event_nor_head(tmp_path: Path) -> None:
     log = log_in(tmp_path)
-    say(log)
-    say(log_in(tmp_path, None), "forged")
+    translate(log)
+    translate(log_in(tmp_path, None), "forged")
     assert told(log_in(tmp_path, None)) == []  # the chain alone cannot tell
     assert [one.partition(" Restore")[0] for one in told(log)] == [
         "00000002.json: was changed, or was not written by somebody who can open the vault.",
@@ -146,7 +146,7 @@ def test_who_has_not_the_key_forges_neither_event_nor_head(tmp_path: Path) -> No
 
 def test_a_head_is_that_of_one_log(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        say(log_in(tmp_path / name, root=name))
+        translate(log_in(tmp_path / name, root=name))
     shutil.copy(tmp_path / "one" / "head.json", tmp_path / "two" / "head.json")
     assert told(log_in(tmp_path / "two", root="two")) == [
         "head.json: belongs to another log than that of the root."
@@ -155,9 +155,9 @@ def test_a_head_is_that_of_one_log(tmp_path: Path) -> None:
 
 def test_a_log_that_was_put_back_is_found_by_its_checkpoint(tmp_path: Path) -> None:
     log = log_in(tmp_path)
-    say(log)
+    translate(log)
     older = (tmp_path / "head.json").read_bytes()
-    say(log)
+    translate(log)
     checkpoint = log.checkpoint(log.read(), datetime(2026, 1, 1, tzinfo=UTC)).to_bytes()
     assert log.checkpoint_problems(checkpoint, log.check().links, "mine") == []
     (tmp_path / "00000002.json").unlink()
@@ -173,7 +173,7 @@ def test_a_log_that_was_put_back_is_found_by_its_checkpoint(tmp_path: Path) -> N
 def test_dates_that_go_backwards_are_told_and_the_log_is_read(tmp_path: Path) -> None:
     log = log_in(tmp_path)
     for minute in (0, 60, 56, 54, 61):
-        say(log, minute=minute)
+        translate(log, minute=minute)
     (problem,) = log.check().dates
     assert "00000004.json: is dated 2026-01-01 00:54:00, before an event" in str(problem)
     assert len(log.read()) == 5
@@ -181,17 +181,17 @@ def test_dates_that_go_backwards_are_told_and_the_log_is_read(tmp_path: Path) ->
 
 def test_a_log_longer_than_its_head_was_interrupted_and_goes_on(tmp_path: Path) -> None:
     log = log_in(tmp_path)
-    say(log)
+    translate(log)
     older = (tmp_path / "head.json").read_bytes()
-    say(log)
+    translate(log)
     log.store.write_head(older)
-    assert say(log).number == 3
+    assert translate(log).number == 3
     assert told(log) == []
 
 
 def test_two_writers_get_a_number_each_and_the_head_names_the_last(tmp_path: Path) -> None:
     log = log_in(tmp_path)
-    say(log)
+    translate(log)
 
     class Raced(FolderStore):
         """Somebody else writes just before the first writing."""
@@ -199,9 +199,9 @@ def test_two_writers_get_a_number_each_and_the_head_names_the_last(tmp_path: Pat
         def append(self, number: int, content: bytes) -> bool:
             if not told_once:
                 told_once.append(True)
-                say(log, "faster")
+                translate(log, "faster")
             return super().append(number, content)
 
     told_once: list[bool] = []
-    assert say(replace(log, store=Raced(tmp_path)), "slower").number == 3
+    assert translate(replace(log, store=Raced(tmp_path)), "slower").number == 3
     assert [event.text for event in log.read()] == ["word", "faster", "slower"]

@@ -34,7 +34,7 @@ from nodulebench.report.key_tables import (
 from nodulebench.report.sections.rules import difference_table, flip_table
 from nodulebench.report.sections.strata import strata_tables
 
-SAY = translator()
+TRANSLATE = translator()
 
 
 def texts(table: Table) -> list[list[str]]:
@@ -62,7 +62,7 @@ def with_metrics(one: AlgorithmResult, rule: str, **metrics: Any) -> AlgorithmRe
 
 
 def test_key_table_has_a_row_for_every_algorithm_and_rule() -> None:
-    table = key_table(document(), SAY)
+    table = key_table(document(), TRANSLATE)
     assert [cell.text for cell in table.heads] == [
         "Algorithm",
         "Rule",
@@ -86,7 +86,7 @@ def test_key_table_has_a_row_for_every_algorithm_and_rule() -> None:
 
 
 def test_one_algorithm_is_named_by_the_page_not_in_every_row() -> None:
-    table = key_table(document(algorithm_result("Alpha", (90, 66))), SAY)
+    table = key_table(document(algorithm_result("Alpha", (90, 66))), TRANSLATE)
     assert next(cell.text for cell in table.heads) == "Rule"
     assert texts(table)[0][:2] == ["center hit", "90 / 120"]
 
@@ -94,7 +94,7 @@ def test_one_algorithm_is_named_by_the_page_not_in_every_row() -> None:
 def test_without_scores_the_curve_does_not_lead_and_its_metrics_say_why() -> None:
     shown = document(algorithm_result("Alpha", (90, 66), has_scores=False))
     assert key_names(shown) == ["recall", "precision", "f1", "fp_per_case"]
-    readings = readings_table(shown, "sensitivity_at_fp_rate", SAY)
+    readings = readings_table(shown, "sensitivity_at_fp_rate", TRANSLATE)
     assert readings is not None
     assert texts(readings)[0] == ["center hit", *["–^a"] * 7]
     assert readings.notes == [
@@ -111,25 +111,25 @@ def test_key_metric_follows_the_protocols_beta() -> None:
 def test_metric_that_only_some_rules_have_is_a_dash_elsewhere() -> None:
     alpha = algorithm_result("Alpha", (90, 66))
     shown = document(with_metrics(alpha, "area_overlap", precision=None))
-    table = key_table(shown, SAY)
+    table = key_table(shown, TRANSLATE)
     assert texts(table)[2][5] == "–^a"
     assert table.notes == [("a", "not computed under this rule")]
 
 
 def test_readings_stand_under_their_rates() -> None:
-    table = readings_table(document(), "sensitivity_at_fp_rate", SAY)
+    table = readings_table(document(), "sensitivity_at_fp_rate", TRANSLATE)
     assert table is not None
     assert [cell.text for cell in table.heads][2:] == ["1/8", "1/4", "1/2", "1", "2", "4", "8"]
     # Alpha, center hit: 0.75 * (8 / 10) ** 0.2 = 0.7173
     assert texts(table)[0][-1].startswith("0.717 (")
-    assert readings_table(document(), "pcl_at_fpf", SAY) is None
+    assert readings_table(document(), "pcl_at_fpf", TRANSLATE) is None
 
 
 def test_fractions_of_normal_cases_stay_decimal() -> None:
     readings = {"0.05": Estimate(0.7), "0.2": Estimate(0.8)}
     alpha = algorithm_result("Alpha", (90, 66))
     shown = document(with_metrics(alpha, "center_hit", pcl_at_fpf=readings))
-    table = readings_table(shown, "pcl_at_fpf", SAY)
+    table = readings_table(shown, "pcl_at_fpf", TRANSLATE)
     assert table is not None
     assert table.caption == "Correct localisation by false positive fraction"
     assert [cell.text for cell in table.heads] == ["Rule", "0.05", "0.2"]
@@ -142,13 +142,13 @@ def test_thresholds_are_scores_of_any_size_without_interval() -> None:
     }
     alpha = algorithm_result("Alpha", (90, 66))
     shown = document(with_metrics(alpha, "center_hit", threshold_at_fp_rate=readings))
-    table = readings_table(shown, "threshold_at_fp_rate", SAY)
+    table = readings_table(shown, "threshold_at_fp_rate", TRANSLATE)
     assert table is not None
     assert texts(table) == [["center hit", "−12.35", "–^a"]]
 
 
 def test_counts_leave_out_what_never_happened() -> None:
-    table = counts_table(document(), SAY)
+    table = counts_table(document(), TRANSLATE)
     heads = [cell.text for cell in table.heads]
     assert "Over the cap" not in heads
     assert heads[2:] == [
@@ -163,7 +163,7 @@ def test_counts_leave_out_what_never_happened() -> None:
 
 
 def test_relative_difference_of_rules_is_shown_with_its_sign() -> None:
-    table = difference_table(document(), SAY)
+    table = difference_table(document(), TRANSLATE)
     assert table is not None
     assert texts(table)[0] == [
         "Alpha",
@@ -182,7 +182,7 @@ def test_differences_from_the_baseline_rule_come_first_and_undefined_ones_say_wh
     lost = difference("area_overlap", "center_distance", 0, 5)
     alpha = replace(alpha, rule_differences=[*alpha.rule_differences, lost])
     shown = document(alpha, baseline_rule="area_overlap")
-    table = difference_table(shown, SAY)
+    table = difference_table(shown, TRANSLATE)
     assert table is not None
     rows = texts(table)
     assert rows[0][0] == "area overlap → center distance"
@@ -192,11 +192,11 @@ def test_differences_from_the_baseline_rule_come_first_and_undefined_ones_say_wh
 
 def test_one_rule_has_no_difference() -> None:
     shown = document(replace(algorithm_result("Alpha", (90, 66)), rule_differences=[]))
-    assert difference_table(shown, SAY) is None
+    assert difference_table(shown, TRANSLATE) is None
 
 
 def test_first_flips_are_shown_and_the_rest_counted() -> None:
-    table = flip_table(flips("Alpha", 25), SAY)
+    table = flip_table(flips("Alpha", 25), TRANSLATE)
     assert table is not None
     assert len(table.rows) == 20
     assert table.remark == "5 more in flips.parquet."
@@ -216,28 +216,28 @@ def test_first_flips_are_shown_and_the_rest_counted() -> None:
 
 
 def test_no_flips_no_table() -> None:
-    assert flip_table(None, SAY) is None
-    assert flip_table(flips("Alpha", 0), SAY) is None
+    assert flip_table(None, TRANSLATE) is None
+    assert flip_table(flips("Alpha", 0), TRANSLATE) is None
 
 
 def test_flip_without_nodule_or_boxes_has_dashes() -> None:
     one = flips("Alpha", 1).with_columns(
         pl.lit(None, pl.String).alias("nodule_id"), pl.lit(None, pl.Float64).alias("overlap")
     )
-    table = flip_table(one, SAY)
+    table = flip_table(one, TRANSLATE)
     assert table is not None
     assert (texts(table)[0][3], texts(table)[0][-1]) == ("–", "–")
     assert table.remark == ""
 
 
 def test_flips_of_several_algorithms_name_them() -> None:
-    table = flip_table(pl.concat([flips("Alpha", 1), flips("Beta", 1)]), SAY)
+    table = flip_table(pl.concat([flips("Alpha", 1), flips("Beta", 1)]), TRANSLATE)
     assert table is not None
     assert [row[0] for row in texts(table)] == ["Alpha", "Beta"]
 
 
 def test_stratum_with_too_few_nodules_has_no_rate() -> None:
-    table = strata_tables(document().algorithms[0], 10, SAY)[0]
+    table = strata_tables(document().algorithms[0], 10, TRANSLATE)[0]
     rows = {row[0]: row[1:] for row in texts(table)}
     assert rows["solid"] == ["70", "20", "0.286 (0.256–0.316)", "20", "0.286 (0.256–0.316)"]
     assert rows["calcified"] == ["4", "1", "too few^a", "1", "too few^a"]
@@ -250,13 +250,13 @@ def test_stratum_with_too_few_nodules_has_no_rate() -> None:
 
 
 def test_bars_of_a_table_share_a_scale_that_holds_every_interval() -> None:
-    type_table, scanner_table, _ = strata_tables(document().algorithms[0], 10, SAY)
+    type_table, scanner_table, _ = strata_tables(document().algorithms[0], 10, TRANSLATE)
     assert type_table.remark == "Bars from 0 to 1, with intervals."
     assert scanner_table.remark == "Bars from 0 to 0.5, with intervals."
 
 
 def test_strata_of_cases_show_their_cases_and_metrics_under_each_rule() -> None:
-    tables = strata_tables(document().algorithms[0], 10, SAY)
+    tables = strata_tables(document().algorithms[0], 10, TRANSLATE)
     assert [table.caption for table in tables] == [
         "Nodule type",
         "Scanner, rule center hit",
@@ -276,11 +276,11 @@ def test_metrics_of_cases_are_not_shown_for_too_few_nodules() -> None:
     content = document().to_json()
     content["algorithms"][0]["rules"]["center_hit"]["strata"]["scanner"]["B"]["too_few"] = True
     shown = typed(content).algorithms[0]
-    assert texts(strata_tables(shown, 10, SAY)[1])[1][4:] == ["too few^a", "too few^a"]
+    assert texts(strata_tables(shown, 10, TRANSLATE)[1])[1][4:] == ["too few^a", "too few^a"]
 
 
 def test_all_metrics_show_further_intervals_and_the_mean_of_replicates() -> None:
-    table = metrics_table(document().algorithms[0], SAY)
+    table = metrics_table(document().algorithms[0], TRANSLATE)
     assert table is not None
     rows = {row[0]: row for row in texts(table)}
     assert rows["Recall"][2:4] == [
@@ -294,12 +294,12 @@ def test_all_metrics_show_further_intervals_and_the_mean_of_replicates() -> None
 def test_algorithm_without_any_result_has_no_metrics_table() -> None:
     rules = {"center_hit": RuleResult("center_hit", {}, {}, {}, undefined=Notice("no_area"))}
     result = AlgorithmResult("Alpha", "", rules, pl.DataFrame())
-    assert metrics_table(document(result).algorithms[0], SAY) is None
-    assert len(key_table(document(result), SAY).rows) == 1
+    assert metrics_table(document(result).algorithms[0], TRANSLATE) is None
+    assert len(key_table(document(result), TRANSLATE).rows) == 1
 
 
 def test_equal_reasons_share_a_note_and_a_defined_value_can_have_one() -> None:
-    notes = Notes(SAY)
+    notes = Notes(TRANSLATE)
     lost = Estimate(0.5, reason=Notice("replicates_lost", {"lost": 3, "replicates": 2000}))
     assert estimate(lost, notes).note == "a"
     assert estimate(Estimate(None, reason=sentence("no marks")), notes).note == "b"
@@ -311,7 +311,7 @@ def test_equal_reasons_share_a_note_and_a_defined_value_can_have_one() -> None:
 
 
 def test_notes_beyond_z_double_their_letter() -> None:
-    notes = Notes(SAY)
+    notes = Notes(TRANSLATE)
     assert [notes.letter(str(number)) for number in range(27)][-2:] == ["z", "aa"]
 
 
@@ -330,12 +330,12 @@ def test_notes_beyond_z_double_their_letter() -> None:
     ],
 )
 def test_cell_for_any_json_value(value: Any, text: str) -> None:
-    assert any_cell(value, SAY).text == text
+    assert any_cell(value, TRANSLATE).text == text
 
 
 def test_extras_become_tables_by_their_shape() -> None:
     extras = document().algorithms[0].rules["center_hit"].extras
-    own, sweep = tables_of("size_tolerance", extras["size_tolerance"], SAY)
+    own, sweep = tables_of("size_tolerance", extras["size_tolerance"], TRANSLATE)
     assert texts(own) == [["tolerance beyond which hits no longer change, mm", "0.8"]]
     assert sweep.caption == "Counts by tolerance for size error"
     assert texts(sweep) == [
@@ -343,11 +343,11 @@ def test_extras_become_tables_by_their_shape() -> None:
         ["0.5", "76", "44", "84"],
         ["∞", "80", "40", "80"],
     ]
-    (square,) = tables_of("density_confusion", extras["density_confusion"], SAY)
+    (square,) = tables_of("density_confusion", extras["density_confusion"], TRANSLATE)
     assert [cell.text for cell in square.heads] == ["Reference ↓  said →", "solid", "part-solid"]
     assert texts(square) == [["solid", "40", "3"], ["part-solid", "5", "21"]]
-    assert tables_of("nothing", [], SAY) == []
-    assert texts(tables_of("area", {"value": 0.5}, SAY)[0]) == [["0.500"]]
+    assert tables_of("nothing", [], TRANSLATE) == []
+    assert texts(tables_of("area", {"value": 0.5}, TRANSLATE)[0]) == [["0.500"]]
 
 
 def test_numbers_of_a_column_have_the_same_decimals_three_at_most() -> None:
@@ -356,14 +356,19 @@ def test_numbers_of_a_column_have_the_same_decimals_three_at_most() -> None:
         {"low": 1.0, "share": 1.0},
         {"low": 0.5, "share": None},
     ]
-    (table,) = tables_of("reliability", rows, SAY)
+    (table,) = tables_of("reliability", rows, TRANSLATE)
     assert texts(table) == [["0.1", "0.017"], ["1.0", "1.000"], ["0.5", "–"]]
 
 
 def test_table_escapes_every_text() -> None:
     bad = "<i>&\"'"
     table = Table(
-        bad, [any_cell(bad, SAY)], [[any_cell(bad, SAY)]], [("a", bad)], bad, groups=[(bad, 1)]
+        bad,
+        [any_cell(bad, TRANSLATE)],
+        [[any_cell(bad, TRANSLATE)]],
+        [("a", bad)],
+        bad,
+        groups=[(bad, 1)],
     )
     for block in (table, Side([table]), Fold(bad, [table])):
         html = block.__html__()

@@ -16,7 +16,7 @@ from nodulebench.report.sections.comparison import combination_tables
 from nodulebench.report.sections.literature import PUBLISHED, literature_table
 from nodulebench.report.sections.strata import agreement_chart
 
-SAY = translator()
+TRANSLATE = translator()
 CANDIDATES = pl.DataFrame(
     {
         "members": ["I", "E", "I+E"],
@@ -54,7 +54,7 @@ def test_published_rows_are_those_of_the_paper() -> None:
 
 
 def test_own_row_stands_beside_published_ones() -> None:
-    table = literature_table(luna16_document(), SAY)
+    table = literature_table(luna16_document(), TRANSLATE)
     assert table is not None
     result = luna16_document().algorithms[0].rules["luna16"]
     at = {key: result.value(f"sensitivity_at_fp_rate/{key}") for key in ("1", "4")}
@@ -69,12 +69,12 @@ def test_own_row_stands_beside_published_ones() -> None:
 
 
 def test_literature_belongs_to_luna16_alone() -> None:
-    assert literature_table(luna16_document("own"), SAY) is None
-    assert literature_table(group_document(), SAY) is None
+    assert literature_table(luna16_document("own"), TRANSLATE) is None
+    assert literature_table(group_document(), TRANSLATE) is None
 
 
 def test_combinations_stand_beside_their_best_member() -> None:
-    (table,) = combination_tables([CANDIDATES], SAY)
+    (table,) = combination_tables([CANDIDATES], TRANSLATE)
     assert table.caption == "Merged candidate lists: all combinations"
     assert texts(table)[0] == ["■", "", "1,016", "0.857", "–", "–", "298,256", "335.9"]
     assert texts(table)[2] == ["■", "■", "1,137", "0.959", "0.929", "+0.030", "524,108", "590.2"]
@@ -93,7 +93,7 @@ def test_combined_scores_show_every_operating_point() -> None:
             "sensitivity_at_8": [0.9, 0.9, 0.95],
         }
     )
-    (table,) = combination_tables([scores], SAY)
+    (table,) = combination_tables([scores], TRANSLATE)
     assert [cell.text for cell in table.heads] == [
         "a", "b", "1/8", "8", "CPM", "Best single", "Difference",
     ]  # fmt: skip
@@ -106,16 +106,16 @@ def test_reader_agreement_is_drawn_with_intervals() -> None:
             {"name": "1 and 2", "value": 0.71, "low": 0.62, "high": 0.8},
             {"name": "1 and 3", "value": None, "reason": "no subject was rated by both"},
         ],
-        SAY,
+        TRANSLATE,
     )
     assert chart is not None
     assert ">0.710<" in chart.picture
     assert "1 and 3" not in chart.picture
-    assert agreement_chart([], SAY) is None
+    assert agreement_chart([], TRANSLATE) is None
 
 
 def test_negative_agreement_widens_the_axis() -> None:
-    chart = agreement_chart([{"name": "a", "value": -0.2, "low": -0.4, "high": 0.0}], SAY)
+    chart = agreement_chart([{"name": "a", "value": -0.2, "low": -0.4, "high": 0.0}], TRANSLATE)
     assert chart is not None
     assert ">−0.4<" in chart.picture
 

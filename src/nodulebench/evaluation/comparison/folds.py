@@ -168,10 +168,10 @@ def _folds_of(tested: pl.DataFrame, case_id: str) -> list[str]:
     return tested.filter(case_id=case_id)["fold"].to_list()
 
 
-def _named(case_ids: pl.Series, say: Callable[[str], tuple[str, str]]) -> Iterator[Problem]:
+def _named(case_ids: pl.Series, translate: Callable[[str], tuple[str, str]]) -> Iterator[Problem]:
     """A problem for each of the first cases, and how many more there are."""
     for case_id in case_ids.head(MOST_NAMED):
-        yield Problem(f"case '{case_id}'", *say(case_id))
+        yield Problem(f"case '{case_id}'", *translate(case_id))
     if len(case_ids) > MOST_NAMED:
         yield Problem("folds", f"{len(case_ids) - MOST_NAMED} more cases like this.")
 

@@ -55,7 +55,7 @@ class Chart(Block):
     remarks: tuple[str, ...] = ()
     readings: JsonObject | None = None
     """What the page's script needs to read values off the plot; None: a small, still plot."""
-    say: Translator | None = None
+    translate: Translator | None = None
     """The words of what the page shows to read and zoom with."""
     is_narrow: bool = False
     """Whether three of them fit side by side."""
@@ -67,7 +67,7 @@ def readable_chart(
     y_axis: Axis,
     series: Sequence[Series],
     remarks: tuple[str, ...],
-    say: Translator,
+    translate: Translator,
 ) -> Chart:
     """A chart whose values can be read off on the page; y runs from 0 to 1."""
     return Chart(
@@ -77,13 +77,13 @@ def readable_chart(
         readings={
             "frame": [LEFT, TOP, WIDTH, HEIGHT],
             "x": {"low": x_axis.low, "high": x_axis.high, "log": x_axis.is_log},
-            "at": say("chart.at", x="{x}", name=x_axis.reading or x_axis.title),
-            "score": say("chart.score"),
+            "at": translate("chart.at", x="{x}", name=x_axis.reading or x_axis.title),
+            "score": translate("chart.score"),
             "unit": PRECISION,
             "series": [_readings(one, x_axis) for one in series],
         },
         remarks=remarks,
-        say=say,
+        translate=translate,
     )
 
 

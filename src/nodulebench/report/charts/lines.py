@@ -99,60 +99,63 @@ Curves = Mapping[int | None, Sequence[Point]]
 """The fold that each training left out (None: none) -> what was measured at its steps."""
 
 
-def learning_chart(name: str, losses: Curves, areas: Curves, say: Translator) -> str:
+def learning_chart(name: str, losses: Curves, areas: Curves, translate: Translator) -> str:
     """The loss of each training by step, as a file of its own; beside it the area, where it is.
 
     Args:
         name: of the network.
         losses: of each training.
         areas: under the ROC curve of candidates held back; the best of each is marked.
-        say: the words of a language.
+        translate: the translator of the language.
     """
-    loss = _loss_plot(name, losses, say)
+    loss = _loss_plot(name, losses, translate)
     if not any(areas.values()):
         return on_paper(loss)
     width, height = (
         LEFT_FROM_SVG + WIDTH_FROM_SVG + RIGHT,
         TOP_FROM_SVG + HEIGHT_FROM_SVG + BOTTOM_FROM_SVG,
     )
-    parts = [placed(loss, 0, 0), placed(_area_plot(areas, _steps(losses, say), say), width, 0)]
-    told = say("curve.learning_area", names=name)
+    parts = [
+        placed(loss, 0, 0),
+        placed(_area_plot(areas, _steps(losses, translate), translate), width, 0),
+    ]
+    told = translate("curve.learning_area", names=name)
     return on_paper(drawing("plot", 2 * width, height, parts, description=told))
 
 
-def _loss_plot(name: str, losses: Curves, say: Translator) -> Markup:
+def _loss_plot(name: str, losses: Curves, translate: Translator) -> Markup:
     most = max((loss for points in losses.values() for _, loss in points), default=1.0)
-    up = Axis(say("axis.loss"), 0, most * 1.05, nice_ticks(0, most * 1.05))
+    up = Axis(translate("axis.loss"), 0, most * 1.05, nice_ticks(0, most * 1.05))
     lines = [
         _line(
             number,
             points,
             points[-1],
-            _name(fold, say) if len(losses) <= MOST_NAMED_LEARNING else "",
+            _name(fold, translate) if len(losses) <= MOST_NAMED_LEARNING else "",
         )
         for number, (fold, points) in enumerate(losses.items())
         if points
     ]
-    return plot(_steps(losses, say), up, lines, say("curve.learning", names=name))
+    return plot(_steps(losses, translate), up, lines, translate("curve.learning", names=name))
 
 
-def _area_plot(areas: Curves, across: Axis, say: Translator) -> Markup:
+def _area_plot(areas: Curves, across: Axis, translate: Translator) -> Markup:
     least = min(area for points in areas.values() for _, area in points)
     low = min(0.9, floor(least * 10) / 10)
-    up = Axis(say("axis.area_held_back"), low, 1.0, nice_ticks(low, 1.0))
+    up = Axis(translate("axis.area_held_back"), low, 1.0, nice_ticks(low, 1.0))
     lines = [
         _line(number, points, max(points, key=lambda point: point[1]), "")
         for number, points in enumerate(areas.values())
         if points
     ]
-    return plot(across, up, lines, say("axis.area_held_back"))
+    return plot(across, up, lines, translate("axis.area_held_back"))
 
 
-def _steps(curves: Curves, say: Translator) -> Axis:
+def _steps(curves: Curves, translate: Translator) -> Axis:
     steps = [step for points in curves.values() for step, _ in points]
     last = max(steps, default=1)
     first = min(steps, default=0) if len(set(steps)) > 1 else 0  # nothing is known before it
-    return Axis(say("axis.steps"), first, last, nice_ticks(first, last))
+    return Axis(translate("axis.steps"), first, last, nice_ticks(first, last))
 
 
 def _line(number: int, points: Sequence[Point], marked: Point, name: str) -> Line:
@@ -160,8 +163,10 @@ def _line(number: int, points: Sequence[Point], marked: Point, name: str) -> Lin
     return Line(steps, values, Style(number), points=((*marked, name),))
 
 
-def _name(fold: int | None, say: Translator) -> str:
-    return say("curve.all_folds") if fold is None else say("curve.without_fold", fold=fold)
+def _name(fold: int | None, translate: Translator) -> str:
+    return (
+        translate("curve.all_folds") if fold is None else translate("curve.without_fold", fold=fold)
+    )
 
 
 COSTS = ("median_seconds", "peak_memory_mb")
@@ -181,20 +186,22 @@ class TradeOff:
     good: float
 
 
-def trade_off_chart(points: Sequence[TradeOff], cost: str, worth: str, say: Translator) -> str:
+def trade_off_chart(
+    points: Sequence[TradeOff], cost: str, worth: str, translate: Translator
+) -> str:
     """Algorithms by cost and worth, as a file of its own.
 
     Args:
         points: one for each algorithm.
         cost: what is on the one axis, of ``COSTS``.
         worth: what is on the other, of ``WORTH``.
-        say: the words of a language.
+        translate: the translator of the language.
     """
     titles = {
-        "median_seconds": say("axis.seconds"),
-        "peak_memory_mb": say("axis.memory"),
-        "sensitivity": say("axis.sensitivity"),
-        "fp_per_case": say("axis.fp_per_case"),
+        "median_seconds": translate("axis.seconds"),
+        "peak_memory_mb": translate("axis.memory"),
+        "sensitivity": translate("axis.sensitivity"),
+        "fp_per_case": translate("axis.fp_per_case"),
     }
     is_less_better = worth in LESS_IS_BETTER
     sign = -1.0 if is_less_better else 1.0
@@ -213,7 +220,7 @@ def trade_off_chart(points: Sequence[TradeOff], cost: str, worth: str, say: Tran
         points=tuple((point.cost, point.good, point.name) for point in points),
     )
     names = ", ".join(one.name for one in front)
-    return on_paper(plot(across, up, [line], say("curve.trade_off", names=names)))
+    return on_paper(plot(across, up, [line], translate("curve.trade_off", names=names)))
 
 
 def front_of(points: Sequence[TradeOff], sign: float = 1.0) -> list[TradeOff]:

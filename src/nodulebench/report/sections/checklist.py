@@ -63,92 +63,102 @@ ITEMS = (
 """Topic, its items in STARD 2015 ("AI": added by STARD-AI) and its items in CLAIM 2020."""
 
 
-def checklist_table(document: Document, say: Translator) -> Table:
+def checklist_table(document: Document, translate: Translator) -> Table:
     """Every topic with what this report says of it, or that it is not known here."""
     rows = []
     for topic, stard, claim in ITEMS:
-        answer = _answer(topic, document, say)
-        told = words(answer) if answer else Cell(say("checklist.not_known"), kind="words open")
-        named = head(say(f"check.{topic}"))
+        answer = _answer(topic, document, translate)
+        told = (
+            words(answer) if answer else Cell(translate("checklist.not_known"), kind="words open")
+        )
+        named = head(translate(f"check.{topic}"))
         rows.append([named, words(stard or UNDEFINED), words(claim or UNDEFINED), told])
-    heads = [words(say(f"checklist.{key}")) for key in ("topic", "stard", "claim", "answer")]
-    return Table(say("checklist.caption"), heads, rows, remark=say("checklist.remark"))
+    heads = [words(translate(f"checklist.{key}")) for key in ("topic", "stard", "claim", "answer")]
+    return Table(translate("checklist.caption"), heads, rows, remark=translate("checklist.remark"))
 
 
-def _answer(topic: str, document: Document, say: Translator) -> str:
+def _answer(topic: str, document: Document, translate: Translator) -> str:
     if topic in STATED:
-        return say(f"answer.{topic}")
-    return ANSWERS[topic](document, say) if topic in ANSWERS else ""
+        return translate(f"answer.{topic}")
+    return ANSWERS[topic](document, translate) if topic in ANSWERS else ""
 
 
-def _names(document: Document, say: Translator) -> str:
-    return say.listed(algorithm.name for algorithm in document.algorithms)
+def _names(document: Document, translate: Translator) -> str:
+    return translate.listed(algorithm.name for algorithm in document.algorithms)
 
 
-def _objective(document: Document, say: Translator) -> str:
+def _objective(document: Document, translate: Translator) -> str:
     if document.plan is not None:
-        return say("answer.objective_plan", name=document.plan.name)
-    return say("answer.objective")
+        return translate("answer.objective_plan", name=document.plan.name)
+    return translate("answer.objective")
 
 
-def _data_source(document: Document, say: Translator) -> str:
+def _data_source(document: Document, translate: Translator) -> str:
     reference = document.reference
-    return say("answer.data_source", name=reference.name, cases=whole(reference.cases))
+    return translate("answer.data_source", name=reference.name, cases=whole(reference.cases))
 
 
-def _index_version(document: Document, say: Translator) -> str:
+def _index_version(document: Document, translate: Translator) -> str:
     stated = [
         f"{algorithm.name} {algorithm.facts['version']}"
         for algorithm in document.algorithms
         if "version" in algorithm.facts
     ]
     has_digests = all(algorithm.digest for algorithm in document.algorithms)
-    told = say("answer.index_version", names=say.listed(stated)) if stated else ""
-    return f"{told} {say('answer.index_digest')}".strip() if has_digests else told
+    told = translate("answer.index_version", names=translate.listed(stated)) if stated else ""
+    return f"{told} {translate('answer.index_digest')}".strip() if has_digests else told
 
 
-def _threshold(document: Document, say: Translator) -> str:
+def _threshold(document: Document, translate: Translator) -> str:
     threshold, point = document.protocol.score_threshold, document.protocol.operating_point
     if point is not None:
-        return say("answer.threshold_at", rate=rate(point))
+        return translate("answer.threshold_at", rate=rate(point))
     if threshold is None and document.has_declared_points:
-        return say("answer.threshold_declared")
+        return translate("answer.threshold_declared")
     if threshold is None:
-        return say("answer.threshold_none")
-    return say("answer.threshold", threshold=f"{threshold:g}")
+        return translate("answer.threshold_none")
+    return translate("answer.threshold", threshold=f"{threshold:g}")
 
 
-def _reference_standard(document: Document, say: Translator) -> str:
+def _reference_standard(document: Document, translate: Translator) -> str:
     rule = document.reference.rule
-    return say("answer.reference_standard", rule=say.word(rule)) if rule else ""
+    return translate("answer.reference_standard", rule=translate.word(rule)) if rule else ""
 
 
-def _indeterminate(document: Document, say: Translator) -> str:
+def _indeterminate(document: Document, translate: Translator) -> str:
     ignored = document.reference.ignored_findings
-    return say("answer.indeterminate", count=whole(ignored)) if ignored is not None else ""
+    return translate("answer.indeterminate", count=whole(ignored)) if ignored is not None else ""
 
 
-def _subgroups(document: Document, say: Translator) -> str:
+def _subgroups(document: Document, translate: Translator) -> str:
     strata = document.protocol.strata
-    return say("answer.subgroups", strata=say.listed(map(say.stratum, strata))) if strata else ""
+    return (
+        translate("answer.subgroups", strata=translate.listed(map(translate.stratum, strata)))
+        if strata
+        else ""
+    )
 
 
-def _prespecified(document: Document, say: Translator) -> str:
+def _prespecified(document: Document, translate: Translator) -> str:
     plan = document.plan
     if plan is None:
-        return say("answer.no_plan")
+        return translate("answer.no_plan")
     key = "answer.plan" if plan.matches else "answer.plan_differs"
-    return say(key, name=plan.name, when=plan.frozen_at)
+    return translate(key, name=plan.name, when=plan.frozen_at)
 
 
-def _fairness(document: Document, say: Translator) -> str:
+def _fairness(document: Document, translate: Translator) -> str:
     wanted = [stratum for stratum in document.protocol.strata if stratum in ("sex", "age", "site")]
-    return say("answer.fairness", strata=say.listed(map(say.stratum, wanted))) if wanted else ""
+    return (
+        translate("answer.fairness", strata=translate.listed(map(translate.stratum, wanted)))
+        if wanted
+        else ""
+    )
 
 
-def _errors(document: Document, say: Translator) -> str:
+def _errors(document: Document, translate: Translator) -> str:
     has_cases = any(one.extras.get("worst_cases") for _, _, one in document.results)
-    return say("answer.errors" if has_cases else "answer.errors_strata")
+    return translate("answer.errors" if has_cases else "answer.errors_strata")
 
 
 STATED = (
@@ -157,20 +167,28 @@ STATED = (
 )  # fmt: skip
 """Topics of which every evaluation says the same."""
 ANSWERS: dict[str, Answer] = {
-    "title": lambda document, say: say("answer.title", names=_names(document, say)),
+    "title": lambda document, translate: translate(
+        "answer.title", names=_names(document, translate)
+    ),
     "objective": _objective,
     "data_source": _data_source,
-    "index_test": lambda document, say: say("answer.index_test", names=_names(document, say)),
+    "index_test": lambda document, translate: translate(
+        "answer.index_test", names=_names(document, translate)
+    ),
     "index_version": _index_version,
     "threshold": _threshold,
     "reference_standard": _reference_standard,
-    "uncertainty": lambda document, say: interval_words(document.protocol.interval, say),
+    "uncertainty": lambda document, translate: interval_words(
+        document.protocol.interval, translate
+    ),
     "indeterminate": _indeterminate,
     "subgroups": _subgroups,
     "prespecified": _prespecified,
-    "flow": lambda document, say: say("answer.flow", cases=whole(document.reference.cases)),
-    "characteristics": lambda document, say: (
-        say("answer.characteristics") if document.reference.diameters else ""
+    "flow": lambda document, translate: translate(
+        "answer.flow", cases=whole(document.reference.cases)
+    ),
+    "characteristics": lambda document, translate: (
+        translate("answer.characteristics") if document.reference.diameters else ""
     ),
     "errors": _errors,
     "fairness": _fairness,

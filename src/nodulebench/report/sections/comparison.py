@@ -55,7 +55,7 @@ from nodulebench.report.sections.summary import (
 
 
 def difference_chart(
-    found: ComparisonDocument, rule: str, metric: str, say: Translator
+    found: ComparisonDocument, rule: str, metric: str, translate: Translator
 ) -> Chart | None:
     """Differences from the baseline with their intervals, and the margin."""
     shown = differences_of(found, rule, metric)
@@ -63,17 +63,19 @@ def difference_chart(
         return None
     rows = [Row(one.algorithm, (_difference_value(one),)) for one in shown]
     place = _margin_place(shown[0])
-    limits = [] if place is None else [(place, say("compared.margin"))]
+    limits = [] if place is None else [(place, translate("compared.margin"))]
     ends = [
         end for row in rows for value in row.values for end in (value.low, value.high, value.value)
     ]
     reach = [end for end in ends if end is not None] + [value for value, _ in limits] + [0.0]
     pad = max((max(reach) - min(reach)) / 12, 0.002)
     low, high = min(reach) - pad, max(reach) + pad
-    title = say.metric(metric).title
-    axis = Axis(say("axis.difference", metric=title), low, high, few_ticks(low, high))
-    heading = say("compared.chart", metric=title, baseline=found.baseline, rule=say.word(rule))
-    remarks = (say("compared.chart_remark", level=percent(found.level)),)
+    title = translate.metric(metric).title
+    axis = Axis(translate("axis.difference", metric=title), low, high, few_ticks(low, high))
+    heading = translate(
+        "compared.chart", metric=title, baseline=found.baseline, rule=translate.word(rule)
+    )
+    remarks = (translate("compared.chart_remark", level=percent(found.level)),)
     return Chart(heading, row_chart(rows, axis, heading, base=0.0, limits=limits), remarks=remarks)
 
 
@@ -90,7 +92,9 @@ def _margin_place(one: DifferenceSummary) -> float | None:
     return one.margin.margin if one.better == "lower" else -one.margin.margin
 
 
-def rank_chart(found: ComparisonDocument, rule: str, metric: str, say: Translator) -> Chart | None:
+def rank_chart(
+    found: ComparisonDocument, rule: str, metric: str, translate: Translator
+) -> Chart | None:
     """Ranks with their bootstrap intervals; tie groups by their number."""
     ranking = ranking_of(found, rule, metric)
     if ranking is None or len(ranking.lines) < 3:
@@ -98,14 +102,19 @@ def rank_chart(found: ComparisonDocument, rule: str, metric: str, say: Translato
     lines = ranking.lines
     rows = []
     for line in lines:
-        text, ends = say("rank.group_short", group=line.group), (line.best_rank, line.worst_rank)
+        text, ends = (
+            translate("rank.group_short", group=line.group),
+            (line.best_rank, line.worst_rank),
+        )
         rows.append(Row(line.name, (Value(line.rank, *ends, text, kind=line.group - 1),)))
     count_ = len(lines)
     step = max(1, round(count_ / 10))
     ticks = tuple((float(rank), str(rank)) for rank in range(1, count_ + 1, step))
-    axis = Axis(say("axis.rank"), 0.6, count_ + 0.4, ticks)
-    title = say("rank.chart", metric=say.metric(metric).title, rule=say.word(rule))
-    remarks = (say("rank.remark", level=percent(found.level)),)
+    axis = Axis(translate("axis.rank"), 0.6, count_ + 0.4, ticks)
+    title = translate(
+        "rank.chart", metric=translate.metric(metric).title, rule=translate.word(rule)
+    )
+    remarks = (translate("rank.remark", level=percent(found.level)),)
     return Chart(title, row_chart(rows, axis, title), remarks=remarks)
 
 
@@ -124,100 +133,110 @@ MARGIN_ANSWERS = (
 )
 
 
-def comparison_blocks(document: Document, say: Translator) -> list[Any]:
+def comparison_blocks(document: Document, translate: Translator) -> list[Any]:
     """Every comparison of the document, one after another."""
     blocks: list[Any] = []
     for found in document.comparisons:
         rule = leading_rule(document, found)
         metric = leading_metric(found, rule)
-        blocks.append(Paragraphs(_introduction(found, say) + told(document, found, say)))
-        charts = [difference_chart(found, rule, metric, say), rank_chart(found, rule, metric, say)]
+        blocks.append(
+            Paragraphs(_introduction(found, translate) + told(document, found, translate))
+        )
+        charts = [
+            difference_chart(found, rule, metric, translate),
+            rank_chart(found, rule, metric, translate),
+        ]
         shown = [chart for chart in charts if chart is not None]
         blocks += [Side(shown)] if shown else []
         leading = [difference for difference in found.differences if difference.name == metric]
-        title = say("compared.leading", metric=say.metric(metric).title)
-        blocks.append(closed_if_long(_difference_table(title, leading, found, say)))
-        title = say("compared.all", baseline=found.baseline)
-        every = _difference_table(title, found.differences, found, say)
+        title = translate("compared.leading", metric=translate.metric(metric).title)
+        blocks.append(closed_if_long(_difference_table(title, leading, found, translate)))
+        title = translate("compared.all", baseline=found.baseline)
+        every = _difference_table(title, found.differences, found, translate)
         blocks.append(closed_if_long(every, most_rows=0, file="tables/differences.csv"))
-        blocks.append(closed_if_long(_detection_table(found, say)))
-        blocks += _alone_blocks(found, rule, say)
-        blocks += _ranking_tables(found, rule, metric, say)
+        blocks.append(closed_if_long(_detection_table(found, translate)))
+        blocks += _alone_blocks(found, rule, translate)
+        blocks += _ranking_tables(found, rule, metric, translate)
     return blocks
 
 
-def told(document: Document, found: ComparisonDocument, say: Translator) -> list[str]:
+def told(document: Document, found: ComparisonDocument, translate: Translator) -> list[str]:
     """What a comparison says in its leading metric, under the leading rule."""
     rule = leading_rule(document, found)
     metric = leading_metric(found, rule)
     defined = differences_of(found, rule, metric)
-    title = say.metric(metric).title
+    title = translate.metric(metric).title
     if 0 < len(defined) <= 3:
-        return [_one_difference(one, found, title, say) for one in defined]
+        return [_one_difference(one, found, title, translate) for one in defined]
     clear = {one.algorithm: one.difference.value for one in defined if is_clear(one, found)}
     higher = [name for name, value in clear.items() if value and value > 0]
     lower = [name for name, value in clear.items() if value and value < 0]
     if not defined:
         return []
     return [
-        say(
+        translate(
             "compared.many_differences",
             all=len(defined),
             metric=title,
             baseline=found.baseline,
-            rule=say.word(rule),
-            higher=say.listed(higher) or say.word("none"),
-            lower=say.listed(lower) or say.word("none"),
+            rule=translate.word(rule),
+            higher=translate.listed(higher) or translate.word("none"),
+            lower=translate.listed(lower) or translate.word("none"),
             alpha=percent(round(1 - found.level, 6)),
         )
     ]
 
 
 def _one_difference(
-    one: DifferenceSummary, found: ComparisonDocument, title: str, say: Translator
+    one: DifferenceSummary, found: ComparisonDocument, title: str, translate: Translator
 ) -> str:
-    sentence = say(
+    sentence = translate(
         "compared.one_difference",
         algorithm=one.algorithm,
         baseline=found.baseline,
         metric=title,
-        rule=say.word(one.rule),
+        rule=translate.word(one.rule),
         difference=signed_interval(one.difference),
         p=p_value(one.p_value),
         adjusted=p_value(one.holm),
     )
-    answer = margin_answer(one, say)
+    answer = margin_answer(one, translate)
     return sentence + (
-        say("compared.margin_result", margin=f"{found.margin:g}", answer=answer) if answer else ""
+        translate("compared.margin_result", margin=f"{found.margin:g}", answer=answer)
+        if answer
+        else ""
     )
 
 
-def margin_answer(one: DifferenceSummary, say: Translator) -> str:
+def margin_answer(one: DifferenceSummary, translate: Translator) -> str:
     """What a test against a margin shows; nothing where there was none."""
     test = one.margin
     if not test:
         return ""
     if test.reason:
-        return say("compared.not_assessable")
+        return translate("compared.not_assessable")
     shown = next((name for key, name in MARGIN_ANSWERS if getattr(test, key)), "not_shown")
-    return say(f"compared.{shown}")
+    return translate(f"compared.{shown}")
 
 
-def _introduction(found: ComparisonDocument, say: Translator) -> list[str]:
-    told = say(
+def _introduction(found: ComparisonDocument, translate: Translator) -> list[str]:
+    told = translate(
         "compared.how",
         baseline=found.baseline,
         level=percent(found.level),
         count=whole(found.bootstraps),
-        unit=say.word(found.unit),
+        unit=translate.word(found.unit),
     )
-    return [told, *(say.message(text) for text in found.notices)]
+    return [told, *(translate.message(text) for text in found.notices)]
 
 
 def _difference_table(
-    title: str, differences: Sequence[DifferenceSummary], found: ComparisonDocument, say: Translator
+    title: str,
+    differences: Sequence[DifferenceSummary],
+    found: ComparisonDocument,
+    translate: Translator,
 ) -> Table:
-    notes = Notes(say)
+    notes = Notes(translate)
     has_margin = any(difference.margin for difference in differences)
     further = {
         key: [getattr(difference, key) for difference in differences]
@@ -228,8 +247,8 @@ def _difference_table(
     for number, difference in enumerate(differences):
         lead = [
             head(difference.algorithm),
-            short(say.word(difference.rule)),
-            short(_metric_title(difference, say)),
+            short(translate.word(difference.rule)),
+            short(_metric_title(difference, translate)),
         ]
         if difference.difference.value is None:
             rows.append(
@@ -259,41 +278,45 @@ def _difference_table(
             ]
         )
     heads = [
-        *(words(say(key)) for key in ("head.algorithm", "head.rule", "metrics.metric")),
-        Cell(say("metrics.value")),
+        *(words(translate(key)) for key in ("head.algorithm", "head.rule", "metrics.metric")),
+        Cell(translate("metrics.value")),
         Cell(found.baseline),
-        Cell(say("compared.difference")),
+        Cell(translate("compared.difference")),
         Cell("P"),
-        Cell(say("compared.p_adjusted"), hint=say("compared.p_adjusted_hint")),
-        *(Cell(say(f"compared.p_{key}")) for key in further),
-        *([words(say("compared.margin_of", margin=f"{found.margin:g}"))] if has_margin else []),
+        Cell(translate("compared.p_adjusted"), hint=translate("compared.p_adjusted_hint")),
+        *(Cell(translate(f"compared.p_{key}")) for key in further),
+        *(
+            [words(translate("compared.margin_of", margin=f"{found.margin:g}"))]
+            if has_margin
+            else []
+        ),
     ]
     return Table(title, heads, rows, notes.all())
 
 
 def _margin_cell(one: DifferenceSummary, notes: Notes) -> Cell:
     """What a test against a margin shows, with the reason where it shows nothing."""
-    answer, reason = margin_answer(one, notes.say), one.margin.reason if one.margin else None
+    answer, reason = margin_answer(one, notes.translate), one.margin.reason if one.margin else None
     return Cell(answer or "–", kind="words", note=notes.letter(reason) if reason else "")
 
 
-def _metric_title(one: DifferenceSummary, say: Translator) -> str:
-    title = say.metric(one.metric).title
+def _metric_title(one: DifferenceSummary, translate: Translator) -> str:
+    title = translate.metric(one.metric).title
     return (
-        say("metric.reading", title=title, point=say.point(one.metric, one.point))
+        translate("metric.reading", title=title, point=translate.point(one.metric, one.point))
         if one.point
         else title
     )
 
 
-def _detection_table(found: ComparisonDocument, say: Translator) -> Table | None:
+def _detection_table(found: ComparisonDocument, translate: Translator) -> Table | None:
     """Which nodules one algorithm finds and the other does not, with McNemar's tests."""
     if not found.detection:
         return None
-    notes, rows = Notes(say), []
+    notes, rows = Notes(translate), []
     sides = ("both", "algorithm_only", "baseline_only", "neither")
     for one in found.detection:
-        lead = [head(one.algorithm), short(say.word(one.rule))]
+        lead = [head(one.algorithm), short(translate.word(one.rule))]
         if not one.tests:
             rows.append([*lead, undefined(one.difference.reason, notes, columns=8)])
             continue
@@ -310,25 +333,27 @@ def _detection_table(found: ComparisonDocument, say: Translator) -> Table | None
         )
     keys = ("both", "algorithm_only", "baseline_only", "neither", "difference")
     heads = [
-        words(say("head.algorithm")),
-        words(say("head.rule")),
-        *(Cell(say(f"mcnemar.{key}")) for key in keys),
-        Cell(say("mcnemar.p_clustered"), hint=say("mcnemar.p_clustered_hint")),
-        Cell(say("compared.p_adjusted"), hint=say("compared.p_adjusted_hint")),
-        Cell(say("mcnemar.p_exact"), hint=say("mcnemar.p_exact_hint")),
+        words(translate("head.algorithm")),
+        words(translate("head.rule")),
+        *(Cell(translate(f"mcnemar.{key}")) for key in keys),
+        Cell(translate("mcnemar.p_clustered"), hint=translate("mcnemar.p_clustered_hint")),
+        Cell(translate("compared.p_adjusted"), hint=translate("compared.p_adjusted_hint")),
+        Cell(translate("mcnemar.p_exact"), hint=translate("mcnemar.p_exact_hint")),
     ]
-    title = say("mcnemar.caption", baseline=found.baseline)
+    title = translate("mcnemar.caption", baseline=found.baseline)
     return Table(title, heads, rows, notes.all())
 
 
-def _alone_blocks(found: ComparisonDocument, rule: str, say: Translator) -> list[Any]:
+def _alone_blocks(found: ComparisonDocument, rule: str, translate: Translator) -> list[Any]:
     """For each algorithm the nodules that it missed and the baseline found, and the reverse."""
     blocks: list[Any] = []
     for one in found.detection:
         if one.missed_by_one is None or one.rule != rule:
             continue
         tables = [
-            _alone_table(say("missed_by_one.caption", missed=who, found=other), missed, say)
+            _alone_table(
+                translate("missed_by_one.caption", missed=who, found=other), missed, translate
+            )
             for who, other, missed in (
                 (one.algorithm, found.baseline, one.missed_by_one.algorithm),
                 (found.baseline, one.algorithm, one.missed_by_one.baseline),
@@ -336,29 +361,31 @@ def _alone_blocks(found: ComparisonDocument, rule: str, say: Translator) -> list
             if missed
         ]
         if tables:
-            title = say("missed_by_one.fold", algorithm=one.algorithm, baseline=found.baseline)
+            title = translate(
+                "missed_by_one.fold", algorithm=one.algorithm, baseline=found.baseline
+            )
             blocks.append(Fold(title, [Side(tables)], is_open=False, file="comparison.json"))
     return blocks
 
 
-def _alone_table(caption: str, missed: Sequence[MissedNodule], say: Translator) -> Table:
+def _alone_table(caption: str, missed: Sequence[MissedNodule], translate: Translator) -> Table:
     shown = missed[:MOST_ALONE]
     rows = [
         [case(one.case_id), code(one.nodule_id), Cell(decimals(one.diameter_mm, 1))]
         for one in shown
     ]
     heads = [
-        words(say("head.case")),
-        words(say("head.nodule")),
-        Cell(say("head.diameter_mm")),
+        words(translate("head.case")),
+        words(translate("head.nodule")),
+        Cell(translate("head.diameter_mm")),
     ]
     left = len(missed) - len(shown)
-    remark = say("misses.more", count=left, file="comparison.json") if left else ""
+    remark = translate("misses.more", count=left, file="comparison.json") if left else ""
     return Table(caption, heads, rows, remark=remark)
 
 
 def _ranking_tables(
-    found: ComparisonDocument, rule: str, metric: str, say: Translator
+    found: ComparisonDocument, rule: str, metric: str, translate: Translator
 ) -> list[Any]:
     ranking = ranking_of(found, rule, metric)
     if ranking is None or len(ranking.lines) < 3:
@@ -375,15 +402,17 @@ def _ranking_tables(
         for line in ranking.lines
     ]
     heads = [
-        Cell(say("rank.rank")),
-        words(say("head.algorithm")),
-        *(Cell(say(f"rank.{key}")) for key in ("value", "interval", "first", "group")),
+        Cell(translate("rank.rank")),
+        words(translate("head.algorithm")),
+        *(Cell(translate(f"rank.{key}")) for key in ("value", "interval", "first", "group")),
     ]
     tau = ranking.kendall_tau
-    remark = say("rank.ties")
+    remark = translate("rank.ties")
     if tau.value is not None:
-        remark += say("rank.tau", tau=decimals(tau.value), bounds=interval(tau))
-    title = say("rank.caption", metric=say.metric(metric).title, rule=say.word(rule))
+        remark += translate("rank.tau", tau=decimals(tau.value), bounds=interval(tau))
+    title = translate(
+        "rank.caption", metric=translate.metric(metric).title, rule=translate.word(rule)
+    )
     return [Table(title, heads, rows, remark=remark)]
 
 
@@ -400,12 +429,12 @@ COLUMNS = (
 MEMBER = "■"
 
 
-def combination_tables(tables: Sequence[pl.DataFrame], say: Translator) -> list[Table]:
+def combination_tables(tables: Sequence[pl.DataFrame], translate: Translator) -> list[Table]:
     """A table for each list of combinations."""
-    return [_table(table, say) for table in tables if table.height]
+    return [_table(table, translate) for table in tables if table.height]
 
 
-def _table(table: pl.DataFrame, say: Translator) -> Table:
+def _table(table: pl.DataFrame, translate: Translator) -> Table:
     members = [str(member).split("+") for member in table["members"]]
     names = list(dict.fromkeys(name for member in members for name in member))
     readings = [name for name in table.columns if name.startswith(READING)]
@@ -426,10 +455,10 @@ def _table(table: pl.DataFrame, say: Translator) -> Table:
     heads = [
         *(words(name) for name in names),
         *(Cell(rate(float(name.removeprefix(READING)))) for name in readings),
-        *(Cell(say(f"combined.{name}")) for name in columns),
+        *(Cell(translate(f"combined.{name}")) for name in columns),
     ]
-    title = say("combined.by_scores" if leading == "cpm" else "combined.by_candidates")
-    return Table(title, heads, rows, remark=say("combined.remark"))
+    title = translate("combined.by_scores" if leading == "cpm" else "combined.by_candidates")
+    return Table(title, heads, rows, remark=translate("combined.remark"))
 
 
 def _cell(name: str, value: Any, *, is_best: bool) -> Cell:

@@ -41,12 +41,12 @@ def by_curve(curves: pl.DataFrame) -> Curves:
     return {(str(key[0]), str(key[1]), str(key[2])): part for key, part in parts.items()}
 
 
-def froc_charts(document: Document, curves: Curves, say: Translator) -> list[Chart]:
+def froc_charts(document: Document, curves: Curves, translate: Translator) -> list[Chart]:
     """The FROC: one chart of all rules for one algorithm, otherwise one chart for each rule."""
-    x_axis = rate_axis(document.protocol.operating_points, say)
-    y_axis = Axis(say("axis.sensitivity"), 0.0, 1.0, FIFTHS)
+    x_axis = rate_axis(document.protocol.operating_points, translate)
+    y_axis = Axis(translate("axis.sensitivity"), 0.0, 1.0, FIFTHS)
     charts = []
-    for title, members in _groups(document, say):
+    for title, members in _groups(document, translate):
         found = _found(curves, members, "froc")
         if not found:
             continue
@@ -58,67 +58,70 @@ def froc_charts(document: Document, curves: Curves, say: Translator) -> list[Cha
             line = series[0].line
             labelled = replace(line, points=_with_labels(line.points, x_axis))
             series = [replace(series[0], line=labelled)]
-        remarks = [*_band_remarks(document, series, say), say("curve.markers")]
+        remarks = [*_band_remarks(document, series, translate), translate("curve.markers")]
         if any(one.line.x[-1] < x_axis.high for one in series):
-            remarks.append(say("curve.dotted"))
-        remarks += _left_out(members, found, say)
-        heading = say("curve.title", curve="FROC", of=title)
-        charts.append(readable_chart(heading, x_axis, y_axis, series, tuple(remarks), say))
+            remarks.append(translate("curve.dotted"))
+        remarks += _left_out(members, found, translate)
+        heading = translate("curve.title", curve="FROC", of=title)
+        charts.append(readable_chart(heading, x_axis, y_axis, series, tuple(remarks), translate))
     return charts
 
 
-def other_charts(document: Document, curves: Curves, say: Translator) -> list[Chart]:
+def other_charts(document: Document, curves: Curves, translate: Translator) -> list[Chart]:
     """The curves other than FROC that the evaluation holds."""
     charts = []
     for curve in OTHER_CURVES:
-        for title, members in _groups(document, say):
+        for title, members in _groups(document, translate):
             found = _found(curves, members, curve)
             if found:
                 x_axis, y_axis = (
-                    Axis(say(f"curve.{curve}.{one}"), 0.0, 1.0, FIFTHS) for one in "xy"
+                    Axis(translate(f"curve.{curve}.{one}"), 0.0, 1.0, FIFTHS) for one in "xy"
                 )
                 series = list(found.values())
-                remarks = (*_band_remarks(document, series, say), *_left_out(members, found, say))
-                heading = say("curve.title", curve=say(f"curve.{curve}"), of=title)
-                charts.append(readable_chart(heading, x_axis, y_axis, series, remarks, say))
+                remarks = (
+                    *_band_remarks(document, series, translate),
+                    *_left_out(members, found, translate),
+                )
+                heading = translate("curve.title", curve=translate(f"curve.{curve}"), of=title)
+                charts.append(readable_chart(heading, x_axis, y_axis, series, remarks, translate))
     return charts
 
 
 def tolerance_chart(
-    document: Document, curves: Curves, algorithm: str, rule: str, say: Translator
+    document: Document, curves: Curves, algorithm: str, rule: str, translate: Translator
 ) -> list[Chart]:
     """The FROC of one result under some tolerances for size error."""
     series = [
-        _series(say("curve.tolerance", mm="∞" if mm == "inf" else mm), table, Style(number))
+        _series(translate("curve.tolerance", mm="∞" if mm == "inf" else mm), table, Style(number))
         for number, mm in enumerate(TOLERANCES_SHOWN)
         if (table := curves.get((algorithm, rule, f"{TOLERANCE}{mm}"))) is not None
     ]
     if not series:
         return []
-    x_axis = rate_axis(document.protocol.operating_points, say)
-    y_axis = Axis(say("axis.sensitivity"), 0.0, 1.0, FIFTHS)
-    return [readable_chart(say("curve.by_tolerance"), x_axis, y_axis, series, (), say)]
+    x_axis = rate_axis(document.protocol.operating_points, translate)
+    y_axis = Axis(translate("axis.sensitivity"), 0.0, 1.0, FIFTHS)
+    return [readable_chart(translate("curve.by_tolerance"), x_axis, y_axis, series, (), translate)]
 
 
-def rate_axis(operating_points: Sequence[float], say: Translator) -> Axis:
+def rate_axis(operating_points: Sequence[float], translate: Translator) -> Axis:
     """Rates of false positives on a log2 axis, 1/8 to 8 and as far as the operating points go."""
     low = min(-3, floor(log2(min(operating_points, default=1))))
     high = max(3, ceil(log2(max(operating_points, default=1))))
     ticks = tuple((2.0**power, rate(2.0**power)) for power in range(low, high + 1))
-    title, reading = say("axis.fp_per_case_log"), say("axis.fp_per_case")
+    title, reading = translate("axis.fp_per_case_log"), translate("axis.fp_per_case")
     return Axis(title, 2.0**low, 2.0**high, ticks, is_log=True, reading=reading)
 
 
 Member = tuple[str, tuple[str, str]]
 
 
-def _groups(document: Document, say: Translator) -> list[tuple[str, list[Member]]]:
+def _groups(document: Document, translate: Translator) -> list[tuple[str, list[Member]]]:
     """The charts to draw: title, and for each series its name, algorithm and rule."""
     algorithms = [algorithm.name for algorithm in document.algorithms]
     rules = document.rules
     if len(algorithms) == 1:
-        return [(algorithms[0], [(say.word(rule), (algorithms[0], rule)) for rule in rules])]
-    return [(say.word(rule), [(name, (name, rule)) for name in algorithms]) for rule in rules]
+        return [(algorithms[0], [(translate.word(rule), (algorithms[0], rule)) for rule in rules])]
+    return [(translate.word(rule), [(name, (name, rule)) for name in algorithms]) for rule in rules]
 
 
 def _found(curves: Curves, members: list[Member], curve: str) -> dict[tuple[str, str], Series]:
@@ -171,19 +174,19 @@ def _with_labels(
     return tuple((x, y, decimals(y)) for x, y, _ in points)
 
 
-def _band_remarks(document: Document, series: list[Series], say: Translator) -> Iterator[str]:
+def _band_remarks(document: Document, series: list[Series], translate: Translator) -> Iterator[str]:
     if any(one.line.band is not None for one in series):
         is_official = document.protocol.interval.method == "luna16"
         key = "curve.official_band" if is_official else "curve.band"
-        yield say(key, level=percent(document.protocol.interval.level))
+        yield translate(key, level=percent(document.protocol.interval.level))
 
 
 def _left_out(
-    members: list[Member], found: dict[tuple[str, str], Series], say: Translator
+    members: list[Member], found: dict[tuple[str, str], Series], translate: Translator
 ) -> Iterator[str]:
     names = [name for name, key in members if key not in found]
     if names:
-        yield say("curve.without", names=say.listed(names))
+        yield translate("curve.without", names=translate.listed(names))
 
 
 INFINITY_AT = 1.15
@@ -201,7 +204,9 @@ def find_sweeps(value: Any) -> list[list[JsonObject]]:
     ]
 
 
-def sweep_charts(rows: list[JsonObject], counts: dict[str, int], say: Translator) -> list[Chart]:
+def sweep_charts(
+    rows: list[JsonObject], counts: dict[str, int], translate: Translator
+) -> list[Chart]:
     """Sensitivity and false positives per case against the tolerance."""
     finite = [row["tolerance_mm"] for row in rows if row["tolerance_mm"] != "inf"]
     largest = max(finite, default=0.0) or 1.0
@@ -209,7 +214,7 @@ def sweep_charts(rows: list[JsonObject], counts: dict[str, int], say: Translator
     end = INFINITY_AT * largest
     x = np.array([end if row["tolerance_mm"] == "inf" else row["tolerance_mm"] for row in rows])
     ticks = nice_ticks(0.0, largest)
-    name = say("axis.tolerance_mm")
+    name = translate("axis.tolerance_mm")
     x_axis = (
         Axis(name, 0.0, end, (*ticks, (end, "∞")))
         if has_infinity
@@ -221,33 +226,33 @@ def sweep_charts(rows: list[JsonObject], counts: dict[str, int], say: Translator
         ("axis.fp_per_case", "false_positive", counts["cases"]),
     ):
         if whole:
-            title = say(key)
+            title = translate(key)
             y = np.array([row[column] / whole for row in rows])
             points = tuple((float(a), float(b), "") for a, b in zip(x, y, strict=True))
             line = Line(x, y, Style(0), points=points)
             heading = title[0].upper() + title[1:]
-            description = say("chart.against", y=heading, x=name)
+            description = translate("chart.against", y=heading, x=name)
             charts.append(still_chart(heading, description, x_axis, _axis_around(title, y), line))
     return charts
 
 
-def parameter_charts(table: pl.DataFrame, say: Translator) -> list[Chart]:
+def parameter_charts(table: pl.DataFrame, translate: Translator) -> list[Chart]:
     """Sensitivity and false positives per case against a rule's parameter, a line per algorithm."""
     rated = table.with_columns(
         sensitivity=pl.col("hit") / (pl.col("hit") + pl.col("missed")),
         fp_per_case=pl.col("false_positive") / pl.col("cases"),
     )
-    x_name = f"{say.word(table['rule'][0])}, {table['parameter'][0]}"
+    x_name = f"{translate.word(table['rule'][0])}, {table['parameter'][0]}"
     x_axis = _axis_around(x_name, table["value"])
     charts = []
     for column in ("sensitivity", "fp_per_case"):
-        title = say(f"axis.{column}")
+        title = translate(f"axis.{column}")
         lines = {}
         for number, (name, rows) in enumerate(rated.group_by("algorithm", maintain_order=True)):
             x, y = rows["value"].to_numpy(), rows[column].to_numpy()
             points = tuple((float(a), float(b), "") for a, b in zip(x, y, strict=True))
             lines[str(name[0])] = Line(x, y, Style(number), points=points)
-        heading = say("chart.against", y=title[0].upper() + title[1:], x=x_name)
+        heading = translate("chart.against", y=title[0].upper() + title[1:], x=x_name)
         y_axis = _axis_around(title, rated[column])
         legend = tuple((name, line.style) for name, line in lines.items())
         charts.append(Chart(heading, plot(x_axis, y_axis, list(lines.values()), heading), legend))
@@ -260,7 +265,7 @@ def _axis_around(title: str, values: Any) -> Axis:
     return Axis(title, low - margin, high + margin, nice_ticks(low - margin, high + margin))
 
 
-def diameter_chart(document: Document, say: Translator) -> Chart | None:
+def diameter_chart(document: Document, translate: Translator) -> Chart | None:
     """Histogram of the nodules' diameters, with what larger ones let expect of small ones."""
     found = document.reference.diameters
     if not found or sum(found.counts) < 2:
@@ -268,14 +273,14 @@ def diameter_chart(document: Document, say: Translator) -> Chart | None:
     counts, expected, width = found.counts, found.expected, found.width_mm
     start = found.from_mm
     end = start + width * len(counts)
-    x_axis = Axis(say("axis.diameter_mm"), start, end, nice_ticks(start, end))
+    x_axis = Axis(translate("axis.diameter_mm"), start, end, nice_ticks(start, end))
     top = 1.08 * max(*counts, min(max(expected, default=0.0), 1.4 * max(counts)))
-    y_axis = Axis(say("axis.nodules"), 0.0, top, whole_ticks(top))
-    remarks = [say("diameters.bins", width=f"{width:g}")]
+    y_axis = Axis(translate("axis.nodules"), 0.0, top, whole_ticks(top))
+    remarks = [translate("diameters.bins", width=f"{width:g}")]
     if expected:
-        remarks.append(say("diameters.expected", peak=f"{found.peak_mm:g}"))
+        remarks.append(translate("diameters.expected", peak=f"{found.peak_mm:g}"))
     return Chart(
-        say("diameters.title"),
-        histogram(counts, expected, x_axis, y_axis, say("diameters.title")),
+        translate("diameters.title"),
+        histogram(counts, expected, x_axis, y_axis, translate("diameters.title")),
         remarks=tuple(remarks),
     )

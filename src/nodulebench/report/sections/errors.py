@@ -31,7 +31,7 @@ MOST_FALSE_POSITIVES = 8
 
 
 def miss_blocks(
-    document: Document, beside: ReportAttachments, whose: tuple[str, str], say: Translator
+    document: Document, beside: ReportAttachments, whose: tuple[str, str], translate: Translator
 ) -> list[Any]:
     """What one algorithm missed under one rule: how many at each rate, which, and marked instead.
 
@@ -39,22 +39,24 @@ def miss_blocks(
         document: what evaluation.json holds.
         beside: MISSES and FALSE_POSITIVES.
         whose: the algorithm and the rule.
-        say: the language.
+        translate: the translator of the language.
     """
     blocks: list[Any] = []
     if beside.misses is not None:
         misses = _of(beside.misses, whose)
         if not misses["is_missed"].any():
-            blocks.append(Paragraphs([_none(document, say)]))
-        blocks += [_by_rate(document, misses, say), _misses(document, misses, say)]
+            blocks.append(Paragraphs([_none(document, translate)]))
+        blocks += [_by_rate(document, misses, translate), _misses(document, misses, translate)]
     if beside.false_positives is not None:
-        blocks.append(_false_positives(_of(beside.false_positives, whose), say))
+        blocks.append(_false_positives(_of(beside.false_positives, whose), translate))
     return [block for block in blocks if block is not None]
 
 
-def _none(document: Document, say: Translator) -> str:
+def _none(document: Document, translate: Translator) -> str:
     point = document.protocol.operating_point
-    return say("misses.none") if point is None else say("misses.none_at", rate=rate(point))
+    return (
+        translate("misses.none") if point is None else translate("misses.none_at", rate=rate(point))
+    )
 
 
 def _of(table: pl.DataFrame, whose: tuple[str, str]) -> pl.DataFrame:
@@ -72,24 +74,24 @@ def hardest_first(misses: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _by_rate(document: Document, misses: pl.DataFrame, say: Translator) -> Table | None:
+def _by_rate(document: Document, misses: pl.DataFrame, translate: Translator) -> Table | None:
     """How many nodules are missed at each rate, and at the operating point."""
     if not misses["missed_at"].null_count() < misses.height:
         return None
     missed = [set((one or "").split()) for one in misses["missed_at"]]
     rates = [f"{operating_point:g}" for operating_point in document.protocol.operating_points]
     point = document.protocol.operating_point
-    heads = [words(say("misses.at")), *(Cell(rate(float(one))) for one in rates)]
+    heads = [words(translate("misses.at")), *(Cell(rate(float(one))) for one in rates)]
     numbers = [sum(rate in at for at in missed) for rate in rates]
     if point is None or f"{point:g}" not in rates:
         whole = "misses.declared" if document.has_declared_points else "misses.all_marks"
-        heads.append(Cell(say(whole) if point is None else rate(point)))
+        heads.append(Cell(translate(whole) if point is None else rate(point)))
         numbers.append(int(misses["is_missed"].sum()))
-    row = [head(say("misses.count")), *map(count, numbers)]
-    return Table(say("misses.by_rate"), heads, [row], is_tight=True)
+    row = [head(translate("misses.count")), *map(count, numbers)]
+    return Table(translate("misses.by_rate"), heads, [row], is_tight=True)
 
 
-def _misses(document: Document, misses: pl.DataFrame, say: Translator) -> Table | None:
+def _misses(document: Document, misses: pl.DataFrame, translate: Translator) -> Table | None:
     point = document.protocol.operating_point
     if point is not None or document.has_declared_points:
         misses = misses.filter("is_missed")
@@ -101,26 +103,28 @@ def _misses(document: Document, misses: pl.DataFrame, say: Translator) -> Table 
     rows = []
     for row in shown.iter_rows(named=True):
         cells = [case(row["case_id"]), short(place_words(row)), Cell(_number(row["diameter_mm"]))]
-        cells += [short(say.word(row["type"]) if row["type"] else UNDEFINED)] if has_types else []
-        cells += [short(found_words(row, say)), short(near_mark_words(row, say))]
+        cells += (
+            [short(translate.word(row["type"]) if row["type"] else UNDEFINED)] if has_types else []
+        )
+        cells += [short(found_words(row, translate)), short(near_mark_words(row, translate))]
         cells += [words(row["also_missed_by"] or UNDEFINED)] if has_others else []
         rows.append(cells)
     heads = [
-        *(words(say(key)) for key in ("head.case", "misses.place")),
-        Cell(say("head.diameter_mm")),
-        *([words(say("head.type"))] if has_types else []),
-        *(words(say(key)) for key in ("misses.found", "misses.nearest")),
-        *([words(say("misses.also"))] if has_others else []),
+        *(words(translate(key)) for key in ("head.case", "misses.place")),
+        Cell(translate("head.diameter_mm")),
+        *([words(translate("head.type"))] if has_types else []),
+        *(words(translate(key)) for key in ("misses.found", "misses.nearest")),
+        *([words(translate("misses.also"))] if has_others else []),
     ]
     left = misses.height - shown.height
-    caption = say("misses.caption")
+    caption = translate("misses.caption")
     if point is not None:
-        caption = say("misses.caption_at", rate=rate(point))
-    remark = _remark(say("misses.remark"), left, "misses.csv", say)
+        caption = translate("misses.caption_at", rate=rate(point))
+    remark = _remark(translate("misses.remark"), left, "misses.csv", translate)
     return Table(caption, heads, rows, remark=remark)
 
 
-def _false_positives(falses: pl.DataFrame, say: Translator) -> Table | None:
+def _false_positives(falses: pl.DataFrame, translate: Translator) -> Table | None:
     shown = falses.head(MOST_FALSE_POSITIVES)
     if not shown.height:
         return None
@@ -130,25 +134,25 @@ def _false_positives(falses: pl.DataFrame, say: Translator) -> Table | None:
             case(row["case_id"]),
             short(place_words(row)),
             Cell(_score(row["score"])),
-            short(near_nodule_words(row, say)),
-            *([words(say.word(row["cause"] or ""))] if has_causes else []),
+            short(near_nodule_words(row, translate)),
+            *([words(translate.word(row["cause"] or ""))] if has_causes else []),
         ]
         for row in shown.iter_rows(named=True)
     ]
     heads = [
-        *(words(say(key)) for key in ("head.case", "misses.place")),
-        Cell(say("head.score")),
-        words(say("misses.nearest_nodule")),
-        *([words(say("causes.cause"))] if has_causes else []),
+        *(words(translate(key)) for key in ("head.case", "misses.place")),
+        Cell(translate("head.score")),
+        words(translate("misses.nearest_nodule")),
+        *([words(translate("causes.cause"))] if has_causes else []),
     ]
     left = falses.height - shown.height
-    remark = _remark(say("misses.remark_falses"), left, "false_positives.csv", say)
-    return Table(say("misses.false_positives"), heads, rows, remark=remark)
+    remark = _remark(translate("misses.remark_falses"), left, "false_positives.csv", translate)
+    return Table(translate("misses.false_positives"), heads, rows, remark=remark)
 
 
-def _remark(remark: str, left: int, file: str, say: Translator) -> str:
-    more = [say("misses.more", count=left, file=file)] if left else []
-    return say("list.sentence").join([remark, *more])
+def _remark(remark: str, left: int, file: str, translate: Translator) -> str:
+    more = [translate("misses.more", count=left, file=file)] if left else []
+    return translate("list.sentence").join([remark, *more])
 
 
 def place_words(row: Mapping[str, Any]) -> str:
@@ -164,30 +168,30 @@ def _score(value: float | None) -> str:
     return UNDEFINED if value is None else significant(value)
 
 
-def found_words(row: Mapping[str, Any], say: Translator) -> str:
+def found_words(row: Mapping[str, Any], translate: Translator) -> str:
     """From which score down it is found, and at how many false positives."""
     if row["found_from_score"] is None:
-        return say("misses.never")
+        return translate("misses.never")
     score, falses = significant(row["found_from_score"]), decimals(row["found_from_fp"], 2)
-    return say("misses.from", score=score, rate=falses)
+    return translate("misses.from", score=score, rate=falses)
 
 
-def near_mark_words(row: Mapping[str, Any], say: Translator) -> str:
+def near_mark_words(row: Mapping[str, Any], translate: Translator) -> str:
     """How far the nearest mark is, and its score."""
     if row["nearest_mark_mm"] is None:
-        return say("misses.no_mark")
+        return translate("misses.no_mark")
     distance, score = decimals(row["nearest_mark_mm"], 1), row["nearest_mark_score"]
     if score is None:
-        return say("misses.distance", distance=distance)
-    return say("misses.distance_score", distance=distance, score=significant(score))
+        return translate("misses.distance", distance=distance)
+    return translate("misses.distance_score", distance=distance, score=significant(score))
 
 
-def near_nodule_words(row: Mapping[str, Any], say: Translator) -> str:
+def near_nodule_words(row: Mapping[str, Any], translate: Translator) -> str:
     """How far the nearest finding is, and whether marks on it count."""
     if row["nearest_nodule_mm"] is None:
-        return say("misses.no_nodule")
-    distance = say("misses.distance", distance=decimals(row["nearest_nodule_mm"], 1))
-    return say("misses.ignored", distance=distance) if row["nearest_is_ignored"] else distance
+        return translate("misses.no_nodule")
+    distance = translate("misses.distance", distance=decimals(row["nearest_nodule_mm"], 1))
+    return translate("misses.ignored", distance=distance) if row["nearest_is_ignored"] else distance
 
 
 MOST_APART = 4
@@ -202,43 +206,43 @@ def algorithm_errors(
     name: str,
     rule: str,
     result: RuleSummary,
-    say: Translator,
+    translate: Translator,
 ) -> list[Any]:
     """Where an algorithm errs under its leading rule: nodules, marks, cases, and pictures."""
-    blocks: list[Any] = miss_blocks(document, beside, (name, rule), say)
-    if worst := worst_case_tables(result, say):
+    blocks: list[Any] = miss_blocks(document, beside, (name, rule), translate)
+    if worst := worst_case_tables(result, translate):
         blocks.append(Side(worst))
     patches = [patch for patch in beside.patches if patch.algorithm == name]
     if patches:
         pass
 
-        blocks += galleries(patches, say, result.counts)
+        blocks += galleries(patches, translate, result.counts)
     return blocks
 
 
-def worst_case_tables(result: RuleSummary, say: Translator) -> list[Table]:
+def worst_case_tables(result: RuleSummary, translate: Translator) -> list[Table]:
     """The cases with most misses and with most false positives, of one result."""
     found: JsonObject = dict(result.extras.get("worst_cases", {}))
     counted = {
-        "nodules": say("strata.nodules"),
-        "missed": say.count("missed")[0],
-        "false_positive": say.count("false_positive")[0],
+        "nodules": translate("strata.nodules"),
+        "missed": translate.count("missed")[0],
+        "false_positive": translate.count("false_positive")[0],
     }
-    heads = [words(say("head.case")), *map(Cell, counted.values())]
+    heads = [words(translate("head.case")), *map(Cell, counted.values())]
     tables = {
         kind: [[case(row["case_id"]), *(count(row[name]) for name in counted)] for row in rows]
         for kind, rows in found.items()
     }
-    return [Table(say(f"worst.{kind}"), heads, rows) for kind, rows in tables.items() if rows]
+    return [Table(translate(f"worst.{kind}"), heads, rows) for kind, rows in tables.items() if rows]
 
 
-def cause_blocks(causes: pl.DataFrame, document: Document, say: Translator) -> list[Any]:
+def cause_blocks(causes: pl.DataFrame, document: Document, translate: Translator) -> list[Any]:
     """What readers say false positives are, by algorithm: a chart and a table.
 
     Args:
         causes: columns algorithm and cause, one row for each tagged false positive.
         document: what evaluation.json holds.
-        say: the language.
+        translate: the translator of the language.
     """
     known = [algorithm.name for algorithm in document.algorithms]
     counted = Counter(
@@ -253,24 +257,26 @@ def cause_blocks(causes: pl.DataFrame, document: Document, say: Translator) -> l
     kinds = [*CAUSES, *others]
     rows = []
     for cause in kinds:
-        cells = [head(say.word(cause))]
+        cells = [head(translate.word(cause))]
         for name in names:
             tagged = sum(number for (one, _), number in counted.items() if one == name)
             share = decimals(100 * counted[name, cause] / tagged, 1)
             cells += [count(counted[name, cause]), Cell(share)]
         rows.append(cells)
-    heads = [words(say("causes.cause"))]
+    heads = [words(translate("causes.cause"))]
     heads += [
-        cell for _ in names for cell in (Cell(say("causes.count")), Cell(say("causes.share")))
+        cell
+        for _ in names
+        for cell in (Cell(translate("causes.count")), Cell(translate("causes.share")))
     ]
     groups = [("", 1), *((name, 2) for name in names)] if len(names) > 1 else []
-    remark = say("causes.remark")
-    table = Table(say("causes.caption"), heads, rows, groups=groups, remark=remark)
-    return [_cause_chart(counted, names, kinds, say), table]
+    remark = translate("causes.remark")
+    table = Table(translate("causes.caption"), heads, rows, groups=groups, remark=remark)
+    return [_cause_chart(counted, names, kinds, translate), table]
 
 
 def _cause_chart(
-    counted: Counter[tuple[str, str]], names: list[str], kinds: list[str], say: Translator
+    counted: Counter[tuple[str, str]], names: list[str], kinds: list[str], translate: Translator
 ) -> Chart:
     """Bars by cause: one for each algorithm, or with many algorithms one for all together."""
     is_apart = 1 < len(names) <= MOST_APART
@@ -281,13 +287,13 @@ def _cause_chart(
     top = 1.05 * max(max(line) for line in numbers.values())
     rows = [
         Row(
-            say.word(cause),
+            translate.word(cause),
             tuple(Value(one, text=whole(one), kind=kind) for kind, one in enumerate(line)),
         )
         for cause, line in numbers.items()
     ]
-    axis = Axis(say.count("false_positive")[0], 0.0, top, whole_ticks(top))
-    title = say("causes.chart")
+    axis = Axis(translate.count("false_positive")[0], 0.0, top, whole_ticks(top))
+    title = translate("causes.chart")
     legend = tuple((name, Fill(number)) for number, name in enumerate(names)) if is_apart else ()
     return Chart(title, row_chart(rows, axis, title, base=0.0, has_bars=True), legend)
 
@@ -315,28 +321,28 @@ class Patch:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """The row of MISSES or FALSE_POSITIVES, or nothing."""
 
-    def caption(self, say: Translator) -> str:
+    def caption(self, translate: Translator) -> str:
         """What it shows: type and size, which nodule or mark of which case."""
-        facts = [say.word(self.type)] if self.type else []
+        facts = [translate.word(self.type)] if self.type else []
         facts += [] if self.diameter_mm is None else [f"{decimals(self.diameter_mm, 1)} mm"]
-        return say.listed([*facts, f"{self.case_id} / {self.name}"])
+        return translate.listed([*facts, f"{self.case_id} / {self.name}"])
 
-    def details(self, say: Translator) -> list[str]:
+    def details(self, translate: Translator) -> list[str]:
         """Its place, how it was found or missed, and what is nearest to it."""
         facts = self.facts
         if not facts:
             return []
-        told = [say("gallery.place", place=place_words(facts))]
+        told = [translate("gallery.place", place=place_words(facts))]
         if self.kind == "missed":
             told += [
-                say("gallery.found", found=found_words(facts, say)),
-                say("gallery.nearest_mark", nearest=near_mark_words(facts, say)),
+                translate("gallery.found", found=found_words(facts, translate)),
+                translate("gallery.nearest_mark", nearest=near_mark_words(facts, translate)),
             ]
         else:
             score = facts.get("score")
-            told += [] if score is None else [say("gallery.score", score=significant(score))]
+            told += [] if score is None else [translate("gallery.score", score=significant(score))]
         if self.kind == "false_positive":
-            told.append(say("gallery.nearest", nearest=near_nodule_words(facts, say)))
+            told.append(translate("gallery.nearest", nearest=near_nodule_words(facts, translate)))
         return told
 
 
@@ -347,33 +353,33 @@ class Gallery(Block):
     macro: ClassVar[str] = "gallery"
     title: str
     patches: Sequence[Patch]
-    say: Translator
+    translate: Translator
     left_out: int = 0
     """How many more there are, in the files beside the report."""
 
     @property
     def remark(self) -> str:
         """What the pictures are, and how many are not shown."""
-        told = [self.say("gallery.remark")]
-        told += [self.say("gallery.more", count=self.left_out)] if self.left_out else []
-        return self.say("list.sentence").join(told)
+        told = [self.translate("gallery.remark")]
+        told += [self.translate("gallery.more", count=self.left_out)] if self.left_out else []
+        return self.translate("list.sentence").join(told)
 
     def views(self, patch: Patch) -> list[tuple[str, str]]:
         """For each view of a patch its name and its picture as an address."""
         return [
-            (self.say.word(view), f"data:image/png;base64,{base64.b64encode(png).decode()}")
+            (self.translate.word(view), f"data:image/png;base64,{base64.b64encode(png).decode()}")
             for view, png in zip(VIEWS, patch.views, strict=True)
         ]
 
 
 def galleries(
-    patches: Sequence[Patch], say: Translator, counts: Mapping[str, int] | None = None
+    patches: Sequence[Patch], translate: Translator, counts: Mapping[str, int] | None = None
 ) -> list[Gallery]:
     """The patches by algorithm and kind, missed nodules first.
 
     Args:
         patches: what is shown.
-        say: the language.
+        translate: the translator of the language.
         counts: how many nodules are missed and marks false positives, of the only algorithm.
     """
     names = dict.fromkeys(patch.algorithm for patch in patches)
@@ -384,9 +390,9 @@ def galleries(
     ]
     return [
         Gallery(
-            say(f"gallery.{kind}", name=name),
+            translate(f"gallery.{kind}", name=name),
             having,
-            say,
+            translate,
             left_out=0 if kind == "hit" else max(0, (counts or {}).get(kind, 0) - len(having)),
         )
         for name, kind, having in found

@@ -135,7 +135,7 @@ def group_metrics(document: Document) -> list[str]:
     return ["recall", "precision", f"f{document.protocol.beta:g}"]
 
 
-def mean_chart(document: Document, say: Translator) -> Chart | None:
+def mean_chart(document: Document, translate: Translator) -> Chart | None:
     """Columns of mean ± SD over the algorithms: metrics by rule (NIFDC 2022, figure 3)."""
     if len(document.algorithms) < FEWEST:
         return None
@@ -152,27 +152,27 @@ def mean_chart(document: Document, say: Translator) -> Chart | None:
         for _, line in found
     ]
     top = max(column.high for line in columns for column in line if column is not None)
-    names = [say.metric(metric).title for metric, _ in found]
-    title = say("group.means", count=len(document.algorithms))
+    names = [translate.metric(metric).title for metric, _ in found]
+    title = translate("group.means", count=len(document.algorithms))
     end = min(1.0, ceil(top * 5 + 0.2) / 5)
-    axis = Axis(say("axis.percent_sd"), 0.0, max(end, top + HEADROOM), _until(PERCENTS, end))
+    axis = Axis(translate("axis.percent_sd"), 0.0, max(end, top + HEADROOM), _until(PERCENTS, end))
     return Chart(
         title,
         column_chart(names, columns, axis, title),
-        tuple((say.word(rule), Fill(number)) for number, rule in enumerate(rules)),
-        (say("group.means_remark"),),
+        tuple((translate.word(rule), Fill(number)) for number, rule in enumerate(rules)),
+        (translate("group.means_remark"),),
     )
 
 
 def box_charts(
-    document: Document, effects: Mapping[str, Sequence[PairOfRules]], say: Translator
+    document: Document, effects: Mapping[str, Sequence[PairOfRules]], translate: Translator
 ) -> list[Chart]:
     """Box plots of each metric by rule, with marks of significance (NIFDC 2022, figure 4).
 
     Args:
         document: what evaluation.json holds.
         effects: by metric the pairs of rules with their tests.
-        say: the language.
+        translate: the translator of the language.
     """
     charts = []
     for metric in group_metrics(document):
@@ -193,10 +193,10 @@ def box_charts(
         low = floor(values.min() * 10 - 0.2) / 10
         high = ceil(values.max() * 10 + 0.2) / 10
         ticks = tuple((n / 10, f"{10 * n}") for n in range(11) if low <= n / 10 <= high + 1e-9)
-        axis = Axis(say("axis.percent"), max(0.0, low), min(1.0, high), ticks)
-        title = say.metric(metric).title
-        boxes = [(say.word(rule), np.array(group.values)) for rule, group in found.items()]
-        described = say("group.boxes", metric=title)
+        axis = Axis(translate("axis.percent"), max(0.0, low), min(1.0, high), ticks)
+        title = translate.metric(metric).title
+        boxes = [(translate.word(rule), np.array(group.values)) for rule, group in found.items()]
+        described = translate("group.boxes", metric=title)
         drawn = box_plot(boxes, sorted(brackets, key=_reach), axis, described)
         charts.append(Chart(title, drawn, is_narrow=True))
     return charts
@@ -206,7 +206,7 @@ def _reach(bracket: Bracket) -> int:
     return abs(bracket.second - bracket.first)
 
 
-def difference_chart(document: Document, say: Translator) -> Chart | None:
+def difference_chart(document: Document, translate: Translator) -> Chart | None:
     """Relative difference in hits to the baseline rule, every algorithm (NIFDC 2022, figure 5)."""
     base = document.baseline_rule
     rules = document.rules
@@ -229,17 +229,17 @@ def difference_chart(document: Document, say: Translator) -> Chart | None:
     ends = [value.value for row in rows for value in row.values]
     low, high = min(*ends, -0.02), max(*ends, 0.02)
     margin = (high - low) / 20
-    title = say("group.differences", base=say.word(base))
-    axis = _percent_axis(say("axis.relative"), low - margin, high + margin)
+    title = translate("group.differences", base=translate.word(base))
+    axis = _percent_axis(translate("axis.relative"), low - margin, high + margin)
     return Chart(
         title,
         row_chart(rows, axis, title, base=0.0),
-        tuple((say.word(rule), Dot(n)) for n, rule in enumerate(rules) if rule != base),
-        (say("group.differences_remark"),),
+        tuple((translate.word(rule), Dot(n)) for n, rule in enumerate(rules) if rule != base),
+        (translate("group.differences_remark"),),
     )
 
 
-def miss_rate_chart(document: Document, division: str, say: Translator) -> Chart | None:
+def miss_rate_chart(document: Document, division: str, translate: Translator) -> Chart | None:
     """Mean miss rate ± SD over the algorithms by stratum (NIFDC 2022, figure 6)."""
     rule = document.baseline_rule
     groups = group_miss_rates(document, rule, division)
@@ -247,20 +247,22 @@ def miss_rate_chart(document: Document, division: str, say: Translator) -> Chart
         return None
     rows = [
         Row(
-            say.word(stratum),
+            translate.word(stratum),
             (Value(group.mean, *group.reach, percent_of(group.mean, group.sd)),),
         )
         for stratum, group in groups.items()
     ]
     top = max(value.high or 0.0 for row in rows for value in row.values)
     end = min(1.0, ceil(top * 5 + 1e-9) / 5)
-    named = say.stratum(division)
-    title = say("group.misses", division=named[:1].lower() + named[1:], rule=say.word(rule))
-    axis = Axis(say("axis.miss_rate_sd"), 0.0, max(end, top), _until(PERCENTS, end))
+    named = translate.stratum(division)
+    title = translate(
+        "group.misses", division=named[:1].lower() + named[1:], rule=translate.word(rule)
+    )
+    axis = Axis(translate("axis.miss_rate_sd"), 0.0, max(end, top), _until(PERCENTS, end))
     return Chart(title, row_chart(rows, axis, title, base=0.0, has_bars=True))
 
 
-def hardest_chart(document: Document, say: Translator) -> Chart | None:
+def hardest_chart(document: Document, translate: Translator) -> Chart | None:
     """How many algorithms miss which type most often, by size (NIFDC 2022, figure 7)."""
     rule = document.baseline_rule
     crossed = crossed_counts(document, rule)
@@ -277,16 +279,18 @@ def hardest_chart(document: Document, say: Translator) -> Chart | None:
         [winners[size][type_] if (type_, size) in present else None for size in sizes]
         for type_ in types
     ]
-    title = say("group.hardest", rule=say.word(rule))
-    remarks = [say("group.hardest_remark", count=len(crossed))]
+    title = translate("group.hardest", rule=translate.word(rule))
+    remarks = [translate("group.hardest_remark", count=len(crossed))]
     remarks += [
-        say("group.tied", size=size, names=say.listed(tied[size])) for size in sizes if size in tied
+        translate("group.tied", size=size, names=translate.listed(tied[size]))
+        for size in sizes
+        if size in tied
     ]
     drawn = heat_map(
-        [say.word(type_) for type_ in types],
+        [translate.word(type_) for type_ in types],
         sizes,
         counts,
-        say.stratum("size"),
+        translate.stratum("size"),
         title,
         whole=len(crossed),
         flagged=[place for place, size in enumerate(sizes) if size in tied],

@@ -50,7 +50,7 @@ PUBLISHED = (
 )
 
 
-def literature_table(document: Document, say: Translator) -> Table | None:
+def literature_table(document: Document, translate: Translator) -> Table | None:
     """Our algorithms first, then the published ones; only for tests on LUNA16's terms."""
     if document.protocol.name != "luna16":
         return None
@@ -58,21 +58,23 @@ def literature_table(document: Document, say: Translator) -> Table | None:
         row
         for algorithm in document.algorithms
         if (result := algorithm.rules.get("luna16")) is not None
-        and (row := _ours(algorithm.name, result, say)) is not None
+        and (row := _ours(algorithm.name, result, translate)) is not None
     ]
     if not rows:
         return None
     rows += [_theirs(one) for one in PUBLISHED]
     heads = [
-        words(say("literature.system")),
-        *(Cell(say(f"literature.{key}")) for key in ("year", "scans", "nodules")),
-        *(words(say(f"literature.{key}")) for key in ("thickness", "size", "agreement")),
-        Cell(say("literature.readings")),
+        words(translate("literature.system")),
+        *(Cell(translate(f"literature.{key}")) for key in ("year", "scans", "nodules")),
+        *(words(translate(f"literature.{key}")) for key in ("thickness", "size", "agreement")),
+        Cell(translate("literature.readings")),
     ]
-    return Table(say("literature.caption"), heads, rows, remark=say("literature.remark"))
+    return Table(
+        translate("literature.caption"), heads, rows, remark=translate("literature.remark")
+    )
 
 
-def _ours(name: str, result: RuleSummary, say: Translator) -> list[Cell] | None:
+def _ours(name: str, result: RuleSummary, translate: Translator) -> list[Cell] | None:
     readings = {
         rate: value
         for rate in reversed(RATES)
@@ -83,7 +85,7 @@ def _ours(name: str, result: RuleSummary, say: Translator) -> list[Cell] | None:
     counts = result.counts
     told = "; ".join(f"{decimals(100 * value, 1)} / {rate}" for rate, value in readings.items())
     return [
-        head(say("literature.this", name=name)),
+        head(translate("literature.this", name=name)),
         Cell(UNDEFINED),
         count(counts["cases"]),
         count(counts["nodules"]),

@@ -17,181 +17,207 @@ from nodulebench.report.charts.interactive import Chart
 from nodulebench.report.pages.cells import Cell
 
 
-def rules_table(document: Document, say: Translator) -> Table:
+def rules_table(document: Document, translate: Translator) -> Table:
     """The rules in words, with the parameters that differ from the published ones."""
     rows = [
         [
-            head(say.word(rule.name)),
-            words(say.rule(rule.name)),
+            head(translate.word(rule.name)),
+            words(translate.rule(rule.name)),
             words(
-                say.listed(f"{say.word(name)} = {value}" for name, value in rule.parameters.items())
-                or say("rules.as_published")
+                translate.listed(
+                    f"{translate.word(name)} = {value}" for name, value in rule.parameters.items()
+                )
+                or translate("rules.as_published")
             ),
         ]
         for rule in document.protocol.rules
     ]
-    heads = [words(say(key)) for key in ("head.rule", "rules.hit", "rules.parameters")]
-    return Table(say("rules.caption"), heads, rows)
+    heads = [words(translate(key)) for key in ("head.rule", "rules.hit", "rules.parameters")]
+    return Table(translate("rules.caption"), heads, rows)
 
 
-def reference_rule(reference: ReferenceSummary, say: Translator) -> str:
+def reference_rule(reference: ReferenceSummary, translate: Translator) -> str:
     """How the reference standard was made, by what it says itself."""
-    return say.word(reference.rule) if reference.rule else say("protocol.rule_not_stated")
+    return (
+        translate.word(reference.rule) if reference.rule else translate("protocol.rule_not_stated")
+    )
 
 
-def protocol_table(document: Document, say: Translator) -> Table:
+def protocol_table(document: Document, translate: Translator) -> Table:
     """The protocol's effective values."""
     protocol, reference = document.protocol, document.reference
-    points = say.listed(rate(point) for point in protocol.operating_points)
+    points = translate.listed(rate(point) for point in protocol.operating_points)
     threshold, point = protocol.score_threshold, protocol.operating_point
     bins = ", ".join(f"{cut:g}" for cut in protocol.size_bins_mm)
     facts = [
         ("name", protocol.name + (f": {protocol.title}" if protocol.title else "")),
         ("source", protocol.citation),
-        ("test_set", _reference(reference, say)),
-        ("reference_rule", reference_rule(reference, say)),
-        ("intended_use", _scope(protocol, say)),
-        ("size_limit", _size_limit(protocol.size_limit, say)),
-        ("assignment", say.word(protocol.assignment)),
-        ("duplicates", say.word(protocol.duplicates)),
-        ("scored_marks", _cap(protocol, say)),
-        ("score_threshold", say.word("none") if threshold is None else significant(threshold)),
-        ("operating_point", "" if point is None else say("protocol.point", rate=rate(point))),
-        ("operating_points", say("protocol.points", points=points)),
-        ("reading", say(f"interpolation.{protocol.interpolation}")),
-        ("size_bins", say("protocol.half_open", bins=bins)),
-        ("smallest_stratum", say("protocol.nodules", count=protocol.minimum_stratum)),
-        ("intervals", interval_words(protocol.interval, say)),
+        ("test_set", _reference(reference, translate)),
+        ("reference_rule", reference_rule(reference, translate)),
+        ("intended_use", _scope(protocol, translate)),
+        ("size_limit", _size_limit(protocol.size_limit, translate)),
+        ("assignment", translate.word(protocol.assignment)),
+        ("duplicates", translate.word(protocol.duplicates)),
+        ("scored_marks", _cap(protocol, translate)),
+        (
+            "score_threshold",
+            translate.word("none") if threshold is None else significant(threshold),
+        ),
+        ("operating_point", "" if point is None else translate("protocol.point", rate=rate(point))),
+        ("operating_points", translate("protocol.points", points=points)),
+        ("reading", translate(f"interpolation.{protocol.interpolation}")),
+        ("size_bins", translate("protocol.half_open", bins=bins)),
+        ("smallest_stratum", translate("protocol.nodules", count=protocol.minimum_stratum)),
+        ("intervals", interval_words(protocol.interval, translate)),
         ("seed", str(protocol.seed)),
     ]  # fmt: skip
-    rows = [[head(say(f"protocol.{name}")), words(fact)] for name, fact in facts if fact]
-    return Table(say("protocol.caption"), [], rows)
+    rows = [[head(translate(f"protocol.{name}")), words(fact)] for name, fact in facts if fact]
+    return Table(translate("protocol.caption"), [], rows)
 
 
-def identity_table(document: Document, say: Translator) -> Table:
+def identity_table(document: Document, translate: Translator) -> Table:
     """Version and digests that tie the numbers to their inputs."""
     rows = [[head("NoduleBench"), code(document.version)]]
-    rows += [[head(say.heading(name)), code(digest)] for name, digest in document.digests.items()]
-    no_file = say("identity.no_file")
     rows += [
-        [head(say("identity.submission", name=algorithm.name)), code(algorithm.digest or no_file)]
+        [head(translate.heading(name)), code(digest)] for name, digest in document.digests.items()
+    ]
+    no_file = translate("identity.no_file")
+    rows += [
+        [
+            head(translate("identity.submission", name=algorithm.name)),
+            code(algorithm.digest or no_file),
+        ]
         for algorithm in document.algorithms
     ]
-    return Table(say("identity.caption"), [], rows)
+    return Table(translate("identity.caption"), [], rows)
 
 
-def terms_table(document: Document, say: Translator) -> Table | None:
+def terms_table(document: Document, translate: Translator) -> Table | None:
     """The metrics of this report that have a term in IEEE 2802."""
     names = dict.fromkeys(name for _, _, one in document.results for name in one.metrics)
     rows = [
         [head(found.title), words(found.term), words(found.meaning)]
         for name in names
-        if (found := say.metric(name)).term
+        if (found := translate.metric(name)).term
     ]
     if not rows:
         return None
-    heads = [words(say(key)) for key in ("terms.here", "terms.term", "metrics.meaning")]
-    return Table(say("terms.caption"), heads, rows)
+    heads = [words(translate(key)) for key in ("terms.here", "terms.term", "metrics.meaning")]
+    return Table(translate("terms.caption"), heads, rows)
 
 
-def facts_table(document: Document, say: Translator) -> Table | None:
+def facts_table(document: Document, translate: Translator) -> Table | None:
     """What is known of the algorithms beyond their marks."""
     rows: list[list[Cell]] = [
-        [head(algorithm.name), words(say.word(name)), words(_listed(fact, say))]
+        [head(algorithm.name), words(translate.word(name)), words(_listed(fact, translate))]
         for algorithm in document.algorithms
         for name, fact in algorithm.facts.items()
     ]
     if not rows:
         return None
-    return Table(say("facts.caption"), [], rows)
+    return Table(translate("facts.caption"), [], rows)
 
 
-def interval_words(choice: IntervalChoice, say: Translator) -> str:
+def interval_words(choice: IntervalChoice, translate: Translator) -> str:
     """How intervals were made."""
-    method, unit = say(f"interval.{choice.method}"), say.word(choice.unit)
-    told = say("interval.over", level=percent(choice.level), method=method, unit=unit)
+    method, unit = translate(f"interval.{choice.method}"), translate.word(choice.unit)
+    told = translate("interval.over", level=percent(choice.level), method=method, unit=unit)
     if choice.method != "jackknife":
         if not choice.bootstraps:
-            return say("interval.none")
-        told += say("interval.replicates", count=whole(choice.bootstraps))
-    others = say.listed(say.word(other) for other in choice.others)
-    told += say("interval.further", others=others) if others else ""
+            return translate("interval.none")
+        told += translate("interval.replicates", count=whole(choice.bootstraps))
+    others = translate.listed(translate.word(other) for other in choice.others)
+    told += translate("interval.further", others=others) if others else ""
     if choice.method == "guarded":
         return told
-    return told + say("interval.official" if choice.method == "luna16" else "interval.sound")
+    return told + translate("interval.official" if choice.method == "luna16" else "interval.sound")
 
 
-def _listed(fact: Any, say: Translator) -> str:
+def _listed(fact: Any, translate: Translator) -> str:
     return (
-        say.listed(say.word(str(item)) for item in fact)
+        translate.listed(translate.word(str(item)) for item in fact)
         if isinstance(fact, list | tuple)
         else str(fact)
     )
 
 
-def _reference(reference: ReferenceSummary, say: Translator) -> str:
-    counted = say.listed(
-        f"{whole(value)} {say.word(name)}"
+def _reference(reference: ReferenceSummary, translate: Translator) -> str:
+    counted = translate.listed(
+        f"{whole(value)} {translate.word(name)}"
         for name in ("cases", "patients", "findings", "ignored_findings")
         if (value := getattr(reference, name)) is not None
     )
     return f"{reference.name}: {counted}"
 
 
-def _scope(protocol: TestProtocol, say: Translator) -> str:
+def _scope(protocol: TestProtocol, translate: Translator) -> str:
     types, narrows = protocol.scope.types, protocol.scope.uses_declaration
-    told = say("scope.types", types=_listed(types, say)) if types else say("scope.every_type")
+    told = (
+        translate("scope.types", types=_listed(types, translate))
+        if types
+        else translate("scope.every_type")
+    )
     if narrows:
-        told += say("scope.narrowed")
-    return told + say("scope.others_ignored") if types or narrows else told
+        told += translate("scope.narrowed")
+    return told + translate("scope.others_ignored") if types or narrows else told
 
 
-def _size_limit(limit: SizeLimit | None, say: Translator) -> str:
+def _size_limit(limit: SizeLimit | None, translate: Translator) -> str:
     if limit is None:
         return ""
     tolerance = "∞" if isinf(limit.tolerance_mm) else f"{limit.tolerance_mm:g}"
-    minimum, reading = f"{limit.minimum_mm:g}", say.word(limit.reading)
-    return say("protocol.limit", minimum=minimum, tolerance=tolerance, reading=reading)
+    minimum, reading = f"{limit.minimum_mm:g}", translate.word(limit.reading)
+    return translate("protocol.limit", minimum=minimum, tolerance=tolerance, reading=reading)
 
 
-def _cap(protocol: TestProtocol, say: Translator) -> str:
+def _cap(protocol: TestProtocol, translate: Translator) -> str:
     if protocol.mark_cap is None:
-        return say("cap.all")
-    return say("cap.best", count=protocol.mark_cap, ties=say(f"ties.{protocol.ties}"))
+        return translate("cap.all")
+    return translate("cap.best", count=protocol.mark_cap, ties=translate(f"ties.{protocol.ties}"))
 
 
 ONE_TO_ONE = ("center_hit", "center_distance", "area_overlap")
 """The rules that match one mark with one nodule, nodule by nodule."""
 
 
-def rule_sketches(document: Document, say: Translator) -> list[Chart]:
+def rule_sketches(document: Document, translate: Translator) -> list[Chart]:
     """A sketch of every rule that the protocol applies."""
     charts = []
     for rule in document.protocol.rules:
         name = rule.name
-        told = say(f"sketch.{name}" if name in ONE_TO_ONE else "sketch.luna16")
+        told = translate(f"sketch.{name}" if name in ONE_TO_ONE else "sketch.luna16")
         drawn = scheme(name, told)
         if drawn is not None:
-            charts.append(Chart(say.word(name), drawn, remarks=(told,), is_narrow=True))
+            charts.append(Chart(translate.word(name), drawn, remarks=(told,), is_narrow=True))
     return charts
 
 
-def matching_chart(document: Document, say: Translator) -> Chart | None:
+def matching_chart(document: Document, translate: Translator) -> Chart | None:
     """The way of one nodule through matching (NIFDC 2022, figure 2); None for other rules."""
     named = [rule.name for rule in document.protocol.rules]
     shown = [rule for rule in named if rule in ONE_TO_ONE]
     if not shown:
         return None
     steps = [
-        Step(say("flow.next")),
-        Step(say("flow.qualifies"), say.word("yes"), say("flow.missed"), say.word("no")),
-        Step(say("flow.best")),
-        Step(say("flow.hit")),
-        Step(say("flow.more"), say.word("no"), say("flow.again"), say.word("yes")),
-        Step(say("flow.rest")),
+        Step(translate("flow.next")),
+        Step(
+            translate("flow.qualifies"),
+            translate.word("yes"),
+            translate("flow.missed"),
+            translate.word("no"),
+        ),
+        Step(translate("flow.best")),
+        Step(translate("flow.hit")),
+        Step(
+            translate("flow.more"),
+            translate.word("no"),
+            translate("flow.again"),
+            translate.word("yes"),
+        ),
+        Step(translate("flow.rest")),
     ]
-    remarks = tuple(say(f"flow.best_{rule}", rule=say.word(rule)) for rule in shown)
-    title = say("flow.title")
+    remarks = tuple(translate(f"flow.best_{rule}", rule=translate.word(rule)) for rule in shown)
+    title = translate("flow.title")
     return Chart(title, flow_chart(steps, title), remarks=remarks)
 
 
@@ -199,7 +225,7 @@ SHOWN = 12
 """So many signs of a digest are shown."""
 
 
-def course_chart(document: Document, say: Translator) -> Chart:
+def course_chart(document: Document, translate: Translator) -> Chart:
     """Design, collection, cleaning, annotation, release and test, with what is known of each.
 
     Figure 1 of NIFDC 2022 and of FG-AI4H's topic description.
@@ -211,43 +237,47 @@ def course_chart(document: Document, say: Translator) -> Chart:
     patients = "" if reference.patients is None else whole(reference.patients)
     steps = [
         Step(
-            say("course.design", protocol=protocol.title or protocol.name),
-            exit="" if plan is None else say("course.plan"),
+            translate("course.design", protocol=protocol.title or protocol.name),
+            exit="" if plan is None else translate("course.plan"),
         ),
-        Step(say("course.collection", name=reference.name)),
+        Step(translate("course.collection", name=reference.name)),
         Step(
-            say("course.cleaning", cases=whole(reference.cases), patients=patients)
+            translate("course.cleaning", cases=whole(reference.cases), patients=patients)
             if patients
-            else say("course.cleaning_cases", cases=whole(reference.cases)),
+            else translate("course.cleaning_cases", cases=whole(reference.cases)),
         ),
         Step(
-            say("course.annotation", nodules=whole(nodules), rule=reference_rule(reference, say)),
-            exit=say("course.ignored", count=whole(ignored)) if ignored else "",
+            translate(
+                "course.annotation",
+                nodules=whole(nodules),
+                rule=reference_rule(reference, translate),
+            ),
+            exit=translate("course.ignored", count=whole(ignored)) if ignored else "",
         ),
-        Step(say("course.release", digest=digest.removeprefix("sha256:")[:SHOWN])),
+        Step(translate("course.release", digest=digest.removeprefix("sha256:")[:SHOWN])),
         Step(
-            say(
+            translate(
                 "course.test",
                 algorithms=whole(len(document.algorithms)),
-                rules=say.listed(say.word(rule.name) for rule in protocol.rules),
+                rules=translate.listed(translate.word(rule.name) for rule in protocol.rules),
             ),
-            exit="" if plan is None else say(f"verdict.{plan.verdict}"),
+            exit="" if plan is None else translate(f"verdict.{plan.verdict}"),
         ),
     ]
-    title = say("course.title")
+    title = translate("course.title")
     return Chart(title, flow_chart(steps, title))
 
 
-def spread_tables(tables: Sequence[pl.DataFrame], say: Translator) -> list[Table]:
+def spread_tables(tables: Sequence[pl.DataFrame], translate: Translator) -> list[Table]:
     """A table for each algorithm and metric: its value under every reference."""
     return [
-        _table(part, say)
+        _table(part, translate)
         for table in tables
         for part in table.partition_by("algorithm", "metric", maintain_order=True)
     ]
 
 
-def _table(part: pl.DataFrame, say: Translator) -> Table:
+def _table(part: pl.DataFrame, translate: Translator) -> Table:
     algorithm, metric = part.row(0, named=True)["algorithm"], part["metric"][0]
     rows = [
         [
@@ -258,15 +288,17 @@ def _table(part: pl.DataFrame, say: Translator) -> Table:
         ]
         for row in part.iter_rows(named=True)
     ]
-    title = say.metric(metric).title
+    title = translate.metric(metric).title
     heads = [
-        *(Cell(say(f"spread.{name}")) for name in ("reference", "nodules", "hit")),
+        *(Cell(translate(f"spread.{name}")) for name in ("reference", "nodules", "hit")),
         Cell(title),
     ]
     values = part["value"].drop_nulls().to_list()
     remark = (
-        say("spread.remark", low=decimals(min(values)), high=decimals(max(values)))
+        translate("spread.remark", low=decimals(min(values)), high=decimals(max(values)))
         if values
-        else say("spread.undefined")
+        else translate("spread.undefined")
     )
-    return Table(say("spread.caption", metric=title, name=algorithm), heads, rows, remark=remark)
+    return Table(
+        translate("spread.caption", metric=title, name=algorithm), heads, rows, remark=remark
+    )

@@ -27,9 +27,9 @@ LEAST_BAR_END = 0.1
 """Bars of relative differences end here or further out, so that small ones look small."""
 
 
-def difference_table(document: Document, say: Translator) -> Table | None:
+def difference_table(document: Document, translate: Translator) -> Table | None:
     """How many hits a rule gives relative to another, the baseline rule first."""
-    notes, base = Notes(say), document.baseline_rule
+    notes, base = Notes(translate), document.baseline_rule
     is_single = len(document.algorithms) == 1
     found = [
         (algorithm.name, difference)
@@ -47,7 +47,7 @@ def difference_table(document: Document, say: Translator) -> Table | None:
         rows.append(
             [
                 *([] if is_single else [head(algorithm)]),
-                short(f"{say.word(item.base_rule)} → {say.word(item.rule)}"),
+                short(f"{translate.word(item.base_rule)} → {translate.word(item.rule)}"),
                 Cell(f"{whole(item.base_hit)} → {whole(item.hit)}"),
                 count(item.gained),
                 count(item.lost),
@@ -59,29 +59,31 @@ def difference_table(document: Document, say: Translator) -> Table | None:
             ]
         )
     heads = [
-        *([] if is_single else [words(say("head.algorithm"))]),
-        words(say("difference.rules")),
-        Cell(say.count("hit")[0]),
-        Cell(say("difference.gained"), hint=say("difference.gained_hint")),
-        Cell(say("difference.lost"), hint=say("difference.lost_hint")),
-        Cell(say("difference.relative"), hint=say("difference.relative_hint")),
-        Cell(say.count("false_positive")[0]),
-        Cell(say("difference.relabelled")),
+        *([] if is_single else [words(translate("head.algorithm"))]),
+        words(translate("difference.rules")),
+        Cell(translate.count("hit")[0]),
+        Cell(translate("difference.gained"), hint=translate("difference.gained_hint")),
+        Cell(translate("difference.lost"), hint=translate("difference.lost_hint")),
+        Cell(translate("difference.relative"), hint=translate("difference.relative_hint")),
+        Cell(translate.count("false_positive")[0]),
+        Cell(translate("difference.relabelled")),
     ]
-    return Table(say("difference.caption"), heads, rows, notes.all())
+    return Table(translate("difference.caption"), heads, rows, notes.all())
 
 
-def uses_table(document: Document, say: Translator) -> Table | None:
+def uses_table(document: Document, translate: Translator) -> Table | None:
     """Which rule suits which intended use, where the report has several."""
     named = [rule.name for rule in document.protocol.rules]
-    rows = [[head(say.word(rule)), words(use)] for rule, use in say.uses if rule in named]
+    rows = [
+        [head(translate.word(rule)), words(use)] for rule, use in translate.uses if rule in named
+    ]
     if len(rows) < 2:
         return None
-    heads = [words(say("head.rule")), words(say("uses.suits"))]
-    return Table(say("uses.caption"), heads, rows, remark=say("uses.remark"))
+    heads = [words(translate("head.rule")), words(translate("uses.suits"))]
+    return Table(translate("uses.caption"), heads, rows, remark=translate("uses.remark"))
 
 
-def flip_table(flips: pl.DataFrame | None, say: Translator) -> Table | None:
+def flip_table(flips: pl.DataFrame | None, translate: Translator) -> Table | None:
     """The first nodules and marks whose label depends on the rule; the rest are counted."""
     if flips is None or not flips.height:
         return None
@@ -92,31 +94,31 @@ def flip_table(flips: pl.DataFrame | None, say: Translator) -> Table | None:
         rows.append(
             [
                 *([] if is_single else [head(row["algorithm"])]),
-                short(f"{say.word(row['base_rule'])} → {say.word(row['rule'])}"),
-                short(say.word(row["kind"])),
+                short(f"{translate.word(row['base_rule'])} → {translate.word(row['rule'])}"),
+                short(translate.word(row["kind"])),
                 code(row["case_id"]),
                 code(_text(row.get("nodule_id"))),
                 code(_text(row.get("mark_id"))),
                 Cell(UNDEFINED if score is None else significant(score)),
-                short(f"{say.word(row['base_label'])} → {say.word(row['label'])}"),
-                short(say.word(_text(row.get("type")))),
+                short(f"{translate.word(row['base_label'])} → {translate.word(row['label'])}"),
+                short(translate.word(_text(row.get("type")))),
                 *(Cell(_text(row.get(key))) for key in ("diameter_mm", "distance_mm", "overlap")),
             ]
         )
     hidden = flips.height - len(rows)
     texts = ("flips.rules", "flips.what", "head.case", "head.nodule", "head.mark")
     heads = [
-        *([] if is_single else [words(say("head.algorithm"))]),
-        *(words(say(key)) for key in texts),
-        Cell(say("head.score")),
-        words(say("flips.change")),
-        words(say("head.type")),
-        Cell(say("head.diameter_mm")),
-        Cell(say("flips.distance"), hint=say("flips.distance_hint")),
-        Cell(say("flips.overlap"), hint=say("flips.overlap_hint")),
+        *([] if is_single else [words(translate("head.algorithm"))]),
+        *(words(translate(key)) for key in texts),
+        Cell(translate("head.score")),
+        words(translate("flips.change")),
+        words(translate("head.type")),
+        Cell(translate("head.diameter_mm")),
+        Cell(translate("flips.distance"), hint=translate("flips.distance_hint")),
+        Cell(translate("flips.overlap"), hint=translate("flips.overlap_hint")),
     ]
-    remark = say("flips.more", count=whole(hidden)) if hidden else ""
-    return Table(say("flips.caption"), heads, rows, remark=remark)
+    remark = translate("flips.more", count=whole(hidden)) if hidden else ""
+    return Table(translate("flips.caption"), heads, rows, remark=remark)
 
 
 def _chosen(flips: pl.DataFrame) -> pl.DataFrame:
@@ -136,15 +138,15 @@ def _text(value: Any) -> str:
     return decimals(value, 2) if isinstance(value, float) else str(value)
 
 
-def rule_effect_blocks(document: Document, say: Translator) -> list[Any]:
+def rule_effect_blocks(document: Document, translate: Translator) -> list[Any]:
     """Box plots of the metrics by rule; with their tests where algorithms were compared."""
     effects = _effects(document)
     pairs = {name: effect.pairs for name, effect in effects.items()}
-    charts = box_charts(document, pairs, say)
+    charts = box_charts(document, pairs, translate)
     if not charts:
         return []
-    remark = say("group.boxes_remark" if effects else "group.boxes_plain")
-    tables = [_tests_table(effects, say), _pairs_table(effects, say)] if effects else []
+    remark = translate("group.boxes_remark" if effects else "group.boxes_plain")
+    tables = [_tests_table(effects, translate), _pairs_table(effects, translate)] if effects else []
     return [Side(charts, remark=remark), *(table for table in tables if table is not None)]
 
 
@@ -168,7 +170,7 @@ def _p_cell(value: float | None) -> Cell:
     return Cell(UNDEFINED if value is None else p_value(value))
 
 
-def _tests_table(effects: dict[str, EffectSummary], say: Translator) -> Table | None:
+def _tests_table(effects: dict[str, EffectSummary], translate: Translator) -> Table | None:
     """Mean ± SD under each rule and the tests over all rules."""
     defined = {name: effect for name, effect in effects.items() if effect.groups}
     if not defined:
@@ -176,7 +178,7 @@ def _tests_table(effects: dict[str, EffectSummary], say: Translator) -> Table | 
     rules = list(next(iter(defined.values())).groups)
     rows = [
         [
-            head(say.metric(name).title),
+            head(translate.metric(name).title),
             *(
                 Cell(percent_of(group.mean, group.sd))
                 for group in (one.groups[rule] for rule in rules)
@@ -188,22 +190,22 @@ def _tests_table(effects: dict[str, EffectSummary], say: Translator) -> Table | 
         for name, one in defined.items()
     ]
     heads = [
-        words(say("metrics.metric")),
-        *(Cell(say.word(rule)) for rule in rules),
+        words(translate("metrics.metric")),
+        *(Cell(translate.word(rule)) for rule in rules),
         *(
-            Cell(say(f"effect.{key}"), hint=say(f"effect.{key}_hint"))
+            Cell(translate(f"effect.{key}"), hint=translate(f"effect.{key}_hint"))
             for key in ("one_way", "repeated", "friedman")
         ),
     ]
-    return Table(say("effect.caption"), heads, rows, remark=say("effect.remark"))
+    return Table(translate("effect.caption"), heads, rows, remark=translate("effect.remark"))
 
 
-def _pairs_table(effects: dict[str, EffectSummary], say: Translator) -> Table | None:
+def _pairs_table(effects: dict[str, EffectSummary], translate: Translator) -> Table | None:
     """Every pair of rules: the test as published, and the paired tests."""
     rows = [
         [
-            head(say.metric(name).title),
-            short(f"{say.word(pair.first)} – {say.word(pair.second)}"),
+            head(translate.metric(name).title),
+            short(f"{translate.word(pair.first)} – {translate.word(pair.second)}"),
             Cell(signed(100 * pair.mean_difference, 2)),
             _p_cell(_p_of(pair.unpaired_t)),
             _p_cell(_p_of(pair.paired_t)),
@@ -218,8 +220,8 @@ def _pairs_table(effects: dict[str, EffectSummary], say: Translator) -> Table | 
         return None
     keys = ("mean_difference", "unpaired", "paired", "paired_holm", "wilcoxon", "wilcoxon_holm")
     heads = [
-        words(say("metrics.metric")),
-        words(say("effect.pair")),
-        *(Cell(say(f"effect.{key}")) for key in keys),
+        words(translate("metrics.metric")),
+        words(translate("effect.pair")),
+        *(Cell(translate(f"effect.{key}")) for key in keys),
     ]
-    return Table(say("effect.pairs_caption"), heads, rows)
+    return Table(translate("effect.pairs_caption"), heads, rows)

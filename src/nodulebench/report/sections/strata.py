@@ -16,7 +16,7 @@ from nodulebench.report.pages.cells import Cell
 BAR_ENDS = (0.1, 0.2, 0.5, 1.0)
 
 
-def strata_tables(algorithm: AlgorithmSummary, minimum: int, say: Translator) -> list[Table]:
+def strata_tables(algorithm: AlgorithmSummary, minimum: int, translate: Translator) -> list[Table]:
     """Misses by stratum: rules side by side for nodules, one table a rule for whole cases."""
     results = {rule: one for rule, one in algorithm.rules.items() if one.strata}
     tables = []
@@ -27,13 +27,13 @@ def strata_tables(algorithm: AlgorithmSummary, minimum: int, say: Translator) ->
         first = next(iter(having.values()))
         if any(stratum.cases is not None for stratum in first.values()):
             tables += [
-                _case_strata(name, rule, strata, Notes(say), minimum)
+                _case_strata(name, rule, strata, Notes(translate), minimum)
                 for rule, strata in having.items()
             ]
         else:
-            tables.append(_nodule_strata(name, having, Notes(say), minimum))
+            tables.append(_nodule_strata(name, having, Notes(translate), minimum))
             tables += [
-                _nodule_metrics(name, rule, strata, Notes(say), minimum)
+                _nodule_metrics(name, rule, strata, Notes(translate), minimum)
                 for rule, strata in having.items()
                 if any(stratum.metrics for stratum in strata.values())
             ]
@@ -43,35 +43,35 @@ def strata_tables(algorithm: AlgorithmSummary, minimum: int, say: Translator) ->
 def _nodule_strata(
     name: str, by_rule: dict[str, dict[str, Stratum]], notes: Notes, minimum: int
 ) -> Table:
-    say = notes.say
+    translate = notes.translate
     scale = _bar_scale([one for strata in by_rule.values() for one in strata.values()])
     rows = []
     for stratum, first in next(iter(by_rule.values())).items():
-        cells = [head(say.word(stratum)), count(first.nodules)]
+        cells = [head(translate.word(stratum)), count(first.nodules)]
         for strata in by_rule.values():
             one = strata[stratum]
             cells += [count(one.missed), _miss_rate(one, notes, minimum, scale)]
         rows.append(cells)
-    heads = [words(""), Cell(say("strata.nodules"))]
+    heads = [words(""), Cell(translate("strata.nodules"))]
     heads += [
         cell
         for _ in by_rule
-        for cell in (Cell(say("strata.missed")), Cell(say("strata.miss_rate")))
+        for cell in (Cell(translate("strata.missed")), Cell(translate("strata.miss_rate")))
     ]
-    groups = [("", 2), *((say.word(rule), 2) for rule in by_rule)] if len(by_rule) > 1 else []
-    remark = say("strata.bars", end=f"{scale:g}")
-    return Table(say.stratum(name), heads, rows, notes.all(), groups=groups, remark=remark)
+    groups = [("", 2), *((translate.word(rule), 2) for rule in by_rule)] if len(by_rule) > 1 else []
+    remark = translate("strata.bars", end=f"{scale:g}")
+    return Table(translate.stratum(name), heads, rows, notes.all(), groups=groups, remark=remark)
 
 
 def _nodule_metrics(
     name: str, rule: str, strata: dict[str, Stratum], notes: Notes, minimum: int
 ) -> Table:
     """Metrics of the nodules of each stratum, with the false positives of all cases."""
-    say = notes.say
+    translate = notes.translate
     keys = list(dict.fromkeys(key for stratum in strata.values() for key in stratum.metrics))
     rows = [
         [
-            head(say.word(stratum)),
+            head(translate.word(stratum)),
             count(one.nodules),
             *(
                 _too_few(notes, minimum)
@@ -83,20 +83,22 @@ def _nodule_metrics(
         for stratum, one in strata.items()
         if one.nodules
     ]
-    titles = [say.metric(key.replace("@", "/")) for key in keys]
+    titles = [translate.metric(key.replace("@", "/")) for key in keys]
     heads = [
         words(""),
-        Cell(say("strata.nodules")),
+        Cell(translate("strata.nodules")),
         *(Cell(one.title, hint=one.meaning) for one in titles),
     ]
-    title = say("strata.under_rule", division=say.stratum(name), rule=say.word(rule))
-    return Table(title, heads, rows, notes.all(), remark=say("strata.of_nodules"))
+    title = translate(
+        "strata.under_rule", division=translate.stratum(name), rule=translate.word(rule)
+    )
+    return Table(title, heads, rows, notes.all(), remark=translate("strata.of_nodules"))
 
 
 def _case_strata(
     name: str, rule: str, strata: dict[str, Stratum], notes: Notes, minimum: int
 ) -> Table:
-    say, scale = notes.say, _bar_scale(list(strata.values()))
+    translate, scale = notes.translate, _bar_scale(list(strata.values()))
     metrics = list(dict.fromkeys(key for one in strata.values() for key in one.metrics))
     rows = []
     for stratum, one in strata.items():
@@ -107,7 +109,7 @@ def _case_strata(
         )
         rows.append(
             [
-                head(say.word(stratum)),
+                head(translate.word(stratum)),
                 count(one.cases),
                 count(one.nodules),
                 count(one.missed),
@@ -117,11 +119,13 @@ def _case_strata(
         )
     heads = [
         words(""),
-        *(Cell(say(f"strata.{key}")) for key in ("cases", "nodules", "missed", "miss_rate")),
-        *(Cell(say.metric(key).title, hint=say.metric(key).meaning) for key in metrics),
+        *(Cell(translate(f"strata.{key}")) for key in ("cases", "nodules", "missed", "miss_rate")),
+        *(Cell(translate.metric(key).title, hint=translate.metric(key).meaning) for key in metrics),
     ]
-    title = say("strata.under_rule", division=say.stratum(name), rule=say.word(rule))
-    return Table(title, heads, rows, notes.all(), remark=say("strata.bars", end=f"{scale:g}"))
+    title = translate(
+        "strata.under_rule", division=translate.stratum(name), rule=translate.word(rule)
+    )
+    return Table(title, heads, rows, notes.all(), remark=translate("strata.bars", end=f"{scale:g}"))
 
 
 def _bar_scale(strata: list[Stratum]) -> float:
@@ -139,21 +143,23 @@ def _miss_rate(stratum: Stratum, notes: Notes, minimum: int, scale: float) -> Ce
 
 
 def _too_few(notes: Notes, minimum: int) -> Cell:
-    reason = notes.say("strata.too_few_reason", minimum=minimum)
-    return Cell(notes.say("strata.too_few"), note=notes.letter(reason))
+    reason = notes.translate("strata.too_few_reason", minimum=minimum)
+    return Cell(notes.translate("strata.too_few"), note=notes.letter(reason))
 
 
 TICKS = tuple((n / 5, decimals(n / 5, 1)) for n in range(-5, 6))
 
 
-def agreement_chart(rows: Sequence[JsonObject], say: Translator) -> Chart | None:
+def agreement_chart(rows: Sequence[JsonObject], translate: Translator) -> Chart | None:
     """Every pair or group of readers with its agreement: name, value, low, high."""
     shown = [row for row in rows if row.get("value") is not None]
     if not shown:
         return None
     ends = [end for row in shown for end in (row.get("low"), row["value"]) if end is not None]
     low = min(0.0, *ends)
-    axis = Axis(say("axis.agreement"), low, 1.0, tuple(tick for tick in TICKS if tick[0] >= low))
+    axis = Axis(
+        translate("axis.agreement"), low, 1.0, tuple(tick for tick in TICKS if tick[0] >= low)
+    )
     drawn = [
         Row(
             str(row["name"]),
@@ -161,5 +167,7 @@ def agreement_chart(rows: Sequence[JsonObject], say: Translator) -> Chart | None
         )
         for row in shown
     ]
-    title = say("agreement.chart")
-    return Chart(title, row_chart(drawn, axis, title, base=0.0), remarks=(say("agreement.remark"),))
+    title = translate("agreement.chart")
+    return Chart(
+        title, row_chart(drawn, axis, title, base=0.0), remarks=(translate("agreement.remark"),)
+    )

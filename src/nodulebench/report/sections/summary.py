@@ -30,9 +30,9 @@ LEADING = ("cpm", "recall")
 OUTCOMES = ("passed", "failed", "undecided")
 
 
-def answer(document: Document, say: Translator) -> list[str]:
+def answer(document: Document, translate: Translator) -> list[str]:
     """What a reader wants to know, in one sentence or two; with a plan its verdict comes first."""
-    return [*_verdicts(document, say), *_performance(document, say)]
+    return [*_verdicts(document, translate), *_performance(document, translate)]
 
 
 def leading_result(
@@ -84,37 +84,37 @@ def is_clear(one: "DifferenceSummary", found: "ComparisonDocument") -> bool:
     return not low <= 0 <= high and bool(one.holm <= 1 - found.level)
 
 
-def _verdicts(document: Document, say: Translator) -> Iterator[str]:
+def _verdicts(document: Document, translate: Translator) -> Iterator[str]:
     plan = document.plan
     if plan is None:
         return
     if len(document.algorithms) == 1:
         name = document.algorithms[0].name
-        yield say(f"lead.{plan.verdict}", name=name, plan=plan.name)
+        yield translate(f"lead.{plan.verdict}", name=name, plan=plan.name)
         return
     for outcome in OUTCOMES:
         names = [name for name, verdict in plan.verdicts.items() if verdict == outcome]
         if names:
-            yield say(f"lead.{outcome}", name=say.joined(names), plan=plan.name)
+            yield translate(f"lead.{outcome}", name=translate.joined(names), plan=plan.name)
 
 
-def _performance(document: Document, say: Translator) -> Iterator[str]:
+def _performance(document: Document, translate: Translator) -> Iterator[str]:
     algorithms = document.algorithms
     if len(algorithms) == 1:
         found = leading_result(document, algorithms[0])
         if found is not None:
-            yield _alone(document, algorithms[0].name, found[1], say)
+            yield _alone(document, algorithms[0].name, found[1], translate)
         return
     compared = document.comparisons[0] if document.comparisons else None
     if compared is not None and len(algorithms) == 2:
-        yield from _difference(document, compared, say)
+        yield from _difference(document, compared, translate)
         return
-    yield from _extremes(document, say)
+    yield from _extremes(document, translate)
 
 
-def _alone(document: Document, name: str, result: RuleSummary, say: Translator) -> str:
+def _alone(document: Document, name: str, result: RuleSummary, translate: Translator) -> str:
     counts = result.counts
-    tested = say(
+    tested = translate(
         "lead.tested",
         nodules=whole(counts["nodules"]),
         cases=whole(counts["cases"]),
@@ -123,7 +123,7 @@ def _alone(document: Document, name: str, result: RuleSummary, say: Translator) 
     cpm = _defined(result, "cpm")
     if cpm is not None:
         points = document.protocol.operating_points
-        return say(
+        return translate(
             "lead.cpm",
             name=name,
             cpm=with_interval(cpm),
@@ -132,18 +132,22 @@ def _alone(document: Document, name: str, result: RuleSummary, say: Translator) 
             tested=tested,
         )
     recall, falses = _defined(result, "recall"), _defined(result, "fp_per_case")
-    return say(
+    return translate(
         "lead.recall",
         name=name,
         hit=whole(counts["hit"]),
         nodules=whole(counts["nodules"]),
-        recall=say("narrative.recall", recall=with_interval(recall)) if recall else "",
-        falses=say("narrative.false_positives", rate=decimals(falses.value)) if falses else "",
+        recall=translate("narrative.recall", recall=with_interval(recall)) if recall else "",
+        falses=translate("narrative.false_positives", rate=decimals(falses.value))
+        if falses
+        else "",
         tested=tested,
     )
 
 
-def _difference(document: Document, found: "ComparisonDocument", say: Translator) -> Iterator[str]:
+def _difference(
+    document: Document, found: "ComparisonDocument", translate: Translator
+) -> Iterator[str]:
     """The one algorithm against the other."""
     rule = leading_rule(document, found)
     metric = leading_metric(found, rule)
@@ -151,17 +155,17 @@ def _difference(document: Document, found: "ComparisonDocument", say: Translator
     for difference in differences_of(found, rule, metric):
         is_less = (difference.difference.value or 0.0) < 0
         kind = kinds[is_less] if is_clear(difference, found) else "alike"
-        yield say(
+        yield translate(
             f"lead.{kind}",
             name=difference.algorithm,
             baseline=found.baseline,
-            metric=say.metric(metric).title,
+            metric=translate.metric(metric).title,
             difference=signed_interval(difference.difference),
             p=p_value(difference.p_value),
         )
 
 
-def _extremes(document: Document, say: Translator) -> Iterator[str]:
+def _extremes(document: Document, translate: Translator) -> Iterator[str]:
     """The highest and the lowest algorithm by the first metric that two have."""
     for name in LEADING:
         found = [
@@ -173,25 +177,25 @@ def _extremes(document: Document, say: Translator) -> Iterator[str]:
         if len(found) < 2:
             continue
         values = [one.value or 0.0 for _, one in found]
-        title, most, least = say.metric(name).title, max(values), min(values)
+        title, most, least = translate.metric(name).title, max(values), min(values)
         if most == least:
-            yield say("narrative.all_same", metric=title, value=decimals(most))
+            yield translate("narrative.all_same", metric=title, value=decimals(most))
             return
         best, worst = (
             [one for one, value in zip(found, values, strict=True) if value == extreme]
             for extreme in (most, least)
         )
-        yield say(
+        yield translate(
             "narrative.extremes",
             metric=title,
             count=len(found),
-            best=say.joined(name for name, _ in best),
+            best=translate.joined(name for name, _ in best),
             high=with_interval(best[0][1]),
-            worst=say.joined(name for name, _ in worst),
+            worst=translate.joined(name for name, _ in worst),
             low=with_interval(worst[0][1]),
         )
         if not document.comparisons:
-            yield say("narrative.not_compared")
+            yield translate("narrative.not_compared")
         return
 
 
@@ -205,41 +209,41 @@ MOST_NAMED = 3
 METRICS_OF_ALL_MARKS = ("recall", "precision", "fp_per_case")
 
 
-def title(document: Document, say: Translator) -> str:
+def title(document: Document, translate: Translator) -> str:
     """The algorithms' names, or how many there are."""
     names = [algorithm.name for algorithm in document.algorithms]
     if len(names) <= MOST_NAMED:
-        return say.joined(names)
-    return say("page.algorithms", count=len(names))
+        return translate.joined(names)
+    return translate("page.algorithms", count=len(names))
 
 
-def facts(document: Document, say: Translator) -> list[tuple[str, str]]:
+def facts(document: Document, translate: Translator) -> list[tuple[str, str]]:
     """What was tested, on what and how, for the top of the page."""
     reference = document.reference
     patients = reference.patients
     counts = [result.counts for _, _, result in document.results if not result.undefined]
     nodules = [count["nodules"] for count in counts] or [0]
-    rules = [say.word(rule.name) for rule in document.protocol.rules]
+    rules = [translate.word(rule.name) for rule in document.protocol.rules]
     found = [
         ("test_set", reference.name),
         ("cases", _counted(reference.cases)),
         ("patients", _counted(patients if patients != reference.cases else None)),
-        ("nodules", _span(min(nodules), max(nodules), say)),
-        ("rule" if len(rules) == 1 else "rules", say.listed(rules)),
+        ("nodules", _span(min(nodules), max(nodules), translate)),
+        ("rule" if len(rules) == 1 else "rules", translate.listed(rules)),
         ("protocol", document.protocol.title or document.protocol.name),
     ]  # fmt: skip
-    return [(say(f"fact.{name}"), fact) for name, fact in found if fact]
+    return [(translate(f"fact.{name}"), fact) for name, fact in found if fact]
 
 
-def _span(low: int, high: int, say: Translator) -> str:
-    return whole(low) if low == high else say("span", low=whole(low), high=whole(high))
+def _span(low: int, high: int, translate: Translator) -> str:
+    return whole(low) if low == high else translate("span", low=whole(low), high=whole(high))
 
 
 def _counted(value: int | None) -> str:
     return "" if value is None else whole(value)
 
 
-def headline(document: Document, say: Translator) -> list[tuple[str, str, str, str]]:
+def headline(document: Document, translate: Translator) -> list[tuple[str, str, str, str]]:
     """Title, value, interval and meaning of the key metrics, for one algorithm under one rule."""
     if len(list(document.results)) != 1:
         return []
@@ -248,17 +252,17 @@ def headline(document: Document, say: Translator) -> list[tuple[str, str, str, s
         return []
     names = key_names(document)
     point = document.protocol.operating_point
-    remark = say("headline.all_marks") if "cpm" in names else ""
+    remark = translate("headline.all_marks") if "cpm" in names else ""
     if point is not None:
-        remark = say("headline.at_point", rate=rate(point))
+        remark = translate("headline.at_point", rate=rate(point))
     elif document.has_declared_points:
-        remark = say("headline.at_declared")
+        remark = translate("headline.at_declared")
     return [
         (
-            say.metric(name).title,
+            translate.metric(name).title,
             decimals(metric.value),
             interval(metric),
-            say.metric(name).meaning + (remark if name in METRICS_OF_ALL_MARKS else ""),
+            translate.metric(name).meaning + (remark if name in METRICS_OF_ALL_MARKS else ""),
         )
         for name in names
         if (metric := found[1].metric(name)) and metric.value is not None
@@ -270,23 +274,31 @@ MOST_LISTED = 2
 RANKED_STRATA = ("type", "size", "density")
 
 
-def paragraphs(document: Document, say: Translator) -> list[str]:
+def paragraphs(document: Document, translate: Translator) -> list[str]:
     """What the numbers say beyond the answer, one thought a paragraph."""
-    told = [*_not_scored(document, say), *_where_read(document, say), *_rules(document, say)]
+    told = [
+        *_not_scored(document, translate),
+        *_where_read(document, translate),
+        *_rules(document, translate),
+    ]
     told += [
-        text for ranked_stratum in RANKED_STRATA for text in _hardest(document, ranked_stratum, say)
+        text
+        for ranked_stratum in RANKED_STRATA
+        for text in _hardest(document, ranked_stratum, translate)
     ]
     return told
 
 
-def _not_scored(document: Document, say: Translator) -> Iterator[str]:
+def _not_scored(document: Document, translate: Translator) -> Iterator[str]:
     for algorithm in document.algorithms:
         if leading_result(document, algorithm) is None:
-            reasons = {say.message(rule.undefined) for rule in algorithm.rules.values()}
-            yield say("narrative.no_rule", name=algorithm.name, reasons="; ".join(sorted(reasons)))
+            reasons = {translate.message(rule.undefined) for rule in algorithm.rules.values()}
+            yield translate(
+                "narrative.no_rule", name=algorithm.name, reasons="; ".join(sorted(reasons))
+            )
 
 
-def _where_read(document: Document, say: Translator) -> Iterator[str]:
+def _where_read(document: Document, translate: Translator) -> Iterator[str]:
     """For one algorithm: the operating point at which all that no curve gives was read."""
     if len(document.algorithms) > 1:
         return
@@ -294,16 +306,16 @@ def _where_read(document: Document, say: Translator) -> Iterator[str]:
     point = None if found is None else found[1].operating_point
     if point is not None:
         told = [
-            say("narrative.at_declared")
+            translate("narrative.at_declared")
             if point.fp_per_case is None
-            else say("narrative.at_point", rate=rate(point.fp_per_case))
+            else translate("narrative.at_point", rate=rate(point.fp_per_case))
         ]
         if point.threshold is not None:
-            told.append(say("narrative.threshold", threshold=significant(point.threshold)))
-        yield say("list.sentence").join(told)
+            told.append(translate("narrative.threshold", threshold=significant(point.threshold)))
+        yield translate("list.sentence").join(told)
 
 
-def _rules(document: Document, say: Translator) -> Iterator[str]:
+def _rules(document: Document, translate: Translator) -> Iterator[str]:
     """Which rule gives the highest and which the lowest recall, and the relative differences."""
     algorithms = document.algorithms
     for algorithm in algorithms if len(algorithms) <= MOST_LISTED else ():
@@ -316,46 +328,52 @@ def _rules(document: Document, say: Translator) -> Iterator[str]:
             continue
         name, high, low = algorithm.name, max(recall.values()), min(recall.values())
         if high == low:
-            yield say("narrative.rule_free", name=name, recall=decimals(high))
+            yield translate("narrative.rule_free", name=name, recall=decimals(high))
             continue
         highest, lowest = (
-            say.joined(say.word(rule) for rule, value in recall.items() if value == extreme)
+            translate.joined(
+                translate.word(rule) for rule, value in recall.items() if value == extreme
+            )
             for extreme in (high, low)
         )
-        yield say(
+        yield translate(
             "narrative.rule_matters",
             name=name,
             highest=highest,
             high=decimals(high),
             lowest=lowest,
             low=decimals(low),
-            relative=_relative(document, algorithm, say),
+            relative=_relative(document, algorithm, translate),
         )
-    yield from _outlier(document, say)
+    yield from _outlier(document, translate)
 
 
-def _relative(document: Document, algorithm: AlgorithmSummary, say: Translator) -> str:
+def _relative(document: Document, algorithm: AlgorithmSummary, translate: Translator) -> str:
     base = document.baseline_rule
     told = [
-        say(
+        translate(
             "narrative.rule_gives",
-            rule=say.word(item.rule),
-            change=_more_or_fewer(item.relative_difference, say),
+            rule=translate.word(item.rule),
+            change=_more_or_fewer(item.relative_difference, translate),
         )
         for item in algorithm.rule_differences
         if item.base_rule == base and item.relative_difference is not None
     ]
-    return say("narrative.against", base=say.word(base), changes=say.joined(told)) if told else ""
+    return (
+        translate("narrative.against", base=translate.word(base), changes=translate.joined(told))
+        if told
+        else ""
+    )
 
 
-def _more_or_fewer(relative: float | None, say: Translator) -> str:
+def _more_or_fewer(relative: float | None, translate: Translator) -> str:
     if not relative:
-        return say("narrative.as_many")
+        return translate("narrative.as_many")
     share = decimals(100 * abs(relative), 1)
-    return say("narrative.more" if relative > 0 else "narrative.fewer", share=share)
+    return translate("narrative.more" if relative > 0 else "narrative.fewer", share=share)
 
 
-def _outlier(document: Document, say: Translator) -> Iterator[str]:
+def _outlier(document: Document, translate: Translator) -> Iterator[str]:
     """With many algorithms: the one whose hits depend most on the rule."""
     if len(document.algorithms) <= MOST_LISTED:
         return
@@ -369,12 +387,12 @@ def _outlier(document: Document, say: Translator) -> Iterator[str]:
     extreme = [pair for pair in found if abs(pair[1].relative_difference or 0.0) == most]
     if len(extreme) == 1:
         name, item = extreme[0]
-        yield say(
+        yield translate(
             "narrative.outlier",
             name=name,
-            rule=say.word(item.rule),
-            change=_more_or_fewer(item.relative_difference, say),
-            base=say.word(item.base_rule),
+            rule=translate.word(item.rule),
+            change=_more_or_fewer(item.relative_difference, translate),
+            base=translate.word(item.base_rule),
         )
 
 
@@ -424,37 +442,37 @@ def hardest(document: Document, division: str) -> Hardest | None:
     return Hardest(name, tuple(by), ranked, tuple(left_out))
 
 
-def _hardest(document: Document, division: str, say: Translator) -> Iterator[str]:
+def _hardest(document: Document, division: str, translate: Translator) -> Iterator[str]:
     """The stratum missed most often, and which were too small to be ranked."""
     found = hardest(document, division)
     if found is None:
         return
-    left_out = say(
+    left_out = translate(
         "narrative.left_out",
         minimum=document.protocol.minimum_stratum,
-        names=say.listed(map(say.word, found.left_out)),
+        names=translate.listed(map(translate.word, found.left_out)),
     )
     if len(document.algorithms) == 1:
         (algorithm,) = document.algorithms
         leading = leading_result(document, algorithm)
         assert leading is not None  # noqa: S101 - it was ranked
-        missed = _misses(leading[1].strata[division][found.worst], say)
-        by = say("narrative.with_misses", misses=missed)
+        missed = _misses(leading[1].strata[division][found.worst], translate)
+        by = translate("narrative.with_misses", misses=missed)
     elif len(found.by) == len(document.algorithms):
-        by = say("narrative.by_all")
+        by = translate("narrative.by_all")
     else:
-        by = say("narrative.by_some", some=len(found.by), all=found.ranked)
-    yield say(
+        by = translate("narrative.by_some", some=len(found.by), all=found.ranked)
+    yield translate(
         "narrative.hardest",
-        division=say.word(division),
-        worst=say.word(found.worst),
+        division=translate.word(division),
+        worst=translate.word(found.worst),
         by=by,
         left_out=left_out if found.left_out else "",
     )
 
 
-def _misses(stratum: Stratum, say: Translator) -> str:
-    return say(
+def _misses(stratum: Stratum, translate: Translator) -> str:
+    return translate(
         "narrative.misses",
         missed=whole(stratum.missed),
         nodules=whole(stratum.nodules),
@@ -462,7 +480,7 @@ def _misses(stratum: Stratum, say: Translator) -> str:
     )
 
 
-def about_intervals(document: Document, say: Translator) -> str:
+def about_intervals(document: Document, translate: Translator) -> str:
     """What an interval means, once."""
     estimates = [
         metric
@@ -471,6 +489,8 @@ def about_intervals(document: Document, say: Translator) -> str:
         if interval(metric)
     ]
     if not estimates:
-        return say("narrative.no_intervals")
+        return translate("narrative.no_intervals")
     choice = document.protocol.interval
-    return say("narrative.intervals", level=percent(choice.level), unit=say.word(choice.unit))
+    return translate(
+        "narrative.intervals", level=percent(choice.level), unit=translate.word(choice.unit)
+    )

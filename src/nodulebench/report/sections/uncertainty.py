@@ -9,7 +9,7 @@ from nodulebench.report.pages.cells import Cell
 from nodulebench.report.sections.methods import interval_words, reference_rule
 
 
-def uncertainty_table(document: Document, say: Translator) -> Table | None:
+def uncertainty_table(document: Document, translate: Translator) -> Table | None:
     """Half-widths of the intervals of the leading metrics: the expanded uncertainty of sampling."""
     rows = []
     for algorithm, rule, result in document.results:
@@ -21,8 +21,8 @@ def uncertainty_table(document: Document, say: Translator) -> Table | None:
             rows.append(
                 [
                     head(algorithm.name),
-                    words(say.word(rule)),
-                    words(say.metric(name).title),
+                    words(translate.word(rule)),
+                    words(translate.metric(name).title),
                     Cell(decimals(value)),
                     Cell(f"± {decimals((high - low) / 2)}"),
                     Cell(f"−{_side(value - low)} / +{_side(high - value)}"),
@@ -33,42 +33,44 @@ def uncertainty_table(document: Document, say: Translator) -> Table | None:
     level = percent(document.protocol.interval.level)
     keys = ("head.algorithm", "head.rule", "metrics.metric")
     heads = [
-        *(words(say(key)) for key in keys),
-        *(Cell(say(f"uncertainty.{key}")) for key in ("value", "half_width", "sides")),
+        *(words(translate(key)) for key in keys),
+        *(Cell(translate(f"uncertainty.{key}")) for key in ("value", "half_width", "sides")),
     ]
-    remark = say("uncertainty.remark", level=level)
-    return Table(say("uncertainty.caption"), heads, rows, remark=remark)
+    remark = translate("uncertainty.remark", level=level)
+    return Table(translate("uncertainty.caption"), heads, rows, remark=remark)
 
 
 def _side(width: float) -> str:
     return decimals(max(0.0, width))
 
 
-def sources_table(document: Document, say: Translator) -> Table:
+def sources_table(document: Document, translate: Translator) -> Table:
     """Where uncertainty comes from, and whether the intervals hold it."""
     protocol = document.protocol
     choice = protocol.interval
     replicates = whole(choice.bootstraps)
     known = {
-        "sampling": say("source.sampling_text", how=interval_words(choice, say)),
-        "rule": _rule_spread(document, say),
-        "order": _order_spread(document, say),
-        "reference": say("source.reference_text", rule=reference_rule(document.reference, say)),
-        "size": say("source.size_swept" if _has_sweep(document) else "source.size_text"),
-        "replicates": say("source.replicates_text", count=replicates, seed=protocol.seed),
-        "algorithm": say("source.algorithm_text"),
-        "computing": say("source.computing_text"),
+        "sampling": translate("source.sampling_text", how=interval_words(choice, translate)),
+        "rule": _rule_spread(document, translate),
+        "order": _order_spread(document, translate),
+        "reference": translate(
+            "source.reference_text", rule=reference_rule(document.reference, translate)
+        ),
+        "size": translate("source.size_swept" if _has_sweep(document) else "source.size_text"),
+        "replicates": translate("source.replicates_text", count=replicates, seed=protocol.seed),
+        "algorithm": translate("source.algorithm_text"),
+        "computing": translate("source.computing_text"),
     }
     rows = [
-        [head(say(f"source.{name}")), words(told), words(say(f"source.{name}_in"))]
+        [head(translate(f"source.{name}")), words(told), words(translate(f"source.{name}_in"))]
         for name, told in known.items()
         if told
     ]
-    heads = [words(say(f"sources.{key}")) for key in ("source", "treated", "in_interval")]
-    return Table(say("sources.caption"), heads, rows)
+    heads = [words(translate(f"sources.{key}")) for key in ("source", "treated", "in_interval")]
+    return Table(translate("sources.caption"), heads, rows)
 
 
-def _rule_spread(document: Document, say: Translator) -> str:
+def _rule_spread(document: Document, translate: Translator) -> str:
     """How far recall moves with the rule, over all algorithms."""
     spreads = []
     for algorithm in document.algorithms:
@@ -80,28 +82,28 @@ def _rule_spread(document: Document, say: Translator) -> str:
         if len(recall) > 1:
             spreads.append(max(recall) - min(recall))
     if not spreads:
-        return say("source.rule_single")
-    return say("source.rule_text", largest=decimals(max(spreads)))
+        return translate("source.rule_single")
+    return translate("source.rule_text", largest=decimals(max(spreads)))
 
 
-def _order_spread(document: Document, say: Translator) -> str:
+def _order_spread(document: Document, translate: Translator) -> str:
     """How many hits depend on the order of assignment, over all results."""
     found = [
         max(order.values()) - min(order.values())
         for _, _, result in document.results
         if (order := result.extras.get("order_sensitivity"))
     ]
-    return say("source.order_text", largest=whole(max(found))) if found else ""
+    return translate("source.order_text", largest=whole(max(found))) if found else ""
 
 
 def _has_sweep(document: Document) -> bool:
     return any(result.extras.get("size_tolerance") for _, _, result in document.results)
 
 
-def traceability_table(document: Document, say: Translator) -> Table:
+def traceability_table(document: Document, translate: Translator) -> Table:
     """What each number goes back to, step by step, with the digest of each step."""
     digests = document.digests
-    withheld, no_file = say("trace.withheld"), say("identity.no_file")
+    withheld, no_file = translate("trace.withheld"), translate("identity.no_file")
     steps = [
         ("report", "evaluation.json"),
         ("metrics", f"NoduleBench {document.version}"),
@@ -117,12 +119,12 @@ def traceability_table(document: Document, say: Translator) -> Table:
     ]
     rows = [
         [
-            head(say(f"trace.{step}"))
+            head(translate(f"trace.{step}"))
             if isinstance(step, str)
-            else head(say(f"trace.{step[0]}", name=step[1])),
+            else head(translate(f"trace.{step[0]}", name=step[1])),
             code(identity),
         ]
         for step, identity in steps
     ]
-    heads = [words(say("trace.step")), words(say("trace.identity"))]
-    return Table(say("trace.caption"), heads, rows, remark=say("trace.remark"))
+    heads = [words(translate("trace.step")), words(translate("trace.identity"))]
+    return Table(translate("trace.caption"), heads, rows, remark=translate("trace.remark"))

@@ -28,7 +28,7 @@ class VerdictBlock(Block):
     table: Table
 
 
-def verdict(document: Document, say: Translator) -> VerdictBlock | None:
+def verdict(document: Document, translate: Translator) -> VerdictBlock | None:
     """The verdict of a test under a plan; None for a test without one."""
     plan = document.plan
     if plan is None:
@@ -36,35 +36,39 @@ def verdict(document: Document, say: Translator) -> VerdictBlock | None:
     primary = [criterion for criterion in plan.criteria if criterion.family == PRIMARY]
     further = [criterion for criterion in plan.criteria if criterion.family != PRIMARY]
     sentences = [
-        say("verdict.counted", met=_met(primary), all=len(primary)),
-        *([say("verdict.families", met=_met(further), all=len(further))] if further else []),
-        say(
+        translate("verdict.counted", met=_met(primary), all=len(primary)),
+        *([translate("verdict.families", met=_met(further), all=len(further))] if further else []),
+        translate(
             "verdict.plan",
             name=plan.name,
-            author=say("verdict.by", author=plan.author) if plan.author else "",
+            author=translate("verdict.by", author=plan.author) if plan.author else "",
             when=plan.frozen_at,
             digest=plan.digest,
         ),
     ]
     if not plan.matches:
-        sentences.append(say("verdict.other_test"))
-        sentences += [say.message(text) for text in plan.differences]
+        sentences.append(translate("verdict.other_test"))
+        sentences += [translate.message(text) for text in plan.differences]
     if len(plan.verdicts) > 1:
         sentences += [
-            say("verdict.of_outcome", outcome=say(f"verdict.{outcome}.adjective"), names=names)
+            translate(
+                "verdict.of_outcome", outcome=translate(f"verdict.{outcome}.adjective"), names=names
+            )
             for outcome in ("passed", "failed", "undecided")
             if (
-                names := say.listed(k for k, verdict in plan.verdicts.items() if verdict == outcome)
+                names := translate.listed(
+                    k for k, verdict in plan.verdicts.items() if verdict == outcome
+                )
             )
         ]
     outcomes = list(plan.verdicts.values())
     is_mixed = plan.matches and len(set(outcomes)) > 1
-    several = say("verdict.several", passed=outcomes.count("passed"), all=len(outcomes))
+    several = translate("verdict.several", passed=outcomes.count("passed"), all=len(outcomes))
     return VerdictBlock(
         "mixed" if is_mixed else plan.verdict,
-        several if is_mixed else say(f"verdict.{plan.verdict}"),
+        several if is_mixed else translate(f"verdict.{plan.verdict}"),
         tuple(sentences),
-        _criteria_table(plan.criteria, say),
+        _criteria_table(plan.criteria, translate),
     )
 
 
@@ -72,8 +76,8 @@ def _met(criteria: Sequence[CriterionSummary]) -> int:
     return sum(criterion.met is True for criterion in criteria)
 
 
-def _criteria_table(criteria: Sequence[CriterionSummary], say: Translator) -> Table:
-    notes = Notes(say)
+def _criteria_table(criteria: Sequence[CriterionSummary], translate: Translator) -> Table:
+    notes = Notes(translate)
     is_single = len({criterion.algorithm for criterion in criteria}) == 1
     has_families = any(criterion.family != PRIMARY for criterion in criteria)
     rows = []
@@ -84,60 +88,62 @@ def _criteria_table(criteria: Sequence[CriterionSummary], say: Translator) -> Ta
             else Cell(decimals(criterion.value), bounds=interval(criterion))
         )
         met = {True: "yes", False: "no", None: None}[criterion.met]
-        answer = short(say("verdict.open") if met is None else say(f"verdict.met_{met}"))
+        answer = short(
+            translate("verdict.open") if met is None else translate(f"verdict.met_{met}")
+        )
         if not criterion.met and criterion.reason and criterion.value is not None:
             why = {
-                "not_assessable": say("verdict.not_assessable"),
-                "gate_closed": say("verdict.not_tested"),
-                "lost_by_adjustment": say("verdict.met_no"),
+                "not_assessable": translate("verdict.not_assessable"),
+                "gate_closed": translate("verdict.not_tested"),
+                "lost_by_adjustment": translate("verdict.met_no"),
             }
-            told = why.get(criterion.reason.code, say("verdict.open"))
+            told = why.get(criterion.reason.code, translate("verdict.open"))
             answer = Cell(told, kind="name", note=notes.letter(criterion.reason))
         rows.append(
             [
                 *([] if is_single else [head(criterion.algorithm)]),
-                head(_criterion(criterion, say))
+                head(_criterion(criterion, translate))
                 if is_single
-                else words(_criterion(criterion, say)),
-                short(say.word(criterion.rule)),
+                else words(_criterion(criterion, translate)),
+                short(translate.word(criterion.rule)),
                 Cell(f"{SIGNS[criterion.comparison]} {significant(criterion.limit)}"),
                 value,
-                *(_family_cells(criterion, say) if has_families else []),
+                *(_family_cells(criterion, translate) if has_families else []),
                 answer,
             ]
         )
     keys = ["criterion", "rule", "limit", "value", "met"]
     keys[-1:-1] = ["family", "p_value"] if has_families else []
     heads = [
-        *([] if is_single else [words(say("head.algorithm"))]),
+        *([] if is_single else [words(translate("head.algorithm"))]),
         *(
-            Cell(say(f"verdict.head_{key}"))
+            Cell(translate(f"verdict.head_{key}"))
             if key in ("limit", "value", "p_value")
-            else words(say(f"verdict.head_{key}"))
+            else words(translate(f"verdict.head_{key}"))
             for key in keys
         ),
     ]
-    return Table(say("verdict.criteria"), heads, rows, notes.all())
+    return Table(translate("verdict.criteria"), heads, rows, notes.all())
 
 
-def _family_cells(one: CriterionSummary, say: Translator) -> list[Cell]:
+def _family_cells(one: CriterionSummary, translate: Translator) -> list[Cell]:
     adjusted = one.adjusted_p_value
     both = "" if adjusted is None else f"{p_value(one.p_value)}, {p_value(adjusted)}"
-    return [short(say.word(one.family)), Cell(both or "–")]
+    return [short(translate.word(one.family)), Cell(both or "–")]
 
 
-def _criterion(one: CriterionSummary, say: Translator) -> str:
+def _criterion(one: CriterionSummary, translate: Translator) -> str:
     """A criterion's metric in words: which bound of which metric in which stratum."""
-    named = say.metric(one.metric.replace("@", "/")).title
+    named = translate.metric(one.metric.replace("@", "/")).title
     if one.stratum:
         division, _, stratum = one.stratum.partition("=")
-        named = say(
+        named = translate(
             "verdict.in_stratum",
             metric=named,
-            division=say.stratum(division),
-            stratum=say.word(stratum),
+            division=translate.stratum(division),
+            stratum=translate.word(stratum),
         )
-    return say(f"verdict.bound_{one.bound}", metric=named)
+    return translate(f"verdict.bound_{one.bound}", metric=named)
 
 
 WARNINGS = ("would_be_hit", "few_hits", "scores_inverted", "names_nearly_match", "marks_repeated")
@@ -146,19 +152,19 @@ About = tuple[str, str]
 """Whom a message concerns, and the message."""
 
 
-def notices(document: Document, say: Translator) -> list[About]:
+def notices(document: Document, translate: Translator) -> list[About]:
     """Everything a reader must know before the numbers."""
-    found = [(say.word("reference"), text) for text in document.notices]
+    found = [(translate.word("reference"), text) for text in document.notices]
     for algorithm in document.algorithms:
         found += [(algorithm.name, text) for text in algorithm.notices]
-    told = [(about, say.message(text)) for about, text in found]
+    told = [(about, translate.message(text)) for about, text in found]
     for algorithm, rule, result in document.results:
-        about = _about(algorithm.name, rule, say)
+        about = _about(algorithm.name, rule, translate)
         if result.undefined:
-            reason = say.message(result.undefined)
-            told.append((about, say("notice.not_applied", reason=reason)))
-        told += [(about, say.message(text)) for text in result.notices]
-    return _without_repeats(told, document, say)
+            reason = translate.message(result.undefined)
+            told.append((about, translate("notice.not_applied", reason=reason)))
+        told += [(about, translate.message(text)) for text in result.notices]
+    return _without_repeats(told, document, translate)
 
 
 def has_warnings(document: Document) -> bool:
@@ -174,34 +180,36 @@ def _is_warning(notice: Notice) -> bool:
     return notice.code in WARNINGS
 
 
-def remarks_table(document: Document, say: Translator) -> Table | None:
+def remarks_table(document: Document, translate: Translator) -> Table | None:
     """How the rules were applied."""
-    told = _without_repeats(list(_remarks(document, say)), document, say)
+    told = _without_repeats(list(_remarks(document, translate)), document, translate)
     if not told:
         return None
     rows = [[head(about), words(text)] for about, text in told]
-    return Table(say("remarks.caption"), [], rows)
+    return Table(translate("remarks.caption"), [], rows)
 
 
-def _remarks(document: Document, say: Translator) -> Iterator[About]:
+def _remarks(document: Document, translate: Translator) -> Iterator[About]:
     for algorithm, rule, result in document.results:
         for text in result.remarks:
-            yield _about(algorithm.name, rule, say), say.message(text)
+            yield _about(algorithm.name, rule, translate), translate.message(text)
 
 
-def _about(name: str, rule: str, say: Translator) -> str:
-    return say("notice.about", name=name, rule=say.word(rule))
+def _about(name: str, rule: str, translate: Translator) -> str:
+    return translate("notice.about", name=name, rule=translate.word(rule))
 
 
-def _without_repeats(told: list[About], document: Document, say: Translator) -> list[About]:
+def _without_repeats(told: list[About], document: Document, translate: Translator) -> list[About]:
     concerned: dict[str, list[str]] = {}
     for about, text in told:
         concerned.setdefault(text, []).append(about)
     names = [algorithm.name for algorithm in document.algorithms]
     everyone = {
-        _about(say("notice.all"), rule, say): {_about(name, rule, say) for name in names}
+        _about(translate("notice.all"), rule, translate): {
+            _about(name, rule, translate) for name in names
+        }
         for rule in document.rules
-    } | {say("notice.all"): set(names)}
+    } | {translate("notice.all"): set(names)}
     return [
         (_together(abouts, everyone if len(names) > 1 else {}), text)
         for text, abouts in concerned.items()
@@ -242,7 +250,7 @@ def issued_by(document: Document, stated: Issued) -> Issued:
     return replace(stated, laboratory=stated.laboratory or planned)
 
 
-def issued_facts(issued: Issued, say: Translator) -> list[tuple[str, str]]:
+def issued_facts(issued: Issued, translate: Translator) -> list[tuple[str, str]]:
     """The facts for the top of the report."""
     stated = (
         ("laboratory", issued.laboratory),
@@ -250,17 +258,17 @@ def issued_facts(issued: Issued, say: Translator) -> list[tuple[str, str]]:
         ("date", issued.date),
         ("operator", issued.operator),
     )
-    return [(say(f"issued.{name}"), text) for name, text in stated if text]
+    return [(translate(f"issued.{name}"), text) for name, text in stated if text]
 
 
-def signature_table(issued: Issued, say: Translator) -> Table | None:
+def signature_table(issued: Issued, translate: Translator) -> Table | None:
     """Where those who answer for the report sign; None for one that nobody issues."""
     if not (issued.laboratory or issued.number):
         return None
     names = {"tested": issued.operator}
     rows = [
-        [head(say(f"signature.{one}")), words(names.get(one, "")), words(""), words("")]
+        [head(translate(f"signature.{one}")), words(names.get(one, "")), words(""), words("")]
         for one in SIGNING
     ]
-    heads = [words(""), *(words(say(f"signature.{key}")) for key in ("name", "day", "sign"))]
+    heads = [words(""), *(words(translate(f"signature.{key}")) for key in ("name", "day", "sign"))]
     return Table("", heads, rows, kind="signatures")

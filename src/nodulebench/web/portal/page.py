@@ -68,10 +68,10 @@ def rendered(request: Request, template: str, status: int = 200, /, **values: An
     site: Site = request.app.state.site
     visitor: Visitor = getattr(request.state, "visitor", NOBODY)
     secret: str = getattr(request.state, "form_secret", "")
-    say = portal_translator(language_of(request))
+    translate = portal_translator(language_of(request))
     body = page(
         f"portal/{template}",
-        say=say,
+        t=translate,
         visitor=visitor,
         may=lambda route: may(visitor.roles, route),
         csrf=hidden_field(FIELD, secret),

@@ -86,9 +86,9 @@ class LocalAuth:
         """The name of the cookie: every port has its own."""
         return f"nodulebench-{self.port}"
 
-    def guard(self, app: ASGIApp, say: Translator) -> "Guard":
+    def guard(self, app: ASGIApp, translate: Translator) -> "Guard":
         """What stands before an app."""
-        return Guard(app, self, say)
+        return Guard(app, self, translate)
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class LocalAuth:
 class Entrance(Protocol):
     """Who lets people into a room: this machine's door, or the site that it is part of."""
 
-    def guard(self, app: ASGIApp, say: Translator) -> ASGIApp:
+    def guard(self, app: ASGIApp, translate: Translator) -> ASGIApp:
         """What stands before an app."""
         ...
 
@@ -118,10 +118,10 @@ def with_headers(send: Send) -> Send:
 class Guard:
     """Everything that comes in goes by here first."""
 
-    def __init__(self, app: ASGIApp, door: LocalAuth, say: Translator) -> None:
+    def __init__(self, app: ASGIApp, door: LocalAuth, translate: Translator) -> None:
         self._app = app
         self._door = door
-        self._say = say
+        self._say = translate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for the app where somebody may not come in."""
@@ -191,15 +191,15 @@ def workbench_app(
         speaks: the language of the page.
         home: what the way out leads to, and its address; None: there is none.
     """
-    say = translator(speaks)
+    translate = translator(speaks)
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.room, app.state.say, app.state.home = room, say, home
+    app.state.room, app.state.translate, app.state.home = room, translate, home
     for routes in (page, scans, readings, evaluation, project):
         app.include_router(routes.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(InputError, _told)
     app.add_exception_handler(ValidationError, _told)  # an outline that has become too long
-    app.add_middleware(door.guard, say=say)
+    app.add_middleware(door.guard, translate=translate)
     return app
 
 

@@ -28,7 +28,7 @@ from nodulebench.report.sections.comparison import (
 )
 from nodulebench.report.sections.rules import rule_effect_blocks
 
-SAY = translator()
+TRANSLATE = translator()
 
 
 def tables(blocks: list) -> dict[str, Table]:
@@ -55,7 +55,7 @@ def document(**changes):
 
 
 def test_difference_stands_with_interval_p_values_and_margin() -> None:
-    table = tables(comparison_blocks(document(), SAY))["Differences in CPM"]
+    table = tables(comparison_blocks(document(), TRANSLATE))["Differences in CPM"]
     assert [cell.text for cell in table.heads] == [
         "Algorithm",
         "Rule",
@@ -77,7 +77,7 @@ def test_difference_stands_with_interval_p_values_and_margin() -> None:
 
 
 def test_undefined_difference_is_a_dash_with_its_reason() -> None:
-    table = tables(comparison_blocks(document(), SAY))["Differences in CPM"]
+    table = tables(comparison_blocks(document(), TRANSLATE))["Differences in CPM"]
     assert texts(table)[2] == ["Two", "area overlap", "CPM", "–", "–", "–", "–", "–", "–", "–"]
     assert table.notes == [
         ("a", "the marks have no scores, so there is one operating point, no curve")
@@ -85,7 +85,7 @@ def test_undefined_difference_is_a_dash_with_its_reason() -> None:
 
 
 def test_nodules_found_by_one_only_have_mcnemars_tests() -> None:
-    table = tables(comparison_blocks(document(), SAY))[
+    table = tables(comparison_blocks(document(), TRANSLATE))[
         "Nodules found by one of two: each algorithm and One"
     ]
     assert texts(table) == [
@@ -95,7 +95,7 @@ def test_nodules_found_by_one_only_have_mcnemars_tests() -> None:
 
 
 def test_leaderboard_shows_rank_intervals_and_groups() -> None:
-    table = tables(comparison_blocks(document(), SAY))["Leaderboard by CPM, center hit"]
+    table = tables(comparison_blocks(document(), TRANSLATE))["Leaderboard by CPM, center hit"]
     assert texts(table) == [
         ["1", "One", "0.675", "1–1", "97.0\N{NO-BREAK SPACE}%", "1"],
         ["2", "Three", "0.663", "1–2", "3.0\N{NO-BREAK SPACE}%", "1"],
@@ -105,7 +105,7 @@ def test_leaderboard_shows_rank_intervals_and_groups() -> None:
 
 
 def test_two_algorithms_are_told_one_by_one() -> None:
-    assert told(group_document(), compared(), SAY) == [
+    assert told(group_document(), compared(), TRANSLATE) == [
         "Against One, Two changes CPM by −0.045 (−0.065 … −0.025) under center hit (P 0.0004, "
         "adjusted 0.0008). With a margin of 0.05: non-inferiority not shown.",
         "Against One, Three changes CPM by −0.012 (−0.032 … +0.008) under center hit (P 0.3000, "
@@ -122,7 +122,7 @@ def test_many_algorithms_are_told_by_who_differs_clearly() -> None:
             difference("D", 0.0, 0.9),
         ]
     )
-    assert told(group_document(), found, SAY) == [
+    assert told(group_document(), found, TRANSLATE) == [
         "Of 4 algorithms, those with a higher CPM than One under center hit are: A; those with a "
         "lower one: B (adjusted P ≤ 5\N{NO-BREAK SPACE}%)."
     ]
@@ -140,11 +140,11 @@ def test_many_algorithms_are_told_by_who_differs_clearly() -> None:
 )
 def test_margin_is_answered_by_the_strongest_that_holds(test, answer: str) -> None:
     one = compared(differences=[difference("Two", 0.1, 0.5, margin=test)]).differences[0]
-    assert margin_answer(one, SAY) == answer
+    assert margin_answer(one, TRANSLATE) == answer
 
 
 def test_difference_chart_draws_intervals_and_the_margin_on_the_losing_side() -> None:
-    chart = difference_chart(compared(), "center_hit", "cpm", SAY)
+    chart = difference_chart(compared(), "center_hit", "cpm", TRANSLATE)
     assert chart is not None
     assert chart.title == "Difference in CPM from One, center hit"
     assert ">−0.045 **<" in chart.picture
@@ -159,7 +159,7 @@ def test_difference_chart_draws_intervals_and_the_margin_on_the_losing_side() ->
 def test_margin_lies_above_zero_where_lower_is_better() -> None:
     worse = difference("Two", 0.5, 0.2, metric="fp_per_case", margin=margin_test())
     chart = difference_chart(
-        compared(differences=[worse | {"better": "lower"}]), "center_hit", "fp_per_case", SAY
+        compared(differences=[worse | {"better": "lower"}]), "center_hit", "fp_per_case", TRANSLATE
     )
     assert chart is not None
     limit, base = (
@@ -170,12 +170,12 @@ def test_margin_lies_above_zero_where_lower_is_better() -> None:
 
 
 def test_rank_chart_needs_three_algorithms() -> None:
-    chart = rank_chart(compared(), "center_hit", "cpm", SAY)
+    chart = rank_chart(compared(), "center_hit", "cpm", TRANSLATE)
     assert chart is not None
     assert chart.picture.count(">group 1<") == 2
     few = comparison()["rankings"]
     few[0]["lines"] = few[0]["lines"][:2]
-    assert rank_chart(compared(rankings=few), "center_hit", "cpm", SAY) is None
+    assert rank_chart(compared(rankings=few), "center_hit", "cpm", TRANSLATE) is None
 
 
 def test_leading_metric_is_recall_where_there_is_no_cpm() -> None:
@@ -184,7 +184,7 @@ def test_leading_metric_is_recall_where_there_is_no_cpm() -> None:
 
 
 def test_rule_effects_stand_with_published_and_paired_tests() -> None:
-    shown = tables(rule_effect_blocks(document(rule_effects=rule_effects()), SAY))
+    shown = tables(rule_effect_blocks(document(rule_effects=rule_effects()), TRANSLATE))
     percent = "\N{NO-BREAK SPACE}%"
     assert texts(shown["What the rule does to all algorithms"]) == [
         ["Recall", f"54.7 ± 8.7{percent}", f"40.4 ± 12.3{percent}", "0.0033", "0.0021", "–"]
@@ -195,13 +195,13 @@ def test_rule_effects_stand_with_published_and_paired_tests() -> None:
 
 
 def test_box_plots_carry_the_published_marks() -> None:
-    side = rule_effect_blocks(document(rule_effects=rule_effects()), SAY)[0]
+    side = rule_effect_blocks(document(rule_effects=rule_effects()), TRANSLATE)[0]
     assert ">**</text>" in side.blocks[0].picture  # P = 0.0075
     assert "unpaired t-tests" in side.remark
 
 
 def test_box_plots_stand_without_marks_before_a_comparison() -> None:
-    (side,) = rule_effect_blocks(group_document(), SAY)
+    (side,) = rule_effect_blocks(group_document(), TRANSLATE)
     assert "bracket" not in side.blocks[0].picture
     assert "t-tests" not in side.remark
 

@@ -33,7 +33,7 @@ def test_stations_stand_in_the_order_of_the_work() -> None:
 @pytest.mark.parametrize("verdict", get_args(Verdict))
 @pytest.mark.parametrize("name", ["en", "zh"])
 def test_the_verdict_is_in_the_language_of_the_report(name: LanguageName, verdict: str) -> None:
-    say, document = translator(name), group_document(plan=plan(verdict))
-    drawn = str(course_chart(document, say).picture)
-    assert say(f"verdict.{verdict}") in drawn
-    assert (verdict in drawn) == (say(f"verdict.{verdict}") == verdict)
+    translate, document = translator(name), group_document(plan=plan(verdict))
+    drawn = str(course_chart(document, translate).picture)
+    assert translate(f"verdict.{verdict}") in drawn
+    assert (verdict in drawn) == (translate(f"verdict.{verdict}") == verdict)

@@ -24,7 +24,7 @@ from nodulebench.report.sections.curves import (
     tolerance_chart,
 )
 
-SAY = translator()
+TRANSLATE = translator()
 ALPHA = algorithm_result("Alpha", (90, 66))
 
 
@@ -37,44 +37,46 @@ def names(chart: Chart) -> list[str]:
 
 
 def test_one_algorithm_has_one_froc_chart_with_its_rules() -> None:
-    (chart,) = froc_charts(*drawn(evaluation(ALPHA)), SAY)
+    (chart,) = froc_charts(*drawn(evaluation(ALPHA)), TRANSLATE)
     assert chart.title == "FROC: Alpha"
     assert names(chart) == ["center hit", "area overlap"]
     assert chart.remarks[-1] == "Without such a curve: center distance."
 
 
 def test_several_algorithms_have_a_froc_chart_for_every_rule() -> None:
-    charts = froc_charts(*drawn(evaluation()), SAY)
+    charts = froc_charts(*drawn(evaluation()), TRANSLATE)
     assert [chart.title for chart in charts] == ["FROC: center hit", "FROC: area overlap"]
     assert names(charts[0]) == ["Alpha", HOSTILE]
 
 
 def test_series_keeps_its_style_where_another_is_absent() -> None:
     first = algorithm_result("First", (90, 66), has_scores=False)
-    charts = froc_charts(*drawn(evaluation(first, ALPHA)), SAY)
+    charts = froc_charts(*drawn(evaluation(first, ALPHA)), TRANSLATE)
     assert [style.number for _, style in charts[0].legend] == [1]
 
 
 def test_without_scores_there_is_no_froc() -> None:
     assert (
-        froc_charts(*drawn(evaluation(algorithm_result("A", (90, 66), has_scores=False))), SAY)
+        froc_charts(
+            *drawn(evaluation(algorithm_result("A", (90, 66), has_scores=False))), TRANSLATE
+        )
         == []
     )
 
 
 def test_bands_are_drawn_and_explained_until_they_would_hide_each_other() -> None:
-    (few, _) = froc_charts(*drawn(evaluation()), SAY)
+    (few, _) = froc_charts(*drawn(evaluation()), TRANSLATE)
     assert few.remarks[0] == "Shaded: 95\N{NO-BREAK SPACE}% bootstrap band, point by point."
     assert few.picture.count('class="band') == 2
     five = [algorithm_result(f"A{number}", (90, 66)) for number in range(5)]
-    (many, _) = froc_charts(*drawn(evaluation(*five)), SAY)
+    (many, _) = froc_charts(*drawn(evaluation(*five)), TRANSLATE)
     assert 'class="band' not in many.picture
     assert many.remarks[0] == "Markers: the protocol's operating points."
 
 
 def test_operating_points_are_marked_where_the_document_has_them() -> None:
     document, curves = drawn(evaluation(ALPHA))
-    (chart,) = froc_charts(document, curves, SAY)
+    (chart,) = froc_charts(document, curves, TRANSLATE)
     assert chart.picture.count('class="point ') == 14
     sensitivity = document.algorithms[0].rules["center_hit"].value("sensitivity_at_fp_rate/1")
     assert sensitivity is not None
@@ -85,7 +87,7 @@ def test_operating_points_are_marked_where_the_document_has_them() -> None:
 def test_single_curve_has_its_readings_written_at_the_points() -> None:
     document, curves = drawn(evaluation(ALPHA))
     del curves["Alpha", "area_overlap", "froc"]
-    (chart,) = froc_charts(document, curves, SAY)
+    (chart,) = froc_charts(document, curves, TRANSLATE)
     assert re.findall(r">(0\.\d{3})</text>", chart.picture) == [
         f"{0.75 * (hundredths / 1000) ** 0.2:.3f}"
         for hundredths in (12, 25, 50, 100, 200, 400, 800)
@@ -95,15 +97,15 @@ def test_single_curve_has_its_readings_written_at_the_points() -> None:
 def test_dotted_end_is_explained_where_there_is_one() -> None:
     document, curves = drawn(evaluation(ALPHA))
     dotted = "Dotted: beyond the last mark, where the last value holds."
-    assert dotted not in froc_charts(document, curves, SAY)[0].remarks
+    assert dotted not in froc_charts(document, curves, TRANSLATE)[0].remarks
     key = ("Alpha", "center_hit", "froc")
     curves[key] = curves[key].filter(pl.col("x") < 4)
-    assert dotted in froc_charts(document, curves, SAY)[0].remarks
+    assert dotted in froc_charts(document, curves, TRANSLATE)[0].remarks
 
 
 def test_readings_in_the_page_rebuild_the_curve() -> None:
     document, curves = drawn(evaluation(ALPHA))
-    (chart,) = froc_charts(document, curves, SAY)
+    (chart,) = froc_charts(document, curves, TRANSLATE)
     assert chart.readings is not None
     series = chart.readings["series"][0]
     x = np.array(list(accumulate(series["x"]))) / PRECISION
@@ -117,7 +119,7 @@ def test_readings_in_the_page_rebuild_the_curve() -> None:
 
 
 def test_rates_beyond_the_usual_widen_the_axis() -> None:
-    assert [label for _, label in rate_axis([0.125, 8], SAY).ticks] == [
+    assert [label for _, label in rate_axis([0.125, 8], TRANSLATE).ticks] == [
         "1/8",
         "1/4",
         "1/2",
@@ -126,7 +128,7 @@ def test_rates_beyond_the_usual_widen_the_axis() -> None:
         "4",
         "8",
     ]
-    wide = rate_axis([0.1, 10], SAY)
+    wide = rate_axis([0.1, 10], TRANSLATE)
     assert (wide.low, wide.high) == (0.0625, 16.0)
 
 
@@ -136,7 +138,7 @@ def test_other_curves_are_drawn_on_plain_axes() -> None:
         {"x": [0.0, 0.0, 1.0], "y": [0.0, 0.8, 1.0], "threshold": [9.0, 0.5, 0.1]}
     )
     curves["Alpha", "center_hit", "lroc"] = corner
-    (chart,) = other_charts(document, curves, SAY)
+    (chart,) = other_charts(document, curves, TRANSLATE)
     assert chart.title == "LROC: Alpha"
     assert 'd="M0 4000v-3200l6400 -800"' in chart.picture
     assert "abnormal cases correctly located" in chart.picture
@@ -144,16 +146,16 @@ def test_other_curves_are_drawn_on_plain_axes() -> None:
 
 def test_froc_by_tolerance_shows_the_published_three() -> None:
     document, curves = drawn(evaluation(ALPHA))
-    assert tolerance_chart(document, curves, "Alpha", "center_hit", SAY) == []
+    assert tolerance_chart(document, curves, "Alpha", "center_hit", TRANSLATE) == []
     table = curves["Alpha", "center_hit", "froc"]
     for tolerance in ("0", "0.1", "0.5", "inf"):
         curves["Alpha", "center_hit", f"froc_tolerance_{tolerance}"] = table
-    (chart,) = tolerance_chart(document, curves, "Alpha", "center_hit", SAY)
+    (chart,) = tolerance_chart(document, curves, "Alpha", "center_hit", TRANSLATE)
     assert names(chart) == ["tolerance 0 mm", "tolerance 0.5 mm", "tolerance ∞ mm"]
 
 
 def test_chart_escapes_names_in_markup_and_data() -> None:
-    html = "".join(chart.__html__() for chart in froc_charts(*drawn(evaluation()), SAY))
+    html = "".join(chart.__html__() for chart in froc_charts(*drawn(evaluation()), TRANSLATE))
     assert "<script>alert" not in html
     assert "&lt;script&gt;alert" in html
 
@@ -174,7 +176,7 @@ def test_sweep_gives_sensitivity_and_false_positives_against_tolerance() -> None
     document, _ = drawn(evaluation(ALPHA))
     result = document.algorithms[0].rules["center_hit"]
     (rows,) = find_sweeps(result.extras["size_tolerance"])
-    sensitivity, falses = sweep_charts(rows, result.counts, SAY)
+    sensitivity, falses = sweep_charts(rows, result.counts, TRANSLATE)
     assert sensitivity.title == "Sensitivity"
     assert falses.title == "False positives per case"
     assert ">∞</text>" in sensitivity.picture

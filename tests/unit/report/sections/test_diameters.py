@@ -7,17 +7,17 @@ from builders.report import group_content, group_document, typed
 from nodulebench.i18n.translator import translator
 from nodulebench.report.sections.curves import diameter_chart
 
-SAY = translator()
+TRANSLATE = translator()
 
 
 def test_histogram_tells_its_bins_and_the_fitted_curve() -> None:
-    chart = diameter_chart(group_document(), SAY)
+    chart = diameter_chart(group_document(), TRANSLATE)
     assert chart is not None
     assert chart.remarks[0] == "Bins of 1 mm."
     assert "fits the nodules above 4 mm" in chart.remarks[1]
     content = group_content()
     content["reference"]["diameters"]["expected"] = []
-    plain = diameter_chart(typed(content), SAY)
+    plain = diameter_chart(typed(content), TRANSLATE)
     assert plain is not None
     assert len(plain.remarks) == 1
 

@@ -12,7 +12,7 @@ from nodulebench.report.content import ReportAttachments
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.errors import Patch, cause_blocks, galleries, worst_case_tables
 
-SAY = translator()
+TRANSLATE = translator()
 PNG = b"\x89PNG\r\n\x1a\n"
 CAUSES = pl.DataFrame(
     {
@@ -32,7 +32,7 @@ def patch(kind: str, name: str, **facts) -> Patch:
 
 def test_worst_cases_stand_with_their_counts() -> None:
     result = group_document().algorithms[0].rules["center_hit"]
-    missed, falses = worst_case_tables(result, SAY)
+    missed, falses = worst_case_tables(result, TRANSLATE)
     assert missed.caption == "Cases with most nodules missed"
     assert texts(missed) == [["case-013", "6", "5", "2"], ["case-007", "4", "4", "0"]]
     assert texts(falses) == [["case-031", "0", "0", "17"]]
@@ -40,11 +40,11 @@ def test_worst_cases_stand_with_their_counts() -> None:
 
 def test_result_without_errors_has_no_worst_cases() -> None:
     none: WorstCases = {"missed": [], "false_positive": []}
-    assert worst_case_tables(RuleSummary(extras={"worst_cases": none}), SAY) == []
+    assert worst_case_tables(RuleSummary(extras={"worst_cases": none}), TRANSLATE) == []
 
 
 def test_causes_are_counted_by_algorithm_with_their_share() -> None:
-    chart, table = cause_blocks(CAUSES, group_document(), SAY)
+    chart, table = cause_blocks(CAUSES, group_document(), TRANSLATE)
     rows = {row[0]: row[1:] for row in texts(table)}
     assert rows["vessel"] == ["2", "50.0", "0", "0.0"]
     assert rows["noise"] == ["0", "0.0", "1", "100.0"]
@@ -54,7 +54,7 @@ def test_causes_are_counted_by_algorithm_with_their_share() -> None:
 
 
 def test_causes_of_unknown_algorithms_are_left_out() -> None:
-    assert cause_blocks(CAUSES.filter(algorithm="Nobody"), group_document(), SAY) == []
+    assert cause_blocks(CAUSES.filter(algorithm="Nobody"), group_document(), TRANSLATE) == []
 
 
 def test_causes_of_many_algorithms_are_drawn_together() -> None:
@@ -62,7 +62,7 @@ def test_causes_of_many_algorithms_are_drawn_together() -> None:
     many = tuple(replace(document.algorithms[0], name=f"A{number}") for number in range(5))
     document = replace(document, algorithms=many)
     causes = pl.DataFrame({"algorithm": [f"A{n}" for n in range(5)], "cause": ["vessel"] * 5})
-    chart, table = cause_blocks(causes, document, SAY)
+    chart, table = cause_blocks(causes, document, TRANSLATE)
     assert chart.legend == ()
     assert ">5<" in chart.picture
     assert len(table.heads) == 11
@@ -70,7 +70,7 @@ def test_causes_of_many_algorithms_are_drawn_together() -> None:
 
 def test_gallery_shows_missed_nodules_first_with_type_and_size() -> None:
     found = galleries(
-        [patch("hit", "n1"), patch("missed", "n2", type="part_solid", diameter_mm=6.04)], SAY
+        [patch("hit", "n1"), patch("missed", "n2", type="part_solid", diameter_mm=6.04)], TRANSLATE
     )
     assert [one.title for one in found] == ["One: nodules missed", "One: nodules hit"]
     html = found[0].__html__()
@@ -81,14 +81,14 @@ def test_gallery_shows_missed_nodules_first_with_type_and_size() -> None:
 
 
 def test_gallery_says_how_many_are_not_shown() -> None:
-    (shown,) = galleries([patch("missed", "n1")], SAY, {"missed": 14, "false_positive": 3})
+    (shown,) = galleries([patch("missed", "n1")], TRANSLATE, {"missed": 14, "false_positive": 3})
     assert "Not shown: 13" in shown.__html__()
-    (whole,) = galleries([patch("missed", "n1")], SAY, {"missed": 1})
+    (whole,) = galleries([patch("missed", "n1")], TRANSLATE, {"missed": 1})
     assert "Not shown" not in whole.__html__()
 
 
 def test_gallery_escapes_names() -> None:
-    (shown,) = galleries([patch("missed", '"><script>')], SAY)
+    (shown,) = galleries([patch("missed", '"><script>')], TRANSLATE)
     assert "<script>" not in shown.__html__()
 
 

@@ -20,7 +20,7 @@ from nodulebench.report.sections.groups import (
     tied_types,
 )
 
-SAY = translator()
+TRANSLATE = translator()
 
 
 def test_group_value_is_mean_and_sample_deviation() -> None:
@@ -69,7 +69,7 @@ def test_of_equal_rates_the_larger_number_of_misses_wins() -> None:
 
 
 def test_mean_chart_writes_the_means_in_percent() -> None:
-    chart = mean_chart(group_document(), SAY)
+    chart = mean_chart(group_document(), TRANSLATE)
     assert chart is not None
     # recall 0.65 under center hit, (66 + 70 + 60) / 360 under area overlap
     assert ">65.0<" in chart.picture
@@ -78,7 +78,7 @@ def test_mean_chart_writes_the_means_in_percent() -> None:
 
 
 def test_difference_chart_shows_every_algorithm_against_the_baseline_rule() -> None:
-    chart = difference_chart(group_document(), SAY)
+    chart = difference_chart(group_document(), TRANSLATE)
     assert chart is not None
     assert chart.title == "Nodules hit relative to the rule center hit"
     for text in ("One", "Two", "Three", "−26.7\N{NO-BREAK SPACE}%", "0.0\N{NO-BREAK SPACE}%"):
@@ -86,14 +86,14 @@ def test_difference_chart_shows_every_algorithm_against_the_baseline_rule() -> N
 
 
 def test_miss_rate_chart_has_mean_and_deviation_of_each_type() -> None:
-    chart = miss_rate_chart(group_document(), "type", SAY)
+    chart = miss_rate_chart(group_document(), "type", TRANSLATE)
     assert chart is not None
     assert chart.title == "Miss rate by nodule type under center hit"
     assert ">28.6 ± 0.0\N{NO-BREAK SPACE}%<" in chart.picture
 
 
 def test_heat_map_counts_algorithms_and_names_ties() -> None:
-    chart = hardest_chart(group_document(), SAY)
+    chart = hardest_chart(group_document(), TRANSLATE)
     assert chart is not None
     assert ">&lt;4 mm *<" in chart.picture
     assert ">–<" in chart.picture  # there is no calcified nodule below 4 mm
@@ -102,7 +102,7 @@ def test_heat_map_counts_algorithms_and_names_ties() -> None:
 
 
 def test_boxes_are_drawn_for_every_metric_of_the_group() -> None:
-    charts = box_charts(group_document(), {}, SAY)
+    charts = box_charts(group_document(), {}, TRANSLATE)
     assert [chart.title for chart in charts] == ["Recall", "Precision", "F1"]
     assert all(chart.is_narrow for chart in charts)
 
@@ -114,14 +114,14 @@ def test_box_plots_mark_significance(p_value: float, mark: str) -> None:
     pair = PairOfRules(
         "center_hit", "area_overlap", 0.1, Significance("t", 2.0, p_value), None, None, None, None
     )
-    recall, *_ = box_charts(group_document(), {"recall": [pair]}, SAY)
+    recall, *_ = box_charts(group_document(), {"recall": [pair]}, TRANSLATE)
     assert f">{mark}</text>" in recall.picture
 
 
 def test_single_algorithm_has_no_group_metrics() -> None:
     document = group_document()
     document = replace(document, algorithms=document.algorithms[:1])
-    assert mean_chart(document, SAY) is None
-    assert difference_chart(document, SAY) is None
-    assert miss_rate_chart(document, "type", SAY) is None
-    assert hardest_chart(document, SAY) is None
+    assert mean_chart(document, TRANSLATE) is None
+    assert difference_chart(document, TRANSLATE) is None
+    assert miss_rate_chart(document, "type", TRANSLATE) is None
+    assert hardest_chart(document, TRANSLATE) is None

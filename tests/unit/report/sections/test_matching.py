@@ -13,7 +13,7 @@ from nodulebench.report.charts.diagrams import SCHEMES, Step, circle, flow_chart
 from nodulebench.report.charts.svg import text_width, wrapped
 from nodulebench.report.sections.methods import matching_chart, rule_sketches
 
-SAY = translator()
+TRANSLATE = translator()
 
 
 def document(*rules: str) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def markers(rule: str) -> list[tuple[float, float]]:
 
 
 def test_every_rule_of_the_protocol_is_sketched_and_described() -> None:
-    charts = rule_sketches(document("center_hit", "area_overlap", "luna16"), SAY)
+    charts = rule_sketches(document("center_hit", "area_overlap", "luna16"), TRANSLATE)
     assert [chart.title for chart in charts] == ["center hit", "area overlap", "luna16"]
     assert charts[1].remarks == ("The mark's box covers more than half of the nodule's box.",)
     assert scheme("rule_of_others", "") is None
@@ -90,13 +90,13 @@ def test_circle_is_round() -> None:
 
 
 def test_flow_chart_belongs_to_rules_that_match_nodule_by_nodule() -> None:
-    chart = matching_chart(document("center_hit", "center_distance"), SAY)
+    chart = matching_chart(document("center_hit", "center_distance"), TRANSLATE)
     assert chart is not None
     assert chart.remarks == (
         "Best under center hit: nearest to the nodule's largest slice.",
         "Best under center distance: the shortest distance.",
     )
-    assert matching_chart(document("luna16"), SAY) is None
+    assert matching_chart(document("luna16"), TRANSLATE) is None
 
 
 def test_flow_chart_has_a_box_for_every_step_and_exit() -> None:

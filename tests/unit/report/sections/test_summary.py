@@ -17,13 +17,13 @@ from nodulebench.report.sections.summary import answer
 
 ALPHA = algorithm_result("Alpha", (90, 66))
 BETA = algorithm_result("Beta", (84, 70))
-SAY = translator()
+TRANSLATE = translator()
 HALF_WIDTH = 0.02
 """Of the interval of every difference that `difference` builds."""
 
 
 def told(*algorithms: AlgorithmResult, **fields: Any) -> str:
-    return " ".join(answer(evaluation_document(evaluation(*algorithms, **fields)), SAY))
+    return " ".join(answer(evaluation_document(evaluation(*algorithms, **fields)), TRANSLATE))
 
 
 def test_one_algorithm_is_told_with_what_it_was_tested_on() -> None:
@@ -77,7 +77,7 @@ def test_algorithms_that_share_the_first_place_are_all_named() -> None:
 def test_two_that_were_compared_are_told_by_their_difference(
     value: float, p: float, sentence: str
 ) -> None:
-    assert answer(with_difference(value, p), SAY) == [sentence]
+    assert answer(with_difference(value, p), TRANSLATE) == [sentence]
 
 
 def with_difference(value: float, p: float) -> Document:
@@ -91,7 +91,7 @@ def with_difference(value: float, p: float) -> Document:
 def test_a_difference_is_claimed_only_where_the_interval_and_the_p_value_show_it(
     value: float, p: float
 ) -> None:
-    (text,) = answer(with_difference(value, p), SAY)
+    (text,) = answer(with_difference(value, p), TRANSLATE)
     is_shown = abs(value) > HALF_WIDTH and p <= 1 - 0.95
     assert ("finds more than" in text) == (value > 0 and is_shown)
     assert ("finds fewer than" in text) == (value < 0 and is_shown)
@@ -103,14 +103,14 @@ def test_a_difference_is_claimed_only_where_the_interval_and_the_p_value_show_it
     [("passed", "is met by"), ("failed", "is not met by"), ("undecided", "gives no verdict on")],
 )
 def test_the_verdict_comes_first(verdict: str, words: str) -> None:
-    first, second = answer(judged(verdict, ALPHA), SAY)
+    first, second = answer(judged(verdict, ALPHA), TRANSLATE)
     assert first == f"The plan “pivotal test” {words} Alpha."
     assert second.startswith("Alpha reaches a CPM")
 
 
 def test_algorithms_are_told_by_their_verdicts() -> None:
     verdicts = {"Alpha": "passed", "Beta": "failed"}
-    assert answer(judged("failed", ALPHA, BETA, verdicts=verdicts), SAY)[:2] == [
+    assert answer(judged("failed", ALPHA, BETA, verdicts=verdicts), TRANSLATE)[:2] == [
         "The plan “pivotal test” is met by Alpha.",
         "The plan “pivotal test” is not met by Beta.",
     ]
@@ -146,4 +146,4 @@ def test_undefined_results_have_no_sentence() -> None:
     why = next(iter(document.algorithms[0].rules.values()))
     unfit = replace(why, undefined=ALPHA.rules["center_distance"].undefined)
     nothing = replace(document.algorithms[0], rules={"center_hit": unfit})
-    assert answer(replace(document, algorithms=(nothing,)), SAY) == []
+    assert answer(replace(document, algorithms=(nothing,)), TRANSLATE) == []

@@ -16,7 +16,7 @@ from nodulebench.report.sections.uncertainty import (
     uncertainty_table,
 )
 
-SAY = translator()
+TRANSLATE = translator()
 
 
 def content(**changes: Any) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def rows(table) -> dict[str, list[str]]:
 
 
 def test_expanded_uncertainty_is_half_the_interval() -> None:
-    table = uncertainty_table(document(), SAY)
+    table = uncertainty_table(document(), TRANSLATE)
     assert table is not None
     cells = [[cell.text for cell in row] for row in table.rows]
     assert ["Alpha", "center hit", "Recall", "0.750", "± 0.030", "−0.030 / +0.030"] in cells
@@ -48,11 +48,11 @@ def test_without_intervals_there_is_no_uncertainty_table() -> None:
             for reading in metric.values():
                 if isinstance(reading, dict):
                     reading.pop("low", None)
-    assert uncertainty_table(typed(plain), SAY) is None
+    assert uncertainty_table(typed(plain), TRANSLATE) is None
 
 
 def test_sources_say_what_the_intervals_hold() -> None:
-    found = rows(sources_table(document(), SAY))
+    found = rows(sources_table(document(), TRANSLATE))
     assert found["Choice of the cases"][1] == "yes"
     assert found["Reference standard"][1] == "no"
     # recall 0.750 under center hit, 0.550 under area overlap
@@ -61,15 +61,15 @@ def test_sources_say_what_the_intervals_hold() -> None:
 
 
 def test_order_of_assignment_is_a_source_where_it_was_measured() -> None:
-    assert "Order of assignment" not in rows(sources_table(document(), SAY))
+    assert "Order of assignment" not in rows(sources_table(document(), TRANSLATE))
     shown = content()
     extras = shown["algorithms"][0]["rules"]["center_hit"]["extras"]
     extras["order_sensitivity"] = {"in_order": 90, "reversed_order": 87, "optimal": 91}
-    assert "up to 4" in rows(sources_table(typed(shown), SAY))["Order of assignment"][0]
+    assert "up to 4" in rows(sources_table(typed(shown), TRANSLATE))["Order of assignment"][0]
 
 
 def test_numbers_are_traced_to_their_inputs() -> None:
-    found = rows(traceability_table(document(), SAY))
+    found = rows(traceability_table(document(), TRANSLATE))
     assert found["made from the marks of Alpha"] == ["sha256:" + "ab" * 32]
     assert found["and the findings of the reference standard"] == ["sha256:01"]
     assert found["computed by"] == ["NoduleBench 0.1.0"]
@@ -78,11 +78,13 @@ def test_numbers_are_traced_to_their_inputs() -> None:
 
 def test_plan_is_part_of_the_trace() -> None:
     shown = document(digests=content()["digests"] | {"plan": "sha256:03"})
-    assert rows(traceability_table(shown, SAY))["as the test plan fixed before"] == ["sha256:03"]
+    assert rows(traceability_table(shown, TRANSLATE))["as the test plan fixed before"] == [
+        "sha256:03"
+    ]
 
 
 def test_metrics_are_named_by_the_standard() -> None:
-    table = terms_table(document(), SAY)
+    table = terms_table(document(), TRANSLATE)
     assert table is not None
     found = rows(table)
     assert found["Recall"][0] == "lesion localisation rate"
@@ -91,7 +93,7 @@ def test_metrics_are_named_by_the_standard() -> None:
 
 
 def test_checklist_answers_what_the_evaluation_knows() -> None:
-    found = rows(checklist_table(document(), SAY))
+    found = rows(checklist_table(document(), TRANSLATE))
     assert len(found) == len(ITEMS)
     assert found["What kind of study it is"][2] == "Standalone detection performance of Alpha."
     assert found["Its version"][2].startswith("Alpha 2.1.")
@@ -100,7 +102,7 @@ def test_checklist_answers_what_the_evaluation_knows() -> None:
 
 
 def test_checklist_leaves_open_what_nobody_told() -> None:
-    found = rows(checklist_table(document(), SAY))
+    found = rows(checklist_table(document(), TRANSLATE))
     for topic in ("Its training data", "Readers and their experience", "Funding and interests"):
         assert found[topic][2] == "not known here; to be stated"
     assert {topic for topic, _, _ in ITEMS} >= set(ANSWERS)
@@ -110,21 +112,22 @@ def test_checklist_knows_the_plan() -> None:
     shown = document(plan=plan())
     assert (
         "the test is the planned one"
-        in rows(checklist_table(shown, SAY))["Analysis fixed beforehand"][2]
+        in rows(checklist_table(shown, TRANSLATE))["Analysis fixed beforehand"][2]
     )
     shown = document(plan=plan(matches=False))
     assert (
-        "not the planned test" in rows(checklist_table(shown, SAY))["Analysis fixed beforehand"][2]
+        "not the planned test"
+        in rows(checklist_table(shown, TRANSLATE))["Analysis fixed beforehand"][2]
     )
 
 
 def test_fairness_is_answered_only_by_groups_of_people() -> None:
     shown = group_document()
     topic = "Performance across groups of people"
-    assert rows(checklist_table(shown, SAY))[topic][2] == "not known here; to be stated"
+    assert rows(checklist_table(shown, TRANSLATE))[topic][2] == "not known here; to be stated"
     protocol = shown.protocol.model_copy(update={"strata": ("type", "sex")})
     shown = replace(shown, protocol=protocol)
-    assert rows(checklist_table(shown, SAY))[topic][2].startswith("By Sex")
+    assert rows(checklist_table(shown, TRANSLATE))[topic][2].startswith("By Sex")
 
 
 def test_statement_and_checklist_end_the_report() -> None:

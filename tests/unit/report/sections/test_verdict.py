@@ -10,7 +10,7 @@ from nodulebench.i18n.translator import translator
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.verdict import verdict
 
-SAY = translator()
+TRANSLATE = translator()
 ONE = evaluation(algorithm_result("Alpha", (90, 66)))
 
 
@@ -19,7 +19,7 @@ def document(**changes: Any) -> Document:
 
 
 def rows(**changes: Any) -> list[list[str]]:
-    found = verdict(document(**changes), SAY)
+    found = verdict(document(**changes), TRANSLATE)
     assert found is not None
     return [
         [cell.text + (f" ({cell.bounds})" if cell.bounds else "") for cell in row]
@@ -34,7 +34,7 @@ def test_verdict_stands_before_everything_else() -> None:
 
 
 def test_without_a_plan_there_is_no_verdict() -> None:
-    assert verdict(evaluation_document(ONE), SAY) is None
+    assert verdict(evaluation_document(ONE), TRANSLATE) is None
     assert 'id="verdict"' not in render_html(evaluation_document(ONE), curves_of(ONE))
 
 
@@ -47,7 +47,7 @@ def test_criteria_say_bound_limit_and_what_was_found() -> None:
 
 
 def test_plan_is_named_with_its_date_and_digest() -> None:
-    found = verdict(document(), SAY)
+    found = verdict(document(), TRANSLATE)
     assert found is not None
     assert found.sentences == (
         "2 of 3 acceptance criteria are met.",
@@ -58,11 +58,11 @@ def test_plan_is_named_with_its_date_and_digest() -> None:
 
 def test_of_several_algorithms_it_is_said_how_many_passed() -> None:
     verdicts = {"A1": "passed", "A2": "failed", "A3": "passed"}
-    found = verdict(document(verdicts=verdicts), SAY)
+    found = verdict(document(verdicts=verdicts), TRANSLATE)
     assert found is not None
     assert (found.outcome, found.answer) == ("mixed", "2 of 3 algorithms passed")
     assert found.sentences[-2:] == ("Passed: A1, A3.", "Failed: A2.")
-    alike = verdict(document(verdicts=dict.fromkeys(verdicts, "failed")), SAY)
+    alike = verdict(document(verdicts=dict.fromkeys(verdicts, "failed")), TRANSLATE)
     assert alike is not None
     assert (alike.outcome, alike.answer) == ("failed", "Failed")
 
@@ -76,7 +76,7 @@ def test_other_test_than_planned_says_so_and_has_no_verdict() -> None:
                 sentence_json("The protocol is not the planned one: planned a, tested b.")
             ],
         ),
-        SAY,
+        TRANSLATE,
     )
     assert found is not None
     assert found.answer == "Undecided"
@@ -107,7 +107,7 @@ def test_several_algorithms_are_listed_by_their_outcome() -> None:
         criterion("recall", "low", ">=", 0.7, met=False, algorithm="Beta"),
     ]
     found = verdict(
-        document(criteria=criteria, verdicts={"Alpha": "passed", "Beta": "failed"}), SAY
+        document(criteria=criteria, verdicts={"Alpha": "passed", "Beta": "failed"}), TRANSLATE
     )
     assert found is not None
     assert found.sentences[-2:] == ("Passed: Alpha.", "Failed: Beta.")

@@ -142,7 +142,7 @@ def test_what_was_said_is_there_after_the_room_was_closed(folder: Path) -> None:
     with people_of(folder, "r1") as people:
         first, _ = people["r1"].ask("/scans/0/reading")["findings"]
         assert (first["finding"]["type"], first["version"]) == ("calcified", 1)
-        people["r1"].say(0, "own-1", None, 1)  # taken back: as it was given
+        people["r1"].translate(0, "own-1", None, 1)  # taken back: as it was given
         first, _ = people["r1"].ask("/scans/0/reading")["findings"]
         assert first["finding"]["type"] == "solid"
 
@@ -150,10 +150,10 @@ def test_what_was_said_is_there_after_the_room_was_closed(folder: Path) -> None:
 def test_a_nodule_needs_an_outline_and_points_are_no_nodules(folder: Path) -> None:
     with people_of(folder, "r1") as people:
         reader = people["r1"]
-        reader.say(0, "f1", {"position_mm": PLACE})
+        reader.translate(0, "f1", {"position_mm": PLACE})
         assert "a nodule without an outline" in reader.hand_in(0, 422)["problem"]
         assert len(handle_of(folder).log.read()) == 1
-        reader.say(0, "f1", {"position_mm": PLACE, "kind": "small_nodule"}, 1)
+        reader.translate(0, "f1", {"position_mm": PLACE, "kind": "small_nodule"}, 1)
         reader.hand_in(0)
         assert handle_of(folder).batch("b1").readings["a", "r1"].findings == ()
 
@@ -193,7 +193,7 @@ def test_a_case_comes_back_long_after_and_nothing_tells_that_it_does(tmp_path: P
             orders.append(tasks)
             told = [person.client.get("/").text, person.client.get("/scans").text]
             for number in range(6):
-                person.say(number, "far", {"position_mm": PLACE, "slices": FAR})
+                person.translate(number, "far", {"position_mm": PLACE, "slices": FAR})
                 answer = person.hand_in(number, code=422)["problem"]
                 assert f"case '{number + 1}'" in answer
                 told += [answer, person.client.get(f"/scans/{number}/reading").text]

@@ -80,7 +80,7 @@ def rank_statement(entry: Entry, result: Result) -> str:
     return "counts" if result.version == entry.benchmark.version else "superseded"
 
 
-def print_certificate(site: Site, found: Certificate, say: Translator) -> bytes:
+def print_certificate(site: Site, found: Certificate, translate: Translator) -> bytes:
     """A certificate on paper, signed as a file of its own.
 
     Raises:
@@ -88,33 +88,39 @@ def print_certificate(site: Site, found: Certificate, say: Translator) -> bytes:
     """
     with TemporaryDirectory(prefix="nodulebench-print-") as name:
         folder = Path(name)
-        typeset(folder / "made.pdf", "certificate.typ", _printed(found, say), folder)
+        typeset(folder / "made.pdf", "certificate.typ", _printed(found, translate), folder)
         return signed_print((folder / "made.pdf").read_bytes(), site.key)
 
 
-def facts_of(told: JsonObject, say: Translator) -> list[tuple[str, str]]:
+def facts_of(told: JsonObject, translate: Translator) -> list[tuple[str, str]]:
     """What a certificate is about: names and values, in their order."""
     entry, benchmark = told["entry"], told["benchmark"]
-    version = say("portal.version", version=benchmark["version"])
+    version = translate("portal.version", version=benchmark["version"])
     return [
-        (say("portal.algorithm"), entry["algorithm"]),
-        (say("portal.who"), entry["by"]),
-        (say("portal.benchmark"), f"{benchmark['title']} · {version}"),
-        (say("portal.protocol"), benchmark["protocol"]),
-        (say("portal.sent"), _in_utc(entry["sent"])),
-        (say("portal.certificate.scored"), _in_utc(told["result"]["at"])),
-        (say("portal.certificate.scorer"), f"NoduleBench {told['result']['scorer']}"),
-        *((say("portal.trained"), say(f"portal.trained.{one}")) for one in _trained(told)),
-        *((say("portal.verdict"), verdict) for verdict in _verdict(told, say)),
+        (translate("portal.algorithm"), entry["algorithm"]),
+        (translate("portal.who"), entry["by"]),
+        (translate("portal.benchmark"), f"{benchmark['title']} · {version}"),
+        (translate("portal.protocol"), benchmark["protocol"]),
+        (translate("portal.sent"), _in_utc(entry["sent"])),
+        (translate("portal.certificate.scored"), _in_utc(told["result"]["at"])),
+        (translate("portal.certificate.scorer"), f"NoduleBench {told['result']['scorer']}"),
+        *(
+            (translate("portal.trained"), translate(f"portal.trained.{one}"))
+            for one in _trained(told)
+        ),
+        *((translate("portal.verdict"), verdict) for verdict in _verdict(told, translate)),
     ]
 
 
-def digests_of(told: JsonObject, say: Translator) -> list[tuple[str, str]]:
+def digests_of(told: JsonObject, translate: Translator) -> list[tuple[str, str]]:
     """The digests that a certificate names."""
     return [
-        (say("portal.digest"), told["entry"]["digest"]),
-        (say("portal.result_digest"), told["result"]["digest"]),
-        *((say(f"portal.digest_of.{kind}"), digest) for kind, digest in told["digests"].items()),
+        (translate("portal.digest"), told["entry"]["digest"]),
+        (translate("portal.result_digest"), told["result"]["digest"]),
+        *(
+            (translate(f"portal.digest_of.{kind}"), digest)
+            for kind, digest in told["digests"].items()
+        ),
     ]
 
 
@@ -128,13 +134,13 @@ def _trained(told: JsonObject) -> list[str]:
     return [answer] if answer else []
 
 
-def _verdict(told: JsonObject, say: Translator) -> list[str]:
+def _verdict(told: JsonObject, translate: Translator) -> list[str]:
     if not told["verdict"]:
         return []
-    verdict, reason = say(f"portal.verdict.{told['verdict']}"), told.get("verdict_reason")
+    verdict, reason = translate(f"portal.verdict.{told['verdict']}"), told.get("verdict_reason")
     if not reason:
         return [verdict]
-    return [say("portal.verdict_because", verdict=verdict, reason=say.message(reason))]
+    return [translate("portal.verdict_because", verdict=verdict, reason=translate.message(reason))]
 
 
 def _stated(site: Site, entry: Entry, result: Result, number: int, at: str) -> JsonObject:
@@ -174,43 +180,48 @@ def _stated(site: Site, entry: Entry, result: Result, number: int, at: str) -> J
     }
 
 
-def _printed(found: Certificate, say: Translator) -> JsonObject:
+def _printed(found: Certificate, translate: Translator) -> JsonObject:
     told = found.content["certificate"]
     rows = [
         [
-            say.word(reading["rule"]),
-            _title(reading, say),
+            translate.word(reading["rule"]),
+            _title(reading, translate),
             decimals(reading["value"]),
             _bounds(reading),
         ]
         for reading in told["readings"]
     ]
     return {
-        "title": say("portal.certificate.heading", number=found.number),
-        "lead": say("portal.certificate.lead", site=told["site"]),
+        "title": translate("portal.certificate.heading", number=found.number),
+        "lead": translate("portal.certificate.lead", site=told["site"]),
         "date": told["at"][:10],
-        "facts": [(say("portal.certificate.date"), _in_utc(told["at"])), *facts_of(told, say)],
+        "facts": [
+            (translate("portal.certificate.date"), _in_utc(told["at"])),
+            *facts_of(told, translate),
+        ],
         "heads": [
-            say("portal.rule"),
-            say("portal.metric"),
-            say("portal.value"),
-            say("portal.interval"),
+            translate("portal.rule"),
+            translate("portal.metric"),
+            translate("portal.value"),
+            translate("portal.interval"),
         ],
         "rows": rows,
-        "digests": digests_of(told, say),
-        "no_approval": say("portal.certificate.no_approval"),
-        "verify": say("portal.certificate.verify"),
+        "digests": digests_of(told, translate),
+        "no_approval": translate("portal.certificate.no_approval"),
+        "verify": translate("portal.certificate.verify"),
         "key": found.content["key"],
         "code": found.content["code"],
-        "language": say.name,
+        "language": translate.name,
         "fonts": FONTS,
         "mono": MONOSPACED,
         "colours": palette("print"),
     }
 
 
-def _title(one: JsonObject, say: Translator) -> str:
-    return say.metric(f"{one['metric']}/{one['point']}" if one["point"] else one["metric"]).title
+def _title(one: JsonObject, translate: Translator) -> str:
+    return translate.metric(
+        f"{one['metric']}/{one['point']}" if one["point"] else one["metric"]
+    ).title
 
 
 def _bounds(one: JsonObject) -> str:

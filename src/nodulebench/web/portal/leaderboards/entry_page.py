@@ -58,7 +58,7 @@ def shown_of(
     entry: Entry,
     result: Result,
     visitor: Visitor,
-    say: Translator,
+    translate: Translator,
     *,
     rule: str = "",
     stratum: str = "",
@@ -70,7 +70,7 @@ def shown_of(
         entry: whose result it is.
         result: what was found.
         visitor: who looks.
-        say: their language.
+        translate: the translator of their language.
         rule: one of its rules; anything else: the first.
         stratum: a part of the cohort; anything else: the whole.
     """
@@ -83,7 +83,7 @@ def shown_of(
     if not (folder / EVALUATION).is_file():
         return Shown(rules, chosen, strata, part, readings)
     name, audience = shown_name(entry, visitor), audience_of(entry, visitor)
-    froc, misses = _blocks(folder, audience, say.name, name, chosen)
+    froc, misses = _blocks(folder, audience, translate.name, name, chosen)
     return Shown(rules, chosen, strata, part, readings, froc, misses)
 
 
@@ -92,8 +92,8 @@ def _blocks(
     folder: Path, audience: Audience, language: LanguageName, name: str, rule: str
 ) -> tuple[Markup, tuple[Markup, ...]]:
     """The curve and the errors of a result, as a page has them; a result is never changed."""
-    say = portal_translator(language)
-    found = read_excerpt(folder, audience, say, name=name, rule=rule)
+    translate = portal_translator(language)
+    found = read_excerpt(folder, audience, translate, name=name, rule=rule)
     froc = NOTHING if found.froc is None else found.froc.__html__()
     return froc, tuple(miss.__html__() for miss in found.misses)
 
@@ -108,7 +108,7 @@ def history_of(
     benchmark: Benchmark,
     visitor: Visitor,
     account: str,
-    say: Translator,
+    translate: Translator,
 ) -> Chart | None:
     """How an account's entries of the first track and rule went on; None: there are too few.
 
@@ -123,7 +123,7 @@ def history_of(
     lines = sorted((one for one in valued if one.entry in own), key=lambda one: one.at)[-MOST:]
     if len(lines) < LEAST or not all(line.who for line in lines):
         return None
-    metric = say.metric(board.by.name).title
+    metric = translate.metric(board.by.name).title
     others = [
         (one.value, one.name)
         for one in valued
@@ -133,11 +133,11 @@ def history_of(
     ends += [value for value, _ in others]
     low, high = (0.0, 1.0) if 0 <= min(ends) <= max(ends) <= 1 else (min(0.0, *ends), max(ends))
     axis = Axis(metric, low, high, nice_ticks(low, high))
-    title = say("portal.history.of", who=lines[0].who, metric=metric)
+    title = translate("portal.history.of", who=lines[0].who, metric=metric)
     lower = is_lower_better(board.by.metric)
     steps = [_step(line) for line in lines]
     drawn = history_chart(steps, axis, title, others=others, is_lower_better=lower)
-    return Chart(title, drawn, remarks=(say("portal.history.remark"),))
+    return Chart(title, drawn, remarks=(translate("portal.history.remark"),))
 
 
 def _step(line: Line) -> Step:

@@ -31,7 +31,7 @@ def ask(site: AtSite, by: By, entry_id: str) -> Response:
 @router.get("/certificates/{number}", name="certificate")
 def certificate(request: Request, site: AtSite, by: By, number: Number) -> Response:
     """What a certificate says, and whether it still counts."""
-    say = portal_translator(language_of(request))
+    translate = portal_translator(language_of(request))
     with site.database.reading() as session:
         found, entry, result = find_certificate(session, by, number)
         told = found.content["certificate"]
@@ -42,8 +42,8 @@ def certificate(request: Request, site: AtSite, by: By, number: Number) -> Respo
             "told": told,
             "content": found.content,
             "standing": rank_statement(entry, result),
-            "facts": facts_of(told, say),
-            "digests": digests_of(told, say),
+            "facts": facts_of(told, translate),
+            "digests": digests_of(told, translate),
             "has_print": is_installed("typst"),
         }
     return rendered(request, "certificate.html", **values)

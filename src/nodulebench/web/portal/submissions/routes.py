@@ -189,9 +189,9 @@ def own_entries(request: Request, site: AtSite, by: By) -> Response:
     with site.database.reading() as session:
         own = select(Entry).where(Entry.account_id == by.account).order_by(Entry.created_at.desc())
         lines = [(one, one.benchmark, job_of(session, one)) for one in session.scalars(own)]
-        say = portal_translator(language_of(request))
+        translate = portal_translator(language_of(request))
         found = {benchmark.id: benchmark for _, benchmark, _ in lines}.values()
-        drawn = [(one, history_of(site, session, one, by, by.account, say)) for one in found]
+        drawn = [(one, history_of(site, session, one, by, by.account, translate)) for one in found]
     histories = [(one, chart) for one, chart in drawn if chart is not None]
     return rendered(request, "entries.html", lines=lines, histories=histories)
 
@@ -201,7 +201,7 @@ def entry(
     request: Request, site: AtSite, by: By, entry_id: str, rule: str = "", stratum: str = ""
 ) -> Response:
     """What is known of an entry, as far as the visitor may know it: under a rule, of a part."""
-    say = portal_translator(language_of(request))
+    translate = portal_translator(language_of(request))
     with site.database.reading() as session:
         found = find_entry(session, by, entry_id)
         is_own = by.is_organiser or by.account == found.account_id
@@ -223,7 +223,7 @@ def entry(
         values["history"] = (
             None
             if result is None
-            else history_of(site, session, found.benchmark, by, found.account_id, say)
+            else history_of(site, session, found.benchmark, by, found.account_id, translate)
         )
         values["certificate"] = None if result is None else certificate_of(session, result)
         values["has_certificate"] = values["certificate"] is not None and not is_nameless(found, by)
@@ -232,7 +232,7 @@ def entry(
         values["digests"] = {} if result is None else disclosed_digests(result.metrics)
         choice = {"rule": rule, "stratum": stratum}
         values["shown"] = (
-            None if result is None else shown_of(site, found, result, by, say, **choice)
+            None if result is None else shown_of(site, found, result, by, translate, **choice)
         )
     return rendered(request, "entry.html", is_own=is_own, ended=ENDED, **values)
 

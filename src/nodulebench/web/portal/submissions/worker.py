@@ -53,17 +53,17 @@ def work(
     name, done = f"{socket.gethostname()}:{os.getpid()}", 0
     ranked_at = swept_at = said_at = float("-inf")
 
-    def say() -> None:
+    def translate() -> None:
         send_heartbeat(site, name, opens_sealed=opening is not None)
 
     while not stop.is_set():
         try:
             if monotonic() - said_at > HEARTBEAT_S:
-                say()
+                translate()
                 said_at = monotonic()
             claimed = claim(site, name)
             if claimed is not None:
-                _do(site, claimed, opening, say)
+                _do(site, claimed, opening, translate)
                 done += 1
                 continue
             if until_empty or monotonic() - ranked_at > RANK_S:
@@ -92,13 +92,15 @@ def _keep_up(site: Site) -> None:
             LOG.exception(each.__name__)
 
 
-def _do(site: Site, claimed: Claimed, opening: Opening | None, say: Callable[[], object]) -> None:
+def _do(
+    site: Site, claimed: Claimed, opening: Opening | None, translate: Callable[[], object]
+) -> None:
     def progress(what: str, step: int, of: int) -> None:
         if not beat(site, claimed, {"what": what, "done": step, "of": of}):
             raise CancelledError
 
     try:
-        with _alive(site, claimed, say):
+        with _alive(site, claimed, translate):
             found = score(site, claimed, opening, progress)
     except CancelledError:
         is_judged = fail(site, claimed, [], "cancelled")
@@ -120,7 +122,7 @@ def _do(site: Site, claimed: Claimed, opening: Opening | None, say: Callable[[],
 
 
 @contextmanager
-def _alive(site: Site, claimed: Claimed, say: Callable[[], object]) -> Iterator[None]:
+def _alive(site: Site, claimed: Claimed, translate: Callable[[], object]) -> Iterator[None]:
     """Say every few seconds that the work goes on; end it when it shall not.
 
     A signal ends it, also while it waits for a program that it started; signals come to the main
@@ -134,7 +136,7 @@ def _alive(site: Site, claimed: Claimed, say: Callable[[], object]) -> Iterator[
             is_due = monotonic() - beaten_at >= BEAT_S
             try:
                 if is_due:
-                    say()
+                    translate()
                 goes_on = beat(site, claimed) if is_due else is_wanted(site, claimed)
             except UNREACHED:
                 continue

@@ -50,21 +50,21 @@ class SessionGateway:
         self.rooms = rooms
         self.counter = counter
 
-    def guard(self, app: ASGIApp, say: Translator) -> ASGIApp:
+    def guard(self, app: ASGIApp, translate: Translator) -> ASGIApp:
         """What stands before an app."""
-        return SiteGuard(app, self.rooms, self.counter, portal_translator(say.name))
+        return SiteGuard(app, self.rooms, self.counter, portal_translator(translate.name))
 
 
 class SiteGuard:
     """Every request of a room: by whom it is made, and whose room it is about."""
 
     def __init__(
-        self, app: ASGIApp, rooms: Sessions, counter: UploadLimiter, say: Translator
+        self, app: ASGIApp, rooms: Sessions, counter: UploadLimiter, translate: Translator
     ) -> None:
         self._app = app
         self._rooms = rooms
         self._counter = counter
-        self._say = say
+        self._say = translate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for the app where somebody may not come in."""

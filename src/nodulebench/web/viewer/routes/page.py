@@ -28,13 +28,13 @@ OWN = "workbench."
 @router.get("/", response_class=HTMLResponse)
 def viewer(request: Request, room: GivenRoom) -> str:
     """The reading room in one page."""
-    say: Translator = request.app.state.say
+    translate: Translator = request.app.state.translate
     is_judged = room.judged() is not None
     script = "judging.js" if is_judged else room.script
     return page(
         "workbench.html",
-        say=say,
-        words=words(say),
+        t=translate,
+        words=words(translate),
         is_judged=is_judged,
         sheet=room.sheet(),
         metrics=PASS_METRICS,
@@ -46,7 +46,7 @@ def viewer(request: Request, room: GivenRoom) -> str:
         room=room.name,
         home=request.app.state.home,
         calls=CALLS,
-        files={kind: say(f"workbench.file.{kind}") for kind in WRITTEN},
+        files={kind: translate(f"workbench.file.{kind}") for kind in WRITTEN},
         endings=",".join(sorted({f".{one.rpartition('.')[2]}" for one in TAKEN})),
         types=NODULE_TYPES,
         densities=DENSITIES,
@@ -65,8 +65,8 @@ def modules_of(script: str) -> tuple[str, ...]:
     return tuple(found)[1:]
 
 
-def words(say: Translator) -> JsonObject:
+def words(translate: Translator) -> JsonObject:
     """What the scripts say, without the beginning of the keys."""
-    own = {key.removeprefix(OWN): text for key, text in say.texts(OWN).items()}
+    own = {key.removeprefix(OWN): text for key, text in translate.texts(OWN).items()}
     names = (*NODULE_TYPES, *DENSITIES)
-    return {**own, **{"name." + name: say.word(name) for name in names}}
+    return {**own, **{"name." + name: translate.word(name) for name in names}}

@@ -35,7 +35,7 @@ def reading(
     request: Request, room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int
 ) -> JsonObject:
     """All findings of a scan with their versions and sizes, and what is asked there."""
-    say: Translator = request.app.state.say
+    translate: Translator = request.app.state.translate
     draft, beside = drafts.of(room.draft_key(number)), room.beside(number, tiles)
     stands = {name: SavedDraft(0, finding) for name, finding in beside.given.items()}
     for name, kept in draft.findings.items():
@@ -48,7 +48,7 @@ def reading(
         "is_submitted": draft.is_submitted or beside.mode == "done",
         "seconds": draft.seconds,
         "findings": [
-            {"id": name, **_told(kept, tiles), **_candidate(beside, name, say)}
+            {"id": name, **_told(kept, tiles), **_candidate(beside, name, translate)}
             for name, kept in stands.items()
         ],
         "others": [
@@ -91,12 +91,12 @@ def submit(room: GivenRoom, drafts: GivenDrafts, tiles: GivenTiles, number: int)
     return {"is_submitted": True, "is_over": room.sheet() is not None}
 
 
-def _candidate(beside: ScanContext, name: str, say: Translator) -> JsonObject:
+def _candidate(beside: ScanContext, name: str, translate: Translator) -> JsonObject:
     """What is known of a candidate, and how it was given; nothing of what the reader began."""
     if name not in beside.told:
         return {}
     told = beside.told[name]
-    words = {**told, "why": [say.message(one) for one in told["why"]]}
+    words = {**told, "why": [translate.message(one) for one in told["why"]]}
     return {"known": words, "proposed": beside.given[name].model_dump(mode="json")}
 
 

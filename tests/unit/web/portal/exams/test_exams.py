@@ -56,7 +56,7 @@ def sits(site: Site, exam: str, login: str) -> Person:
 def finds_all(person: Person) -> None:
     """Outline the ball as it is proposed, and hand everything in."""
     slices = person.post("/scans/0/proposal", PLACE)["slices"]
-    person.say(0, "f1", {**PLACE, "slices": slices, "type": "solid"})
+    person.translate(0, "f1", {**PLACE, "slices": slices, "type": "solid"})
     person.hand_in(0)
     assert person.hand_in(1) == {"is_submitted": True, "is_over": True}
 

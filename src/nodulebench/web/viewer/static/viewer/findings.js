@@ -2,7 +2,7 @@
 import { Drafts } from "./drafts.js";
 import { ask, send, sendFile } from "./server.js";
 import { colourOf } from "./outlines.js";
-import { say } from "./words.js";
+import { translate } from "./words.js";
 
 const find = (id) => document.getElementById(id);
 const EMPTY = { kind: "nodule", slices: [], ruler: null, type: null, density: null, malignancy: null,
@@ -65,7 +65,7 @@ export class Findings {
   // A new finding, or null where nothing may be changed any more.
   begin(finding) {
     if (this.state.isHandedIn) {
-      this.notice(say("handed_in.frozen"), true);
+      this.notice(translate("handed_in.frozen"), true);
       return null;
     }
     const id = crypto.randomUUID().slice(0, 8);
@@ -129,12 +129,12 @@ export class Findings {
     const detail = error.told?.detail ?? {};
     if (detail.code === "submitted") {
       this.state.isHandedIn = true;
-      this.notice(say("handed_in.frozen"), true);
+      this.notice(translate("handed_in.frozen"), true);
     } else if (detail.code === "changed_elsewhere") {
       const mine = last.edit.finding, stands = detail.current;
       if (scan === this.state.number) this.take(edit.finding_id, stands);
-      this.notice(say("conflict"), true, {
-        text: say("conflict.mine"),
+      this.notice(translate("conflict"), true, {
+        text: translate("conflict.mine"),
         run: () => this.change(edit.finding_id, mine),
       });
     } else this.notice(error.message, true);
@@ -215,7 +215,7 @@ export class Findings {
       const { findings } = await sendFile(`scans/${number}/files?name=${encodeURIComponent(file.name)}`, file);
       if (this.state.number !== number) return;
       for (const { finding } of findings) this.begin(finding);
-      this.notice(say("files.loaded", { count: findings.length, name: file.name }));
+      this.notice(translate("files.loaded", { count: findings.length, name: file.name }));
     } catch (error) {
       this.notice(error.message, true);
     }
@@ -249,7 +249,7 @@ export class Findings {
     this.form.hidden = !one;
     this.showFiles();
     find("hand-in").disabled = state.isHandedIn || state.number === null;
-    find("hand-in").textContent = say(state.isHandedIn ? "handed_in" : "hand_in");
+    find("hand-in").textContent = translate(state.isHandedIn ? "handed_in" : "hand_in");
     for (const field of this.form.elements) field.disabled = state.isHandedIn;
     if (!one) return;
     for (const [name, value] of Object.entries(one.finding)) {
@@ -275,10 +275,10 @@ export class Findings {
     const mark = document.createElement("i"), name = document.createElement("span");
     const told = document.createElement("small");
     mark.style.background = colourOf(this.state, id);
-    name.textContent = `${at + 1} · ${finding.type ? say(`name.${finding.type}`) : say(KINDS[finding.kind])}`;
+    name.textContent = `${at + 1} · ${finding.type ? translate(`name.${finding.type}`) : translate(KINDS[finding.kind])}`;
     told.textContent = measured.diameter_mm
-      ? say("size.short", { mm: measured.average_mm.toFixed(1), slices: finding.slices.length })
-      : say("size.point");
+      ? translate("size.short", { mm: measured.average_mm.toFixed(1), slices: finding.slices.length })
+      : translate("size.point");
     button.type = "button";
     button.className = "one";
     button.append(mark, name, told);
@@ -292,18 +292,18 @@ export class Findings {
     const rows = [], mm = (value) => `${value.toFixed(1)} mm`;
     if (measured.diameter_mm) {
       rows.push(
-        [say("size.axes"), `${measured.long_mm.toFixed(1)} × ${mm(measured.short_mm)}`],
-        [say("size.average"), mm(measured.average_mm)],
-        [say("size.diameter"), mm(measured.diameter_mm)],
-        [say("size.volume"), `${Math.round(measured.volume_mm3)} mm³`],
-        [say("size.hu"), measured.mean_hu === null ? "–" : `${Math.round(measured.mean_hu)} HU`],
+        [translate("size.axes"), `${measured.long_mm.toFixed(1)} × ${mm(measured.short_mm)}`],
+        [translate("size.average"), mm(measured.average_mm)],
+        [translate("size.diameter"), mm(measured.diameter_mm)],
+        [translate("size.volume"), `${Math.round(measured.volume_mm3)} mm³`],
+        [translate("size.hu"), measured.mean_hu === null ? "–" : `${Math.round(measured.mean_hu)} HU`],
       );
     }
     const { ruler } = finding;
     if (ruler) {
       const length = ([from, to]) => Math.hypot(from[0] - to[0], from[1] - to[1]);
       const drawn = [ruler.long, ruler.short].filter(Boolean).map((axis) => length(axis).toFixed(1));
-      rows.push([say("size.ruler"), `${drawn.join(" × ")} mm`]);
+      rows.push([translate("size.ruler"), `${drawn.join(" × ")} mm`]);
     }
     find("sizes").replaceChildren(...rows.flatMap(([name, value]) => {
       const key = document.createElement("dt"), told = document.createElement("dd");
@@ -315,8 +315,8 @@ export class Findings {
 
   showStatus({ waiting, isAway }) {
     const place = find("saved");
-    if (isAway) place.textContent = say("saved.away", { count: waiting });
-    else place.textContent = waiting ? say("saved.saving") : say("saved.all");
+    if (isAway) place.textContent = translate("saved.away", { count: waiting });
+    else place.textContent = waiting ? translate("saved.saving") : translate("saved.all");
     place.classList.toggle("wrong", isAway);
   }
 }

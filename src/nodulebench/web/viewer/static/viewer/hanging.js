@@ -1,7 +1,7 @@
 // How the page hangs a scan: layout, window, slab and zoom, as its reader wants them; kept where
 // the readings are.
 import { ask, send } from "./server.js";
-import { say } from "./words.js";
+import { translate } from "./words.js";
 
 const LAYOUTS = { three: "layout.three", one: "layout.one", prior: "layout.prior" };
 
@@ -18,7 +18,7 @@ export class Hanging {
   }
 
   get name() {
-    return say(LAYOUTS[this.layout]);
+    return translate(LAYOUTS[this.layout]);
   }
 
   // In projects and studies nobody shall see which case is which: none lies beside another.

@@ -2,7 +2,7 @@
 import { ask } from "./server.js";
 import { find, notice, Room } from "./room.js";
 import { State } from "./state.js";
-import { say } from "./words.js";
+import { translate } from "./words.js";
 
 const LABELS = {
   missed: { word: "label.missed", colour: "#ff6b5e" },
@@ -109,8 +109,8 @@ class Judgements {
   // A threshold that was typed in stays when the rule changes; one of a list is read anew.
   fillPoints() {
     const { point, threshold } = this.form.elements, before = point.value;
-    const named = this.points.map(({ name, rate }, at) => new Option(say(POINTS[name], { rate }), at));
-    point.replaceChildren(...named, new Option(say("point.own"), OWN));
+    const named = this.points.map(({ name, rate }, at) => new Option(translate(POINTS[name], { rate }), at));
+    point.replaceChildren(...named, new Option(translate("point.own"), OWN));
     point.value = [...point.options].some((one) => one.value === before) ? before : EVALUATED;
     if (point.value !== OWN) threshold.value = this.points[Number(point.value)]?.threshold ?? "";
     for (const row of this.form.querySelectorAll(".scored")) row.hidden = !this.points.length;
@@ -178,11 +178,11 @@ class Judgements {
     const at = list.findIndex((one) => one.id === state.selected
       && one.case_id === state.scans[state.number]?.case_id);
     const { found, nodules, false_positives, cases, threshold } = this.told;
-    find("stands").textContent = say("stands", {
+    find("stands").textContent = translate("stands", {
       found, nodules, rate: (false_positives / cases).toFixed(2) });
-    find("at").textContent = threshold === null ? "" : say("at_score", { score: threshold.toPrecision(4) });
-    find("count").textContent = say("errors.count", { at: at < 0 ? "–" : at + 1, count: list.length });
-    this.room.scans.tell = ({ case_id }) => say("scan.errors", {
+    find("at").textContent = threshold === null ? "" : translate("at_score", { score: threshold.toPrecision(4) });
+    find("count").textContent = translate("errors.count", { at: at < 0 ? "–" : at + 1, count: list.length });
+    this.room.scans.tell = ({ case_id }) => translate("scan.errors", {
       count: list.filter((one) => one.case_id === case_id).length });
     this.room.scans.show();
     find("findings").replaceChildren(...state.findings.map((one) => this.item(one)));
@@ -193,9 +193,9 @@ class Judgements {
     const mark = document.createElement("i"), name = document.createElement("span");
     const told = document.createElement("small"), { word, colour } = LABELS[one.label];
     mark.style.background = colour;
-    name.textContent = `${say(word)} · ${one.id.split(":").slice(1).join(":")}`;
+    name.textContent = `${translate(word)} · ${one.id.split(":").slice(1).join(":")}`;
     const size = one.measured.diameter_mm ? `${one.measured.diameter_mm.toFixed(1)} mm` : "";
-    const score = one.score === null ? "" : say("score", { score: one.score.toPrecision(3) });
+    const score = one.score === null ? "" : translate("score", { score: one.score.toPrecision(3) });
     told.textContent = [size, score].filter(Boolean).join(" · ");
     button.type = "button";
     button.className = "one";

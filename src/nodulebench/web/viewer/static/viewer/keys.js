@@ -1,7 +1,7 @@
 // Every key and what it does, in one table: the help that `?` shows is made of it.
 import { PLANES } from "./grid.js";
 import { SLABS_MM } from "./state.js";
-import { say } from "./words.js";
+import { translate } from "./words.js";
 
 const FAST = 10;
 
@@ -123,10 +123,10 @@ export function fillHelp(list, table) {
     const named = keys.map((name) => name.replace(/Arrow\w+/, (arrow) => SHOWN[arrow]));
     for (const name of named) {
       const cap = document.createElement("kbd");
-      cap.textContent = name === "Space" ? say("key.space_bar") : name;
+      cap.textContent = name === "Space" ? translate("key.space_bar") : name;
       key.append(cap, " ");
     }
-    what.textContent = say(word);
+    what.textContent = translate(word);
     return [key, what];
   }));
 }

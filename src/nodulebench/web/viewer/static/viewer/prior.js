@@ -6,7 +6,7 @@ import { attach } from "./mouse.js";
 import { ask } from "./server.js";
 import { View } from "./view.js";
 import { Volume } from "./volume.js";
-import { say } from "./words.js";
+import { translate } from "./words.js";
 
 const plus = (a, b, sign = 1) => a.map((value, axis) => value + sign * b[axis]);
 
@@ -95,7 +95,7 @@ export class Prior {
     const wanted = named.map((scan) => `${scan.number} ${scan.case_id}`).join("\n");
     if (wanted !== this.named) {
       this.named = wanted;
-      select.replaceChildren(new Option(say("prior.none"), ""),
+      select.replaceChildren(new Option(translate("prior.none"), ""),
         ...named.map((scan) => new Option(scan.case_id, scan.number)));
     }
     if (shown.number === state.number && shown.number !== null) this.open(null);

@@ -7,10 +7,10 @@ import { Prior } from "./prior.js";
 import { Scans } from "./scans.js";
 import { State } from "./state.js";
 import { View } from "./view.js";
-import { say } from "./words.js";
+import { translate } from "./words.js";
 
 const SHORTLY_MS = 2500;
-const CLOSES = { text: say("close"), run: () => {} };
+const CLOSES = { text: translate("close"), run: () => {} };
 export const find = (id) => document.getElementById(id);
 
 export function notice(text, isWrong = false, offer = null) {
@@ -110,7 +110,7 @@ export class Room {
   async keep() {
     try {
       await this.hanging.keep();
-      notice(say("hanging.kept"));
+      notice(translate("hanging.kept"));
       setTimeout(() => notice(""), SHORTLY_MS);
     } catch (error) {
       notice(error.message, true);
@@ -119,7 +119,7 @@ export class Room {
 
   show() {
     const { state } = this, { level, width } = state.window;
-    find("window").textContent = say("window.shown", { level, width });
+    find("window").textContent = translate("window.shown", { level, width });
     for (const button of document.querySelectorAll("[data-preset]")) {
       button.setAttribute("aria-pressed", String(button.dataset.preset === state.preset));
     }
@@ -127,7 +127,7 @@ export class Room {
     for (const [name, isOn] of Object.entries(pressed)) {
       document.querySelector(`[data-do="${name}"]`).setAttribute("aria-pressed", String(isOn));
     }
-    find("slab").textContent = state.slabMm ? say("slab", { mm: state.slabMm }) : say("slab.off");
+    find("slab").textContent = state.slabMm ? translate("slab", { mm: state.slabMm }) : translate("slab.off");
     for (const view of state.views) {
       view.canvas.classList.toggle("active", view.plane === state.active);
     }

@@ -2,7 +2,7 @@
 import { ask } from "./server.js";
 import { Grid } from "./grid.js";
 import { Volume } from "./volume.js";
-import { say } from "./words.js";
+import { translate } from "./words.js";
 
 const AGAIN_MS = 50;
 
@@ -51,8 +51,8 @@ export class Scans {
 
   // What stands below the name of a scan.
   tell({ findings, is_submitted }) {
-    const found = say(findings === 1 ? "scan.finding" : "scan.findings", { count: findings });
-    return is_submitted ? `${say("scan.handed_in")} · ${found}` : found;
+    const found = translate(findings === 1 ? "scan.finding" : "scan.findings", { count: findings });
+    return is_submitted ? `${translate("scan.handed_in")} · ${found}` : found;
   }
 
   async open(number) {
@@ -67,7 +67,7 @@ export class Scans {
     const volume = new Volume(number, grid, (first, count) => {
       if (state.volume === volume) state.slicesCame(first, count);
       if (volume.isComplete) this.notice("");
-      else this.notice(say("scan.loading", { share: Math.round(100 * (1 - volume.missing / grid.size[2])) }));
+      else this.notice(translate("scan.loading", { share: Math.round(100 * (1 - volume.missing / grid.size[2])) }));
     });
     state.volume = volume;
     state.isResampled = placed.is_resampled;
@@ -88,7 +88,7 @@ export class Scans {
         const { status, told } = await ask(`scans/${number}`);
         if (status === 200) return told;
         const seconds = Math.round((performance.now() - began) / 1000);
-        this.notice(say("scan.reading", { files: told.files, seconds }));
+        this.notice(translate("scan.reading", { files: told.files, seconds }));
       } catch (error) {
         this.notice(error.message, true);
         if (error.status) return null;

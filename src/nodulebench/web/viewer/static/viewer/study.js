@@ -3,7 +3,7 @@ import { Findings } from "./findings.js";
 import { find, notice, Room } from "./room.js";
 import { State } from "./state.js";
 import { listenToButtons, Tools } from "./tools.js";
-import { say } from "./words.js";
+import { translate } from "./words.js";
 
 const CALLS = { nodule: "kind.nodule", small_nodule: "kind.small_nodule", non_nodule: "kind.non_nodule" };
 const KEYS = { nodule: "7", small_nodule: "8", non_nodule: "9" };
@@ -14,7 +14,7 @@ class Study extends Findings {
     super(state, notice);
     this.room = room;
     this.end = null; // of an axis that is being laid by keys
-    room.scans.tell = (scan) => (scan.is_submitted ? "" : say("study.open"));
+    room.scans.tell = (scan) => (scan.is_submitted ? "" : translate("study.open"));
     for (const button of find("calls").children) {
       button.addEventListener("click", () => this.call(button.dataset.call));
     }
@@ -50,7 +50,7 @@ class Study extends Findings {
     const [x, y] = place.map((value) => Math.round(value * 1e4) / 1e4);
     if (this.end?.k !== k) {
       this.end = { k, at: [x, y] };
-      notice(say("study.first_end"));
+      notice(translate("study.first_end"));
       return;
     }
     state.tools.measure([this.end.at, [x, y]]);
@@ -72,7 +72,7 @@ class Study extends Findings {
     }
     const { call, ruler } = this.chosen?.finding ?? {};
     if (!call || (call === "nodule" && !ruler)) {
-      notice(say(call ? "study.measure_first" : "study.say_first"), true);
+      notice(translate(call ? "study.measure_first" : "study.say_first"), true);
       return;
     }
     if (this.isSending) return;
@@ -93,7 +93,7 @@ class Study extends Findings {
     const later = scans.findIndex((scan, at) => at > here && isOpen(scan));
     const number = later >= 0 ? later : scans.findIndex(isOpen);
     if (number >= 0) await this.room.scans.open(number);
-    else notice(say("study.all_done"));
+    else notice(translate("study.all_done"));
     this.state.changed();
   }
 
@@ -105,15 +105,15 @@ class Study extends Findings {
       button.setAttribute("aria-pressed", String(button.dataset.call === said));
     }
     find("hand-in").disabled = state.number === null;
-    find("hand-in").textContent = say("study.next");
-    find("asks").textContent = say(state.isHandedIn ? "study.judged" : "study.asks");
+    find("hand-in").textContent = translate("study.next");
+    find("asks").textContent = translate(state.isHandedIn ? "study.judged" : "study.asks");
     const done = state.scans.filter((scan) => scan.is_submitted), total = state.scans.length;
     Object.assign(find("progress"), { max: Math.max(1, total), value: done.length });
     const spent = done.map((scan) => scan.seconds).filter(Boolean);
     const mean = spent.reduce((sum, one) => sum + one, 0) / Math.max(1, spent.length);
     const minutes = Math.max(1, Math.round((mean * (total - done.length)) / 60));
-    const left = spent.length && done.length < total ? [say("work.left", { minutes })] : [];
-    find("done").textContent = [say("work.done", { done: done.length, total }), ...left].join(" · ");
+    const left = spent.length && done.length < total ? [translate("work.left", { minutes })] : [];
+    find("done").textContent = [translate("work.done", { done: done.length, total }), ...left].join(" · ");
   }
 
   keys() {

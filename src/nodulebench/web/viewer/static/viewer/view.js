@@ -3,7 +3,7 @@
 import { PLANES } from "./grid.js";
 import { Painter } from "./paint.js";
 import { drawFindings } from "./outlines.js";
-import { say } from "./words.js";
+import { translate } from "./words.js";
 
 const CLOSEST = 40; // pixels a millimetre
 const BAR_MM = [100, 50, 20, 10, 5, 2, 1];
@@ -141,8 +141,8 @@ export class View {
   title() {
     const { through, word } = PLANES[this.plane];
     const at = Math.round(this.state.cursor[through]), count = this.grid.size[through];
-    const shown = `${say(word)} ${at + 1}/${count}`;
-    return this.state.slabMm ? `${shown} · ${say("slab", { mm: this.state.slabMm })}` : shown;
+    const shown = `${translate(word)} ${at + 1}/${count}`;
+    return this.state.slabMm ? `${shown} · ${translate("slab", { mm: this.state.slabMm })}` : shown;
   }
 
   reading(index) {

@@ -2,7 +2,7 @@
 // list of what waits. Answers are drafts like outlines until the case is handed in.
 import { Findings } from "./findings.js";
 import { ask, send } from "./server.js";
-import { say } from "./words.js";
+import { translate } from "./words.js";
 
 const find = (id) => document.getElementById(id);
 const READERS = { A: "#4cc9f0", B: "#ff85c2", C: "#b5e655", D: "#ffa45c" };
@@ -98,7 +98,7 @@ export class Work extends Findings {
       const mark = document.createElement("i"), name = document.createElement("span");
       const take = document.createElement("button");
       mark.style.background = READERS[letter] ?? OTHER;
-      name.textContent = say("work.reader_drew", { letter, slices: finding.slices.length });
+      name.textContent = translate("work.reader_drew", { letter, slices: finding.slices.length });
       jump.type = take.type = "button";
       jump.className = "one";
       jump.append(mark, name);
@@ -106,7 +106,7 @@ export class Work extends Findings {
         const { grid } = this.state.volume;
         this.state.moveTo(grid.toIndex(finding.position_mm), { reveals: true });
       });
-      take.textContent = say("work.take");
+      take.textContent = translate("work.take");
       take.hidden = this.mode !== "revise";
       take.addEventListener("click", () => {
         const { position_mm, slices, type } = finding;
@@ -122,14 +122,14 @@ export class Work extends Findings {
 
   begin(finding) {
     if (this.mayAdd || this.state.isHandedIn) return super.begin(finding);
-    this.notice(say("work.no_new"), true);
+    this.notice(translate("work.no_new"), true);
     return null;
   }
 
   change(id, finding, options) {
     const held = this.state.findings.find((one) => one.id === id);
     if (held?.known && !held.known.is_asked) {
-      this.notice(say("work.not_asked"), true);
+      this.notice(translate("work.not_asked"), true);
       return;
     }
     if (held?.known && finding === null) return; // a candidate is judged, not removed
@@ -159,7 +159,7 @@ export class Work extends Findings {
     if (!open.length) return true;
     this.jump(open[0].id);
     this.toldOpen = true;
-    this.notice(say(MODES[this.mode].open, { count: open.length }), true);
+    this.notice(translate(MODES[this.mode].open, { count: open.length }), true);
     return false;
   }
 
@@ -201,16 +201,16 @@ export class Work extends Findings {
   batch({ batch, state, done, total, may_release, seconds_left }) {
     const item = document.createElement("li"), name = document.createElement("span");
     const bar = document.createElement("progress"), told = document.createElement("small");
-    name.textContent = `${batch} · ${say(STATES[state])}`;
+    name.textContent = `${batch} · ${translate(STATES[state])}`;
     Object.assign(bar, { max: Math.max(1, total), value: done });
     bar.setAttribute("aria-label", name.textContent);
-    const left = seconds_left === null ? [] : [say("work.left", { minutes: Math.max(1, Math.round(seconds_left / 60)) })];
-    told.textContent = [say("work.done", { done, total }), ...left].join(" · ");
+    const left = seconds_left === null ? [] : [translate("work.left", { minutes: Math.max(1, Math.round(seconds_left / 60)) })];
+    told.textContent = [translate("work.done", { done, total }), ...left].join(" · ");
     item.append(name, bar, told);
     if (may_release) {
       const button = document.createElement("button");
       button.type = "button";
-      button.textContent = say("work.release");
+      button.textContent = translate("work.release");
       button.addEventListener("click", () => this.release(batch));
       item.append(button);
     }
@@ -221,14 +221,14 @@ export class Work extends Findings {
     try {
       await send(`work/${encodeURIComponent(batch)}/release`, {});
       await this.refreshAll();
-      this.notice(say("work.released", { batch }));
+      this.notice(translate("work.released", { batch }));
     } catch (error) {
       this.notice(error.message, true);
     }
   }
 
   tellScan({ batch, mode, findings }) {
-    const word = say(MODES[mode].name);
+    const word = translate(MODES[mode].name);
     return mode === "read" && findings ? `${batch} · ${word} · ${findings}` : `${batch} · ${word}`;
   }
 
@@ -240,9 +240,9 @@ export class Work extends Findings {
     for (const place of document.querySelectorAll("[data-for]")) {
       place.hidden = !place.dataset.for.split(" ").includes(like);
     }
-    find("asks").textContent = state.number === null ? "" : say(MODES[mode].asks);
-    find("sure").querySelector("p").textContent = say(MODES[mode].sure);
-    find("findings-title").textContent = say(like === "read" ? "findings" : "work.candidates");
+    find("asks").textContent = state.number === null ? "" : translate(MODES[mode].asks);
+    find("sure").querySelector("p").textContent = translate(MODES[mode].sure);
+    find("findings-title").textContent = translate(like === "read" ? "findings" : "work.candidates");
     find("hand-in").hidden = mode === "done";
     this.showNothing();
     find("none").hidden = state.findings.length > 0 || like !== "read";
@@ -254,7 +254,7 @@ export class Work extends Findings {
     find("answers").hidden = !isAsked || !["review", "arbitrate"].includes(mode);
     for (const said of ["yes", "no"]) {
       const button = find("answers").querySelector(`[data-do="answer_${said}"]`);
-      button.textContent = say(MODES[mode][said] ?? "");
+      button.textContent = translate(MODES[mode][said] ?? "");
       button.setAttribute("aria-pressed", String(one?.finding.answer === said));
     }
     find("reset").hidden = !this.isCorrected || !isAsked;
@@ -272,23 +272,23 @@ export class Work extends Findings {
       return line;
     };
     for (const why of told?.why ?? []) row(why, "why");
-    if (told?.comment) row(say("work.reviewer_said", { comment: told.comment }));
-    if (told?.note) row(say("work.arbitrator_said", { comment: told.note }));
+    if (told?.comment) row(translate("work.reviewer_said", { comment: told.comment }));
+    if (told?.note) row(translate("work.arbitrator_said", { comment: told.note }));
     if (told?.types.length) {
-      row(say("work.types_said", { types: told.types.map((name) => say(`name.${name}`)).join(", ") }));
+      row(translate("work.types_said", { types: told.types.map((name) => translate(`name.${name}`)).join(", ") }));
     }
     if (told?.reader_count) {
-      row(say("work.drawn_by", { count: told.readers.length, of: told.reader_count }));
+      row(translate("work.drawn_by", { count: told.readers.length, of: told.reader_count }));
       const line = row("", "readers");
       for (const { letter, slices } of told.readers) {
         const mark = document.createElement("i"), name = document.createElement("span");
         mark.style.background = READERS[letter] ?? OTHER;
-        name.textContent = say("work.reader_drew", { letter, slices: slices.length });
+        name.textContent = translate("work.reader_drew", { letter, slices: slices.length });
         line.append(mark, name);
       }
     }
     if (told?.inconsistent.length) {
-      const line = row(say("work.inconsistent"), "slices");
+      const line = row(translate("work.inconsistent"), "slices");
       for (const number of told.inconsistent) {
         const button = document.createElement("button");
         button.type = "button";
@@ -312,8 +312,8 @@ export class Work extends Findings {
       const isOpen = one.known.is_asked && (this.mode === "type" ? !type : !answer);
       const outcome = one.known.is_nodule ?? null;
       const settled = outcome === null ? undefined : MODES.arbitrate[outcome ? "yes" : "no"];
-      const word = MODES[this.mode][answer] ?? settled, said = word ? [say(word)] : [];
-      told.textContent = [told.textContent, ...said, ...(isOpen ? [say("work.waits")] : [])].join(" · ");
+      const word = MODES[this.mode][answer] ?? settled, said = word ? [translate(word)] : [];
+      told.textContent = [told.textContent, ...said, ...(isOpen ? [translate("work.waits")] : [])].join(" · ");
       item.querySelector("button").classList.toggle("waits", isOpen);
     }
     return item;
@@ -333,9 +333,9 @@ export class Work extends Findings {
     ink.textBaseline = "middle";
     ink.lineWidth = 3;
     ink.strokeStyle = "rgba(0, 0, 0, 0.75)";
-    ink.strokeText(say("work.not_by_all"), width / 2, 34);
+    ink.strokeText(translate("work.not_by_all"), width / 2, 34);
     ink.fillStyle = NOTE;
-    ink.fillText(say("work.not_by_all"), width / 2, 34);
+    ink.fillText(translate("work.not_by_all"), width / 2, 34);
   }
 
   keys() {
