@@ -20,7 +20,8 @@ from nodulebench.detection.networks import NETWORKS, network_named
 from nodulebench.detection.networks.cross_validation import Course, train_without
 from nodulebench.detection.networks.examples import Examples, join_examples, read_examples
 from nodulebench.detection.networks.inference import folded, score_candidates
-from nodulebench.detection.networks.network import Recipe, parameter_count
+from nodulebench.detection.networks.network import parameter_count
+from nodulebench.detection.networks.recipe import Recipe
 from nodulebench.detection.networks.training import patches_a_second
 from nodulebench.detection.networks.weights import read_weights
 

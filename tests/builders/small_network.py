@@ -6,8 +6,9 @@ import numpy as np
 import torch
 
 from nodulebench.detection.networks.examples import make_examples, write_examples
-from nodulebench.detection.networks.network import Augment, Network, Recipe, cube
+from nodulebench.detection.networks.network import Network, cube
 from nodulebench.detection.networks.patches import scans_of
+from nodulebench.detection.networks.recipe import Augment, Recipe
 
 
 class Small(torch.nn.Module):

@@ -15,7 +15,8 @@ from nodulebench.detection.networks import DETECTION_NETWORKS, NETWORKS
 from nodulebench.detection.networks.architectures import znet
 from nodulebench.detection.networks.cards import ModelCard
 from nodulebench.detection.networks.detectors import znet_unet
-from nodulebench.detection.networks.network import Augment, cube
+from nodulebench.detection.networks.network import cube
+from nodulebench.detection.networks.recipe import Augment
 from nodulebench.detection.networks.weights import write_weights
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.io import bundle

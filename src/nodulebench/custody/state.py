@@ -160,7 +160,7 @@ def holder_problems(found: Examined) -> list[Problem]:
     except InputError as error:
         return list(error.problems)
     return [
-        Problem(where, f"does not wrap for '{name}' what policy and log translate.")
+        Problem(where, f"does not wrap for '{name}' what policy and log say.")
         for name in sorted({*wanted, *(one.person for one in holders)})
         if [wanted.get(name)]
         != [(holder.key.line, holder.rooms) for holder in holders if holder.person == name]

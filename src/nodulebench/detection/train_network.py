@@ -22,7 +22,7 @@ from nodulebench.report.charts.lines import learning_chart
 
 if TYPE_CHECKING:
     from nodulebench.detection.networks.cross_validation import Course, Trained
-    from nodulebench.detection.networks.network import Recipe
+    from nodulebench.detection.networks.recipe import Recipe
     from nodulebench.detection.networks.training import Check as Check
 
 Schedule = Literal["scaled", "printed"]

@@ -68,11 +68,11 @@ def test_every_cohort_comes_back_as_it_was_judged(
     assert list(cohorts) == list(RULES)
     for rule in RULES:
         assert list(cohorts[rule]) == ["one", "two"]
-        for submission in submissions:
-            labels = label_marks(test_set, submission, three_rules(), RuleChoice(name=rule))
-            is_target = targets(test_set, submission, three_rules())
-            expected = labelled_cohort(test_set, submission, labels, is_target)
-            assert_same_cohort(cohorts[rule][submission.name], expected)
+        for marks in submissions:
+            labels = label_marks(test_set, marks, three_rules(), RuleChoice(name=rule))
+            is_target = targets(test_set, marks, three_rules())
+            expected = labelled_cohort(test_set, marks, labels, is_target)
+            assert_same_cohort(cohorts[rule][marks.name], expected)
 
 
 def test_evaluating_the_kept_tables_gives_the_same_document(folder: Path) -> None:

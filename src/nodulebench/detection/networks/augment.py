@@ -8,7 +8,7 @@ from math import pi
 import torch
 from torch import Tensor
 
-from nodulebench.detection.networks.network import Augment
+from nodulebench.detection.networks.recipe import Augment
 
 NEAREST_FACE_MM, FARTHEST_FACE_MM = 6.0, 40.0
 """Scans in which a network learns may be parts cut around nodules: a face near a candidate would

@@ -13,8 +13,9 @@ from nodulebench.detection.networks.detectors.base import DetectionNetwork
 from nodulebench.detection.networks.detectors.tiles import Tiles, sight_of, tiles_around
 from nodulebench.detection.networks.examples import Examples
 from nodulebench.detection.networks.inference import patches_around
-from nodulebench.detection.networks.network import Network, Recipe, scaled
+from nodulebench.detection.networks.network import Network, scaled
 from nodulebench.detection.networks.patches import MOST_POINTS
+from nodulebench.detection.networks.recipe import Recipe
 
 MOST_AT_ONCE = 16
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
-from nodulebench.detection.networks.network import Recipe
+from nodulebench.detection.networks.recipe import Recipe
 
 SCHEMA = "nodulebench/network-weights@1"
 LARGEST = 1e300

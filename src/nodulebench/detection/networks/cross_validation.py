@@ -33,7 +33,8 @@ from nodulebench.detection.networks.detectors.base import DetectionNetwork
 from nodulebench.detection.networks.detectors.search import search
 from nodulebench.detection.networks.examples import Examples
 from nodulebench.detection.networks.inference import area_under_roc, score_candidates
-from nodulebench.detection.networks.network import Network, Recipe
+from nodulebench.detection.networks.network import Network
+from nodulebench.detection.networks.recipe import Recipe
 from nodulebench.detection.networks.training import Check, learn, train
 from nodulebench.detection.networks.weights import read_card, read_step, write_weights
 from nodulebench.io.atomic import replace_whole

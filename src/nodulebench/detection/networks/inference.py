@@ -14,8 +14,9 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from nodulebench.detection.networks.augment import faces, shifts_mm, turns
 from nodulebench.detection.networks.examples import Examples
-from nodulebench.detection.networks.network import Augment, Network, SamplingGrid, scaled
+from nodulebench.detection.networks.network import Network, SamplingGrid, scaled
 from nodulebench.detection.networks.patches import cut
+from nodulebench.detection.networks.recipe import Augment
 
 JUDGED_AT_ONCE, ON_CPU = 512, 32
 """Candidates in a batch: a GPU wants many, and a CPU as many as stay in its cache."""

@@ -24,7 +24,8 @@ from nodulebench.detection.networks.batches import (
 from nodulebench.detection.networks.detectors.base import DetectionNetwork
 from nodulebench.detection.networks.examples import Examples
 from nodulebench.detection.networks.inference import area_under_roc, laid_out, score_candidates
-from nodulebench.detection.networks.network import Network, Recipe
+from nodulebench.detection.networks.network import Network
+from nodulebench.detection.networks.recipe import Recipe
 from nodulebench.detection.networks.weights import read_checkpoint, write_checkpoint
 
 MEASURED_STEPS = 96

@@ -20,7 +20,9 @@ TEXTS = {
     ),
     "narrative.recall": ": recall {recall}",
     "narrative.false_positives": " at {rate} false positives per case",
-    "narrative.at_point": "Recall, precision and misses are read at {rate} false positives per case.",
+    "narrative.at_point": (
+        "Recall, precision and misses are read at {rate} false positives per case."
+    ),
     "narrative.at_declared": "Recall, precision and misses are read at the declared threshold.",
     "narrative.threshold": "Marks with a score below {threshold} do not count there.",
     "narrative.all_same": "All algorithms have the same {metric}, {value}.",
@@ -28,7 +30,9 @@ TEXTS = {
         "By {metric} the highest of {count} algorithms is {best} with {high} and the lowest "
         "{worst} with {low}."
     ),
-    "narrative.not_compared": "Whether this is more than chance was not tested (nodulebench compare).",
+    "narrative.not_compared": (
+        "Whether this is more than chance was not tested (nodulebench compare)."
+    ),
     "narrative.rule_free": (
         "The number of hits of {name} does not depend on the rule: recall is {recall} under each."
     ),

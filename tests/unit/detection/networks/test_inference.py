@@ -14,7 +14,8 @@ from nodulebench.detection.networks.inference import (
     patches_around,
     score_candidates,
 )
-from nodulebench.detection.networks.network import Augment, cube, scaled
+from nodulebench.detection.networks.network import cube, scaled
+from nodulebench.detection.networks.recipe import Augment
 from nodulebench.detection.networks.training import (
     train,
 )

@@ -20,7 +20,8 @@ from nodulebench.detection.networks.inference import (
     patches_around,
     score_candidates,
 )
-from nodulebench.detection.networks.network import Augment, scaled
+from nodulebench.detection.networks.network import scaled
+from nodulebench.detection.networks.recipe import Augment
 from nodulebench.detection.networks.training import (
     Learner,
     patches_a_second,

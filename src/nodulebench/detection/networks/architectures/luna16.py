@@ -13,13 +13,12 @@ from torch import Tensor, nn
 from nodulebench.detection.networks.network import (
     ORTHOGONAL,
     SYMMETRY,
-    Augment,
     Network,
-    Recipe,
     begin_evenly,
     cube,
     planes,
 )
+from nodulebench.detection.networks.recipe import Augment, Recipe
 
 STEP_MM = (1.5, 1.0, 1.0)
 MAPS = 64

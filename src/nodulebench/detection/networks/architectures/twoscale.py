@@ -9,7 +9,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from nodulebench.detection.networks.network import OWN, Network, cube, together
+from nodulebench.detection.networks.network import Network, cube, together
+from nodulebench.detection.networks.recipe import OWN
 
 SIZE = 32
 NEAR_MM, FAR_MM = 0.75, 1.5

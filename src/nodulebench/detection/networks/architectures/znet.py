@@ -3,14 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from nodulebench.detection.networks.network import (
-    ORTHOGONAL,
-    Augment,
-    Network,
-    Recipe,
-    begin_evenly,
-    planes,
-)
+from nodulebench.detection.networks.network import ORTHOGONAL, Network, begin_evenly, planes
+from nodulebench.detection.networks.recipe import Augment, Recipe
 
 SIZE, STEP_MM = 64, 0.5
 FIRST, SETS, CONVOLUTIONS = 16, (96, 192, 384), 10

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from nodulebench.detection.networks.network import Recipe, SamplingGrid
+from nodulebench.detection.networks.network import SamplingGrid
+from nodulebench.detection.networks.recipe import Recipe
 
 if TYPE_CHECKING:
     from nodulebench.detection.networks.detectors.tiles import Tiles

@@ -13,7 +13,8 @@ from torch.nn import functional
 
 from nodulebench.detection.networks.detectors.base import ROWS, DetectionNetwork
 from nodulebench.detection.networks.detectors.tiles import Tiles
-from nodulebench.detection.networks.network import OWN, cube
+from nodulebench.detection.networks.network import cube
+from nodulebench.detection.networks.recipe import OWN
 
 TILE, STRIDE = 48, 2
 FINE, MIDDLE, COARSE = 24, 48, 64

@@ -8,8 +8,9 @@ from torch import Tensor
 from nodulebench.detection.networks.augment import faces, turns
 from nodulebench.detection.networks.detectors.base import DetectionNetwork
 from nodulebench.detection.networks.examples import Examples
-from nodulebench.detection.networks.network import Recipe, scaled
+from nodulebench.detection.networks.network import scaled
 from nodulebench.detection.networks.patches import cut
+from nodulebench.detection.networks.recipe import Recipe
 
 NEAREST = 8
 """Findings of a tile that are looked at, those nearest to its middle."""

@@ -15,7 +15,8 @@ from torch.nn import functional
 
 from nodulebench.detection.networks.detectors.base import ROWS, DetectionNetwork
 from nodulebench.detection.networks.detectors.tiles import Tiles
-from nodulebench.detection.networks.network import Augment, Recipe, cube
+from nodulebench.detection.networks.network import cube
+from nodulebench.detection.networks.recipe import Augment, Recipe
 
 TILE, STEP_MM = 160, 0.5
 MAPS = (16, 32, 64, 128)

@@ -14,8 +14,9 @@ from nodulebench.detection.networks.detectors import heatmap, znet_unet
 from nodulebench.detection.networks.detectors.search import search
 from nodulebench.detection.networks.detectors.tiles import Tiles, sight_of, tiles_around
 from nodulebench.detection.networks.examples import Examples, make_examples
-from nodulebench.detection.networks.network import Augment, Recipe, cube, parameter_count
+from nodulebench.detection.networks.network import cube, parameter_count
 from nodulebench.detection.networks.patches import scans_of
+from nodulebench.detection.networks.recipe import Augment, Recipe
 from nodulebench.detection.networks.weights import read_weights
 
 UNITS = {"step_hu": 16.0, "lowest_hu": -1024.0}
