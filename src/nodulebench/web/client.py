@@ -64,7 +64,7 @@ class BenchmarkInfo(ServerModel):
     tracks: tuple[str, ...] = ("detection",)
     cross_validates: bool = False
     """Whether who trained on the test set has to cross-validate."""
-    laid: dict[str, RuleFileInfo] = {}
+    rule_files: dict[str, RuleFileInfo] = {}
     """``candidates``, ``folds`` and ``plan``, where there are any."""
 
 
@@ -169,7 +169,7 @@ class EntryInfo(ServerModel):
     readings: tuple[ReadingInfo, ...]
     track: str = "detection"
     """With the version of its candidate list, where it has one."""
-    terms: JsonObject = {}
+    accepted_rules: JsonObject = {}
     """Under what it was taken: candidates, training on the test set."""
     digests: dict[str, str] = {}
     """Of what it was scored with, where that is told."""
@@ -226,11 +226,11 @@ class Client:
             headers = {"Range": f"bytes={done}-", "If-Range": f'"{file.digest}"'} if done else {}
             with self._opened(f"{self.address}{file.path}", headers) as answer:
                 is_rest = answer.status == HTTPStatus.PARTIAL_CONTENT
-                with part.open("ab" if is_rest else "wb") as kept:
-                    shutil.copyfileobj(answer, kept)
-        with part.open("rb") as kept:
-            found = "sha256:" + hashlib.file_digest(kept, "sha256").hexdigest()
-        if found != file.digest:
+                with part.open("ab" if is_rest else "wb") as target:
+                    shutil.copyfileobj(answer, target)
+        with part.open("rb") as target:
+            digest = "sha256:" + hashlib.file_digest(target, "sha256").hexdigest()
+        if digest != file.digest:
             part.unlink()
             raise InputError.at(file.name, "is not what its digest says.", "Download it again.")
         part.replace(path)
@@ -265,9 +265,9 @@ class Client:
         """
         until = monotonic() + timeout_s
         while True:
-            found = self.entry(entry)
-            if found.state in (*ENDED, "withdrawn"):
-                return found
+            current = self.entry(entry)
+            if current.state in (*ENDED, "withdrawn"):
+                return current
             if monotonic() > until:
                 raise InputError.at(entry, f"was not scored within {timeout_s:g} s.", "Ask later.")
             sleep(every_s)
@@ -309,8 +309,8 @@ class Client:
             with urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310 - checked above
                 yield answer
         except HTTPError as error:
-            told = _refusal(error)
-            raise InputError.at(self.address, told or f"answered {error.code}.") from error
+            message = _refusal(error)
+            raise InputError.at(self.address, message or f"answered {error.code}.") from error
         except URLError as error:
             raise InputError.at(self.address, f"cannot be reached: {error.reason}.") from error
 
@@ -318,7 +318,7 @@ class Client:
 def _refusal(error: HTTPError) -> str:
     """What a portal says of why it refused."""
     try:
-        told = json.loads(error.read())
+        answer = json.loads(error.read())
     except ValueError:
         return ""
-    return str(told.get("message", "")) if isinstance(told, dict) else ""
+    return str(answer.get("message", "")) if isinstance(answer, dict) else ""

@@ -60,16 +60,22 @@ def back_up(site: Site, path: Path) -> None:
                 raise InputError(problems)
             events = session.scalar(select(func.count()).select_from(StoredEvent))
             folders = [*map(site.upload, session.scalars(select(Entry.id)))]
-            folders += [site.results / one for one in session.scalars(select(Result.folder))]
-            folders += [site.benchmark(one) for one in session.scalars(select(Benchmark.id))]
-            folders += [site.project(one) for one in session.scalars(select(AnnotationProject.id))]
-            folders += [site.exam(one) for one in session.scalars(select(SiteExam.id))]
+            folders += [site.results / folder for folder in session.scalars(select(Result.folder))]
+            folders += [
+                site.benchmark(benchmark_id)
+                for benchmark_id in session.scalars(select(Benchmark.id))
+            ]
+            folders += [
+                site.project(project_id)
+                for project_id in session.scalars(select(AnnotationProject.id))
+            ]
+            folders += [site.exam(exam_id) for exam_id in session.scalars(select(SiteExam.id))]
             for table in Base.metadata.sorted_tables:
                 rows = session.execute(select(table)).mappings()
                 lines = "".join(json.dumps(_plain(dict(row))) + "\n" for row in rows)
                 archive.writestr(f"{ROWS}/{table.name}.jsonl", lines)
         storage = site.settings.storage
-        for file in (storage / KEY, *(one for folder in folders for one in _files(folder))):
+        for file in (storage / KEY, *(path for folder in folders for path in _files(folder))):
             archive.write(file, f"{FILES}/{file.relative_to(storage).as_posix()}")
         about = {"schema": SCHEMA, "at": datetime.now(UTC).isoformat(), "events": events}
         archive.writestr(ABOUT, json.dumps(about))
@@ -94,8 +100,8 @@ def restore(path: Path, settings: Settings) -> int:
         unpack(path, unpacked, MOST_BYTES, MOST_FILES)
         if _schema_of(unpacked / ABOUT) != SCHEMA:
             raise InputError.at(path, "is no backup of a portal.")
-        for one in (unpacked / FILES).iterdir():
-            one.rename(stage / one.name)
+        for file in (unpacked / FILES).iterdir():
+            file.rename(stage / file.name)
         (stage / KEY).chmod(0o600)
         stage.chmod(0o700)
         site = Site.open(replace(settings, storage=stage))
@@ -121,10 +127,10 @@ def _fill(session: Transaction, folder: Path, site: Site, source: Path) -> int:
             session.execute(insert(table), typed)
         if not site.database.is_sqlite and "id" in table.columns and rows:
             _count_on(session, table)
-    found = check_log(session, site.key)
-    if found.problems:
-        raise InputError(found.problems)
-    return len(found.events)
+    check = check_log(session, site.key)
+    if check.problems:
+        raise InputError(check.problems)
+    return len(check.events)
 
 
 def _of_later_version(source: Path) -> InputError:
@@ -187,7 +193,7 @@ def _as_json(value: Any) -> Any:
 
 def _typed(table: Table, row: JsonObject) -> JsonObject:
     """A row as the database takes it."""
-    return {name: _of_kind(table.columns[name].type, one) for name, one in row.items()}
+    return {name: _of_kind(table.columns[name].type, value) for name, value in row.items()}
 
 
 def _of_kind(kind: TypeEngine[Any], value: Any) -> Any:

@@ -14,10 +14,10 @@ from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from nodulebench.web.portal.accounts.credentials import new_secret, same
+from nodulebench.web.portal.accounts.credentials import is_same_secret, new_secret
 from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor, cookie_name, find_visitor
+from nodulebench.web.portal.accounts.users import User, cookie_name, find_user
 from nodulebench.web.portal.middleware import UploadLimiter, require_free_disk, takes_file
 from nodulebench.web.portal.site import Site
 
@@ -41,44 +41,44 @@ async def guard(request: Request) -> AsyncIterator[None]:
         SignInError: if it might be, for somebody who is signed in.
     """
     site: Site = request.app.state.site
-    visitor = await run_in_threadpool(find_visitor, site, request)
-    request.state.visitor = visitor
+    user = await run_in_threadpool(find_user, site, request)
+    request.state.user = user
     brought = request.cookies.get(cookie_name(site, FORM), "")
-    request.state.form_secret = visitor.csrf or brought or new_secret()
-    if not may(visitor.roles, request.scope["route"].name):
-        if not visitor.is_signed_in:
+    request.state.form_secret = user.csrf or brought or new_secret()
+    if not may(user.roles, request.scope["route"].name):
+        if not user.is_signed_in:
             raise SignInError
         raise DeniedError("not_allowed", 403)
     _require_no_control_characters(request)
     if request.method in SAFE:
         yield
         return
-    if visitor.is_signed_in and not visitor.session:
-        async with _place(request, site, visitor):
+    if user.is_signed_in and not user.session:
+        async with _upload_slot(request, site, user):
             yield
         return
     require_same_site(request, site)
     if request.url.path.startswith("/api/"):
         raise DeniedError("token_needed", 401)
     async with (
-        _place(request, site, visitor),
+        _upload_slot(request, site, user),
         request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS) as form,
     ):
-        expected = visitor.csrf or brought
+        expected = user.csrf or brought
         given = form.get(FIELD)
-        if not isinstance(given, str) or not same(given, expected):
+        if not isinstance(given, str) or not is_same_secret(given, expected):
             raise DeniedError("form_old", 403)
         request.state.form = form
         yield
 
 
-def _place(request: Request, site: Site, visitor: Visitor) -> AbstractAsyncContextManager[None]:
+def _upload_slot(request: Request, site: Site, user: User) -> AbstractAsyncContextManager[None]:
     """Where a file is taken, if the request brings one and the disk has room for it."""
     if not takes_file(request.url.path):
         return nullcontext()
     require_free_disk(site.settings.storage, request.headers.get("content-length", ""))
-    counter: UploadLimiter = request.app.state.counter
-    return counter.place(visitor.account)
+    limiter: UploadLimiter = request.app.state.upload_limiter
+    return limiter.slot(user.account)
 
 
 def _require_no_control_characters(request: Request) -> None:
@@ -101,10 +101,10 @@ def require_same_site(request: Request, site: Site) -> None:
         raise DeniedError("form_old", 403)
 
 
-def current_visitor(request: Request) -> Visitor:
+def current_user(request: Request) -> User:
     """Who makes the request."""
-    visitor: Visitor = request.state.visitor
-    return visitor
+    user: User = request.state.user
+    return user
 
 
 def current_site(request: Request) -> Site:
@@ -138,6 +138,6 @@ def exact_field(form: FormData, name: str, most: int) -> str:
     return value
 
 
-AtSite = Annotated[Site, Depends(current_site)]
-By = Annotated[Visitor, Depends(current_visitor)]
-Sent = Annotated[FormData, Depends(sent_form)]
+CurrentSite = Annotated[Site, Depends(current_site)]
+CurrentUser = Annotated[User, Depends(current_user)]
+SentForm = Annotated[FormData, Depends(sent_form)]

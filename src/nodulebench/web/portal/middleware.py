@@ -35,7 +35,7 @@ HEADERS = {
 """Unless a route says otherwise."""
 STAY = "max-age=31536000; includeSubDomains"
 SMALL = MIB
-UPLOADS = ("/submit", "/validate", "/check", "/entries", "/terms", "/exams/new", "/files")
+UPLOADS = ("/submit", "/validate", "/check", "/entries", "/rules", "/exams/new", "/files")
 """How addresses end that take a file."""
 
 
@@ -48,7 +48,7 @@ class TooLargeError(Exception):
     """More was sent than is taken."""
 
 
-class Headers:
+class SecurityHeaders:
     """Sets the headers of every answer."""
 
     def __init__(self, app: ASGIApp, is_secure: bool) -> None:
@@ -69,20 +69,22 @@ class Headers:
         await self._app(scope, receive, with_headers)
 
 
-class Sizes:
+class BodySizeLimit:
     """Refuses bodies that are too large, as soon as they are, whatever they say of themselves."""
 
-    def __init__(self, app: ASGIApp, largest_upload: int, tell: Callable[[str], object]) -> None:
+    def __init__(
+        self, app: ASGIApp, largest_upload: int, on_refused: Callable[[str], object]
+    ) -> None:
         """Put limits around an application.
 
         Args:
             app: the application.
             largest_upload: of a file, in bytes.
-            tell: told the address of what was refused.
+            on_refused: told the address of what was refused.
         """
         self._app = app
         self._largest = largest_upload
-        self._tell = tell
+        self._on_refused = on_refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on while it stays within its limit."""
@@ -111,13 +113,13 @@ class Sizes:
             await send(message)
 
         if not declared.isdigit() or int(declared) > most:
-            await run_in_threadpool(self._tell, scope["path"])
+            await run_in_threadpool(self._on_refused, scope["path"])
             await _refuse(send)
             return
         try:
             await self._app(scope, counted, sending)
         except TooLargeError:
-            await run_in_threadpool(self._tell, scope["path"])
+            await run_in_threadpool(self._on_refused, scope["path"])
             if not is_answered:
                 await _refuse(send)
 
@@ -128,9 +130,9 @@ async def _refuse(send: Send) -> None:
     await send({"type": "http.response.body", "body": b"413: more was sent than is taken.\n"})
 
 
-AT_ONCE, OF_ONE = 4, 1
+AT_ONCE, PER_ACCOUNT = 4, 1
 """How many files a server takes at the same time, and how many of one account."""
-MOST_WAITING, WAITS_S, LOOKS_S = 400, 120.0, 0.02
+MOST_WAITING, WAITS_S, POLL_S = 400, 120.0, 0.02
 SPARE = 1024**3
 """What stays free on the disk, for the database and for results."""
 
@@ -138,20 +140,22 @@ SPARE = 1024**3
 class UploadLimiter:
     """The places where files are taken, of one server."""
 
-    def __init__(self, at_once: int = AT_ONCE, of_one: int = OF_ONE, waits_s: float = WAITS_S):
-        self._at_once, self._of_one, self._waits_s = at_once, of_one, waits_s
+    def __init__(
+        self, at_once: int = AT_ONCE, per_account: int = PER_ACCOUNT, waits_s: float = WAITS_S
+    ):
+        self._at_once, self._of_one, self._waits_s = at_once, per_account, waits_s
         self._lock = Lock()
         self._taken: Counted[str] = Counted()
         self._waiting = 0
 
     @asynccontextmanager
-    async def place(self, account: str) -> AsyncIterator[None]:
-        """A place for one file of an account, waited for.
+    async def slot(self, account: str) -> AsyncIterator[None]:
+        """A slot for one file of an account, waited for.
 
         Raises:
             DeniedError: if too many wait, or none became free in time.
         """
-        await self._waited_for(account)
+        await self._wait_for_slot(account)
         try:
             yield
         finally:
@@ -159,7 +163,7 @@ class UploadLimiter:
                 self._taken[account] -= 1
                 self._taken += Counted()  # names of nobody are not kept
 
-    async def _waited_for(self, account: str) -> None:
+    async def _wait_for_slot(self, account: str) -> None:
         with self._lock:
             if self._waiting >= MOST_WAITING:
                 raise DeniedError("busy", 503)
@@ -169,7 +173,7 @@ class UploadLimiter:
             while not self._take(account):
                 if monotonic() > until:
                     raise DeniedError("busy", 503)
-                await anyio.sleep(LOOKS_S)
+                await anyio.sleep(POLL_S)
         finally:
             with self._lock:
                 self._waiting -= 1

@@ -16,7 +16,7 @@ from nodulebench.report.pages.cells import hidden_field, time_in_utc
 from nodulebench.report.pages.colours import colour_variables
 from nodulebench.report.pages.templates import asset, page
 from nodulebench.web.portal.accounts.roles import may
-from nodulebench.web.portal.accounts.users import NOBODY, Visitor, cookie_name
+from nodulebench.web.portal.accounts.users import ANONYMOUS, User, cookie_name
 from nodulebench.web.portal.database.database import UNREACHED
 from nodulebench.web.portal.database.models import Announcement
 from nodulebench.web.portal.guard import FIELD, FORM
@@ -56,7 +56,9 @@ def language_of(request: Request) -> LanguageName:
     return next((language for name in asked for language in LANGUAGES if language == name), "en")
 
 
-def rendered(request: Request, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
+def render_page(
+    request: Request, template: str, status: int = 200, /, **values: Any
+) -> HTMLResponse:
     """A page of the site.
 
     Args:
@@ -66,14 +68,14 @@ def rendered(request: Request, template: str, status: int = 200, /, **values: An
         values: what the template shows.
     """
     site: Site = request.app.state.site
-    visitor: Visitor = getattr(request.state, "visitor", NOBODY)
+    user: User = getattr(request.state, "user", ANONYMOUS)
     secret: str = getattr(request.state, "form_secret", "")
     translate = portal_translator(language_of(request))
     body = page(
         f"portal/{template}",
         t=translate,
-        visitor=visitor,
-        may=lambda route: may(visitor.roles, route),
+        user=user,
+        may=lambda route: may(user.roles, route),
         csrf=hidden_field(FIELD, secret),
         announcements=_announcements(site),
         address=site.settings.address,
@@ -87,21 +89,21 @@ def rendered(request: Request, template: str, status: int = 200, /, **values: An
     )
     answer = HTMLResponse(body, status)
     cookie = cookie_name(site, FORM)
-    if secret and not visitor.session and request.cookies.get(cookie) != secret:
+    if secret and not user.session and request.cookies.get(cookie) != secret:
         secure = site.settings.is_secure
         answer.set_cookie(cookie, secret, httponly=True, samesite="strict", secure=secure)
     return answer
 
 
-def see(path: str) -> Response:
+def redirect(path: str) -> Response:
     """Go on with another page, by GET."""
     return RedirectResponse(path, 303)
 
 
 def _announcements(site: Site) -> list[Announcement]:
     with suppress(*UNREACHED), site.database.reading() as session:
-        told = select(Announcement).where(
+        query = select(Announcement).where(
             Announcement.ended_at.is_(None), Announcement.benchmark_id.is_(None)
         )
-        return list(session.scalars(told.order_by(Announcement.created_at.desc()).limit(3)))
+        return list(session.scalars(query.order_by(Announcement.created_at.desc()).limit(3)))
     return []

@@ -24,7 +24,7 @@ LOG = logging.getLogger("nodulebench.web.portal")
 
 
 @contextmanager
-def beside(commands: Sequence[Sequence[str]], secrets: Mapping[str, str]) -> Iterator[None]:
+def run_alongside(commands: Sequence[Sequence[str]], secrets: Mapping[str, str]) -> Iterator[None]:
     """Keep commands of ``nodulebench`` running.
 
     They end after what is at hand, also where the server was killed: its end of the pipe closes.
@@ -41,10 +41,10 @@ def beside(commands: Sequence[Sequence[str]], secrets: Mapping[str, str]) -> Ite
 
     def watch() -> None:
         while not stop.wait(POLL_S):
-            for number, one in enumerate(started):
-                if one.poll() is not None:
+            for number, process in enumerate(started):
+                if process.poll() is not None:
                     words = " ".join(commands[number][:2])
-                    LOG.warning("%s ended by %s and is started again", words, one.returncode)
+                    LOG.warning("%s ended by %s and is started again", words, process.returncode)
                     started[number] = start(commands[number])
 
     started = [start(words) for words in commands]
@@ -55,10 +55,10 @@ def beside(commands: Sequence[Sequence[str]], secrets: Mapping[str, str]) -> Ite
     finally:
         stop.set()
         watcher.join()
-        for one in started:
-            one.terminate()
-        for one in started:
-            one.wait()
+        for process in started:
+            process.terminate()
+        for process in started:
+            process.wait()
 
 
 def serve(
@@ -91,7 +91,7 @@ def serve(
     if link:
         tell(f"organiser, once: {link}")
     commands = [_web(settings, host, port)] * (processes - 1) + [_worker(settings)] * workers
-    with beside(commands, {"NODULEBENCH_DATABASE": settings.database_url}):
+    with run_alongside(commands, {"NODULEBENCH_DATABASE": settings.database_url}):
         _answer(site, listening(host, port, is_shared=processes > 1), threading.Event())
 
 
@@ -130,7 +130,7 @@ def _web(settings: Settings, host: str, port: int) -> list[str]:
         "test-sets": settings.sets,
         "scans": settings.scan_sets,
         "largest-upload": settings.largest_upload // MIB,
-        "most-kept": settings.most_kept // (1024 * MIB),
+        "most-kept": settings.account_quota // (1024 * MIB),
     }
     if settings.provider is not None:  # its secret is a variable, which children have as well
         provider = settings.provider
@@ -146,7 +146,7 @@ def _worker(settings: Settings) -> list[str]:
 def organiser_link(site: Site) -> str:
     """A link that makes the first organiser; nothing where there is one. Older ones end."""
     with site.database.writing() as session:
-        if any("organiser" in one for one in session.scalars(select(Account.roles))):
+        if any("organiser" in roles for roles in session.scalars(select(Account.roles))):
             return ""
         unused = update(Invitation).where(Invitation.used_at.is_(None), Invitation.made_by == "")
         session.execute(unused.values(expires_at=now()))

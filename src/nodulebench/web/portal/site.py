@@ -36,7 +36,7 @@ class Settings:
     scans: Path | None = None
     """Folder of the folders of scans that are read in projects; None: that of the storage."""
     largest_upload: int = 512 * MIB
-    most_kept: int = 8192 * MIB
+    account_quota: int = 8192 * MIB
     """How much of one account is kept, of all its entries together."""
     passwords: Passwords = field(default_factory=Passwords)
     provider: Provider | None = None

@@ -20,7 +20,7 @@ from builders.portal import (
     work_off,
 )
 from nodulebench.core.errors import InputError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.app import make_app
 from nodulebench.web.portal.backup import back_up, restore
 from nodulebench.web.portal.database.event_log import check_log
@@ -64,7 +64,7 @@ def test_a_restored_site_is_the_same_on_the_other_database(
 
 
 def test_a_database_that_holds_a_site_is_left_as_it_is(
-    site: Site, organiser: Visitor, tmp_path: Path
+    site: Site, organiser: User, tmp_path: Path
 ) -> None:
     back_up(site, tmp_path / "site.zip")
     taken = Settings(tmp_path / "new", site.settings.database_url, passwords=CHEAP)
@@ -115,7 +115,7 @@ def _no_backup(rows: dict[str, bytes]) -> None:
 )
 def test_what_cannot_be_restored_leaves_nothing_behind(
     site: Site,
-    organiser: Visitor,
+    organiser: User,
     tmp_path: Path,
     change: Callable[[dict[str, bytes]], None],
     told: str,

@@ -43,20 +43,22 @@ class Passwords:
         return PasswordHash((hasher,))
 
     @cached_property
-    def _nobody(self) -> str:
+    def _unknown_account_hash(self) -> str:
         """A hash that no password fits, so that an unknown name takes as long as a known one."""
         return self._hash.hash("nobody's")
 
-    def hashed(self, password: str) -> str:
+    def hash(self, password: str) -> str:
         """What is kept of a password."""
         with _PLACES:
             return self._hash.hash(password)
 
-    def fits(self, password: str, kept: str | None) -> bool:
+    def is_correct(self, password: str, stored_hash: str | None) -> bool:
         """Whether a password is the one that was kept; None takes as long and never fits."""
         with _PLACES:
-            found = self._hash.verify(password[: LONGEST + 1], kept or self._nobody)
-        return found and kept is not None
+            is_correct = self._hash.verify(
+                password[: LONGEST + 1], stored_hash or self._unknown_account_hash
+            )
+        return is_correct and stored_hash is not None
 
 
 def password_problem(password: str, login: str) -> str:
@@ -86,16 +88,16 @@ def digest_of(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def same(one: str, other: str) -> bool:
+def is_same_secret(secret: str, other: str) -> bool:
     """Whether two secrets are the same; it takes as long if they are not."""
-    return bool(one) and hmac.compare_digest(one.encode(), other.encode())
+    return bool(secret) and hmac.compare_digest(secret.encode(), other.encode())
 
 
 STEP_S, DIGITS, SECRET_BYTES = 30, 6, 20
 ISSUER = "NoduleBench"
 
 
-def new_factor() -> str:
+def new_totp_secret() -> str:
     """A secret, as apps for codes take it."""
     return base64.b32encode(token_bytes(SECRET_BYTES)).decode()
 
@@ -135,7 +137,7 @@ def address_of(secret: str, login: str) -> str:
 
 WHILE = timedelta(minutes=15)
 MOST_PER_NAME, MOST_PER_ADDRESS = 10, 60
-OF_ONE = 64
+IPV6_PREFIX = 64
 """The prefix of IPv6 that one customer has."""
 
 
@@ -167,7 +169,7 @@ def _from(address: str) -> str:
         known = ip_address(address)
     except ValueError:
         return _aim("address", address)
-    network = ip_network((known, OF_ONE), strict=False) if known.version == 6 else known
+    network = ip_network((known, IPV6_PREFIX), strict=False) if known.version == 6 else known
     return _aim("address", str(network))
 
 
@@ -184,13 +186,13 @@ class Refusals:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._told: dict[tuple[str, str], tuple[float, int]] = {}
+        self._recorded: dict[tuple[str, str], tuple[float, int]] = {}
 
     def due(self, account: str, code: str) -> int:
         """Count one more; how many an event shall tell now, 0: none yet."""
         at = monotonic()
         with self._lock:
-            told_at, kept = self._told.get((account, code), (float("-inf"), 0))
-            is_due = at - told_at >= EVERY_S
-            self._told[account, code] = (at, 0) if is_due else (told_at, kept + 1)
-        return kept + 1 if is_due else 0
+            last_recorded, count = self._recorded.get((account, code), (float("-inf"), 0))
+            is_due = at - last_recorded >= EVERY_S
+            self._recorded[account, code] = (at, 0) if is_due else (last_recorded, count + 1)
+        return count + 1 if is_due else 0

@@ -4,7 +4,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.web.portal.accounts.credentials import count_failure, is_throttled
-from nodulebench.web.portal.accounts.oidc import Person
+from nodulebench.web.portal.accounts.oidc import ProviderPerson
 from nodulebench.web.portal.accounts.service import (
     MOST_NAME,
     DeniedError,
@@ -16,7 +16,7 @@ from nodulebench.web.portal.database.models import Account, Identity, new_id
 from nodulebench.web.portal.site import Site
 
 
-def sign_in_as(site: Site, person: Person, agent: str, *, is_open: bool) -> Signed:
+def sign_in_as(site: Site, person: ProviderPerson, agent: str, *, is_open: bool) -> Signed:
     """Begin a session of the account that a person of the provider has here.
 
     Args:
@@ -47,7 +47,7 @@ def record_refusal(site: Site, address: str, why: str) -> None:
     site.refuse("", "oidc_wrong", why=why[:80])
 
 
-def record_refusals(site: Site, address: str) -> None:
+def require_not_throttled(site: Site, address: str) -> None:
     """Refuse another answer from where too many did not count: each costs the provider a look."""
     with site.database.reading() as session:
         if is_throttled(session, _aim(address), address):
@@ -58,7 +58,7 @@ def _aim(address: str) -> str:
     return f"by a provider, from {address}"
 
 
-def connect(site: Site, account: str, person: Person) -> None:
+def connect(site: Site, account: str, person: ProviderPerson) -> None:
     """From now on a person of the provider is this account.
 
     Raises:
@@ -88,12 +88,12 @@ def identities_of(session: Transaction, account: str) -> list[Identity]:
     return list(session.scalars(select(Identity).where(Identity.account_id == account)))
 
 
-def _account_of(session: Transaction, person: Person) -> Account | None:
-    found = session.get(Identity, (person.issuer, person.subject))
-    return None if found is None else session.get(Account, found.account_id)
+def _account_of(session: Transaction, person: ProviderPerson) -> Account | None:
+    identity = session.get(Identity, (person.issuer, person.subject))
+    return None if identity is None else session.get(Account, identity.account_id)
 
 
-def _made(site: Site, session: Transaction, person: Person) -> Account:
+def _made(site: Site, session: Transaction, person: ProviderPerson) -> Account:
     """A participant whose login is a number: what the provider calls them is theirs to change."""
     login = f"oidc-{new_id()}"
     is_name = bool(person.name.strip()) and person.name.isprintable()
@@ -103,5 +103,5 @@ def _made(site: Site, session: Transaction, person: Person) -> Account:
     return session.get_one(Account, account)
 
 
-def _identity(person: Person, account: str) -> Identity:
+def _identity(person: ProviderPerson, account: str) -> Identity:
     return Identity(issuer=person.issuer, subject=person.subject, account_id=account)

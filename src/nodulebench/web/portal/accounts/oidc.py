@@ -2,7 +2,7 @@
 
 Authorization code with PKCE. A secret in a cookie of the browser makes state, nonce and verifier,
 so that an answer counts only for the browser, and the session, that asked. Nothing is believed but
-a token with the signature of the provider, for this site, for this very question.
+a token with the signature of the provider, for this site, for this very authorization.
 """
 
 import base64
@@ -22,7 +22,7 @@ from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry, decode
 
 from nodulebench.core.json_types import JsonObject
-from nodulebench.web.portal.accounts.credentials import digest_of, new_secret, same
+from nodulebench.web.portal.accounts.credentials import digest_of, is_same_secret, new_secret
 
 KNOWN: Final = "/.well-known/openid-configuration"
 RETURN: Final = "/sign-in/oidc/return"
@@ -48,7 +48,7 @@ class OidcError(Exception):
     """An answer of the provider, or one that pretends to be, that does not count; and why."""
 
 
-class AwayError(OidcError):
+class ProviderUnreachableError(OidcError):
     """The provider does not answer."""
 
 
@@ -70,7 +70,7 @@ class Provider:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class ProviderPerson:
     """Somebody as the provider knows them: only issuer and subject together say who it is."""
 
     issuer: str
@@ -79,7 +79,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AuthorizationRequest:
     """What binds an answer to the browser that asked, all made of one secret."""
 
     secret: str
@@ -113,9 +113,9 @@ class Question:
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def new_question(session: str) -> Question:
-    """A question that nobody has asked yet."""
-    return Question(new_secret(), session)
+def new_authorization_request(session: str) -> AuthorizationRequest:
+    """A authorization that nobody has asked yet."""
+    return AuthorizationRequest(new_secret(), session)
 
 
 @dataclass
@@ -126,12 +126,12 @@ class Oidc:
     address: str
     """How people reach the site."""
     _lock: Lock = field(default_factory=Lock)
-    _known: JsonObject = field(default_factory=dict)
-    _known_at: float = float("-inf")
+    _stored_configuration: JsonObject = field(default_factory=dict)
+    _configuration_at: float = float("-inf")
     _keys: KeySet | None = None
     _keys_at: float = float("-inf")
 
-    def asking(self, question: Question) -> str:
+    def authorization_url(self, authorization: AuthorizationRequest) -> str:
         """Where a browser is sent to.
 
         Raises:
@@ -142,47 +142,49 @@ class Oidc:
             "client_id": self.provider.client,
             "redirect_uri": self.address + RETURN,
             "scope": ASKED,
-            "state": question.state,
-            "nonce": question.nonce,
-            "code_challenge": question.challenge,
+            "state": authorization.state,
+            "nonce": authorization.nonce,
+            "code_challenge": authorization.challenge,
             "code_challenge_method": "S256",
         }
         at = self._endpoint("authorization_endpoint")
         return f"{at}{'&' if urlsplit(at).query else '?'}{urlencode(asked)}"
 
-    def answered(self, question: Question, answer: dict[str, str]) -> Person:
+    def identify(
+        self, authorization: AuthorizationRequest, answer: dict[str, str]
+    ) -> ProviderPerson:
         """Who came back from the provider.
 
         Args:
-            question: as the cookie of the browser makes it.
+            authorization: as the cookie of the browser makes it.
             answer: what the address says that the browser came back by.
 
         Raises:
             OidcError: if anything about it does not fit.
         """
-        if not same(answer.get("state", ""), question.state):
+        if not is_same_secret(answer.get("state", ""), authorization.state):
             raise OidcError("state")
-        known = self._about()
-        told = answer.get("iss", "")
-        is_told = bool(known.get("authorization_response_iss_parameter_supported"))
-        if told != self.provider.issuer and (told or is_told):
+        known = self._configuration()
+        issuer = answer.get("iss", "")
+        names_issuer = bool(known.get("authorization_response_iss_parameter_supported"))
+        if issuer != self.provider.issuer and (issuer or names_issuer):
             raise OidcError("issuer of the answer")
         if not answer.get("code"):
             raise OidcError(f"no code: {answer.get('error', '')[:80]}")
-        found = self._fetched(answer["code"], question)
-        return self._person(str(found.get("id_token", "")), question)
+        token = self._fetch_tokens(answer["code"], authorization)
+        return self._person(str(token.get("id_token", "")), authorization)
 
-    def _person(self, token: str, question: Question) -> Person:
+    def _person(self, token: str, authorization: AuthorizationRequest) -> ProviderPerson:
         issuer, client = self.provider.issuer, self.provider.client
         wanted = JWTClaimsRegistry(
             leeway=LEEWAY_S,
             iss={"essential": True, "value": issuer},
             aud={"essential": True, "value": client},
-            nonce={"essential": True, "value": question.nonce},
+            nonce={"essential": True, "value": authorization.nonce},
             **{name: {"essential": True} for name in ("sub", "exp", "iat")},  # type: ignore[arg-type]
         )
         try:
-            claims = self._decoded(token)
+            claims = self._verified_claims(token)
             wanted.validate(claims)
         except (JoseError, ValueError, TypeError) as error:
             raise OidcError(f"token: {type(error).__name__}") from error
@@ -191,9 +193,9 @@ class Oidc:
             raise OidcError("token: made for somebody else")
         if not isinstance(claims["nonce"], str) or len(claims["sub"]) > MOST_SUBJECT:
             raise OidcError("token: form")
-        return Person(issuer, claims["sub"], str(claims.get("name") or ""))
+        return ProviderPerson(issuer, claims["sub"], str(claims.get("name") or ""))
 
-    def _decoded(self, token: str) -> JsonObject:
+    def _verified_claims(self, token: str) -> JsonObject:
         try:
             return dict(decode(token, self._key_set(), algorithms=ALGORITHMS).claims)
         except InvalidKeyIdError:  # the provider may have new keys
@@ -204,64 +206,68 @@ class Oidc:
         with self._lock:
             age = monotonic() - self._keys_at
             if self._keys is None or age > KNOWN_S or (is_new and age > KEYS_S):
-                found = self._asked(self._endpoint("jwks_uri"))
-                self._keys, self._keys_at = KeySet.import_key_set(found), monotonic()  # type: ignore[arg-type]
+                keys = self._fetch_json(self._endpoint("jwks_uri"))
+                self._keys, self._keys_at = KeySet.import_key_set(keys), monotonic()  # type: ignore[arg-type]
             return self._keys
 
-    def _fetched(self, code: str, question: Question) -> JsonObject:
+    def _fetch_tokens(self, code: str, authorization: AuthorizationRequest) -> JsonObject:
         """The tokens that a code is worth, once, to who asked."""
         sent = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": self.address + RETURN,
             "client_id": self.provider.client,
-            "code_verifier": question.verifier,
+            "code_verifier": authorization.verifier,
         }
         headers = {}
-        ways = self._about().get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        ways = self._configuration().get(
+            "token_endpoint_auth_methods_supported", ["client_secret_basic"]
+        )
         if self.provider.secret and "client_secret_basic" in ways:
             both = f"{quote(self.provider.client, '')}:{quote(self.provider.secret, '')}"
             headers["Authorization"] = f"Basic {base64.b64encode(both.encode()).decode()}"
         elif self.provider.secret:
             sent["client_secret"] = self.provider.secret
-        return self._asked(self._endpoint("token_endpoint"), urlencode(sent).encode(), headers)
+        return self._fetch_json(self._endpoint("token_endpoint"), urlencode(sent).encode(), headers)
 
     def _endpoint(self, name: str) -> str:
-        address = self._about().get(name)
+        address = self._configuration().get(name)
         if not isinstance(address, str) or not is_safe(address, self.provider.issuer):
             raise OidcError(f"{name} of the provider")
         return address
 
-    def _about(self) -> JsonObject:
+    def _configuration(self) -> JsonObject:
         """What the provider says of itself, under the very name that it is believed by."""
-        if monotonic() - self._known_at > KNOWN_S:
-            found = self._asked(self.provider.issuer.rstrip("/") + KNOWN)
-            if found.get("issuer") != self.provider.issuer:
+        if monotonic() - self._configuration_at > KNOWN_S:
+            configuration = self._fetch_json(self.provider.issuer.rstrip("/") + KNOWN)
+            if configuration.get("issuer") != self.provider.issuer:
                 raise OidcError("issuer of the provider")
-            self._known, self._known_at = found, monotonic()
-        return self._known
+            self._stored_configuration, self._configuration_at = configuration, monotonic()
+        return self._stored_configuration
 
-    def _asked(
+    def _fetch_json(
         self, address: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> JsonObject:
         """A JSON object from an address of the provider: no redirects, and not without end."""
-        said = {"Accept": "application/json", **(headers or {})}
-        request = urllib.request.Request(address, body, said)  # noqa: S310 - is_safe
+        all_headers = {"Accept": "application/json", **(headers or {})}
+        request = urllib.request.Request(address, body, all_headers)  # noqa: S310 - is_safe
         try:
             with _OPENER.open(request, timeout=WAITS_S) as answer:
                 content: bytes = answer.read(MOST_BYTES + 1)
         except (OSError, HTTPException) as error:
-            raise AwayError(f"{urlsplit(address).path}: {type(error).__name__}") from error
+            raise ProviderUnreachableError(
+                f"{urlsplit(address).path}: {type(error).__name__}"
+            ) from error
         try:
-            found = json.loads(content) if len(content) <= MOST_BYTES else None
+            document = json.loads(content) if len(content) <= MOST_BYTES else None
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            document = None
+        if not isinstance(document, dict):
             raise OidcError(f"answer of {urlsplit(address).path}")
-        return found
+        return document
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Goes nowhere else: who answers is who was asked."""
 
     def redirect_request(
@@ -276,7 +282,7 @@ class _Stay(urllib.request.HTTPRedirectHandler):
         return
 
 
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Stay)
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
 
 
 def is_safe(address: str, issuer: str = "") -> bool:

@@ -16,10 +16,10 @@ Role = Literal[
     "public",
 ]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
-GIVEN: Final = tuple(role for role in ROLES if role != "public")
+ASSIGNABLE_ROLES: Final = tuple(role for role in ROLES if role != "public")
 """Those that an account can have; everybody is the public."""
 PUBLIC: Final = frozenset(ROLES)
-SIGNED_IN: Final = frozenset(GIVEN)
+SIGNED_IN: Final = frozenset(ASSIGNABLE_ROLES)
 PARTICIPANTS: Final[frozenset[Role]] = frozenset({"participant", "organiser"})
 ORGANISERS: Final[frozenset[Role]] = frozenset({"organiser"})
 OPERATORS: Final[frozenset[Role]] = frozenset({"organiser", "operator"})
@@ -45,7 +45,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "compare": SIGNED_IN,
     "download": SIGNED_IN,
     "download_sums": SIGNED_IN,
-    "download_terms": SIGNED_IN,
+    "download_rules": SIGNED_IN,
     # accounts
     "sign_in_page": PUBLIC,
     "sign_in": PUBLIC,
@@ -61,9 +61,9 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "account": SIGNED_IN,
     "change_password": SIGNED_IN,
     "end_session": SIGNED_IN,
-    "begin_factor": SIGNED_IN,
-    "confirm_factor": SIGNED_IN,
-    "remove_factor": SIGNED_IN,
+    "begin_totp": SIGNED_IN,
+    "confirm_totp": SIGNED_IN,
+    "remove_totp": SIGNED_IN,
     "make_token": SIGNED_IN,
     "end_token": SIGNED_IN,
     "close_own_account": SIGNED_IN,
@@ -104,7 +104,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "new_benchmark": ORGANISERS,
     "change_benchmark": ORGANISERS,
     "rescore": ORGANISERS,
-    "lay_down": ORGANISERS,
+    "save_rules": ORGANISERS,
     "release": ORGANISERS,
     "end_release": ORGANISERS,
     "announce": ORGANISERS,
@@ -112,7 +112,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     # annotation projects and exams
     "projects": READERS | AUDITORS,
     "project": READERS | AUDITORS,
-    "room": READERS,
+    "project_session": READERS,
     "new_project_page": ORGANISERS,
     "new_project": ORGANISERS,
     "assign_person": ORGANISERS,
@@ -123,7 +123,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "project_files": ORGANISERS,
     "project_reference": ORGANISERS,
     "exam": READERS | AUDITORS,
-    "exam_room": READERS,
+    "exam_session": READERS,
     "new_exam_page": ORGANISERS,
     "new_exam": ORGANISERS,
     "end_exam": ORGANISERS,

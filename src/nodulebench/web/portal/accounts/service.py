@@ -17,7 +17,7 @@ from nodulebench.web.portal.accounts.credentials import (
     password_problem,
     used_step,
 )
-from nodulebench.web.portal.accounts.roles import GIVEN, Role
+from nodulebench.web.portal.accounts.roles import ASSIGNABLE_ROLES, Role
 from nodulebench.web.portal.database.models import (
     Account,
     Certificate,
@@ -82,10 +82,10 @@ def find_link(session: Transaction, secret: str) -> Invitation:
     Raises:
         DeniedError: if it cannot.
     """
-    found = session.get(Invitation, digest_of(secret))
-    if found is None or found.used_at is not None or found.expires_at <= now():
+    invitation = session.get(Invitation, digest_of(secret))
+    if invitation is None or invitation.used_at is not None or invitation.expires_at <= now():
         raise DeniedError("link_ended", 404)
-    return found
+    return invitation
 
 
 def use_link(site: Site, secret: str, login: str, name: str, password: str) -> str:
@@ -100,15 +100,15 @@ def use_link(site: Site, secret: str, login: str, name: str, password: str) -> s
     login = login.strip().lower() if known is None else known.login
     _require_free_name(login, name if known is None else known.name)
     _require_strong_password(password, login)
-    hashed = site.settings.passwords.hashed(password)
+    password_hash = site.settings.passwords.hash(password)
     with site.database.writing() as session:
         link = find_link(session, secret)
         link.used_at = now()
         if link.account_id is None:
-            return new_account(site, session, login, name, hashed, link.roles, link.id)
+            return new_account(site, session, login, name, password_hash, link.roles, link.id)
         account = session.get_one(Account, link.account_id)
-        account.password = hashed
-        account.factor = None  # who lost both gets in by the organiser's link
+        account.password = password_hash
+        account.totp_secret = None  # who lost both gets in by the organiser's link
         session.execute(delete(Session).where(Session.account_id == account.id))
         site.record(session, account.id, "password_reset", link=link.id)
         return account.id
@@ -119,9 +119,9 @@ def register(site: Site, login: str, name: str, password: str) -> str:
     login = login.strip().lower()
     _require_free_name(login, name)
     _require_strong_password(password, login)
-    hashed = site.settings.passwords.hashed(password)
+    password_hash = site.settings.passwords.hash(password)
     with site.database.writing() as session:
-        return new_account(site, session, login, name, hashed, ["participant"], "")
+        return new_account(site, session, login, name, password_hash, ["participant"], "")
 
 
 def sign_in(
@@ -142,21 +142,26 @@ def sign_in(
                 pass
         raise DeniedError("too_many_attempts", 429)
     is_open = account is not None and account.closed_at is None
-    kept = account.password if account is not None and is_open else None
-    is_right = site.settings.passwords.fits(password, kept)
+    stored_hash = account.password if account is not None and is_open else None
+    is_right = site.settings.passwords.is_correct(password, stored_hash)
     with site.database.writing() as session:
-        found = None if account is None else session.get_one(Account, account.id)
-        if found is None or not is_right or found.password != kept or not _has_factor(found, code):
+        current = None if account is None else session.get_one(Account, account.id)
+        if (
+            current is None
+            or not is_right
+            or current.password != stored_hash
+            or not _is_totp_valid(current, code)
+        ):
             count_failure(session, login, address)
-            site.record(session, "", "sign_in_failed", of=found.id if found else None)
+            site.record(session, "", "sign_in_failed", of=current.id if current else None)
             refused = True
         else:
             forget_failures(session, login)
-            secret, refused = begin_session(session, found.id, agent), False
-            site.record(session, found.id, "signed_in")
-    if refused or found is None:
+            secret, refused = begin_session(session, current.id, agent), False
+            site.record(session, current.id, "signed_in")
+    if refused or current is None:
         raise DeniedError("sign_in_wrong", 401)
-    return Signed(secret, found.id)
+    return Signed(secret, current.id)
 
 
 def begin_session(session: Transaction, account: str, agent: str) -> str:
@@ -179,13 +184,13 @@ def set_password(site: Site, account: str, old: str, new: str, keep: str) -> Non
         keep: digest of the session that goes on.
     """
     with site.database.reading() as session:
-        found = session.get_one(Account, account)
-    if not site.settings.passwords.fits(old, found.password):
+        stored = session.get_one(Account, account)
+    if not site.settings.passwords.is_correct(old, stored.password):
         raise DeniedError("password_wrong", 403)
-    _require_strong_password(new, found.login)
-    hashed = site.settings.passwords.hashed(new)
+    _require_strong_password(new, stored.login)
+    password_hash = site.settings.passwords.hash(new)
     with site.acting(account, "password_changed") as session:
-        session.get_one(Account, account).password = hashed
+        session.get_one(Account, account).password = password_hash
         others = (Session.account_id == account) & (Session.digest != keep)
         session.execute(delete(Session).where(others))
 
@@ -201,10 +206,10 @@ def new_token(site: Site, account: str, name: str) -> str:
 def close_account(site: Site, account: str, by: str) -> None:
     """End an account: its name and password go, its entries are shown as withdrawn by nobody."""
     with site.acting(by, "account_closed", of=account) as session:
-        found = session.get_one(Account, account)
-        _require_another_organiser(session, found, [])
-        found.closed_at, found.password, found.factor = now(), None, None
-        found.login, found.name, found.roles = f"closed-{found.id}", "", []
+        closing = session.get_one(Account, account)
+        _require_another_organiser(session, closing, [])
+        closing.closed_at, closing.password, closing.totp_secret = now(), None, None
+        closing.login, closing.name, closing.roles = f"closed-{closing.id}", "", []
         _forget_certificates(session, account)
         session.execute(delete(Identity).where(Identity.account_id == account))
         _end_all(session, account)
@@ -214,19 +219,19 @@ def _forget_certificates(session: Transaction, account: str) -> None:
     """Empty the certificates that name somebody; their numbers are not given again."""
     results = select(Result.id).join(Entry).where(Entry.account_id == account)
     named = select(Certificate).where(Certificate.result_id.in_(results))
-    for one in session.scalars(named):
-        one.content = {}
+    for certificate in session.scalars(named):
+        certificate.content = {}
 
 
 def change_roles(site: Site, account: str, roles: tuple[str, ...], by: str) -> None:
     """Give an account other roles; its sessions end, so that none goes on with the old ones."""
-    chosen: list[str] = [role for role in GIVEN if role in roles]
+    chosen: list[str] = [role for role in ASSIGNABLE_ROLES if role in roles]
     with site.acting(by, "roles_changed", of=account, roles=" ".join(chosen)) as session:
-        found = session.get(Account, account)
-        if found is None or found.closed_at is not None:
+        stored = session.get(Account, account)
+        if stored is None or stored.closed_at is not None:
             raise DeniedError("not_found", 404)
-        _require_another_organiser(session, found, chosen)
-        found.roles = chosen
+        _require_another_organiser(session, stored, chosen)
+        stored.roles = chosen
         if account != by:
             session.execute(delete(Session).where(Session.account_id == account))
 
@@ -236,7 +241,7 @@ def new_account(
     session: Transaction,
     login: str,
     name: str,
-    hashed: str | None,
+    password_hash: str | None,
     roles: list[str],
     link: str,
 ) -> str:
@@ -247,21 +252,23 @@ def new_account(
     """
     if session.scalar(select(Account.id).where(Account.login == login)) is not None:
         raise DeniedError("login_taken", 409)
-    account = Account(id=new_id(), login=login, name=name.strip(), roles=roles, password=hashed)
+    account = Account(
+        id=new_id(), login=login, name=name.strip(), roles=roles, password=password_hash
+    )
     session.add(account)
     session.flush()
     site.record(session, account.id, "account_made", link=link or None, roles=" ".join(roles))
     return account.id
 
 
-def _has_factor(account: Account, code: str) -> bool:
+def _is_totp_valid(account: Account, code: str) -> bool:
     """Whether the code of the second factor counts, which it does once."""
-    if account.factor is None:
+    if account.totp_secret is None:
         return True
-    step = used_step(account.factor, code, now(), account.factor_step)
+    step = used_step(account.totp_secret, code, now(), account.totp_step)
     if step is None:
         return False
-    account.factor_step = step
+    account.totp_step = step
     return True
 
 
@@ -283,7 +290,7 @@ def _require_another_organiser(session: Transaction, account: Account, roles: li
     if "organiser" not in account.roles or "organiser" in roles:
         return
     open_ones = session.scalars(select(Account).where(Account.closed_at.is_(None)))
-    if not any("organiser" in one.roles for one in open_ones if one.id != account.id):
+    if not any("organiser" in other.roles for other in open_ones if other.id != account.id):
         raise DeniedError("last_organiser", 409)
 
 

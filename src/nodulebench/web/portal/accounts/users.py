@@ -15,7 +15,7 @@ SEEN_EVERY_S = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class User:
     """Who makes a request."""
 
     account: str = ""
@@ -27,7 +27,7 @@ class Visitor:
     """Digest of the session; nothing: a token, or nobody."""
     csrf: str = ""
     """What the forms of this session hold."""
-    has_factor: bool = False
+    has_totp: bool = False
 
     @property
     def is_signed_in(self) -> bool:
@@ -40,7 +40,7 @@ class Visitor:
         return "organiser" in self.roles
 
 
-NOBODY = Visitor()
+ANONYMOUS = User()
 
 
 def cookie_name(site: Site, what: str = "") -> str:
@@ -52,46 +52,46 @@ def cookie_name(site: Site, what: str = "") -> str:
     return f"__Host-{name}" if site.settings.is_secure else name
 
 
-def find_visitor(site: Site, request: HTTPConnection) -> Visitor:
+def find_user(site: Site, request: HTTPConnection) -> User:
     """Who makes a request."""
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return _by_token(site, secret.strip())
     secret = request.cookies.get(cookie_name(site), "")
-    return _by_session(site, secret) if secret else NOBODY
+    return _by_session(site, secret) if secret else ANONYMOUS
 
 
-def _by_session(site: Site, secret: str) -> Visitor:
+def _by_session(site: Site, secret: str) -> User:
     digest, at = digest_of(secret), now()
     with site.database.reading() as session:
-        found = session.get(Session, digest)
-        if found is None or found.account.closed_at is not None:
-            return NOBODY
-        if found.seen_at < at - IDLE or found.created_at < at - WHOLE:
-            return NOBODY
-        account = found.account
-        seen = (at - found.seen_at).total_seconds()
-        visitor = Visitor(
+        stored = session.get(Session, digest)
+        if stored is None or stored.account.closed_at is not None:
+            return ANONYMOUS
+        if stored.seen_at < at - IDLE or stored.created_at < at - WHOLE:
+            return ANONYMOUS
+        account = stored.account
+        seen = (at - stored.seen_at).total_seconds()
+        user = User(
             account.id,
             account.login,
             account.name,
             frozenset({*account.roles, "public"}),
             digest,
-            found.csrf,
-            account.factor is not None,
+            stored.csrf,
+            account.totp_secret is not None,
         )
     if seen > SEEN_EVERY_S:
         with site.database.writing() as session:
             session.execute(update(Session).where(Session.digest == digest).values(seen_at=at))
-    return visitor
+    return user
 
 
-def _by_token(site: Site, secret: str) -> Visitor:
+def _by_token(site: Site, secret: str) -> User:
     with site.database.reading() as session:
         of_secret = select(Token).where(Token.digest == digest_of(secret))
-        found = session.scalar(of_secret.where(Token.ended_at.is_(None)))
-        if found is None or found.account.closed_at is not None:
-            return NOBODY
-        account = found.account
+        token = session.scalar(of_secret.where(Token.ended_at.is_(None)))
+        if token is None or token.account.closed_at is not None:
+            return ANONYMOUS
+        account = token.account
         roles = frozenset({*account.roles, "public"})
-        return Visitor(account.id, account.login, account.name, roles)
+        return User(account.id, account.login, account.name, roles)

@@ -16,7 +16,7 @@ from nodulebench.core.errors import NoduleBenchError
 from nodulebench.io.bundle import is_sealed
 from nodulebench.io.manifests import file_digest, read_manifest
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.models import Benchmark, Release, now
 from nodulebench.web.portal.site import Site
 
@@ -33,7 +33,7 @@ def releasable(site: Site) -> list[str]:
     )
 
 
-def release(site: Site, by: Visitor, benchmark: str, name: str, kind: str) -> int:
+def release(site: Site, by: User, benchmark: str, name: str, kind: str) -> int:
     """Release a file, or every file of a folder; how many.
 
     Raises:
@@ -42,12 +42,12 @@ def release(site: Site, by: Visitor, benchmark: str, name: str, kind: str) -> in
     if name not in releasable(site) or kind not in KINDS:
         raise DeniedError("not_found", 404)
     root = site.downloads.resolve()
-    found = list(_files(root, root / name))
+    files = list(_files(root, root / name))
     with site.database.writing() as session:
         if session.get(Benchmark, benchmark) is None:
             raise DeniedError("not_found", 404)
         released = {release.file for release in open_releases(session, benchmark)}
-        new = [(file, path) for file, path in found if file not in released]
+        new = [(file, path) for file, path in files if file not in released]
         for file, path in new:
             facts = path.stat()
             session.add(
@@ -63,7 +63,7 @@ def release(site: Site, by: Visitor, benchmark: str, name: str, kind: str) -> in
     return len(new)
 
 
-def end_release(site: Site, by: Visitor, benchmark: str, name: str) -> None:
+def end_release(site: Site, by: User, benchmark: str, name: str) -> None:
     """Give a file, or the files of a folder, out no longer."""
     with site.acting(by.account, "release_ended", benchmark=benchmark) as session:
         for release in open_releases(session, benchmark):
@@ -73,8 +73,8 @@ def end_release(site: Site, by: Visitor, benchmark: str, name: str) -> None:
 
 def open_releases(session: Transaction, benchmark: str) -> list[Release]:
     """What is released for a benchmark, by name."""
-    found = select(Release).where(Release.benchmark_id == benchmark, Release.ended_at.is_(None))
-    return list(session.scalars(found.order_by(Release.file)))
+    query = select(Release).where(Release.benchmark_id == benchmark, Release.ended_at.is_(None))
+    return list(session.scalars(query.order_by(Release.file)))
 
 
 def released_file(site: Site, session: Transaction, benchmark: str, release_id: str) -> Release:
@@ -83,48 +83,48 @@ def released_file(site: Site, session: Transaction, benchmark: str, release_id: 
     Raises:
         DeniedError: if there is none, it has no digest yet, or it was changed since it had.
     """
-    found = session.get(Release, release_id)
-    if found is None or found.benchmark_id != benchmark or found.ended_at is not None:
+    release = session.get(Release, release_id)
+    if release is None or release.benchmark_id != benchmark or release.ended_at is not None:
         raise DeniedError("not_found", 404)
-    if not found.digest or not _is_unchanged(site, found):
+    if not release.digest or not _is_unchanged(site, release):
         raise DeniedError("file_not_ready", 409)
-    return found
+    return release
 
 
-def release_path(site: Site, found: Release) -> Path:
+def release_path(site: Site, release: Release) -> Path:
     """Where a released file lies."""
-    return site.downloads.resolve() / found.file
+    return site.downloads.resolve() / release.file
 
 
 def digest_releases(site: Site) -> int:
     """Make the digests that are missing, and end what a sealed set lists as its own; how many."""
     with site.database.reading() as session:
         due = session.scalars(select(Release).where(Release.digest == ""))
-        waiting = [one for one in due if one.ended_at is None]
+        waiting = [release for release in due if release.ended_at is None]
     sealed = set(_sealed_digests(site)) if waiting else set()
     made = 0
-    for one in waiting:
-        if not _is_unchanged(site, one):
+    for release in waiting:
+        if not _is_unchanged(site, release):
             continue
-        digest = file_digest(release_path(site, one))
+        digest = file_digest(release_path(site, release))
         is_refused = digest in sealed
-        facts = {"release": one.id, "digest": digest}
+        facts = {"release": release.id, "digest": digest}
         with site.acting(
             "", "release_refused" if is_refused else "release_ready", **facts
         ) as write:
-            kept = write.get_one(Release, one.id)
-            kept.digest, kept.ended_at = digest, now() if is_refused else kept.ended_at
+            stored = write.get_one(Release, release.id)
+            stored.digest, stored.ended_at = digest, now() if is_refused else stored.ended_at
         made += 1
     return made
 
 
-def _is_unchanged(site: Site, found: Release) -> bool:
-    path = release_path(site, found)
+def _is_unchanged(site: Site, release: Release) -> bool:
+    path = release_path(site, release)
     try:
         facts = path.stat(follow_symlinks=False)
     except OSError:
         return False
-    is_same = (facts.st_size, facts.st_mtime_ns) == (found.size, found.changed)
+    is_same = (facts.st_size, facts.st_mtime_ns) == (release.size, release.changed)
     return is_same and path.is_file() and path.resolve() == path
 
 
@@ -152,7 +152,7 @@ def _sealed_digests(site: Site) -> Iterator[str]:
     with site.database.reading() as session:
         used = session.scalars(select(Benchmark.reference).where(Benchmark.is_sealed)).all()
     lying = site.settings.sets.iterdir() if site.settings.sets.is_dir() else ()
-    for folder in {*map(Path, used), *(one.resolve() for one in lying)}:
+    for folder in {*map(Path, used), *(folder.resolve() for folder in lying)}:
         if is_sealed(folder):
             try:
                 yield from read_manifest(folder).files.values()

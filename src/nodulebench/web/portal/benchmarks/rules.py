@@ -41,7 +41,7 @@ class RuleFile(ConfigModel):
 
 def rule_file_path(site: Site, benchmark: str, kind: Kind, version: int) -> Path:
     """Where a version of a file lies."""
-    return site.benchmark(benchmark) / "terms" / FILES[kind].format(version=version)
+    return site.benchmark(benchmark) / "rules" / FILES[kind].format(version=version)
 
 
 def write_candidates(source: Path, cases: pl.DataFrame, target: Path) -> int:
@@ -145,13 +145,16 @@ def write_folds(source: Path, cases: pl.DataFrame, target: Path) -> int:
     return tested["fold"].n_unique()
 
 
-def require_same_folds(folds: pl.DataFrame, laid: pl.DataFrame, source: str) -> None:
+def require_same_folds(folds: pl.DataFrame, expected: pl.DataFrame, source: str) -> None:
     """Refuse folds that divide the cases in another way than those of the benchmark.
 
     Names of folds do not matter.
     """
     pairs = (
-        _tested(folds).join(laid, on="case_id", suffix="_laid").select("fold", "fold_laid").unique()
+        _tested(folds)
+        .join(expected, on="case_id", suffix="_laid")
+        .select("fold", "fold_laid")
+        .unique()
     )
     if not pairs.height == pairs["fold"].n_unique() == pairs["fold_laid"].n_unique():
         what = "divides the cases in another way than the folds of this benchmark."
@@ -169,14 +172,14 @@ class AcceptedRules(ConfigModel):
     training: Training = Training()
 
     @property
-    def said(self) -> JsonObject:
+    def content(self) -> JsonObject:
         """What is not empty, as rows and receipts hold it."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
 def accepted_rules(entry: Entry) -> AcceptedRules:
     """Under what an entry was taken."""
-    return AcceptedRules.model_validate(entry.terms)
+    return AcceptedRules.model_validate(entry.accepted_rules)
 
 
 def track_of(entry: Entry) -> str:

@@ -4,6 +4,7 @@ Of an open test set the table of cases is kept apart when the benchmark is made,
 submission never opens the reference. Of a sealed set nothing is kept but where it lies.
 """
 
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -22,7 +23,7 @@ from nodulebench.io.bundle import is_sealed
 from nodulebench.io.formats import read_reference
 from nodulebench.io.table_files import read_parquet, write_parquet
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.rules import RuleFile
 from nodulebench.web.portal.database.models import Benchmark, Entry, new_id, now
 from nodulebench.web.portal.site import Site
@@ -89,25 +90,29 @@ def test_sets(site: Site) -> list[str]:
     return sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
 
 
-def make_benchmark(
-    site: Site,
-    by: Visitor,
-    *,
-    title: str,
-    test_set: str,
-    protocol: str,
-    about: str = "",
-    rules: BenchmarkRules | None = None,
-    opens_at: datetime | None = None,
-    closes_at: datetime | None = None,
-) -> str:
-    """Make a benchmark of a test set; its id.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BenchmarkOptions:
+    """What an organiser chooses for a new benchmark."""
+
+    title: str
+    test_set: str
+    """One of ``test_sets``."""
+    protocol: str
+    """Name of a packaged protocol."""
+    about: str = ""
+    rules: BenchmarkRules = field(default_factory=BenchmarkRules)
+    opens_at: datetime | None = None
+    closes_at: datetime | None = None
+
+
+def make_benchmark(site: Site, by: User, options: BenchmarkOptions) -> str:
+    """Make a benchmark of a test set and return its id.
 
     Raises:
         DeniedError: if there is no such test set or protocol.
         InputError: if the test set cannot be read.
     """
-    title = title.strip()
+    title, test_set, protocol = options.title.strip(), options.test_set, options.protocol
     if not title or len(title) > MOST_TITLE or not title.isprintable():
         raise DeniedError("title_form")
     if test_set not in test_sets(site) or protocol not in NAMES:
@@ -115,26 +120,26 @@ def make_benchmark(
     place, benchmark = site.settings.sets / test_set, new_id()
     sealed = is_sealed(place)
     if not sealed:
-        _keep_cases(site, benchmark, place)
+        _store_cases(site, benchmark, place)
     facts = {"benchmark": benchmark, "protocol": load_protocol(protocol).digest}
     with site.acting(by.account, "benchmark_made", **facts, sealed=sealed) as session:
         session.add(
             Benchmark(
                 id=benchmark,
                 title=title,
-                about=about,
+                about=options.about,
                 reference=str(place.resolve()),
                 is_sealed=sealed,
                 protocol=protocol,
-                rules=(rules or BenchmarkRules()).model_dump(mode="json"),
-                opens_at=opens_at,
-                closes_at=closes_at,
+                rules=options.rules.model_dump(mode="json"),
+                opens_at=options.opens_at,
+                closes_at=options.closes_at,
             )
         )
     return benchmark
 
 
-def score_again(site: Site, by: Visitor, benchmark: str) -> int:
+def rescore_entries(site: Site, by: User, benchmark: str) -> int:
     """Begin a new version of a benchmark, and score every entry under it; how many.
 
     Older results stay, each with its version. Nothing changes where the test set cannot be read.
@@ -144,42 +149,42 @@ def score_again(site: Site, by: Visitor, benchmark: str) -> int:
         InputError: if its test set cannot be read.
     """
     with site.database.reading() as session:
-        found = session.get(Benchmark, benchmark)
-    if found is None:
+        stored = session.get(Benchmark, benchmark)
+    if stored is None:
         raise DeniedError("not_found", 404)
-    if not found.is_sealed:
-        _keep_cases(site, benchmark, Path(found.reference))
+    if not stored.is_sealed:
+        _store_cases(site, benchmark, Path(stored.reference))
     with site.database.writing() as session:
-        found = session.scalars(
+        stored = session.scalars(
             select(Benchmark).where(Benchmark.id == benchmark).with_for_update()
         ).one()
-        found.version += 1
+        stored.version += 1
         counted = select(Entry).where(Entry.benchmark_id == benchmark)
         entries = session.scalars(counted.where(Entry.withdrawn_at.is_(None))).all()
         for entry in entries:
-            enqueue(session, entry.id, found.version)
-        version = found.version
+            enqueue(session, entry.id, stored.version)
+        version = stored.version
         site.record(session, by.account, "scored_anew", benchmark=benchmark, version=version)
     return len(entries)
 
 
-def _keep_cases(site: Site, benchmark: str, place: Path) -> None:
+def _store_cases(site: Site, benchmark: str, place: Path) -> None:
     """Keep the table of cases of an open test set, and nothing else of it."""
     cases = without_images(read_reference(place).cases)
     make_folder(site.benchmark(benchmark))
     write_parquet(cases, site.benchmark(benchmark) / CASES_FILE)
 
 
-def find_benchmark(session: Transaction, visitor: Visitor, benchmark: str) -> Benchmark:
+def find_benchmark(session: Transaction, user: User, benchmark: str) -> Benchmark:
     """A benchmark that somebody may see.
 
     Raises:
         DeniedError: if there is none; the same where it is hidden.
     """
-    found = session.get(Benchmark, benchmark)
-    if found is None or not (found.is_shown or visitor.is_organiser):
+    stored = session.get(Benchmark, benchmark)
+    if stored is None or not (stored.is_shown or user.is_organiser):
         raise DeniedError("not_found", 404)
-    return found
+    return stored
 
 
 def known_cases(site: Site, benchmark: Benchmark) -> pl.DataFrame | None:

@@ -100,10 +100,10 @@ class Database:
         config.set_main_option("script_location", str(MIGRATIONS))
         scripts = ScriptDirectory(str(MIGRATIONS), version_locations=[str(MIGRATIONS)])
 
-        def steps(revision: Any, _: MigrationContext) -> Any:
+        def transactions(revision: Any, _: MigrationContext) -> Any:
             return scripts._upgrade_revs("heads", revision)  # as alembic's own command does
 
-        context = EnvironmentContext(config, scripts, fn=steps)
+        context = EnvironmentContext(config, scripts, fn=transactions)
         with (
             self._writer.connect() as connection,
             _unbound(connection, self.is_sqlite),

@@ -60,17 +60,17 @@ class SqlStore:
     def read(self, first: int = 1) -> list[Stored]:
         """The events from a number on, by number."""
         rows = self._own().where(self._events.number >= first).order_by(self._events.number)
-        return [self._stored(one) for one in self._session.scalars(rows)]
+        return [self._stored(row) for row in self._session.scalars(rows)]
 
     def read_one(self, number: int) -> Stored | None:
         """One event; None: it is not there."""
-        found = self._session.scalar(self._own().where(self._events.number == number))
-        return None if found is None else self._stored(found)
+        row = self._session.scalar(self._own().where(self._events.number == number))
+        return None if row is None else self._stored(row)
 
     def read_last(self) -> Stored | None:
         """The last event; None: there is none."""
-        found = self._session.scalar(self._own().order_by(self._events.number.desc()).limit(1))
-        return None if found is None else self._stored(found)
+        row = self._session.scalar(self._own().order_by(self._events.number.desc()).limit(1))
+        return None if row is None else self._stored(row)
 
     def append(self, number: int, content: bytes) -> bool:
         """Keep one more event; nobody else can take its number while the log is locked."""
@@ -154,8 +154,8 @@ def latest_events(session: Transaction, before: int | None, count: int) -> list[
     rows = select(StoredEvent).order_by(StoredEvent.number.desc()).limit(count)
     if before is not None:
         rows = rows.where(StoredEvent.number < before)
-    read = (parse_event(one.content) for one in session.scalars(rows))
-    return [one for one in read if one is not None]
+    read = (parse_event(row.content) for row in session.scalars(rows))
+    return [event for event in read if event is not None]
 
 
 def stored_events(session: Transaction, after: int, count: int) -> list[StoredEvent]:

@@ -88,7 +88,7 @@ class ExamEdit(Base):
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     exam_id: Mapped[str] = mapped_column(ForeignKey("exam.id"))
     account_id: Mapped[str] = mapped_column(ForeignKey("account.id"))
-    of_case: Mapped[str]
+    case_id: Mapped[str]
     content: Mapped[JsonObject]
     created_at: Mapped[datetime] = mapped_column(default=now)
     __table_args__ = (Index(None, "exam_id", "account_id", "id"),)
@@ -161,7 +161,7 @@ class ProjectEdit(Base):
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     project_id: Mapped[str] = mapped_column(ForeignKey("project.id"))
     person: Mapped[str]
-    of_case: Mapped[str]
+    case_id: Mapped[str]
     content: Mapped[JsonObject]
     created_at: Mapped[datetime] = mapped_column(default=now)
     __table_args__ = (Index(None, "project_id", "person", "id"),)
@@ -179,9 +179,9 @@ class Account(Base):
     roles: Mapped[list[str]]
     password: Mapped[str | None]
     """argon2; None: nobody can sign in."""
-    factor: Mapped[str | None]
+    totp_secret: Mapped[str | None]
     """The secret of the second factor; None: there is none."""
-    factor_step: Mapped[int] = mapped_column(default=0)
+    totp_step: Mapped[int] = mapped_column(default=0)
     """The last step of the second factor that was used, which counts only once."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     closed_at: Mapped[datetime | None]
@@ -300,7 +300,7 @@ class Entry(Base):
     size: Mapped[int] = mapped_column(BigInteger)
     declared: Mapped[JsonObject]
     """What who submits says of it: description, training data, intended use."""
-    terms: Mapped[JsonObject] = mapped_column(default=dict)
+    accepted_rules: Mapped[JsonObject] = mapped_column(default=dict)
     """``entries.Terms``: the candidate list it scores, and what was checked of its training."""
     receipt: Mapped[JsonObject]
     is_baseline: Mapped[bool] = mapped_column(default=False)

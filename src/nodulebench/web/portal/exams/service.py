@@ -71,17 +71,17 @@ def _misplaced(exam: Exam, scans: dict[str, Scan], voxels: Path) -> Iterator[Pro
     for case_id in exam.case_ids:
         tiles = tiles_of(scans[case_id], voxels)
         own = () if slices is None else slices.filter(case_id=case_id).iter_rows(named=True)
-        outside = {one["nodule_id"]: one for one in own if not _is_inside(one, tiles)}
-        for name, one in outside.items():
+        outside = {nodule["nodule_id"]: nodule for nodule in own if not _is_inside(nodule, tiles)}
+        for name, nodule in outside.items():
             yield Problem(
                 f"key, sequence '{case_id}', nodule '{name}'",
-                f"slice {one['slice_index']} lies outside of the scan.",
+                f"slice {nodule['slice_index']} lies outside of the scan.",
                 "Slices count from 0 at the feet; millimetres are those of the scan (LPS).",
             )
 
 
-def _is_inside(one: JsonObject, tiles: Tiles) -> bool:
-    place, size = shown_place(one, tiles), np.array(tiles.volume.shape[::-1])
+def _is_inside(nodule: JsonObject, tiles: Tiles) -> bool:
+    place, size = shown_place(nodule, tiles), np.array(tiles.volume.shape[::-1])
     return bool(np.all((place >= -0.5) & (place <= size - 0.5)))
 
 
@@ -91,17 +91,17 @@ def find_exam(session: Transaction, exam_id: str) -> SiteExam:
     Raises:
         DeniedError: if there is none.
     """
-    found = session.get(SiteExam, exam_id)
-    if found is None:
+    exam = session.get(SiteExam, exam_id)
+    if exam is None:
         raise DeniedError("not_found", 404)
-    return found
+    return exam
 
 
 def end_exam(site: Site, by: str, exam_id: str) -> None:
     """Let nobody begin or go on with an exam; who has handed in keeps their sheet."""
     with site.acting(by, "exam_ended", exam=exam_id) as session:
-        found = find_exam(session, exam_id)
-        found.ended_at = found.ended_at or now()
+        exam = find_exam(session, exam_id)
+        exam.ended_at = exam.ended_at or now()
 
 
 def rules_of(exam: SiteExam) -> ExamRules:
@@ -135,5 +135,5 @@ def disclosed_sheet(result: ExamResult, candidate: str = "") -> JsonObject:
         result: of an account.
         candidate: who they are where it is used; nothing: as they sign in.
     """
-    told = {name: result.sheet[name] for name in SHEET_FIELDS}
-    return {**told, "candidate": candidate} if candidate else told
+    disclosed = {name: result.sheet[name] for name in SHEET_FIELDS}
+    return {**disclosed, "candidate": candidate} if candidate else disclosed

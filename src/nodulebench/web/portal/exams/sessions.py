@@ -11,25 +11,25 @@ from sqlalchemy.orm import Session as Transaction
 from nodulebench.annotation.exam import ExamSheet, sheet_json
 from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.database.models import ExamEdit, ExamResult, SiteExam
 from nodulebench.web.portal.exams.service import KEY, find_exam, rules_of
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.viewer_access.drafts import SqlDrafts
-from nodulebench.web.portal.viewer_access.gateway import Recent, Steps
+from nodulebench.web.portal.viewer_access.gateway import LruCache, StepTransactions
 from nodulebench.web.portal.viewer_access.reviews import images_of, voxels_of
 from nodulebench.web.viewer.drafts import Drafts
 from nodulebench.web.viewer.exam import Exam, ExamSession, exam_of
 from nodulebench.web.viewer.scans import Scan, Tiles, scans_of
 from nodulebench.web.viewer.session import Voxels
 
-ROUTE = "exam_room"
-MOST_ROOMS, MOST_EXAMS = 200, 20
+ROUTE = "exam_session"
+MOST_SESSIONS, MOST_EXAMS = 200, 20
 """That are held open; whoever comes back later gets theirs anew."""
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedExam:
     """What all rooms of an exam have in common."""
 
     exam: Exam
@@ -40,13 +40,15 @@ class Shared:
 class SiteExamSession(ExamSession):
     """The room of one account in one exam."""
 
-    def __init__(self, folder: Path, shared: Shared, steps: Steps, visitor: Visitor) -> None:
-        own = {"exam_id": steps.of, "account_id": visitor.account}
-        drafts = SqlDrafts(steps, ExamEdit, **own)
-        name = visitor.login
+    def __init__(
+        self, folder: Path, shared: SharedExam, transactions: StepTransactions, user: User
+    ) -> None:
+        own = {"exam_id": transactions.of, "account_id": user.account}
+        drafts = SqlDrafts(transactions, ExamEdit, **own)
+        name = user.login
         super().__init__(folder, shared.scans, drafts, name, shared.exam, shared.voxels)
-        self._steps = steps
-        self._account = visitor.account
+        self._transactions = transactions
+        self._account = user.account
 
     def hand_in(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
         """Freeze the reading of a sequence; nothing of it leaves the database."""
@@ -54,12 +56,12 @@ class SiteExamSession(ExamSession):
 
     def keep(self, sheet: ExamSheet) -> None:
         """Write the result down, once, with an event of the site."""
-        own = {"exam_id": self._steps.of, "account_id": self._account}
-        with self._steps.acting() as session:
+        own = {"exam_id": self._transactions.of, "account_id": self._account}
+        with self._transactions.acting() as session:
             if session.get(ExamResult, own) is None:
-                told = sheet_json(sheet)
-                session.add(ExamResult(**own, has_passed=sheet.has_passed, sheet=told))
-                site, facts = self._steps.site, {"exam": self._steps.of}
+                content = sheet_json(sheet)
+                session.add(ExamResult(**own, has_passed=sheet.has_passed, sheet=content))
+                site, facts = self._transactions.site, {"exam": self._transactions.of}
                 site.record(session, self._account, "exam_sat", **facts, passed=sheet.has_passed)
 
 
@@ -70,69 +72,69 @@ class ExamSessions:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._shared: Recent[Shared] = Recent(MOST_EXAMS)
-        self._rooms: Recent[SiteExamSession] = Recent(MOST_ROOMS)
+        self._shared: LruCache[SharedExam] = LruCache(MOST_EXAMS)
+        self._sessions: LruCache[SiteExamSession] = LruCache(MOST_SESSIONS)
 
-    def of(self, name: str, visitor: Visitor) -> SiteExamSession:
+    def of(self, name: str, user: User) -> SiteExamSession:
         """The room of somebody in an exam.
 
         Raises:
             DeniedError: if there is no such exam, it has ended, or they know its key.
         """
         with self.site.database.reading() as session:
-            found = find_exam(session, name)
-            result = session.get(ExamResult, (name, visitor.account))
-        if not may_sit(found, visitor):
+            exam = find_exam(session, name)
+            result = session.get(ExamResult, (name, user.account))
+        if not may_sit(exam, user):
             raise DeniedError("exam_known", 403)
-        if found.ended_at is not None and result is None:
+        if exam.ended_at is not None and result is None:
             raise DeniedError("exam_ended", 409)
-        shared = self._shared.of(name, lambda: self._open(found))
-        return self._rooms.of((name, visitor.account), lambda: self._room(shared, name, visitor))
+        shared = self._shared.of(name, lambda: self._open(exam))
+        return self._sessions.of((name, user.account), lambda: self._session(shared, name, user))
 
-    def _open(self, found: SiteExam) -> Shared:
-        exam = exam_of(self.site.exam(found.id) / KEY, rules_of(found))
-        scans = scans_of(images_of(self.site, found.images), exam.case_ids)
-        return Shared(exam, scans, Voxels(voxels_of(self.site)))
+    def _open(self, stored: SiteExam) -> SharedExam:
+        exam = exam_of(self.site.exam(stored.id) / KEY, rules_of(stored))
+        scans = scans_of(images_of(self.site, stored.images), exam.case_ids)
+        return SharedExam(exam, scans, Voxels(voxels_of(self.site)))
 
-    def _room(self, shared: Shared, exam_id: str, visitor: Visitor) -> SiteExamSession:
-        folder = self.site.exam(exam_id) / visitor.account
-        return SiteExamSession(folder, shared, Steps(self.site, exam_id), visitor)
+    def _session(self, shared: SharedExam, exam_id: str, user: User) -> SiteExamSession:
+        folder = self.site.exam(exam_id) / user.account
+        return SiteExamSession(folder, shared, StepTransactions(self.site, exam_id), user)
 
 
-def may_sit(exam: SiteExam, visitor: Visitor) -> bool:
+def may_sit(exam: SiteExam, user: User) -> bool:
     """Whether somebody cannot know the key: neither who made it, nor an organiser."""
-    return exam.made_by != visitor.account and not visitor.is_organiser
+    return exam.made_by != user.account and not user.is_organiser
 
 
 ExamStatus = Literal["open", "begun", "passed", "failed", "ended"]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ExamLine:
     """An exam, and how somebody stands in it."""
 
     exam: SiteExam
-    stand: ExamStatus | None
+    status: ExamStatus | None
     """None: it is not theirs to sit."""
 
 
-def exams_for(session: Transaction, visitor: Visitor) -> list[Line]:
+def exams_for(session: Transaction, user: User) -> list[ExamLine]:
     """The exams that concern somebody, the newest first."""
-    found = session.scalars(select(SiteExam).order_by(SiteExam.created_at.desc()))
-    lines = [Line(one, exam_status(session, one, visitor)) for one in found]
-    oversees = bool({"organiser", "auditor"} & visitor.roles)
-    return [line for line in lines if oversees or line.stand not in (None, "ended")]
+    exams = session.scalars(select(SiteExam).order_by(SiteExam.created_at.desc()))
+    lines = [ExamLine(exam, exam_status(session, exam, user)) for exam in exams]
+    oversees = bool({"organiser", "auditor"} & user.roles)
+    return [line for line in lines if oversees or line.status not in (None, "ended")]
 
 
-def exam_status(session: Transaction, exam: SiteExam, visitor: Visitor) -> ExamStatus | None:
+def exam_status(session: Transaction, exam: SiteExam, user: User) -> ExamStatus | None:
     """How somebody stands in an exam; None: it is not theirs to sit."""
-    if not may(visitor.roles, ROUTE) or not may_sit(exam, visitor):
+    if not may(user.roles, ROUTE) or not may_sit(exam, user):
         return None
-    result = session.get(ExamResult, (exam.id, visitor.account))
+    result = session.get(ExamResult, (exam.id, user.account))
     if result is not None:
         return "passed" if result.has_passed else "failed"
     if exam.ended_at is not None:
         return "ended"
-    own = {"exam_id": exam.id, "account_id": visitor.account}
+    own = {"exam_id": exam.id, "account_id": user.account}
     edits = session.scalar(select(func.count()).select_from(ExamEdit).filter_by(**own))
     return "begun" if edits else "open"

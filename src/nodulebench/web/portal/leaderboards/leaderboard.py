@@ -16,7 +16,7 @@ from nodulebench.i18n.numbers import decimals
 from nodulebench.i18n.translator import in_english, translator
 from nodulebench.metrics import is_lower_better
 from nodulebench.report.pages.templates import page
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.rules import accepted_rules, track_of
 from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result
@@ -48,7 +48,7 @@ class Reading(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BoardLine:
     """One entry on a leaderboard."""
 
     entry: str
@@ -114,7 +114,7 @@ class Board:
     readings: list[Reading]
     """Every metric that some entry has under the rule."""
     by: Reading
-    lines: list[Line]
+    lines: list[BoardLine]
 
     @property
     def table(self) -> pl.DataFrame:
@@ -144,7 +144,7 @@ def board_of(
     site: Site,
     session: Transaction,
     benchmark: Benchmark,
-    visitor: Visitor,
+    user: User,
     choice: BoardChoice = FIRST,
 ) -> Board:
     """The leaderboard of a benchmark.
@@ -153,7 +153,7 @@ def board_of(
         site: the site.
         session: a transaction.
         benchmark: of which.
-        visitor: who looks; names may be kept back from them.
+        user: who reads it; names may be hidden from them.
         choice: which of its leaderboards.
     """
     scored = session.scalars(
@@ -165,35 +165,37 @@ def board_of(
     ).all()
     tracks = _tracks(benchmark, scored)
     of_track = choice.track if choice.track in tracks else tracks[0]
-    found = [one for one in scored if track_of(one.entry) == of_track]
-    strata = strata_of(found)
+    results = [result for result in scored if track_of(result.entry) == of_track]
+    strata = strata_of(results)
     part = choice.stratum if choice.stratum in strata else ""
     rules = list(
-        dict.fromkeys(reading["rule"] for result in found for reading in readings_of(result))
+        dict.fromkeys(reading["rule"] for result in results for reading in readings_of(result))
     )
     chosen = choice.rule if choice.rule in rules else (rules[0] if rules else "")
     readings = list(
         dict.fromkeys(
             Reading(reading["metric"], reading["point"])
-            for result in found
+            for result in results
             for reading in readings_of(result, part)
             if reading["rule"] == chosen
         )
     )
     order = _ordering(readings, choice.metric)
-    lines = [_line(result, visitor, chosen, order, part) for result in found]
+    lines = [_line(result, user, chosen, order, part) for result in results]
     ranking = None if part else read_ranking(site, session, benchmark, of_track)
     ranks = {} if ranking is None or ranking.metric != order.name else ranking.rules.get(chosen, {})
-    ranked = [_with_interval(one, ranks.get(one.entry)) for one in _ranked(lines, order)]
+    ranked = [_with_interval(line, ranks.get(line.entry)) for line in _ranked(lines, order)]
     return Board(tracks, of_track, rules, chosen, strata, part, readings, order, ranked)
 
 
 def _tracks(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
     """What can be looked at: what is open now, then what entries were made under."""
     rules = rules_of(benchmark)
-    laid = rules.candidates
+    candidates = rules.candidates
     now = [
-        open_track if open_track == "detection" or laid is None else f"{open_track}-{laid.version}"
+        open_track
+        if open_track == "detection" or candidates is None
+        else f"{open_track}-{candidates.version}"
         for open_track in rules.open_tracks
     ]
     return list(dict.fromkeys([*now, *(track_of(result.entry) for result in results)])) or [
@@ -201,12 +203,12 @@ def _tracks(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
     ]
 
 
-def _with_interval(line: Line, found: JsonObject | None) -> Line:
+def _with_interval(line: BoardLine, rank: JsonObject | None) -> BoardLine:
     """The line with what is known of its rank; uses ranked apart have their own letters."""
-    if found is None or line.rank is None:
+    if rank is None or line.rank is None:
         return line
-    group = chr(ord("A") + found["use"]) + str(found["group"])
-    return replace(line, best_rank=found["best"], worst_rank=found["worst"], group=group)
+    group = chr(ord("A") + rank["use"]) + str(rank["group"])
+    return replace(line, best_rank=rank["best"], worst_rank=rank["worst"], group=group)
 
 
 def readings_of(result: Result, stratum: str = "") -> list[JsonObject]:
@@ -239,19 +241,19 @@ def _ordering(readings: Sequence[Reading], by: str) -> Reading:
     return next(higher, readings[0] if readings else Reading("cpm"))
 
 
-def _line(result: Result, visitor: Visitor, rule: str, by: Reading, stratum: str) -> Line:
+def _line(result: Result, user: User, rule: str, by: Reading, stratum: str) -> BoardLine:
     entry = result.entry
     withdrawn = entry.withdrawn_at is not None
     under = [reading for reading in readings_of(result, stratum) if reading["rule"] == rule]
     training = accepted_rules(entry).training
-    readings = {Reading(one["metric"], one["point"]).name: one for one in under}
+    readings = {Reading(reading["metric"], reading["point"]).name: reading for reading in under}
     own = {} if withdrawn else readings.get(by.name, {})
-    return Line(
+    return BoardLine(
         entry=entry.id,
-        name=shown_name(entry, visitor),
-        who=shown_account(entry, visitor),
+        name=shown_name(entry, user),
+        who=shown_account(entry, user),
         at=entry.created_at,
-        is_own=bool(visitor.account) and visitor.account == entry.account_id,
+        is_own=bool(user.account) and user.account == entry.account_id,
         is_baseline=entry.is_baseline,
         is_withdrawn=withdrawn,
         rank=None,
@@ -271,22 +273,24 @@ def reason_in_english(reason: JsonObject | None) -> str:
     return in_english(reason) if reason else ""
 
 
-def _ranked(lines: list[Line], by: Reading) -> list[Line]:
+def _ranked(lines: list[BoardLine], by: Reading) -> list[BoardLine]:
     """Best first; equal values share a rank, and those without a value come last."""
     sign = 1.0 if is_lower_better(by.metric) else -1.0
-    found = [line for line in lines if line.value is not None]
-    valued = sorted(found, key=lambda one: sign * (one.value or 0.0))
-    values = [one.value for one in valued]
-    ranked = [replace(one, rank=values.index(one.value) + 1) for one in valued]
+    unsorted = [line for line in lines if line.value is not None]
+    valued = sorted(unsorted, key=lambda line: sign * (line.value or 0.0))
+    values = [line.value for line in valued]
+    ranked = [replace(line, rank=values.index(line.value) + 1) for line in valued]
     return [*ranked, *(line for line in lines if line.value is None)]
 
 
 def badge_of(result: Result | None) -> str:
     """An entry's metric that orders its leaderboard, as a small picture; a dash without one."""
-    found = [] if result is None else readings_of(result)
-    by = _ordering([Reading(one["metric"], one["point"]) for one in found], "")
-    one = next((one for one in found if (one["metric"], one["point"]) == by), {})
-    words = f"{translator('en').metric(by.name).title} {decimals(one.get('value'))}"
-    if one.get("low") is not None and one.get("high") is not None:
-        words += f" ({decimals(one['low'])}–{decimals(one['high'])})"
+    readings = [] if result is None else readings_of(result)
+    by = _ordering([Reading(reading["metric"], reading["point"]) for reading in readings], "")
+    reading = next(
+        (reading for reading in readings if (reading["metric"], reading["point"]) == by), {}
+    )
+    words = f"{translator('en').metric(by.name).title} {decimals(reading.get('value'))}"
+    if reading.get("low") is not None and reading.get("high") is not None:
+        words += f" ({decimals(reading['low'])}–{decimals(reading['high'])})"
     return page("portal/badge.html", words=words)

@@ -26,14 +26,14 @@ DEVELOPER = "account "
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class TestSetUse:
     """How one account stands to one test set."""
 
     benchmark: str
     title: str
     who: str
     """Name of the account, or of a developer who looked elsewhere."""
-    looks: int
+    evaluations: int
     allowed: int | None
     optimism: float
     """Standard errors by which the best of so many looks flatters, at most, on average."""
@@ -41,29 +41,29 @@ class Use:
     """Standard errors that a 95% bound has to keep away; None: no bound holds."""
 
 
-def uses_of(session: Transaction, benchmark: Benchmark) -> list[Use]:
+def uses_of(session: Transaction, benchmark: Benchmark) -> list[TestSetUse]:
     """Every account that has looked at the test set of a benchmark; most looks first.
 
     Raises:
         InputError: if a sealed set cannot be read.
     """
-    found = _sealed(session, benchmark) if benchmark.is_sealed else _open(session, benchmark)
-    return sorted(found, key=lambda one: (-one.looks, one.who))
+    uses = _sealed(session, benchmark) if benchmark.is_sealed else _open(session, benchmark)
+    return sorted(uses, key=lambda use: (-use.evaluations, use.who))
 
 
-def all_uses(session: Transaction) -> tuple[list[Use], list[str]]:
+def all_uses(session: Transaction) -> tuple[list[TestSetUse], list[str]]:
     """The uses of every benchmark, and the titles of those whose sealed set cannot be read."""
-    found: list[Use] = []
+    uses: list[TestSetUse] = []
     unread: list[str] = []
-    for one in session.scalars(select(Benchmark).order_by(Benchmark.created_at.desc())):
+    for benchmark in session.scalars(select(Benchmark).order_by(Benchmark.created_at.desc())):
         try:
-            found += uses_of(session, one)
+            uses += uses_of(session, benchmark)
         except InputError:
-            unread.append(one.title)
-    return found, unread
+            unread.append(benchmark.title)
+    return uses, unread
 
 
-def _open(session: Transaction, benchmark: Benchmark) -> Iterator[Use]:
+def _open(session: Transaction, benchmark: Benchmark) -> Iterator[TestSetUse]:
     """Metrics in full tell so much that after the first look no bound holds."""
     count = func.count(func.distinct(Entry.digest))
     rows = (
@@ -74,30 +74,32 @@ def _open(session: Transaction, benchmark: Benchmark) -> Iterator[Use]:
         .group_by(Account.id, Account.name)
     )
     allowed = rules_of(benchmark).in_all
-    for name, account, looks in session.execute(rows):
-        yield _use(benchmark, name or account, looks, allowed, Answers(None))
+    for name, account, evaluations in session.execute(rows):
+        yield _use(benchmark, name or account, evaluations, allowed, Answers(None))
 
 
-def _sealed(session: Transaction, benchmark: Benchmark) -> Iterator[Use]:
-    found = read_audit(Path(benchmark.reference))
-    raise_problems(found.problems)
-    events, reuse = found.events, found.policy.reuse
-    for use in found.uses:
+def _sealed(session: Transaction, benchmark: Benchmark) -> Iterator[TestSetUse]:
+    audit = read_audit(Path(benchmark.reference))
+    raise_problems(audit.problems)
+    events, reuse = audit.events, audit.policy.reuse
+    for use in audit.uses:
         account = session.get(Account, use.developer.removeprefix(DEVELOPER))
         who = use.developer if account is None else account.name or account.id
         answers = answers_of(reuse, use.developer, events)
         yield _use(benchmark, who, len(use.looks), use.allowed, answers)
 
 
-def _use(benchmark: Benchmark, who: str, looks: int, allowed: int | None, answers: Answers) -> Use:
-    told = budget_statement(BudgetStatus(looks, allowed or looks, answers))
-    usual = deviations(ONE_SIDED, 0) if looks == 1 else None
-    return Use(
+def _use(
+    benchmark: Benchmark, who: str, evaluations: int, allowed: int | None, answers: Answers
+) -> TestSetUse:
+    statement = budget_statement(BudgetStatus(evaluations, allowed or evaluations, answers))
+    usual = deviations(ONE_SIDED, 0) if evaluations == 1 else None
+    return TestSetUse(
         benchmark.id,
         benchmark.title,
         who,
-        looks,
+        evaluations,
         allowed,
-        told.get("optimism_standard_errors", 0.0),
-        told.get("bound_standard_errors", usual),
+        statement.get("optimism_standard_errors", 0.0),
+        statement.get("bound_standard_errors", usual),
     )

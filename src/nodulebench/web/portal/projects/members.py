@@ -14,7 +14,7 @@ from nodulebench.web.portal.accounts.roles import Role
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.database.models import Account, ProjectExam, ProjectMember
 from nodulebench.web.portal.exams.service import passed_accounts
-from nodulebench.web.portal.projects.store import Books
+from nodulebench.web.portal.projects.store import ProjectAccess
 from nodulebench.web.portal.site import Site
 
 NEEDS: Final[Mapping[RosterRole, Role]] = {
@@ -38,7 +38,7 @@ def reads(person: Person) -> bool:
     return bool(set(person.roles) & set(READING_ROLES))
 
 
-def may_be(person: Person, roles: frozenset[str]) -> bool:
+def can_be(person: Person, roles: frozenset[str]) -> bool:
     """Whether an account with these roles can be a person.
 
     Organisers can take all readings with them, so that none of them can be a reader.
@@ -48,8 +48,8 @@ def may_be(person: Person, roles: frozenset[str]) -> bool:
 
 def exam_of_project(session: Transaction, project_id: str) -> str | None:
     """The exam of the site that who reads in a project has passed; None: there is none."""
-    found = session.get(ProjectExam, project_id)
-    return None if found is None else found.exam_id
+    project_exam = session.get(ProjectExam, project_id)
+    return None if project_exam is None else project_exam.exam_id
 
 
 def has_passed(person: Person, account: str, passed: frozenset[str] | None) -> bool:
@@ -80,19 +80,21 @@ def account_of(site: Site, login: str) -> str:
         InputError: if nobody has it.
     """
     with site.database.reading() as session:
-        found = session.scalar(select(Account.id).where(Account.login == login))
-    if found is None:
+        account = session.scalar(select(Account.id).where(Account.login == login))
+    if account is None:
         remedy = "Make an account by a link of the page 'People'."
         raise InputError.at(f"login '{login}'", "is nobody's.", remedy)
-    return found
+    return account
 
 
 def members_of(session: Transaction, project_id: str) -> dict[str, Member]:
     """Who takes part in a project, by person."""
     rows = select(ProjectMember).where(ProjectMember.project_id == project_id)
     return {
-        one.person: Member(one.account_id, one.account.login, one.account.name, one.person)
-        for one in session.scalars(rows)
+        member.person: Member(
+            member.account_id, member.account.login, member.account.name, member.person
+        )
+        for member in session.scalars(rows)
     }
 
 
@@ -104,13 +106,13 @@ def person_of(session: Transaction, project_id: str, account: str) -> str | None
     return session.scalar(own)
 
 
-def is_blind(session: Transaction, books: Books, account: str) -> bool:
+def is_blind(session: Transaction, access: ProjectAccess, account: str) -> bool:
     """Whether somebody reads in a project, whatever else they have become since."""
-    person = person_of(session, books.project_id, account)
-    return person is not None and reads(books.base.workflow.roster.person(person))
+    person = person_of(session, access.project_id, account)
+    return person is not None and reads(access.base.workflow.roster.person(person))
 
 
-def assign(books: Books, by: str, person_id: str, account: str) -> None:
+def assign(access: ProjectAccess, by: str, person_id: str, account: str) -> None:
     """Let an account be a person of a project; nothing: let nobody be.
 
     Raises:
@@ -118,33 +120,33 @@ def assign(books: Books, by: str, person_id: str, account: str) -> None:
         DeniedError: if the account cannot be, has not passed the exam, is somebody else there, or
             the person has taken steps: what was read by one is not read on by another.
     """
-    person = books.base.workflow.roster.person(person_id)
-    facts = {"project": books.project_id, "person": person_id, "of": account or None}
-    with books.acting() as session:
-        events = books.on(session).log.read()
-        before = members_of(session, books.project_id).get(person_id)
+    person = access.base.workflow.roster.person(person_id)
+    facts = {"project": access.project_id, "person": person_id, "of": account or None}
+    with access.acting() as session:
+        events = access.on(session).log.read()
+        before = members_of(session, access.project_id).get(person_id)
         if before is not None and before.account == account:
             return
         if before is not None and any(event.actor_id == person_id for event in events):
             raise DeniedError("person_acted", 409)
         session.execute(
             delete(ProjectMember).where(
-                ProjectMember.project_id == books.project_id, ProjectMember.person == person_id
+                ProjectMember.project_id == access.project_id, ProjectMember.person == person_id
             )
         )
         if account:
-            found = session.get(Account, account)
-            if found is None or found.closed_at is not None:
+            stored = session.get(Account, account)
+            if stored is None or stored.closed_at is not None:
                 raise DeniedError("not_found", 404)
-            if not may_be(person, frozenset(found.roles)):
+            if not can_be(person, frozenset(stored.roles)):
                 raise DeniedError("person_roles", 409)
-            exam_id = exam_of_project(session, books.project_id)
+            exam_id = exam_of_project(session, access.project_id)
             if not has_passed(person, account, passed_accounts(session, exam_id)):
                 raise DeniedError("person_exam", 409)
-            if person_of(session, books.project_id, account) is not None:
+            if person_of(session, access.project_id, account) is not None:
                 raise DeniedError("person_twice", 409)
             session.add(
-                ProjectMember(project_id=books.project_id, account_id=account, person=person_id)
+                ProjectMember(project_id=access.project_id, account_id=account, person=person_id)
             )
             session.flush()
-        books.site.record(session, by, "project_assigned", **facts)
+        access.site.record(session, by, "project_assigned", **facts)

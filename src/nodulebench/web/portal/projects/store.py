@@ -18,7 +18,7 @@ from nodulebench.security.event_log.store import Stored
 from nodulebench.web.portal.database.event_log import SqlStore
 from nodulebench.web.portal.database.models import ProjectEvent, ProjectHead
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.viewer_access.gateway import Steps
+from nodulebench.web.portal.viewer_access.gateway import StepTransactions
 
 
 class ProjectStore(SqlStore):
@@ -32,8 +32,8 @@ class ProjectStore(SqlStore):
     def append(self, number: int, content: bytes) -> bool:
         """Keep one more event, and write down in the log of the site which."""
         super().append(number, content)
-        one = Stored(self.where(number), number, content)
-        tell_step(self._site, self._session, self._account, self._project_id, one)
+        event = Stored(self.where(number), number, content)
+        record_step(self._site, self._session, self._account, self._project_id, event)
         return True
 
     def where(self, number: int | None = None) -> str:
@@ -41,11 +41,13 @@ class ProjectStore(SqlStore):
         return f"project {self._project_id} {super().where(number)}"
 
 
-def tell_step(site: Site, session: Transaction, account: str, project_id: str, one: Stored) -> None:
+def record_step(
+    site: Site, session: Transaction, account: str, project_id: str, event: Stored
+) -> None:
     """Write down in the log of the site which event a project's log has got."""
-    digest = bytes_digest(one.content)
+    digest = bytes_digest(event.content)
     facts = {"project": project_id, "digest": digest}
-    site.record(session, account, "project_step", **facts, number=one.number)
+    site.record(session, account, "project_step", **facts, number=event.number)
 
 
 def project_folder(site: Site, project_id: str) -> Path:
@@ -54,7 +56,7 @@ def project_folder(site: Site, project_id: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Books(Steps):
+class ProjectAccess(StepTransactions):
     """A project for one account: looks at it, and steps in it."""
 
     account: str
@@ -69,7 +71,7 @@ class Books(Steps):
     @contextmanager
     def handle(self, *, acts: bool = False) -> Iterator[ProjectHandle]:
         """The project for a look or a step."""
-        with self.acting() if acts else self.looking() as session:
+        with self.acting() if acts else self.reading() as session:
             yield self.on(session)
 
     def on(self, session: Transaction) -> ProjectHandle:
@@ -79,10 +81,10 @@ class Books(Steps):
         return replace(self.base, log=annotation_log(store, self.base.log.log.root, None, index))
 
 
-def books_of(site: Site, project_id: str, account: str) -> Books:
+def project_access(site: Site, project_id: str, account: str) -> ProjectAccess:
     """A project for an account.
 
     Raises:
         InputError: if its files are damaged.
     """
-    return Books(site, project_id, account, open_project(project_folder(site, project_id)))
+    return ProjectAccess(site, project_id, account, open_project(project_folder(site, project_id)))

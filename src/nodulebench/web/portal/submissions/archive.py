@@ -59,10 +59,10 @@ def _unpack(path: Path, folder: Path, most_bytes: int, most_files: int) -> None:
     folder.mkdir(parents=True)
     try:
         with zipfile.ZipFile(path) as archive:
-            parts = [one for one in archive.infolist() if not one.is_dir()]
-            if len(parts) > most_files or sum(one.file_size for one in parts) > most_bytes:
+            parts = [member for member in archive.infolist() if not member.is_dir()]
+            if len(parts) > most_files or sum(member.file_size for member in parts) > most_bytes:
                 raise ArchiveError.at(path.name, "holds more than is taken.", "Send less.")
-            targets = [_target(folder, one, path.name) for one in parts]
+            targets = [_target(folder, member, path.name) for member in parts]
             left = most_bytes
             for part, target in zip(parts, targets, strict=True):
                 target.parent.mkdir(parents=True, exist_ok=True)

@@ -28,14 +28,14 @@ from nodulebench.web.portal.submissions.archive import ArchiveError
 from nodulebench.web.portal.submissions.service import (
     ALGORITHM,
     UNPACKED,
-    Received,
+    Upload,
     algorithm_of,
     marks_of,
 )
 
 
 def check_submission(
-    site: Site, benchmark: Benchmark, sent: Received, track: str = "detection"
+    site: Site, benchmark: Benchmark, sent: Upload, track: str = "detection"
 ) -> Checked:
     """Everything that is wrong with what was sent; the reference is never opened.
 
@@ -44,24 +44,24 @@ def check_submission(
     try:
         folder = algorithm_of(sent.path)
         if folder is not None and track == "detection":
-            found = _checked_algorithm(benchmark, folder)
+            check = _checked_algorithm(benchmark, folder)
         else:
             cases = known_cases(site, benchmark)
-            found = check_alone(marks_of(sent.path), cases, benchmark.protocol)
-            laid = rules_of(benchmark).listed_for(track)
-            if laid is not None and cases is not None and not found.problems:
-                listed = rule_file_path(site, benchmark.id, "candidates", laid.version)
+            check = check_alone(marks_of(sent.path), cases, benchmark.protocol)
+            candidates = rules_of(benchmark).listed_for(track)
+            if candidates is not None and cases is not None and not check.problems:
+                listed = rule_file_path(site, benchmark.id, "candidates", candidates.version)
                 wrong = candidate_problems(marks_of(sent.path), listed, cases)
-                found = replace(found, problems=wrong)
+                check = replace(check, problems=wrong)
     except InputError as error:
-        found = Checked(sent.path, problems=tuple(error.problems))
+        check = Checked(sent.path, problems=tuple(error.problems))
         if isinstance(error, ArchiveError):
             site.refuse(sent.by, "archive", digest=sent.digest)
-    problems = without_match(found.problems, str(sent.path.parent))
-    return replace(found, path=sent.path, problems=problems)
+    problems = with_plain_names(check.problems, str(sent.path.parent))
+    return replace(check, path=sent.path, problems=problems)
 
 
-def without_match(problems: Iterable[Problem], place: str) -> tuple[Problem, ...]:
+def with_plain_names(problems: Iterable[Problem], place: str) -> tuple[Problem, ...]:
     """Problems that name files as they were sent, not where they lie."""
 
     def plain(text: str) -> str:
@@ -94,18 +94,18 @@ def declared_training(
         raise DeniedError("training_unsaid" if not answer else "training_unfolded", 422)
     if answer != "folds":
         return Training(answer=answer)
-    laid = rules.folds
+    own_folds = rules.folds
     if folds is None:
-        if laid is None:
+        if own_folds is None:
             raise DeniedError("folds_missing", 422)
-        return Training(answer=answer, folds=laid.digest, count=laid.count)
+        return Training(answer=answer, folds=own_folds.digest, count=own_folds.count)
     try:
         given = checked_folds(folds, cases)
-        if laid is not None:
-            own = read_folds([rule_file_path(site, benchmark.id, "folds", laid.version)])
+        if own_folds is not None:
+            own = read_folds([rule_file_path(site, benchmark.id, "folds", own_folds.version)])
             require_same_folds(given, own, folds.name)
     except InputError as error:
-        raise InputError(without_match(error.problems, str(folds.parent))) from error
+        raise InputError(with_plain_names(error.problems, str(folds.parent))) from error
     return Training(answer=answer, folds=file_digest(folds), count=given["fold"].n_unique())
 
 

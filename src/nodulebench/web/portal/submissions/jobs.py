@@ -58,7 +58,11 @@ def claim(site: Site, worker: str) -> Claimed | None:
         for job in session.scalars(waiting.limit(8).with_for_update(skip_locked=True)):
             if job.is_cancelling or job.attempts >= MOST_ATTEMPTS:
                 state = "cancelled" if job.is_cancelling else "failed"
-                _end(job, state, {} if job.is_cancelling else {"kept": "workers died over it"})
+                _end(
+                    job,
+                    state,
+                    {} if job.is_cancelling else {"operator_message": "workers died over it"},
+                )
                 site.record(session, "", f"job_{state}", job=job.id, entry=job.entry_id)
                 continue
             job.state, job.worker, job.claim = "running", worker, new_id()
@@ -91,7 +95,7 @@ def is_wanted(site: Site, claimed: Claimed) -> bool:
         return job is not None and job.claim == claimed.claim and not job.is_cancelling
 
 
-def finish(site: Site, claimed: Claimed, found: Scored) -> bool:
+def finish(site: Site, claimed: Claimed, scored: Scored) -> bool:
     """Write down what a job found; False: the job is another's by now, or was cancelled."""
     with site.database.writing() as session:
         job = _held(session, claimed)
@@ -101,18 +105,18 @@ def finish(site: Site, claimed: Claimed, found: Scored) -> bool:
             Result(
                 entry_id=claimed.entry,
                 version=claimed.version,
-                folder=found.folder,
-                digest=found.digest,
-                metrics=found.metrics,
+                folder=scored.folder,
+                digest=scored.digest,
+                metrics=scored.metrics,
             )
         )
         _end(job, "done", {})
-        facts = {"job": job.id, "entry": job.entry_id, "result": found.digest}
+        facts = {"job": job.id, "entry": job.entry_id, "result": scored.digest}
         site.record(session, "", "scored", **facts)
         return True
 
 
-def fail(site: Site, claimed: Claimed, told: list[str], kept: str) -> bool:
+def fail(site: Site, claimed: Claimed, messages: list[str], operator_message: str) -> bool:
     """Write down that a job cannot be done, and why; or that it was cancelled.
 
     Whether that was written: not where the job is another's by now.
@@ -120,15 +124,15 @@ def fail(site: Site, claimed: Claimed, told: list[str], kept: str) -> bool:
     Args:
         site: the site.
         claimed: the job.
-        told: problems that who submitted may know, in lines.
-        kept: what only those who run the site may know.
+        messages: problems that the submitter may see, one per line.
+        operator_message: what only the people who run the site may see.
     """
     with site.database.writing() as session:
         job = _held(session, claimed)
         if job is None:
             return False
         state = "cancelled" if job.is_cancelling else "failed"
-        _end(job, state, {"told": told, "kept": kept})
+        _end(job, state, {"messages": messages, "operator_message": operator_message})
         site.record(session, "", f"job_{state}", job=job.id, entry=job.entry_id)
         return True
 
@@ -136,29 +140,29 @@ def fail(site: Site, claimed: Claimed, told: list[str], kept: str) -> bool:
 def cancel(site: Site, by: str, job: str) -> None:
     """End a job that waits; tell the worker of one that runs."""
     with site.acting(by, "job_cancel_asked", job=job) as session:
-        found = _found(session, job)
-        if found.state not in OPEN:
+        stored = _locked_job(session, job)
+        if stored.state not in OPEN:
             raise DeniedError("job_ended", 409)
-        found.is_cancelling = True
-        if found.state == "waiting":
-            _end(found, "cancelled", {})
+        stored.is_cancelling = True
+        if stored.state == "waiting":
+            _end(stored, "cancelled", {})
 
 
 def retry(site: Site, by: str, job: str) -> None:
     """Put a job that failed or was cancelled into the queue again."""
     with site.acting(by, "job_retried", job=job) as session:
-        found = _found(session, job)
-        if found.state not in ("failed", "cancelled"):
+        stored = _locked_job(session, job)
+        if stored.state not in ("failed", "cancelled"):
             raise DeniedError("job_open", 409)
-        found.state, found.attempts, found.is_cancelling = "waiting", 0, False
-        found.claim, found.ended_at, found.problems = "", None, {}
+        stored.state, stored.attempts, stored.is_cancelling = "waiting", 0, False
+        stored.claim, stored.ended_at, stored.problems = "", None, {}
 
 
-def _found(session: Transaction, job: str) -> Job:
-    found = session.scalar(select(Job).where(Job.id == job).with_for_update())
-    if found is None:
+def _locked_job(session: Transaction, job: str) -> Job:
+    stored = session.scalar(select(Job).where(Job.id == job).with_for_update())
+    if stored is None:
         raise DeniedError("not_found", 404)
-    return found
+    return stored
 
 
 def _held(session: Transaction, claimed: Claimed) -> Job | None:
@@ -182,12 +186,12 @@ GONE = timedelta(days=1)
 def send_heartbeat(site: Site, name: str, *, opens_sealed: bool) -> None:
     """Write down that a worker lives, and forget those who are long gone."""
     with site.database.writing() as session:
-        found = session.get(Worker, name)
-        if found is None:
+        stored = session.get(Worker, name)
+        if stored is None:
             session.add(Worker(name=name, opens_sealed=opens_sealed))
             session.execute(delete(Worker).where(Worker.seen_at < now() - GONE))
         else:
-            found.seen_at = now()
+            stored.seen_at = now()
 
 
 def record_end(site: Site, name: str) -> None:
@@ -200,5 +204,5 @@ def living_workers(session: Transaction) -> list[tuple[Worker, Job | None]]:
     """The workers that live, each with the job that it has."""
     living = select(Worker).where(Worker.seen_at > now() - SILENT).order_by(Worker.started_at)
     running = select(Job).where(Job.state == "running").options(joinedload(Job.entry))
-    at_work = {one.worker: one for one in session.scalars(running.join(Entry))}
-    return [(one, at_work.get(one.name)) for one in session.scalars(living)]
+    at_work = {job.worker: job for job in session.scalars(running.join(Entry))}
+    return [(worker, at_work.get(worker.name)) for worker in session.scalars(living)]

@@ -39,7 +39,7 @@ RUN = "-run"
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class SealedAccess:
     """How a worker opens sealed sets; given when it starts, and kept in memory alone."""
 
     secret: Secret
@@ -52,7 +52,7 @@ class UnscoredError(NoduleBenchError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _ScoringOptions:
     """What has to be scored, read in one go."""
 
     sent: Path
@@ -66,11 +66,11 @@ class _Order:
     """The list whose members it scores; None: it has marks of its own."""
     plan: Path | None
     """The frozen plan that judges it; None: there are no acceptance criteria."""
-    laid: dict[str, str]
+    rule_file_digests: dict[str, str]
     """Digests of these two."""
 
 
-def score(site: Site, claimed: Claimed, opening: Opening | None, progress: Progress) -> Scored:
+def score(site: Site, claimed: Claimed, access: SealedAccess | None, progress: Progress) -> Scored:
     """Evaluate the entry of a job into a folder of its own claim.
 
     Raises:
@@ -79,26 +79,26 @@ def score(site: Site, claimed: Claimed, opening: Opening | None, progress: Progr
         UnscoredError: if it cannot be scored; the words may tell of the reference.
     """
     with site.database.reading() as session:
-        order = _order(site, session, claimed)
+        options = _scoring_options(site, session, claimed)
     results = site.results / claimed.entry
-    marks = marks_of(order.sent)
-    if order.is_algorithm:
-        marks = _run(order, opening, marks, results / f"{claimed.version}{RUN}", progress)
+    marks = marks_of(options.sent)
+    if options.is_algorithm:
+        marks = _run(options, access, marks, results / f"{claimed.version}{RUN}", progress)
     else:
         require_no_parquet(marks)  # it may have been submitted before Parquet was refused
     out = results / f"{claimed.version}-{claimed.claim}"
     try:
-        if order.is_sealed:
-            metrics = _scored_sealed(order, opening, marks, out)
+        if options.is_sealed:
+            metrics = _scored_sealed(options, access, marks, out)
             digest = file_digest(out / FEEDBACK)
         else:
-            metrics = _scored_open(order, marks, out, progress)
+            metrics = _scored_open(options, marks, out, progress)
             digest = file_digest(out / EVALUATION)
     except BaseException:
         shutil.rmtree(out, ignore_errors=True)
         raise
     metrics["scorer"] = __version__
-    metrics["digests"] = {**metrics.get("digests", {}), **order.laid}
+    metrics["digests"] = {**metrics.get("digests", {}), **options.rule_file_digests}
     return Scored(str(out.relative_to(site.results)), digest, metrics)
 
 
@@ -108,9 +108,9 @@ def disclosed_digests(metrics: JsonObject) -> dict[str, str]:
     return {name: known[name] for name in ("protocol", "plan", "candidates") if name in known}
 
 
-def drop(site: Site, found: Scored) -> None:
+def drop(site: Site, scored: Scored) -> None:
     """Remove what was found under a claim that counts no more."""
-    shutil.rmtree(site.results / found.folder, ignore_errors=True)
+    shutil.rmtree(site.results / scored.folder, ignore_errors=True)
 
 
 def sweep_results(site: Site) -> int:
@@ -118,11 +118,15 @@ def sweep_results(site: Site) -> int:
     before = now().timestamp() - LEFT_S
     old = [path for path in site.results.glob("*/*-*") if path.stat().st_mtime < before]
     with site.database.reading() as session:
-        kept = {site.results / one for one in session.scalars(select(Result.folder))}
+        stored = {site.results / name for name in session.scalars(select(Result.folder))}
         running = tuple(session.scalars(select(Job.claim).where(Job.state == "running")))
-    left = [one for one in old if one not in kept and not one.name.endswith((RUN, *running))]
-    for one in left:
-        shutil.rmtree(one, ignore_errors=True)
+    left = [
+        folder
+        for folder in old
+        if folder not in stored and not folder.name.endswith((RUN, *running))
+    ]
+    for folder in left:
+        shutil.rmtree(folder, ignore_errors=True)
     return len(left)
 
 
@@ -137,7 +141,7 @@ def summary(document: Document) -> JsonObject:
     return {
         "readings": list(readings(sound)),
         "strata": list(_strata(sound)),
-        "counts": {rule: dict(one.counts) for rule, one in algorithm.rules.items()},
+        "counts": {rule: dict(evaluation.counts) for rule, evaluation in algorithm.rules.items()},
         "digests": dict(document.digests),
         "verdict": None if sound.plan is None else sound.plan.verdict,
         "verdict_reason": None if reason is None else reason.to_json(),
@@ -149,24 +153,26 @@ def _strata(document: Document) -> Iterator[JsonObject]:
     for _, rule, result in document.results:
         for division, parts in result.strata.items():
             for name, part in parts.items():
-                for metric, one in {"miss_rate": part.miss_rate, **part.metrics}.items():
+                for metric, estimate in {"miss_rate": part.miss_rate, **part.metrics}.items():
                     if not part.is_too_few:
                         shown, _, point = metric.partition("@")
-                        told = reading(rule, shown, point, one.value, one.low, one.high)
-                        yield {**told, "stratum": f"{division}={name}"}
+                        part_reading = reading(
+                            rule, shown, point, estimate.value, estimate.low, estimate.high
+                        )
+                        yield {**part_reading, "stratum": f"{division}={name}"}
 
 
-def _order(site: Site, session: Transaction, claimed: Claimed) -> _Order:
+def _scoring_options(site: Site, session: Transaction, claimed: Claimed) -> _ScoringOptions:
     entry = session.get_one(Entry, claimed.entry)
     benchmark: Benchmark = entry.benchmark
     listed, plan = accepted_rules(entry).candidates, rules_of(benchmark).plan
-    laid: dict[Kind, RuleFile | None] = {"candidates": listed, "plan": plan}
+    rule_files: dict[Kind, RuleFile | None] = {"candidates": listed, "plan": plan}
     paths = {
-        kind: rule_file_path(site, benchmark.id, kind, one.version)
-        for kind, one in laid.items()
-        if one is not None
+        kind: rule_file_path(site, benchmark.id, kind, rule_file.version)
+        for kind, rule_file in rule_files.items()
+        if rule_file is not None
     }
-    return _Order(
+    return _ScoringOptions(
         site.upload(entry.id) / entry.file,
         entry.kind == ALGORITHM,
         Path(benchmark.reference),
@@ -176,19 +182,23 @@ def _order(site: Site, session: Transaction, claimed: Claimed) -> _Order:
         benchmark.is_sealed,
         paths.get("candidates"),
         paths.get("plan"),
-        {kind: one.digest for kind, one in laid.items() if one is not None},
+        {kind: rule_file.digest for kind, rule_file in rule_files.items() if rule_file is not None},
     )
 
 
 def _run(
-    order: _Order, opening: Opening | None, folder: Path, out: Path, progress: Progress
+    options: _ScoringOptions,
+    access: SealedAccess | None,
+    folder: Path,
+    out: Path,
+    progress: Progress,
 ) -> Path:
     """The marks of an algorithm, run apart from everything else; a stopped run goes on."""
-    known = opening if order.is_sealed else None
+    known = access if options.is_sealed else None
     try:
         summary = run_algorithm(
             named_algorithm(str(folder)),
-            order.reference,
+            options.reference,
             out,
             RunChoice(),
             secret=None if known is None else known.secret,
@@ -202,16 +212,18 @@ def _run(
     return out
 
 
-def _scored_open(order: _Order, marks: Path, out: Path, progress: Progress) -> JsonObject:
+def _scored_open(
+    options: _ScoringOptions, marks: Path, out: Path, progress: Progress
+) -> JsonObject:
     try:
         evaluate_files(
             (marks,),
-            order.reference,
-            order.protocol,
-            plan=order.plan,
-            candidates=order.candidates,
+            options.reference,
+            options.protocol,
+            plan=options.plan,
+            candidates=options.candidates,
             out=out,
-            names=(order.name,),
+            names=(options.name,),
             progress=progress,
         )
     except InputError as error:  # the file alone was looked through before it was taken
@@ -219,34 +231,36 @@ def _scored_open(order: _Order, marks: Path, out: Path, progress: Progress) -> J
     return summary(read_document(out))
 
 
-def _scored_sealed(order: _Order, opening: Opening | None, marks: Path, out: Path) -> JsonObject:
-    if opening is None:
+def _scored_sealed(
+    options: _ScoringOptions, access: SealedAccess | None, marks: Path, out: Path
+) -> JsonObject:
+    if access is None:
         raise UnscoredError("the test set is sealed, and this worker was started without a key")
-    look = SealedEvaluateOptions(
+    sealed = SealedEvaluateOptions(
         marks=marks,
-        sealed=order.reference,
-        secret=opening.secret,
-        person=opening.person,
-        developer=order.developer,
-        protocol=order.protocol,
-        plan=order.plan,
+        sealed=options.reference,
+        secret=access.secret,
+        person=access.person,
+        developer=options.developer,
+        protocol=options.protocol,
+        plan=options.plan,
         out=out,
     )
     try:
-        told, _ = evaluate_sealed(look)
-    except OutdatedPlanError as error:  # the organisers laid the plan down, and can replace it
+        disclosed, _ = evaluate_sealed(sealed)
+    except OutdatedPlanError as error:  # the organisers uploaded the plan and can replace it
         raise UnscoredError(str(error)) from error
     return {
-        "readings": list(_told_readings(told)),
+        "readings": list(_disclosed_readings(disclosed)),
         "counts": {},
-        "verdict": told.get("verdict"),
-        "verdict_reason": told.get("verdict_reason"),
+        "verdict": disclosed.get("verdict"),
+        "verdict_reason": disclosed.get("verdict_reason"),
     }
 
 
-def _told_readings(told: JsonObject) -> Iterator[JsonObject]:
+def _disclosed_readings(disclosed: JsonObject) -> Iterator[JsonObject]:
     """The metrics of feedback, which the policy has rounded."""
-    for name, found in told.get("metrics", {}).items():
+    for name, estimate in disclosed.get("metrics", {}).items():
         rule, _, metric = name.partition(".")
         metric, _, point = metric.partition("@")
-        yield reading(rule, metric, point, found.get("value"), found.get("bound"), None)
+        yield reading(rule, metric, point, estimate.get("value"), estimate.get("bound"), None)

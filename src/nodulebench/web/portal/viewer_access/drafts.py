@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.core.config_model import checked
 from nodulebench.core.json_types import JsonObject
-from nodulebench.web.portal.viewer_access.gateway import Steps
+from nodulebench.web.portal.viewer_access.gateway import StepTransactions
 from nodulebench.web.viewer.drafts import (
     ConflictError,
     Draft,
@@ -28,15 +28,15 @@ class SqlDrafts:
     a person are written one transaction after another, so that none appears before an older one.
     """
 
-    def __init__(self, steps: Steps, table: type[Any], **own: str) -> None:
+    def __init__(self, transactions: StepTransactions, table: type[Any], **own: str) -> None:
         """Open somebody's drafts.
 
         Args:
-            steps: looks and steps in the project or the exam.
+            transactions: of the project or the exam.
             table: ``ProjectEdit`` or ``ExamEdit``.
             own: what their rows have in common.
         """
-        self._steps = steps
+        self._transactions = transactions
         self._table = table
         self._own = own
         self._drafts: dict[str, Draft] = {}
@@ -45,7 +45,7 @@ class SqlDrafts:
 
     def every(self) -> Mapping[str, Draft]:
         """All drafts by what they are of."""
-        with self._steps.looking() as session:
+        with self._transactions.reading() as session:
             return self._read(session)
 
     def of(self, case_id: str) -> Draft:
@@ -58,11 +58,11 @@ class SqlDrafts:
         Raises:
             ConflictError: if the finding was changed meanwhile, or the draft was handed in.
         """
-        with self._steps.acting() as session:
+        with self._transactions.acting() as session:
             draft = self._read(session).get(case_id) or Draft()
-            kept = draft.findings.get(edit.finding_id or "")
+            stored = draft.findings.get(edit.finding_id or "")
             if require_editable(draft, edit):
-                return kept
+                return stored
             self._add(session, case_id, {"edit": edit.model_dump(mode="json")})
         return applied(edit) if edit.finding_id else None
 
@@ -78,15 +78,15 @@ class SqlDrafts:
         Raises:
             ConflictError: if it was handed in before.
         """
-        with self._steps.acting() as session:
+        with self._transactions.acting() as session:
             draft = self._read(session).get(case_id) or Draft()
             if draft.is_submitted:
                 raise ConflictError("submitted")
             yield draft
             self._add(session, case_id, {"submitted": True})
 
-    def _add(self, session: Transaction, case_id: str, told: JsonObject) -> None:
-        session.add(self._table(**self._own, of_case=case_id, content=told))
+    def _add(self, session: Transaction, case_id: str, content: JsonObject) -> None:
+        session.add(self._table(**self._own, case_id=case_id, content=content))
         session.flush()
 
     def _read(self, session: Transaction) -> dict[str, Draft]:
@@ -95,7 +95,7 @@ class SqlDrafts:
             table = self._table
             rows = select(table).filter_by(**self._own).where(table.id > self._last)
             for row in session.scalars(rows.order_by(table.id)):
-                draft = self._drafts.setdefault(row.of_case, Draft())
+                draft = self._drafts.setdefault(row.case_id, Draft())
                 if "edit" in row.content:
                     draft.make(checked(Edit, row.content["edit"], f"edit {row.id}"))
                 else:

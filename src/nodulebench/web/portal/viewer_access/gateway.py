@@ -18,23 +18,23 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from nodulebench.i18n.translator import LANGUAGES, Translator, portal_translator
 from nodulebench.web.portal.accounts.roles import may
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor, find_visitor
+from nodulebench.web.portal.accounts.users import User, find_user
 from nodulebench.web.portal.guard import SAFE, require_same_site
 from nodulebench.web.portal.middleware import UploadLimiter, takes_file
-from nodulebench.web.portal.page import language_of, see
+from nodulebench.web.portal.page import language_of, redirect
 from nodulebench.web.portal.site import Site
 from nodulebench.web.viewer.app import OWN_PAGE, with_headers, workbench_app
 from nodulebench.web.viewer.session import ReadingSession
 
 
-class Sessions(Protocol):
+class SessionProvider(Protocol):
     """The rooms of a kind, one for each thing and visitor."""
 
     site: Site
     route: str
     """By which the table of roles knows them."""
 
-    def of(self, name: str, visitor: Visitor) -> ReadingSession:
+    def of(self, name: str, user: User) -> ReadingSession:
         """The room of a visitor in the thing of an id.
 
         Raises:
@@ -46,25 +46,25 @@ class Sessions(Protocol):
 class SessionGateway:
     """Lets those into a room who are signed in and have a part in what it is about."""
 
-    def __init__(self, rooms: Sessions, counter: UploadLimiter) -> None:
-        self.rooms = rooms
-        self.counter = counter
+    def __init__(self, sessions: SessionProvider, limiter: UploadLimiter) -> None:
+        self.sessions = sessions
+        self.limiter = limiter
 
     def guard(self, app: ASGIApp, translate: Translator) -> ASGIApp:
         """What stands before an app."""
-        return SiteGuard(app, self.rooms, self.counter, portal_translator(translate.name))
+        return SiteGuard(app, self.sessions, self.limiter, portal_translator(translate.name))
 
 
 class SiteGuard:
     """Every request of a room: by whom it is made, and whose room it is about."""
 
     def __init__(
-        self, app: ASGIApp, rooms: Sessions, counter: UploadLimiter, translate: Translator
+        self, app: ASGIApp, sessions: SessionProvider, limiter: UploadLimiter, translate: Translator
     ) -> None:
         self._app = app
-        self._rooms = rooms
-        self._counter = counter
-        self._say = translate
+        self._sessions = sessions
+        self._limiter = limiter
+        self._translate = translate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for the app where somebody may not come in."""
@@ -78,57 +78,59 @@ class SiteGuard:
             await refusal(scope, receive, answer)
             return
         try:
-            async with self._place(request):
+            async with self._upload_slot(request):
                 await self._app(scope, receive, answer)
         except DeniedError as error:
-            await self._told(error)(scope, receive, answer)
+            await self._error_response(error)(scope, receive, answer)
 
     def _enter(self, request: Request) -> Response | None:
         """Put the room into the request; or say why not."""
-        site = self._rooms.site
-        visitor = find_visitor(site, request)
-        request.state.visitor = visitor
-        if not visitor.session:
+        site = self._sessions.site
+        user = find_user(site, request)
+        request.state.user = user
+        if not user.session:
             path = request.url.path
             is_page = request.method == "GET" and path == f"{request.scope['root_path']}/"
             if is_page:
-                return see(f"/sign-in?next={path}")
-            return self._told(DeniedError("sign_in_first", 401))
+                return redirect(f"/sign-in?next={path}")
+            return self._error_response(DeniedError("sign_in_first", 401))
         try:
-            if not may(visitor.roles, self._rooms.route):
+            if not may(user.roles, self._sessions.route):
                 raise DeniedError("not_allowed", 403)
             if request.method not in SAFE:
                 require_same_site(request, site)
                 if request.headers.get(OWN_PAGE[0]) != OWN_PAGE[1]:
                     raise DeniedError("form_old", 403)
-            room = self._rooms.of(request.path_params["of"], visitor)
+            session = self._sessions.of(request.path_params["of"], user)
         except DeniedError as error:
-            site.refuse(visitor.account, error.code, at=request.url.path[:100])
-            return self._told(error)
-        request.state.room = room
+            site.refuse(user.account, error.code, at=request.url.path[:100])
+            return self._error_response(error)
+        request.state.room = session
         return None
 
-    def _place(self, request: Request) -> AbstractAsyncContextManager[None]:
+    def _upload_slot(self, request: Request) -> AbstractAsyncContextManager[None]:
         """Where a file is taken, if the request brings one: one of an account, a few in all."""
         if request.method in SAFE or not takes_file(request.url.path):
             return nullcontext()
-        return self._counter.place(request.state.visitor.account)
+        return self._limiter.slot(request.state.user.account)
 
-    def _told(self, error: DeniedError) -> Response:
-        words = self._say(f"portal.refused.{error.code}")
+    def _error_response(self, error: DeniedError) -> Response:
+        words = self._translate(f"portal.refused.{error.code}")
         return JSONResponse({"error": error.code, "problem": words}, error.status)
 
 
-def sessions_app(rooms: Sessions, counter: UploadLimiter, home: tuple[str, str]) -> ASGIApp:
+def sessions_app(
+    sessions: SessionProvider, limiter: UploadLimiter, home: tuple[str, str]
+) -> ASGIApp:
     """Rooms of a kind in every language, to be mounted with an id as ``of``.
 
     Args:
-        rooms: the rooms.
-        counter: how many files are taken at once.
+        sessions: one for each object and user.
+        limiter: how many files are taken at once.
         home: what the way out leads to, and its address.
     """
-    door = SessionGateway(rooms, counter)
-    apps = {name: workbench_app(None, door, name, home=home) for name in LANGUAGES}
+    gateway = SessionGateway(sessions, limiter)
+    apps = {name: workbench_app(None, gateway, name, home=home) for name in LANGUAGES}
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await apps[language_of(Request(scope))](scope, receive, send)
@@ -136,18 +138,18 @@ def sessions_app(rooms: Sessions, counter: UploadLimiter, home: tuple[str, str])
     return app
 
 
-Thing = TypeVar("Thing")
+Value = TypeVar("Value")
 
 
-class Recent(Generic[Thing]):
+class LruCache(Generic[Value]):
     """At most so many things, each by its key; safe for several threads."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = Lock()
-        self._held: OrderedDict[Hashable, Thing] = OrderedDict()
+        self._held: OrderedDict[Hashable, Value] = OrderedDict()
 
-    def of(self, key: Hashable, make: Callable[[], Thing]) -> Thing:
+    def of(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """The thing of a key, made if it is not held; nobody else waits while it is made."""
         with self._lock:
             if key in self._held:
@@ -155,15 +157,15 @@ class Recent(Generic[Thing]):
                 return self._held[key]
         made = make()
         with self._lock:
-            thing = self._held.setdefault(key, made)  # of two who made it, all have the first
+            first = self._held.setdefault(key, made)  # of two who made it, all have the first
             self._held.move_to_end(key)
             if len(self._held) > self._most:
                 self._held.popitem(last=False)
-            return thing
+            return first
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepTransactions:
     """What is looked at, and where one step is taken at a time."""
 
     site: Site
@@ -172,7 +174,7 @@ class Steps:
     _held: local = field(default_factory=local, repr=False, kw_only=True)
 
     @contextmanager
-    def looking(self) -> Iterator[Transaction]:
+    def reading(self) -> Iterator[Transaction]:
         """A transaction that changes nothing, or the one that acts in this thread."""
         held: Transaction | None = getattr(self._held, "session", None)
         if held is not None:

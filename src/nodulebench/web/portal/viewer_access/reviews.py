@@ -8,12 +8,12 @@ from nodulebench.evaluation.recompute import load_evaluated
 from nodulebench.evaluation.result_folder import EVALUATION
 from nodulebench.io.images.case_images import images_folder
 from nodulebench.web.portal.accounts.service import DeniedError
-from nodulebench.web.portal.accounts.users import Visitor
+from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result
 from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.service import find_entry, result_of
-from nodulebench.web.portal.viewer_access.gateway import Recent
+from nodulebench.web.portal.viewer_access.gateway import LruCache
 from nodulebench.web.viewer.evaluation import EvaluationLayer, Gallery, evaluated_scans
 from nodulebench.web.viewer.scans import Scan
 from nodulebench.web.viewer.session import Voxels
@@ -54,33 +54,33 @@ MOST_HELD = 16
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedReview:
     """What all who look at a result have in common."""
 
-    judged: EvaluationLayer
+    layer: EvaluationLayer
     scans: list[Scan]
     voxels: Voxels
 
 
-class Reviews:
+class ReviewSessions:
     """The room of every result that is kept with its tables."""
 
     route = VIEW
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._held: Recent[Shared] = Recent(MOST_HELD)
+        self._held: LruCache[SharedReview] = LruCache(MOST_HELD)
 
-    def of(self, name: str, visitor: Visitor) -> Gallery:
+    def of(self, name: str, user: User) -> Gallery:
         """The room of an entry.
 
         Raises:
             DeniedError: if there is no such entry, or nothing of it for them.
         """
         with self.site.database.reading() as session:
-            entry = find_entry(session, visitor, name)
+            entry = find_entry(session, user, name)
             result = None if entry.withdrawn_at else result_of(session, entry)
-            place = review_place(self.site, entry, result, visitor)
+            place = review_place(self.site, entry, result, user)
         if place is None or result is None:
             raise DeniedError("not_found", 404)
         folder, voxels = self.site.results / result.folder, voxels_of(self.site)
@@ -88,24 +88,24 @@ class Reviews:
             shared = self._held.of((result.id, place), lambda: _shared(folder, place, voxels))
         except InputError as error:
             raise DeniedError("no_images", 409) from error
-        own = self.site.settings.storage / HANGINGS / visitor.account
-        return Gallery(own, shared.scans, shared.judged, shared.voxels)
+        own = self.site.settings.storage / HANGINGS / user.account
+        return Gallery(own, shared.scans, shared.layer, shared.voxels)
 
 
-def _shared(folder: Path, place: Path, voxels: Path) -> Shared:
-    judged = EvaluationLayer(load_evaluated(folder))
-    return Shared(judged, evaluated_scans(place, judged), Voxels(voxels))
+def _shared(folder: Path, place: Path, voxels: Path) -> SharedReview:
+    layer = EvaluationLayer(load_evaluated(folder))
+    return SharedReview(layer, evaluated_scans(place, layer), Voxels(voxels))
 
 
-def review_place(site: Site, entry: Entry, result: Result | None, visitor: Visitor) -> Path | None:
+def review_place(site: Site, entry: Entry, result: Result | None, user: User) -> Path | None:
     """Where the images of an entry are, for somebody who may see them; None: they may not.
 
     Organisers may always, who submitted where the benchmark gives images back; of a sealed set
     nobody may.
     """
     benchmark: Benchmark = entry.benchmark
-    is_told = visitor.account == entry.account_id and rules_of(benchmark).feedback == "images"
-    if benchmark.is_sealed or not (visitor.is_organiser or is_told):
+    sees_images = user.account == entry.account_id and rules_of(benchmark).feedback == "images"
+    if benchmark.is_sealed or not (user.is_organiser or sees_images):
         return None
     if result is None or not (site.results / result.folder / EVALUATION).is_file():
         return None
