@@ -1,6 +1,6 @@
-"""A site that was filled under the first tables goes on under those of today, on both databases.
+"""A site that was filled under the first tables works with today's, on both databases.
 
-The dumps beside hold the rows of a site as revision 0001 kept them: people, sessions, links, a
+The dumps next to this file hold the rows of a site at revision 0001: people, sessions, links, a
 token, two benchmarks, entries in every state, results, an announcement and 43 events of the log.
 """
 
