@@ -56,7 +56,7 @@ def places(command: Any) -> Any:
 @click.option("--scans", type=FILE, help="Folder of folders of scans.  [default: in the storage]")
 @option("--workers", click.IntRange(0, 64), 1, "Worker processes to start beside.")
 @option("--largest-upload", click.IntRange(1, 1 << 20), 512, "Of a submission, in MiB.")
-@option("--most-kept", click.IntRange(1, 1 << 20), 8, "Of one account, all it sent, in GiB.")
+@option("--account-quota", click.IntRange(1, 1 << 20), 8, "All uploads of an account, in GiB.")
 @click.option("--oidc-issuer", help="Provider of OpenID Connect by whom people may sign in, too.")
 @click.option("--oidc-client", help="As whom the site is known there.  [needed with an issuer]")
 @click.option("--oidc-name", help="What pages call the provider.  [default: its host]")

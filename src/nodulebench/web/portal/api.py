@@ -1,6 +1,6 @@
-"""The interface for programs, version 1: JSON in, JSON out, by tokens; OpenAPI says all of it.
+"""The JSON API for programs, version 1; requests are authorised by tokens.
 
-Files are the bodies of their requests, so that nothing is parsed before the guard let them in.
+Files are request bodies rather than forms, so that nothing is parsed before the guard has run.
 """
 
 import tempfile
@@ -76,18 +76,18 @@ DENIED: dict[int | str, JsonObject] = {
         429: "the quota is spent",
     }.items()
 }
-"""What every route may answer instead, with ``error`` and ``message``."""
+"""Errors that every route may return, with ``error`` and ``message``."""
 
 
 @router.get("/openapi.json", name="api_description", include_in_schema=False)
 def api_description(request: Request) -> Response:
-    """What the interface is, as OpenAPI has it."""
+    """Return the OpenAPI description of the API."""
     return JSONResponse(request.app.openapi())
 
 
 @router.get("/benchmarks", name="api_benchmarks", responses=DENIED)
 def api_benchmarks(site: CurrentSite, by: CurrentUser) -> list[BenchmarkInfo]:
-    """Every benchmark that can be seen."""
+    """List all visible benchmarks."""
     with site.database.reading() as session:
         shown = select(Benchmark).order_by(Benchmark.created_at.desc())
         if not by.is_organiser:
@@ -97,7 +97,7 @@ def api_benchmarks(site: CurrentSite, by: CurrentUser) -> list[BenchmarkInfo]:
 
 @router.get("/benchmarks/{benchmark_id}", name="api_benchmark", responses=DENIED)
 def api_benchmark(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> BenchmarkInfo:
-    """One benchmark."""
+    """Return one benchmark."""
     with site.database.reading() as session:
         return _benchmark(find_benchmark(session, by, benchmark_id))
 
@@ -109,7 +109,7 @@ def api_leaderboard(
     benchmark_id: str,
     choice: Chosen,
 ) -> BoardInfo:
-    """The leaderboard of a benchmark: a track, under a rule, ordered by a metric."""
+    """Return the leaderboard of a benchmark for a track and a rule, ordered by a metric."""
     with site.database.reading() as session:
         benchmark = find_benchmark(session, by, benchmark_id)
         board = board_of(site, session, benchmark, by, choice)
@@ -148,7 +148,7 @@ def api_leaderboard(
 
 @router.get("/benchmarks/{benchmark_id}/files", name="api_files", responses=DENIED)
 def api_files(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> list[FileInfo]:
-    """What is released for a benchmark; files are given to who is signed in, in parts as well."""
+    """List the released files. Downloads need a signed-in account and support byte ranges."""
     with site.database.reading() as session:
         releases = open_releases(session, find_benchmark(session, by, benchmark_id).id)
     return [
@@ -177,7 +177,7 @@ async def api_check(
     file: str = "marks.csv",
     track: str = "detection",
 ) -> CheckInfo:
-    """What is wrong with a file of marks; nothing is scored or kept, and no reference is read."""
+    """Check a file of marks. Nothing is scored or stored, and the reference is not read."""
 
     def check_upload(benchmark: Benchmark, sent: Upload) -> CheckInfo:
         listed = rules_of(benchmark).listed_for(track)
@@ -225,7 +225,7 @@ async def api_submit(
 
 @router.get("/entries/{entry_id}", name="api_entry", responses=DENIED)
 def api_entry(site: CurrentSite, by: CurrentUser, entry_id: str) -> EntryInfo:
-    """How an entry stands, as far as its reader may know."""
+    """Return an entry as far as the caller may see it."""
     return _entry(site, by, entry_id)
 
 
@@ -237,7 +237,7 @@ async def _with_body(
     name: str,
     make: Callable[[Benchmark, Upload], Made],
 ) -> Made:
-    """What is made of the body of a request, which goes to the disk as it comes."""
+    """Save the request body to disk while it arrives, then process it."""
 
     def requested() -> Benchmark:
         with site.database.reading() as session:

@@ -1,4 +1,4 @@
-"""A site -> the application that a web server runs: its routes, each behind the guard."""
+"""The web application of a site: its routes, each behind the guard."""
 
 import logging
 
@@ -48,7 +48,6 @@ ROUTERS = tuple(
         api,
     )
 )
-"""Every router of the site."""
 
 
 API = "/api/"
@@ -57,16 +56,16 @@ MOST_PATH = 100
 LOGGED_REFUSALS = frozenset(
     {"not_allowed", "form_old", "token_needed", "too_large", "busy", "disk_full", "kept_full"}
 )
-"""Refusals that stand in the log: what no page leads to, or what fills the disk."""
+"""Refusals that are written to the log: no page leads to them, or they fill the disk."""
 
 
 def make_app(site: Site) -> FastAPI:
-    """The application of a site; every route passes the guard, and none is without a rule."""
+    """Make the application of a site; every route passes the guard."""
     app = FastAPI(
         title="NoduleBench",
         version=__version__,
         dependencies=[Depends(guard)],
-        docs_url=None,  # their pages load scripts from elsewhere
+        docs_url=None,  # their pages load scripts from other hosts
         redoc_url=None,
         openapi_url=None,
     )
@@ -136,6 +135,6 @@ def _away(request: Request, error: Exception) -> Response:
 
 
 def _wrong_input(request: Request, error: Exception) -> Response:
-    if request.url.path.startswith(API):  # what is wrong with a file that was looked through
+    if request.url.path.startswith(API):  # problems of an uploaded file
         return JSONResponse({"error": "not_possible", "message": str(error)}, 422)
     return _error_response(request, "not_possible", 422)

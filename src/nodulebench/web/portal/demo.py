@@ -1,7 +1,7 @@
-"""Phantoms that detectors have read -> a benchmark of them, three baselines and two teams.
+"""Fill a site for a demonstration: a phantom benchmark, three baselines and two teams.
 
-Real work on scans whose nodules are known, and so little of it that a newcomer sees a live
-leaderboard within a minute.
+The detectors really run, on so few and small scans that a newcomer sees a live leaderboard
+within a minute.
 """
 
 import shutil
@@ -36,7 +36,7 @@ PASSWORD = "a leaderboard in a minute"  # noqa: S105 - of people who are made up
 SMALL = DemoChoice(phantoms=5, matrix=96, slice_mm=3.0)
 TEST_SET, TITLE = "phantoms", "Phantoms"
 SURE = 0.3
-"""Lower scores are left out by who wants few false positives."""
+"""The team that wants few false positives leaves out lower scores."""
 PEOPLE: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
     ("olga", "Olga Organiser", ("organiser", "auditor")),
     ("ada", "Ada's team", ("participant",)),
@@ -46,7 +46,7 @@ PEOPLE: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """What somebody sends in."""
+    """A demonstration entry and who submits it."""
 
     by: str
     name: str
@@ -58,25 +58,25 @@ class _Sent:
 def fill(
     site: Site, choice: DemoChoice = SMALL, progress: Progress = no_progress, *, runs: bool = True
 ) -> list[str]:
-    """Fill a site that nobody uses yet.
+    """Fill an empty site with people, a benchmark and entries.
 
     Args:
         site: the site.
-        choice: how large it shall be.
-        progress: told what was made.
-        runs: whether an algorithm is sent in, too, where workers can run one.
+        choice: number and size of the phantoms.
+        progress: called after each step.
+        runs: whether an algorithm is submitted, too, if workers can run one.
 
     Returns:
-        The logins of its people; nothing where the site has a benchmark already.
+        The logins of its people; an empty list if the site has a benchmark already.
 
     Raises:
-        InputError: if there are people and no benchmark: their site is not for demonstrations.
+        InputError: if there are accounts but no benchmark: the site is in use.
     """
     with site.database.reading() as session:
         if session.scalar(select(func.count()).select_from(Benchmark)):
             return []
         if session.scalar(select(func.count()).select_from(Account)):
-            what = "is the site of somebody already."
+            what = "contains accounts already."
             raise InputError.at(site.settings.storage, what, "Name a new folder with --storage.")
     folder = site.settings.sets / TEST_SET
     reference, submissions = make_and_read(folder, choice, progress)
@@ -116,7 +116,7 @@ def fill(
 
 
 def token_for_programs(site: Site) -> str:
-    """A token of the first participant."""
+    """Make a token of the first participant."""
     return new_token(site, _visitor(site, PEOPLE[1][0]).account, "programs")
 
 
@@ -130,7 +130,7 @@ def _about(reference: Reference) -> str:
 
 
 def _sent(folder: Path, submissions: Sequence[Submission], *, runs: bool) -> Iterator[_Sent]:
-    """What everybody sends in, written into a folder."""
+    """Write the files of all demonstration entries into a folder."""
 
     def written(submission: Submission, name: str) -> Path:
         write_marks(submission, folder / f"{name}.csv")

@@ -1,8 +1,8 @@
-"""Every request passes here: who makes it, whether the rules allow it, whether its form is ours.
+"""The guard of every request: who makes it, whether the rules allow it, whether its form is valid.
 
-The guard runs before anything of a body is read. Forms hold a secret of the session, or, where
-nobody is signed in, of a cookie that came with the form; requests with a token need none, for no
-browser sends them unasked.
+The guard runs before any part of the body is read. A form holds a secret of the session, or, if no
+one is signed in, of a cookie that came with the form. Requests with a token need no such secret,
+because no browser sends a token by itself.
 """
 
 from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ from nodulebench.web.portal.middleware import UploadLimiter, require_free_disk, 
 from nodulebench.web.portal.site import Site
 
 FORM = "form"
-"""The cookie of a form, where nobody is signed in."""
+"""The form cookie of people who are not signed in."""
 FIELD = "csrf"
 MOST_FIELDS, MOST_FILES = 64, 4
 NOTHING = "\x00"
@@ -30,15 +30,15 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class SignInError(Exception):
-    """A page that is only for those who are signed in."""
+    """The page is only for people who are signed in."""
 
 
 async def guard(request: Request) -> AsyncIterator[None]:
-    """Let a request through, or not; what was found stands in ``request.state``.
+    """Let a request through or refuse it; store the user and the form in ``request.state``.
 
     Raises:
         DeniedError: if it is not allowed.
-        SignInError: if it might be, for somebody who is signed in.
+        SignInError: if it could be allowed after signing in.
     """
     site: Site = request.app.state.site
     user = await run_in_threadpool(find_user, site, request)
@@ -73,7 +73,7 @@ async def guard(request: Request) -> AsyncIterator[None]:
 
 
 def _upload_slot(request: Request, site: Site, user: User) -> AbstractAsyncContextManager[None]:
-    """Where a file is taken, if the request brings one and the disk has room for it."""
+    """A slot for an upload, if the request brings a file and the disk has space for it."""
     if not takes_file(request.url.path):
         return nullcontext()
     require_free_disk(site.settings.storage, request.headers.get("content-length", ""))
@@ -82,16 +82,16 @@ def _upload_slot(request: Request, site: Site, user: User) -> AbstractAsyncConte
 
 
 def _require_no_control_characters(request: Request) -> None:
-    """Refuse the character of number 0, which no text has and PostgreSQL does not keep."""
+    """Refuse the null character, which PostgreSQL cannot store."""
     if NOTHING in request.url.path or NOTHING in unquote_plus(request.url.query):
         raise DeniedError("field_form")
 
 
 def require_same_site(request: Request, site: Site) -> None:
-    """Refuse what the browser itself says comes from elsewhere.
+    """Refuse requests that the browser marks as coming from another site.
 
     Raises:
-        DeniedError: if it does.
+        DeniedError: if the request is one of them.
     """
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise DeniedError("form_old", 403)
@@ -102,34 +102,32 @@ def require_same_site(request: Request, site: Site) -> None:
 
 
 def current_user(request: Request) -> User:
-    """Who makes the request."""
     user: User = request.state.user
     return user
 
 
 def current_site(request: Request) -> Site:
-    """The site that the request is made to."""
     site: Site = request.app.state.site
     return site
 
 
 def sent_form(request: Request) -> FormData:
-    """The form that was sent, which passed the guard."""
+    """The submitted form, after the guard has checked it."""
     form: FormData = request.state.form
     return form
 
 
 def field(form: FormData, name: str, most: int = 4000) -> str:
-    """A text of a form, nothing where it is missing.
+    """A text field of a form, stripped; empty if it is missing.
 
     Raises:
-        DeniedError: if it is longer than anybody means.
+        DeniedError: if it is too long.
     """
     return exact_field(form, name, most).strip()
 
 
 def exact_field(form: FormData, name: str, most: int) -> str:
-    """A text of a form to the last space, as passwords are."""
+    """A text field of a form without stripping spaces, as passwords need it."""
     value: Any = form.get(name, "")
     if not isinstance(value, str) or len(value) > most:
         raise DeniedError("field_long", 413)

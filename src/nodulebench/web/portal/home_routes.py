@@ -1,4 +1,4 @@
-"""The first page, the language, files that pages load, and what machines ask."""
+"""The home page, the language, static files, and endpoints for machines."""
 
 from fastapi import APIRouter, Request
 from sqlalchemy import func, select
@@ -18,14 +18,14 @@ A_YEAR = 365 * 24 * 3600
 
 @router.get("/", name="home")
 def home(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
-    """Every benchmark that can be seen, with how many entries it has."""
+    """Show every visible benchmark with its number of entries."""
     with site.database.reading() as session:
         shown = select(Benchmark).order_by(Benchmark.created_at.desc())
         if not by.is_organiser:
             shown = shown.where(Benchmark.is_shown)
         count = select(Entry.benchmark_id, func.count()).join(Result).group_by(Entry.benchmark_id)
         rows = session.execute(count.where(Entry.withdrawn_at.is_(None)))
-        counts = {benchmark_id: number for benchmark_id, number in rows}  # noqa: C416 - rows are no pairs
+        counts = {row[0]: row[1] for row in rows}
         lines = [
             (benchmark, state_of(benchmark), counts.get(benchmark.id, 0))
             for benchmark in session.scalars(shown)
@@ -35,7 +35,6 @@ def home(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
 
 @router.get("/static/{name}", name="static")
 def static(name: str) -> Response:
-    """A file that pages load."""
     if name not in STATIC:
         raise DeniedError("not_found", 404)
     headers = {"Cache-Control": f"public, max-age={A_YEAR}, immutable"}
@@ -44,7 +43,7 @@ def static(name: str) -> Response:
 
 @router.get("/health", name="health")
 def health(site: CurrentSite) -> Response:
-    """Whether the site and its database answer."""
+    """Report whether the site and its database answer."""
     with site.database.reading() as session:
         session.scalar(select(func.count()).select_from(Benchmark))
     return PlainTextResponse("ok\n")
@@ -52,13 +51,13 @@ def health(site: CurrentSite) -> Response:
 
 @router.get("/key", name="public_key")
 def public_key(site: CurrentSite) -> Response:
-    """The key by which receipts and the log are checked."""
+    """Return the public key that verifies receipts and the log."""
     return PlainTextResponse(f"{site.key.public.line} NoduleBench portal\n")
 
 
 @router.get("/language/{name}", name="choose_language")
 def choose_language(name: str, site: CurrentSite, to: str = "/") -> Response:
-    """Speak another language from now on."""
+    """Store the chosen language in a cookie."""
     answer = redirect(to if to.startswith("/") and not to.startswith(("//", "/\\")) else "/")
     if name in LANGUAGES:
         secure = site.settings.is_secure

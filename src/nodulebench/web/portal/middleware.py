@@ -1,4 +1,4 @@
-"""What stands between the network and every route: sizes of bodies, and headers of answers."""
+"""Middleware around all routes: limits of request bodies, uploads at a time, response headers."""
 
 import shutil
 from collections import Counter as Counted
@@ -21,7 +21,7 @@ POLICY = (
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; "
     "base-uri 'none'"
 )
-"""Nothing but our own files; no script or style inside a page."""
+"""Only files of this site; no inline scripts or styles."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -32,24 +32,23 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Cache-Control": "no-store",
 }
-"""Unless a route says otherwise."""
+"""Defaults, unless a route sets another value."""
 STAY = "max-age=31536000; includeSubDomains"
 SMALL = MIB
 UPLOADS = ("/submit", "/validate", "/check", "/entries", "/rules", "/exams/new", "/files")
-"""How addresses end that take a file."""
+"""Endings of the URL paths that accept a file."""
 
 
 def takes_file(path: str) -> bool:
-    """Whether a file may be sent to an address."""
     return path.endswith(UPLOADS)
 
 
 class TooLargeError(Exception):
-    """More was sent than is taken."""
+    """The body of a request is larger than allowed."""
 
 
 class SecurityHeaders:
-    """Sets the headers of every answer."""
+    """Sets the security headers of every response."""
 
     def __init__(self, app: ASGIApp, is_secure: bool) -> None:
         self._app = app
@@ -57,7 +56,7 @@ class SecurityHeaders:
         self._headers = {**HEADERS, **secure}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Forward a request and set the headers of its response."""
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -70,7 +69,7 @@ class SecurityHeaders:
 
 
 class BodySizeLimit:
-    """Refuses bodies that are too large, as soon as they are, whatever they say of themselves."""
+    """Refuses a body as soon as it passes the limit, regardless of its declared length."""
 
     def __init__(
         self, app: ASGIApp, largest_upload: int, on_refused: Callable[[str], object]
@@ -80,14 +79,14 @@ class BodySizeLimit:
         Args:
             app: the application.
             largest_upload: of a file, in bytes.
-            on_refused: told the address of what was refused.
+            on_refused: called with the path of a refused request.
         """
         self._app = app
         self._largest = largest_upload
         self._on_refused = on_refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on while it stays within its limit."""
+        """Forward a request while its body stays within the limit."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -131,14 +130,14 @@ async def _refuse(send: Send) -> None:
 
 
 AT_ONCE, PER_ACCOUNT = 4, 1
-"""How many files a server takes at the same time, and how many of one account."""
+"""Uploads at a time: per server, and per account."""
 MOST_WAITING, WAITS_S, POLL_S = 400, 120.0, 0.02
 SPARE = 1024**3
-"""What stays free on the disk, for the database and for results."""
+"""Bytes that stay free on the disk for the database and for results."""
 
 
 class UploadLimiter:
-    """The places where files are taken, of one server."""
+    """Limits the number of simultaneous uploads of one server."""
 
     def __init__(
         self, at_once: int = AT_ONCE, per_account: int = PER_ACCOUNT, waits_s: float = WAITS_S
@@ -150,10 +149,10 @@ class UploadLimiter:
 
     @asynccontextmanager
     async def slot(self, account: str) -> AsyncIterator[None]:
-        """A slot for one file of an account, waited for.
+        """Wait for a slot for one upload of an account.
 
         Raises:
-            DeniedError: if too many wait, or none became free in time.
+            DeniedError: if too many are waiting, or no slot became free in time.
         """
         await self._wait_for_slot(account)
         try:
@@ -161,7 +160,7 @@ class UploadLimiter:
         finally:
             with self._lock:
                 self._taken[account] -= 1
-                self._taken += Counted()  # names of nobody are not kept
+                self._taken += Counted()  # drop accounts without uploads
 
     async def _wait_for_slot(self, account: str) -> None:
         with self._lock:
@@ -187,19 +186,19 @@ class UploadLimiter:
 
 
 def free_bytes(folder: Path) -> int:
-    """How many bytes may still be written to the disk of a folder."""
+    """How many more bytes may be written to the disk of a folder."""
     return max(0, shutil.disk_usage(folder).free - SPARE)
 
 
 def require_free_disk(folder: Path, declared: str) -> None:
-    """Refuse a file that the disk has no room for, twice: as it comes, and as it is kept.
+    """Reject an upload unless the disk has space for two copies: while it arrives and when stored.
 
     Args:
-        folder: where it would be kept.
-        declared: its size as the request says it; anything else: the least.
+        folder: where it would be stored.
+        declared: its size as the request declares it; anything else counts as 0.
 
     Raises:
-        DeniedError: if there is none.
+        DeniedError: if there is not enough space.
     """
     if free_bytes(folder) <= 2 * (int(declared) if declared.isdecimal() else 0):
         raise DeniedError("disk_full", 507)

@@ -1,4 +1,4 @@
-"""What a route found -> a page in the visitor's language, with its forms and its cookies."""
+"""Render pages in the language of the user, with form secrets and cookies."""
 
 import hashlib
 from contextlib import suppress
@@ -23,32 +23,31 @@ from nodulebench.web.portal.guard import FIELD, FORM
 from nodulebench.web.portal.site import Site
 
 LANGUAGE = "language"
-"""The cookie of the language that was chosen."""
+"""The cookie with the chosen language."""
 STATIC = {"portal.css": "text/css", "portal.js": "text/javascript"}
-"""Files that pages load, and what they are; there are no others."""
+"""The static files of the site and their media types."""
 PARTS = {
     "portal.css": ("pictures.css", "blocks.css", "portal.css"),
     "portal.js": ("report.js", "portal.js"),
 }
-"""What they are made of: charts and tables look and answer as in a report."""
+"""The assets that each static file consists of; charts and tables work as in a report."""
 
 
 @cache
 def static_file(name: str) -> str:
-    """The text of a file that pages load."""
     whole = "".join(map(asset, PARTS[name]))
     return colour_variables() + whole if name.endswith(".css") else whole
 
 
 @cache
 def static_version() -> str:
-    """What changes when one of the files does, so that browsers may keep them for long."""
+    """A digest that changes with the files, so that browsers may cache them for long."""
     whole = "".join(map(static_file, STATIC))
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
 def language_of(request: Request) -> LanguageName:
-    """The language that was chosen, else the first that the browser asks for, else English."""
+    """The chosen language, else the first that the browser accepts, else English."""
     asked = [
         *(request.cookies.get(f"{kind}nodulebench-{LANGUAGE}", "") for kind in ("__Host-", "")),
         *(part.strip()[:2] for part in request.headers.get("accept-language", "").split(",")),
@@ -59,13 +58,13 @@ def language_of(request: Request) -> LanguageName:
 def render_page(
     request: Request, template: str, status: int = 200, /, **values: Any
 ) -> HTMLResponse:
-    """A page of the site.
+    """Render a page of the site.
 
     Args:
-        request: what it answers.
-        template: its file among the templates of the site.
-        status: of the answer.
-        values: what the template shows.
+        request: the request.
+        template: file name in the portal's templates.
+        status: of the response.
+        values: for the template.
     """
     site: Site = request.app.state.site
     user: User = getattr(request.state, "user", ANONYMOUS)
@@ -96,7 +95,7 @@ def render_page(
 
 
 def redirect(path: str) -> Response:
-    """Go on with another page, by GET."""
+    """Redirect to another page by GET."""
     return RedirectResponse(path, 303)
 
 

@@ -100,7 +100,7 @@ def test_what_the_client_is_told_when_something_is_wrong(
         Client(address).leaderboard("guess")
     with pytest.raises(InputError, match="cannot be reached"):
         Client("http://127.0.0.1:9").benchmarks()
-    with pytest.raises(InputError, match="no address"):
+    with pytest.raises(InputError, match="not the address"):
         Client("file:///etc/passwd").benchmarks()
 
 

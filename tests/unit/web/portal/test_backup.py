@@ -110,7 +110,7 @@ def _no_backup(rows: dict[str, bytes]) -> None:
         (_first_event_gone, "gap"),
         (_new_column, "later version"),
         (_new_table, "later version"),
-        (_no_backup, "no backup"),
+        (_no_backup, "not a backup"),
     ],
 )
 def test_what_cannot_be_restored_leaves_nothing_behind(
@@ -135,7 +135,7 @@ def test_what_cannot_be_restored_leaves_nothing_behind(
 
 
 def test_what_is_not_there_is_not_called_damaged(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no file"):
+    with pytest.raises(InputError, match="is not a file"):
         restore(tmp_path / "x.zip", Settings(tmp_path / "new"))
 
 

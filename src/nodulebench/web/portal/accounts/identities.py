@@ -1,4 +1,4 @@
-"""People of a provider and accounts of the site: joined by issuer and subject, never by a name."""
+"""Links between users of an OpenID provider and accounts: by issuer and subject, never by name."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
@@ -17,16 +17,16 @@ from nodulebench.web.portal.site import Site
 
 
 def sign_in_as(site: Site, person: ProviderPerson, agent: str, *, is_open: bool) -> Signed:
-    """Begin a session of the account that a person of the provider has here.
+    """Begin a session of the account that belongs to a user of the provider.
 
     Args:
         site: the site.
-        person: who came back from the provider.
-        agent: what the browser calls itself.
-        is_open: whether who has no account may make one.
+        person: who was authenticated by the provider.
+        agent: the user agent of the browser.
+        is_open: whether a new account may be made.
 
     Raises:
-        DeniedError: if there is none; also where a login, a name or a mail would fit.
+        DeniedError: if there is no such account, even if a login, a name or a mail would match.
     """
     with site.database.writing() as session:
         account = _account_of(session, person)
@@ -41,14 +41,14 @@ def sign_in_as(site: Site, person: ProviderPerson, agent: str, *, is_open: bool)
 
 
 def record_refusal(site: Site, address: str, why: str) -> None:
-    """Write down that an answer did not count, and count it against where it came from."""
+    """Log an invalid response and count it for the address that sent it."""
     with site.database.writing() as session:
         count_failure(session, _aim(address), address)
     site.refuse("", "oidc_wrong", why=why[:80])
 
 
 def require_not_throttled(site: Site, address: str) -> None:
-    """Refuse another answer from where too many did not count: each costs the provider a look."""
+    """Refuse responses from an address with many failures: each causes provider requests."""
     with site.database.reading() as session:
         if is_throttled(session, _aim(address), address):
             raise DeniedError("too_many_attempts", 429)
@@ -59,10 +59,10 @@ def _aim(address: str) -> str:
 
 
 def connect(site: Site, account: str, person: ProviderPerson) -> None:
-    """From now on a person of the provider is this account.
+    """Connect a user of the provider with an account.
 
     Raises:
-        DeniedError: if they are another account already.
+        DeniedError: if another account is connected with them already.
     """
     with site.acting(account, "identity_connected", by=person.issuer) as session:
         if _account_of(session, person) is not None:
@@ -71,10 +71,10 @@ def connect(site: Site, account: str, person: ProviderPerson) -> None:
 
 
 def disconnect(site: Site, account: str) -> None:
-    """No person of a provider is this account any more.
+    """Disconnect an account from the provider.
 
     Raises:
-        DeniedError: if nobody could sign in to it then.
+        DeniedError: if there would be no way left to sign in.
     """
     with site.acting(account, "identity_ended") as session:
         if session.get_one(Account, account).password is None:
@@ -84,7 +84,7 @@ def disconnect(site: Site, account: str) -> None:
 
 
 def identities_of(session: Transaction, account: str) -> list[Identity]:
-    """Who of which provider an account is."""
+    """The provider users that an account is connected with."""
     return list(session.scalars(select(Identity).where(Identity.account_id == account)))
 
 
@@ -94,7 +94,7 @@ def _account_of(session: Transaction, person: ProviderPerson) -> Account | None:
 
 
 def _made(site: Site, session: Transaction, person: ProviderPerson) -> Account:
-    """A participant whose login is a number: what the provider calls them is theirs to change."""
+    """A participant with a random login, because users can change their name at the provider."""
     login = f"oidc-{new_id()}"
     is_name = bool(person.name.strip()) and person.name.isprintable()
     name = person.name.strip()[:MOST_NAME] if is_name else login

@@ -1,8 +1,8 @@
-"""Signing in by a provider of OpenID Connect: who somebody is, as the provider signed it.
+"""Sign-in with OpenID Connect.
 
-Authorization code with PKCE. A secret in a cookie of the browser makes state, nonce and verifier,
-so that an answer counts only for the browser, and the session, that asked. Nothing is believed but
-a token with the signature of the provider, for this site, for this very authorization.
+Authorization code flow with PKCE. State, nonce and verifier are derived from a secret in a cookie,
+so that a response is valid only for the browser, and the session, that made the request. A token
+must be signed by the provider, for this site and for this authorization request.
 """
 
 import base64
@@ -37,7 +37,7 @@ ALGORITHMS: Final = (
     "ES384",
     "EdDSA",
 )
-"""Signatures by a key that only the provider has; never one by a shared secret, or none."""
+"""Signatures with a private key of the provider; never with a shared secret, and never none."""
 ASKED: Final = "openid profile"
 MOST_BYTES, WAITS_S, LEEWAY_S, KNOWN_S, KEYS_S = 256 * 1024, 10.0, 60, 3600.0, 60.0
 MOST_SUBJECT = 255
@@ -45,7 +45,7 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 class OidcError(Exception):
-    """An answer of the provider, or one that pretends to be, that does not count; and why."""
+    """A response of the provider, real or pretended, that is not valid; with the reason."""
 
 
 class ProviderUnreachableError(OidcError):
@@ -54,24 +54,23 @@ class ProviderUnreachableError(OidcError):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Whom a site believes, and as whom it is known there."""
+    """A trusted provider, and how the site is registered there."""
 
     issuer: str
     client: str
     secret: str = ""
-    """Nothing: a public client, which PKCE alone protects."""
+    """Empty: a public client, protected by PKCE only."""
     name: str = ""
-    """What people call it; nothing: its host."""
+    """Display name; empty: the host name."""
 
     @property
     def shown(self) -> str:
-        """What pages call it."""
         return self.name or urlsplit(self.issuer).hostname or self.issuer
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderPerson:
-    """Somebody as the provider knows them: only issuer and subject together say who it is."""
+    """A user of the provider; only issuer and subject together identify them."""
 
     issuer: str
     subject: str
@@ -80,11 +79,11 @@ class ProviderPerson:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """What binds an answer to the browser that asked, all made of one secret."""
+    """Values that bind a response to the browser that asked, all derived from one secret."""
 
     secret: str
     session: str = ""
-    """What a session keeps to itself, where somebody is signed in."""
+    """The secret of the session, if someone is signed in."""
 
     def _made(self, what: str) -> str:
         key = (digest_of(self.secret) + self.session).encode()
@@ -93,38 +92,37 @@ class AuthorizationRequest:
 
     @property
     def state(self) -> str:
-        """Comes back with the answer."""
+        """Returned with the response."""
         return self._made("state")
 
     @property
     def nonce(self) -> str:
-        """Stands in the signed token."""
+        """Contained in the signed token."""
         return self._made("nonce")
 
     @property
     def verifier(self) -> str:
-        """Shows that who fetches the token is who asked (RFC 7636)."""
+        """Proves that the token is requested by the browser that began (RFC 7636)."""
         return self._made("verifier")
 
     @property
     def challenge(self) -> str:
-        """What the provider is told of the verifier."""
+        """The digest of the verifier, which the provider receives first."""
         digest = hashlib.sha256(self.verifier.encode()).digest()
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def new_authorization_request(session: str) -> AuthorizationRequest:
-    """A authorization that nobody has asked yet."""
     return AuthorizationRequest(new_secret(), session)
 
 
 @dataclass
 class Oidc:
-    """A provider, asked about itself when it is first needed."""
+    """The OpenID Connect client; reads the provider's configuration on first use."""
 
     provider: Provider
     address: str
-    """How people reach the site."""
+    """URL of the site."""
     _lock: Lock = field(default_factory=Lock)
     _stored_configuration: JsonObject = field(default_factory=dict)
     _configuration_at: float = float("-inf")
@@ -132,10 +130,10 @@ class Oidc:
     _keys_at: float = float("-inf")
 
     def authorization_url(self, authorization: AuthorizationRequest) -> str:
-        """Where a browser is sent to.
+        """The URL at the provider that the browser is sent to.
 
         Raises:
-            OidcError: if the provider is away, or is not who it should be.
+            OidcError: if the provider cannot be reached or is not the expected one.
         """
         asked = {
             "response_type": "code",
@@ -153,14 +151,14 @@ class Oidc:
     def identify(
         self, authorization: AuthorizationRequest, answer: dict[str, str]
     ) -> ProviderPerson:
-        """Who came back from the provider.
+        """Verify a response and return the user of the provider.
 
         Args:
-            authorization: as the cookie of the browser makes it.
-            answer: what the address says that the browser came back by.
+            authorization: derived from the cookie of the browser.
+            answer: query parameters of the return URL.
 
         Raises:
-            OidcError: if anything about it does not fit.
+            OidcError: if any part of the response is not valid.
         """
         if not is_same_secret(answer.get("state", ""), authorization.state):
             raise OidcError("state")
@@ -190,7 +188,7 @@ class Oidc:
             raise OidcError(f"token: {type(error).__name__}") from error
         others = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
         if claims.get("azp", client if len(others) == 1 else "") != client:
-            raise OidcError("token: made for somebody else")
+            raise OidcError("token: made for another client")
         if not isinstance(claims["nonce"], str) or len(claims["sub"]) > MOST_SUBJECT:
             raise OidcError("token: form")
         return ProviderPerson(issuer, claims["sub"], str(claims.get("name") or ""))
@@ -202,7 +200,7 @@ class Oidc:
             return dict(decode(token, self._key_set(is_new=True), algorithms=ALGORITHMS).claims)
 
     def _key_set(self, *, is_new: bool = False) -> KeySet:
-        """The keys of the provider; asked for anew no more than once a minute."""
+        """The keys of the provider; refreshed at most once a minute."""
         with self._lock:
             age = monotonic() - self._keys_at
             if self._keys is None or age > KNOWN_S or (is_new and age > KEYS_S):
@@ -211,7 +209,7 @@ class Oidc:
             return self._keys
 
     def _fetch_tokens(self, code: str, authorization: AuthorizationRequest) -> JsonObject:
-        """The tokens that a code is worth, once, to who asked."""
+        """Exchange a code for tokens, which works once."""
         sent = {
             "grant_type": "authorization_code",
             "code": code,
@@ -237,7 +235,7 @@ class Oidc:
         return address
 
     def _configuration(self) -> JsonObject:
-        """What the provider says of itself, under the very name that it is believed by."""
+        """The configuration of the provider; its issuer must be exactly the trusted one."""
         if monotonic() - self._configuration_at > KNOWN_S:
             configuration = self._fetch_json(self.provider.issuer.rstrip("/") + KNOWN)
             if configuration.get("issuer") != self.provider.issuer:
@@ -248,7 +246,7 @@ class Oidc:
     def _fetch_json(
         self, address: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> JsonObject:
-        """A JSON object from an address of the provider: no redirects, and not without end."""
+        """A JSON object from a provider URL; without redirects, limited in size and time."""
         all_headers = {"Accept": "application/json", **(headers or {})}
         request = urllib.request.Request(address, body, all_headers)  # noqa: S310 - is_safe
         try:
@@ -268,7 +266,7 @@ class Oidc:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Goes nowhere else: who answers is who was asked."""
+    """Refuses redirects, so that the response comes from the requested host."""
 
     def redirect_request(
         self,
@@ -286,7 +284,7 @@ _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedire
 
 
 def is_safe(address: str, issuer: str = "") -> bool:
-    """Whether an address is by https; a provider on this machine may do without."""
+    """Whether a URL uses https; a provider on this machine may use http."""
     parts, home = urlsplit(address), urlsplit(issuer or address)
     is_here = parts.hostname in LOOPBACK and home.hostname in LOOPBACK
     return parts.scheme == "https" or (parts.scheme == "http" and is_here)

@@ -1,4 +1,4 @@
-"""Signing in by a provider: there and back, and which of its people an account is."""
+"""Pages of signing in with a provider and of connecting an account with it."""
 
 import logging
 
@@ -25,13 +25,13 @@ from nodulebench.web.portal.site import Site
 router = APIRouter(include_in_schema=False)
 LOG = logging.getLogger("nodulebench.web.portal")
 OIDC, LASTS_S = "oidc", 600
-"""As long as somebody needs to sign in elsewhere."""
+"""Enough time to sign in at the provider."""
 ANSWER_FIELDS = ("state", "code", "iss", "error")
 
 
 @router.get("/sign-in/oidc", name="oidc_begin")
 def oidc_begin(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
-    """Go to the provider; who is signed in connects from the page of the account."""
+    """Go to the provider; people who are signed in connect from their account page."""
     if by.is_signed_in:
         return redirect("/account")
     authorization = new_authorization_request("")
@@ -41,11 +41,11 @@ def oidc_begin(request: Request, site: CurrentSite, by: CurrentUser) -> Response
 
 @router.post("/account/oidc/connect", name="oidc_connect")
 def oidc_connect(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """A page with the way to the provider, bound to this session; the password is asked for.
+    """Show a link to the provider that is bound to this session; requires the password.
 
-    A page and no redirect: forms of the site lead nowhere else.
+    This is a page and not a redirect, because forms of the site must not lead to other sites.
     """
-    if not by.session:  # a token asks for a program, which has no browser
+    if not by.session:  # a token belongs to a program, which has no browser
         raise DeniedError("not_allowed", 403)
     with site.database.reading() as session:
         stored_hash = session.get_one(Account, by.account).password
@@ -58,14 +58,13 @@ def oidc_connect(request: Request, site: CurrentSite, by: CurrentUser, form: Sen
 
 @router.post("/account/oidc/end", name="oidc_end")
 def oidc_end(site: CurrentSite, by: CurrentUser) -> Response:
-    """Sign in by the provider no longer."""
     identities.disconnect(site, by.account)
     return redirect("/account")
 
 
 @router.get("/sign-in/oidc/return", name="oidc_return")
 def oidc_return(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
-    """Back from the provider: begin a session, or connect the account of this one."""
+    """Handle the return from the provider: begin a session, or connect the current account."""
     oidc, address = _of(request), request.client.host if request.client else ""
     identities.require_not_throttled(site, address)
     authorization = AuthorizationRequest(request.cookies.get(cookie_name(site, OIDC), ""), by.csrf)
@@ -85,7 +84,7 @@ def oidc_return(request: Request, site: CurrentSite, by: CurrentUser) -> Respons
 
 
 def _of(request: Request) -> Oidc:
-    """The provider of the site; a site that has none has none of these pages."""
+    """The OpenID Connect client of the site; without a provider these pages do not exist."""
     oidc: Oidc | None = request.app.state.oidc
     if oidc is None:
         raise DeniedError("not_found", 404)
@@ -109,7 +108,7 @@ def _with_authorization_cookie(
         authorization.secret,
         max_age=LASTS_S,
         httponly=True,
-        samesite="lax",  # it has to come along when the provider sends the browser back
+        samesite="lax",  # the provider redirects the browser back from another site
         secure=site.settings.is_secure,
         path="/",
     )

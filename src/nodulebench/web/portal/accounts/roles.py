@@ -1,6 +1,6 @@
-"""Roles of people on the site, and the one table that says which of them may use which route.
+"""Roles of accounts, and the one table that says which roles may use which route.
 
-A route that has no line here is nobody's: it answers as if it were not there.
+A route without an entry here is not available to anyone: it responds with "not found".
 """
 
 from typing import Final, Literal, get_args
@@ -17,7 +17,7 @@ Role = Literal[
 ]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 ASSIGNABLE_ROLES: Final = tuple(role for role in ROLES if role != "public")
-"""Those that an account can have; everybody is the public."""
+"""The roles that an account can have; "public" includes everyone."""
 PUBLIC: Final = frozenset(ROLES)
 SIGNED_IN: Final = frozenset(ASSIGNABLE_ROLES)
 PARTICIPANTS: Final[frozenset[Role]] = frozenset({"participant", "organiser"})
@@ -27,7 +27,7 @@ READERS: Final[frozenset[Role]] = frozenset({"reader", "team_leader", "arbitrato
 AUDITORS: Final[frozenset[Role]] = frozenset({"organiser", "auditor"})
 
 RULES: Final[dict[str, frozenset[Role]]] = {
-    # what everybody sees
+    # public pages
     "home": PUBLIC,
     "static": PUBLIC,
     "health": PUBLIC,
@@ -132,9 +132,8 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "verify_log": AUDITORS,
     "log_events": AUDITORS,
 }
-"""Route -> who may use it. This is the only place that decides it."""
+"""Route -> roles that may use it. Access is decided only here."""
 
 
 def may(roles: frozenset[str], route: str) -> bool:
-    """Whether somebody with these roles may use a route."""
     return bool(RULES.get(route, frozenset()) & roles)

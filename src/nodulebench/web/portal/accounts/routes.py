@@ -1,4 +1,4 @@
-"""Signing in and out, links that work once, and what belongs to one's own account."""
+"""Pages for signing in and out, links, accounts, and the people of a site."""
 
 from datetime import timedelta
 
@@ -25,13 +25,12 @@ MOST_PASSWORD = 1000
 
 @router.get("/sign-in", name="sign_in_page")
 def sign_in_page(request: Request, site: CurrentSite, next: str = "/") -> Response:  # noqa: A002
-    """The form for signing in."""
     return render_page(request, "sign_in.html", to=next, is_open=is_registration_open(site))
 
 
 @router.post("/sign-in", name="sign_in")
 def sign_in(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Begin a session, under a new cookie; one that this browser had ends."""
+    """Begin a session with a new cookie; an earlier session of this browser ends."""
     to = field(form, "next") or "/"
     try:
         signed = _signed_in(request, site, form)
@@ -47,7 +46,6 @@ def sign_in(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm
 
 @router.post("/sign-out", name="sign_out")
 def sign_out(site: CurrentSite, by: CurrentUser) -> Response:
-    """End the session."""
     with site.acting(by.account, "signed_out") as session:
         session.execute(delete(Session).where(Session.digest == by.session))
     answer = redirect("/")
@@ -57,7 +55,7 @@ def sign_out(site: CurrentSite, by: CurrentUser) -> Response:
 
 @router.get("/link/{secret}", name="link_page")
 def link_page(request: Request, site: CurrentSite, secret: str) -> Response:
-    """The form of a link that works once."""
+    """Show the form of a link."""
     with site.database.reading() as session:
         link = find_link(session, secret)
         account = None if link.account_id is None else session.get(Account, link.account_id)
@@ -92,7 +90,7 @@ def use_link(request: Request, site: CurrentSite, form: SentForm, secret: str) -
 
 @router.get("/register", name="register_page")
 def register_page(request: Request, site: CurrentSite) -> Response:
-    """The form for an account of one's own, where an organiser opened that."""
+    """Show the registration form, if an organiser has opened registration."""
     _require_open_registration(site)
     return render_page(
         request, "link.html", account=None, roles=["participant"], action="/register"
@@ -101,7 +99,6 @@ def register_page(request: Request, site: CurrentSite) -> Response:
 
 @router.post("/register", name="register")
 def register(request: Request, site: CurrentSite, form: SentForm) -> Response:
-    """Make an account of one's own, and sign in."""
     _require_open_registration(site)
     login, name = field(form, "login"), field(form, "name")
     try:
@@ -117,7 +114,6 @@ def register(request: Request, site: CurrentSite, form: SentForm) -> Response:
 
 @router.get("/account", name="account")
 def account(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
-    """What belongs to one's own account."""
     return _account_page(request, site, by)
 
 
@@ -125,7 +121,6 @@ def account(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
 def change_password(
     request: Request, site: CurrentSite, by: CurrentUser, form: SentForm
 ) -> Response:
-    """Change one's own password."""
     try:
         _require_equal(form)
         old, new = (exact_field(form, name, MOST_PASSWORD) for name in ("old", "password"))
@@ -137,7 +132,6 @@ def change_password(
 
 @router.post("/account/sessions/{session_id}/end", name="end_session")
 def end_session(site: CurrentSite, by: CurrentUser, session_id: str) -> Response:
-    """End one of one's own sessions."""
     with site.acting(by.account, "session_ended", session=session_id) as session:
         own = (Session.id == session_id) & (Session.account_id == by.account)
         session.execute(delete(Session).where(own))
@@ -146,9 +140,9 @@ def end_session(site: CurrentSite, by: CurrentUser, session_id: str) -> Response
 
 @router.post("/account/totp/begin", name="begin_totp")
 def begin_totp(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Show a new secret for a second factor; it counts when a code of it was given.
+    """Show a new TOTP secret; it becomes active when a code confirms it.
 
-    The password is asked for, so that nobody sets one up at a desk that somebody left.
+    Requires the password, so that no one can set it up at an unattended computer.
     """
     if not _is_own_password(site, by, form):
         return _account_page(request, site, by, 403, code="password_wrong")
@@ -160,11 +154,11 @@ def begin_totp(request: Request, site: CurrentSite, by: CurrentUser, form: SentF
 
 @router.post("/account/totp/confirm", name="confirm_totp")
 def confirm_totp(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Keep a second factor, if its code fits."""
+    """Store a TOTP secret if the code matches."""
     secret, at = field(form, "totp_secret", 64), now()
     try:
         step = used_step(secret, field(form, "code", 16), at, 0)
-    except ValueError:  # no secret of ours
+    except ValueError:  # not a base32 secret
         step = None
     if step is None:
         shown = {"totp_secret": secret, "totp_address": address_of(secret, by.login)}
@@ -178,7 +172,7 @@ def confirm_totp(request: Request, site: CurrentSite, by: CurrentUser, form: Sen
 
 @router.post("/account/totp/remove", name="remove_totp")
 def remove_totp(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Sign in without a second factor from now on; the password is asked for."""
+    """Remove the second factor; requires the password."""
     if not _is_own_password(site, by, form):
         return _account_page(request, site, by, 403, code="password_wrong")
     with site.acting(by.account, "factor_removed") as session:
@@ -189,14 +183,13 @@ def remove_totp(request: Request, site: CurrentSite, by: CurrentUser, form: Sent
 
 @router.post("/account/tokens", name="make_token")
 def make_token(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """A token for programs, shown once."""
+    """Show a new token for programs, once."""
     name = field(form, "name", 80) or "token"
     return _account_page(request, site, by, token=new_token(site, by.account, name))
 
 
 @router.post("/account/tokens/{token_id}/end", name="end_token")
 def end_token(site: CurrentSite, by: CurrentUser, token_id: str) -> Response:
-    """End one of one's own tokens."""
     with site.acting(by.account, "token_ended", token=token_id) as session:
         own = (Token.id == token_id) & (Token.account_id == by.account)
         token = session.scalar(select(Token).where(own))
@@ -210,7 +203,7 @@ def end_token(site: CurrentSite, by: CurrentUser, token_id: str) -> Response:
 def close_own_account(
     request: Request, site: CurrentSite, by: CurrentUser, form: SentForm
 ) -> Response:
-    """End one's own account; the password is asked for."""
+    """Close the own account; requires the password."""
     if not _is_own_password(site, by, form):
         return _account_page(request, site, by, 403, code="password_wrong")
     accounts.close_account(site, by.account, by.account)
@@ -218,7 +211,7 @@ def close_own_account(
 
 
 def is_registration_open(site: Site) -> bool:
-    """Whether people may make accounts of their own."""
+    """Whether people may register."""
     with site.database.reading() as session:
         setting = session.get(Setting, "registration")
     return setting is not None and bool(setting.value.get("is_open"))
@@ -236,7 +229,7 @@ def _is_own_password(site: Site, by: User, form: FormData) -> bool:
 
 
 def _end_others(session: Transaction, by: User) -> None:
-    """End every other session of who changed how the account is signed in to."""
+    """End the other sessions after a change of how the account signs in."""
     others = (Session.account_id == by.account) & (Session.digest != by.session)
     session.execute(delete(Session).where(others))
 
@@ -258,7 +251,7 @@ def _signed_in(request: Request, site: Site, form: FormData, login: str = "") ->
 
 
 def with_cookie(site: Site, signed: Signed, to: str) -> Response:
-    """Go on as somebody who just signed in."""
+    """Redirect with the cookie of the new session."""
     answer = redirect(to)
     answer.set_cookie(
         cookie_name(site),
@@ -294,13 +287,13 @@ def _account_page(
 
 @router.get("/people", name="people")
 def people(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
-    """Everybody who has an account, and links that can still be used."""
+    """Show all accounts and the links that can still be used."""
     return _people_page(request, site, by)
 
 
 @router.post("/people/invite", name="invite")
 def invite(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """A link for a new account, shown once."""
+    """Show a link for a new account, once."""
     roles = tuple(role for role in ASSIGNABLE_ROLES if role in form.getlist("roles"))
     if not roles:
         raise DeniedError("roles_missing")
@@ -310,7 +303,6 @@ def invite(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm)
 
 @router.post("/people/links/{link_id}/end", name="end_link")
 def end_link(site: CurrentSite, by: CurrentUser, link_id: str) -> Response:
-    """End a link before it was used."""
     with site.acting(by.account, "link_ended", link=link_id) as session:
         invitation = session.scalar(select(Invitation).where(Invitation.id == link_id))
         if invitation is None:
@@ -321,14 +313,13 @@ def end_link(site: CurrentSite, by: CurrentUser, link_id: str) -> Response:
 
 @router.post("/people/{account_id}/reset", name="reset_link")
 def reset_link(request: Request, site: CurrentSite, by: CurrentUser, account_id: str) -> Response:
-    """A link for somebody who lost their password, shown once."""
+    """Show a link for setting a new password, once."""
     secret = accounts.make_link(site, (), by.account, account_id)
     return _people_page(request, site, by, link=f"{site.settings.address}/link/{secret}")
 
 
 @router.post("/people/{account_id}/roles", name="change_roles")
 def change_roles(site: CurrentSite, by: CurrentUser, form: SentForm, account_id: str) -> Response:
-    """Give somebody other roles."""
     roles = tuple(str(role) for role in form.getlist("roles"))
     accounts.change_roles(site, account_id, roles, by.account)
     return redirect("/people")
@@ -336,7 +327,6 @@ def change_roles(site: CurrentSite, by: CurrentUser, form: SentForm, account_id:
 
 @router.post("/people/{account_id}/close", name="close_account")
 def close_account(site: CurrentSite, by: CurrentUser, account_id: str) -> Response:
-    """End somebody's account."""
     with site.database.reading() as session:
         if session.get(Account, account_id) is None:
             raise DeniedError("not_found", 404)
@@ -346,7 +336,7 @@ def close_account(site: CurrentSite, by: CurrentUser, account_id: str) -> Respon
 
 @router.post("/people/registration", name="open_registration")
 def open_registration(site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Let people make accounts of their own, or no longer."""
+    """Open or close registration."""
     is_open = field(form, "open") == "yes"
     with site.acting(by.account, "registration", open=is_open) as session:
         session.merge(Setting(name="registration", value={"is_open": is_open}))

@@ -1,4 +1,4 @@
-"""A request -> who makes it: by the cookie of a session, by a token, or nobody who is known."""
+"""The user of a request: by session cookie, by token, or anonymous."""
 
 from dataclasses import dataclass
 
@@ -11,32 +11,30 @@ from nodulebench.web.portal.database.models import Session, Token, now
 from nodulebench.web.portal.site import Site
 
 SEEN_EVERY_S = 60
-"""A session is written down as seen no more often than this."""
+"""The time of last use is stored at most this often."""
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who makes a request."""
+    """The user who makes a request."""
 
     account: str = ""
-    """The id of the account; nothing: nobody who is signed in."""
+    """The id of the account; empty: not signed in."""
     login: str = ""
     name: str = ""
     roles: frozenset[str] = frozenset({"public"})
     session: str = ""
-    """Digest of the session; nothing: a token, or nobody."""
+    """Digest of the session; empty: a token, or not signed in."""
     csrf: str = ""
-    """What the forms of this session hold."""
+    """The form secret of this session."""
     has_totp: bool = False
 
     @property
     def is_signed_in(self) -> bool:
-        """Whether it is known who it is."""
         return bool(self.account)
 
     @property
     def is_organiser(self) -> bool:
-        """Whether everything of the desk is theirs."""
         return "organiser" in self.roles
 
 
@@ -44,16 +42,15 @@ ANONYMOUS = User()
 
 
 def cookie_name(site: Site, what: str = "") -> str:
-    """A cookie of the site, that of the session where nothing is said.
+    """Name of a cookie of the site; without ``what`` the session cookie.
 
-    By https one that no other host can set.
+    With https it has the prefix ``__Host-``, so that no other host can set it.
     """
     name = f"nodulebench-{what}" if what else "nodulebench"
     return f"__Host-{name}" if site.settings.is_secure else name
 
 
 def find_user(site: Site, request: HTTPConnection) -> User:
-    """Who makes a request."""
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return _by_token(site, secret.strip())

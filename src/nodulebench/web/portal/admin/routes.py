@@ -1,4 +1,4 @@
-"""The organiser's dashboard: queue and workers, test sets and their use, exports, announcements."""
+"""The organiser's dashboard: queue, workers, use of test sets, exports, announcements, log."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -43,12 +43,11 @@ ENTRIES = {
     "bytes": pl.Int64,
     **dict.fromkeys(("digest", "state", "result", "verdict", "verdict_reason"), pl.String),
 }
-"""The columns of the table of all entries."""
+"""Columns of the table of all entries."""
 
 
 @router.get("/dashboard", name="dashboard")
 def dashboard(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
-    """How the site stands."""
     with site.database.reading() as session:
         last = select(Job).options(joinedload(Job.entry).joinedload(Entry.benchmark))
         count = select(Job.state, func.count()).group_by(Job.state)
@@ -77,7 +76,7 @@ def dashboard(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
 
 @router.get("/dashboard/entries.csv", name="entries_table")
 def entries_table(site: CurrentSite) -> Response:
-    """Every entry of every benchmark as a table for a spreadsheet; no cell is a formula."""
+    """All entries as CSV; cells are escaped so that a spreadsheet runs no formula."""
     with site.database.reading() as session:
         query = select(Entry, Job.state, Result)
         query = query.join(Benchmark, Entry.benchmark_id == Benchmark.id)
@@ -114,21 +113,18 @@ def _row(entry: Entry, state: str | None, result: Result | None) -> dict[str, ob
 
 @router.post("/jobs/{job_id}/cancel", name="cancel_job")
 def cancel_job(site: CurrentSite, by: CurrentUser, job_id: str) -> Response:
-    """End a job."""
     jobs.cancel(site, by.account, job_id)
     return redirect("/dashboard")
 
 
 @router.post("/jobs/{job_id}/retry", name="retry_job")
 def retry_job(site: CurrentSite, by: CurrentUser, job_id: str) -> Response:
-    """Put a job into the queue again."""
     jobs.retry(site, by.account, job_id)
     return redirect("/dashboard")
 
 
 @router.post("/announcements", name="announce")
 def announce(site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Tell everybody something."""
     text, about = field(form, "text"), field(form, "benchmark") or None
     if not text:
         raise DeniedError("field_form")
@@ -141,7 +137,6 @@ def announce(site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
 
 @router.post("/announcements/{announcement_id}/end", name="end_announcement")
 def end_announcement(site: CurrentSite, by: CurrentUser, announcement_id: str) -> Response:
-    """Tell it no longer."""
     with site.acting(by.account, "announcement_ended", announcement=announcement_id) as session:
         announcement = session.get(Announcement, announcement_id)
         if announcement is None:
@@ -156,7 +151,7 @@ Number = Annotated[int | None, Query(ge=0, le=2**31 - 1)]
 
 @router.get("/log", name="log")
 def log(request: Request, site: CurrentSite, before: Number = None) -> Response:
-    """The last events, or those before one."""
+    """Show the latest events, or those before an event."""
     with site.database.reading() as session:
         events = latest_events(session, before, A_PAGE)
     return render_page(request, "log.html", events=events, log_check=None)
@@ -164,7 +159,7 @@ def log(request: Request, site: CurrentSite, before: Number = None) -> Response:
 
 @router.get("/log/events.jsonl", name="log_events")
 def log_events(site: CurrentSite) -> Response:
-    """Every event as it was signed, one a line: for who keeps the log elsewhere, too."""
+    """All events as they were signed, one per line, for copies of the log stored elsewhere."""
 
     def lines() -> Iterator[bytes]:
         before = 0
@@ -182,7 +177,7 @@ def log_events(site: CurrentSite) -> Response:
 
 @router.post("/log/verify", name="verify_log")
 def verify_log(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
-    """Whether every event is as it was written, and none is missing."""
+    """Verify that no event was changed and none is missing."""
     with site.database.reading() as session:
         check = check_log(session, site.key)
         events = latest_events(session, None, A_PAGE)

@@ -1,8 +1,8 @@
-"""Files that an organiser releases: from one folder of the machine alone, each by its digest.
+"""Released files: only from the download folder, each with its digest.
 
-Nothing of a sealed set is released: not from inside of one, and no file that one of the sealed sets
-of this site lists by its digest, wherever a copy of it lies. A worker makes the digests; until it
-has, and when a file was changed since, it is not given out.
+No file of a sealed set is released: neither from inside a sealed set nor any copy of a file that a
+sealed set of this site lists by digest. A worker computes the digests. A file without a digest, or
+changed since, cannot be downloaded.
 """
 
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ from nodulebench.web.portal.site import Site
 
 ReleaseKind = Literal["scans", "nodules", "other"]
 KINDS: tuple[ReleaseKind, ...] = get_args(ReleaseKind)
-"""Scans or parts of them; additional nodules of an observer study; anything else."""
+"""Scans or parts of them; additional nodules of an observer study; other files."""
 
 
 def releasable(site: Site) -> list[str]:
-    """The files and folders that can be released: those of one place, no others."""
+    """Names of the files and folders in the download folder."""
     place = site.downloads
     return sorted(
         path.name for path in (place.iterdir() if place.is_dir() else ()) if path.name[0] != "."
@@ -34,10 +34,10 @@ def releasable(site: Site) -> list[str]:
 
 
 def release(site: Site, by: User, benchmark: str, name: str, kind: str) -> int:
-    """Release a file, or every file of a folder; how many.
+    """Release a file, or all files of a folder; return their number.
 
     Raises:
-        DeniedError: if there is no such file, or it is, or may be, of a sealed set.
+        DeniedError: if it does not exist, or belongs or may belong to a sealed set.
     """
     if name not in releasable(site) or kind not in KINDS:
         raise DeniedError("not_found", 404)
@@ -64,7 +64,7 @@ def release(site: Site, by: User, benchmark: str, name: str, kind: str) -> int:
 
 
 def end_release(site: Site, by: User, benchmark: str, name: str) -> None:
-    """Give a file, or the files of a folder, out no longer."""
+    """End the release of a file or of the files of a folder."""
     with site.acting(by.account, "release_ended", benchmark=benchmark) as session:
         for release in open_releases(session, benchmark):
             if release.file.partition("/")[0] == name:
@@ -72,16 +72,16 @@ def end_release(site: Site, by: User, benchmark: str, name: str) -> None:
 
 
 def open_releases(session: Transaction, benchmark: str) -> list[Release]:
-    """What is released for a benchmark, by name."""
+    """The released files of a benchmark, by name."""
     query = select(Release).where(Release.benchmark_id == benchmark, Release.ended_at.is_(None))
     return list(session.scalars(query.order_by(Release.file)))
 
 
 def released_file(site: Site, session: Transaction, benchmark: str, release_id: str) -> Release:
-    """A file that is given out now.
+    """A released file that can be downloaded now.
 
     Raises:
-        DeniedError: if there is none, it has no digest yet, or it was changed since it had.
+        DeniedError: if it does not exist, has no digest yet, or was changed since.
     """
     release = session.get(Release, release_id)
     if release is None or release.benchmark_id != benchmark or release.ended_at is not None:
@@ -92,12 +92,11 @@ def released_file(site: Site, session: Transaction, benchmark: str, release_id: 
 
 
 def release_path(site: Site, release: Release) -> Path:
-    """Where a released file lies."""
     return site.downloads.resolve() / release.file
 
 
 def digest_releases(site: Site) -> int:
-    """Make the digests that are missing, and end what a sealed set lists as its own; how many."""
+    """Compute missing digests and end releases of sealed files; return the number of digests."""
     with site.database.reading() as session:
         due = session.scalars(select(Release).where(Release.digest == ""))
         waiting = [release for release in due if release.ended_at is None]
@@ -129,10 +128,10 @@ def _is_unchanged(site: Site, release: Release) -> bool:
 
 
 def _files(root: Path, chosen: Path) -> Iterator[tuple[str, Path]]:
-    """Every plain file of what was chosen, with its place in the folder of downloads.
+    """All regular files of a selection, with their paths in the download folder.
 
     Raises:
-        DeniedError: if something in it is no plain file of that folder, or is of a sealed set.
+        DeniedError: if something is not a regular file of that folder, or belongs to a sealed set.
     """
     inside = sorted(chosen.rglob("*")) if chosen.is_dir() and not chosen.is_symlink() else []
     for path in (chosen, *inside):
@@ -148,7 +147,7 @@ def _files(root: Path, chosen: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _sealed_digests(site: Site) -> Iterator[str]:
-    """What the sealed sets of this site list as theirs."""
+    """The digests of all files of the sealed sets of this site."""
     with site.database.reading() as session:
         used = session.scalars(select(Benchmark.reference).where(Benchmark.is_sealed)).all()
     lying = site.settings.sets.iterdir() if site.settings.sets.is_dir() else ()

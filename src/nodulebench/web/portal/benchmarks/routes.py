@@ -1,4 +1,4 @@
-"""A benchmark and its leaderboard; making and changing benchmarks."""
+"""Pages of benchmarks: leaderboard, making and changing benchmarks, rule files, downloads."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -52,18 +52,16 @@ from nodulebench.web.portal.viewer_access.reviews import scan_folders
 
 router = APIRouter(include_in_schema=False)
 Chosen = Annotated[BoardChoice, Depends()]
-"""Which leaderboard a request asks for."""
+"""The leaderboard that a request asks for."""
 
 
 @router.get("/benchmarks/new", name="new_benchmark_page")
 def new_benchmark_page(request: Request, site: CurrentSite) -> Response:
-    """The form for a new benchmark."""
     return _form(request, site)
 
 
 @router.post("/benchmarks/new", name="new_benchmark")
 def new_benchmark(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Make a benchmark of a test set."""
     given = {name: field(form, name) for name in ("title", "about", "test_set", "protocol")}
     try:
         options = BenchmarkOptions(
@@ -79,18 +77,18 @@ def new_benchmark(request: Request, site: CurrentSite, by: CurrentUser, form: Se
 
 
 @router.get("/benchmarks/{benchmark_id}", name="benchmark")
-def benchmark(
+def benchmark_page(
     request: Request,
     site: CurrentSite,
     by: CurrentUser,
     benchmark_id: str,
     choice: Chosen,
 ) -> Response:
-    """A benchmark with its leaderboard: a track, under a rule, ordered by a metric."""
+    """Show a benchmark with its leaderboard for a track and a rule, ordered by a metric."""
     with site.database.reading() as session:
-        found = find_benchmark(session, by, benchmark_id)
-        board = board_of(site, session, found, by, choice)
-    return _page(request, site, found, board)
+        benchmark = find_benchmark(session, by, benchmark_id)
+        board = board_of(site, session, benchmark, by, choice)
+    return _page(request, site, benchmark, board)
 
 
 @router.get("/benchmarks/{benchmark_id}/leaderboard.csv", name="leaderboard_table")
@@ -100,7 +98,7 @@ def leaderboard_table(
     benchmark_id: str,
     choice: Chosen,
 ) -> Response:
-    """The leaderboard as a table for a spreadsheet, in which no cell is a formula."""
+    """The leaderboard as CSV; cells are escaped so that a spreadsheet runs no formula."""
     with site.database.reading() as session:
         benchmark = find_benchmark(session, by, benchmark_id)
         board = board_of(site, session, benchmark, by, choice)
@@ -128,7 +126,7 @@ def change_benchmark(
 def save_rule_files(
     request: Request, site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str
 ) -> Response:
-    """Lay down candidates, folds or acceptance criteria, or ask for them no longer."""
+    """Upload a rule file (candidates, folds or acceptance criteria), or remove it."""
     kind, file = kind_of(field(form, "kind")), form.get("file")
     if field(form, "end") == "yes":
         remove_rules(site, by, benchmark_id, kind)
@@ -147,7 +145,7 @@ def save_rule_files(
 
 @router.post("/benchmarks/{benchmark_id}/rescore", name="rescore")
 def rescore(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> Response:
-    """Score every entry anew under a new version, after the test set was corrected."""
+    """Score all entries again under a new version, after a correction of the test set."""
     rescore_entries(site, by, benchmark_id)
     return redirect(f"/benchmarks/{benchmark_id}")
 
@@ -188,7 +186,7 @@ def _page(
 
 
 def _rules(form: FormData, old: BenchmarkRules | None = None) -> BenchmarkRules:
-    """What a form says; what was laid down stays."""
+    """The rules in a form; rule files stay as they are."""
     rule_files = {} if old is None else {kind: getattr(old, kind) for kind in FILES}
     try:
         return BenchmarkRules.model_validate(
@@ -210,7 +208,7 @@ def _rules(form: FormData, old: BenchmarkRules | None = None) -> BenchmarkRules:
 
 
 def _time(form: FormData, name: str) -> datetime | None:
-    """A date and time of a form, in UTC; None: it was left out."""
+    """A date and time of a form, in UTC; None if the field is empty."""
     text = field(form, name, 40)
     try:
         return datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
@@ -220,7 +218,7 @@ def _time(form: FormData, name: str) -> datetime | None:
 
 @router.get("/test-sets/{name}", name="test_set")
 def composition(request: Request, site: CurrentSite, name: str, design: str = "") -> Response:
-    """The composition of an open test set, and how far it is what a design asks for."""
+    """Show the composition of an open test set, compared with a design."""
     if name not in test_sets(site):
         raise DeniedError("not_found", 404)
     place = site.settings.sets / name
@@ -238,12 +236,12 @@ def composition(request: Request, site: CurrentSite, name: str, design: str = ""
 
 FROM_THE_BEGINNING = ("", "bytes=0-")
 FILE_POLICY = "sandbox; default-src 'none'"
-"""Of files of others: nothing in them runs."""
+"""Nothing in a downloaded file may run in the browser."""
 
 
 @router.get("/benchmarks/{benchmark_id}/files/SHA256SUMS", name="download_sums")
 def download_sums(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> Response:
-    """The digests of all released files, as ``sha256sum --check`` reads them."""
+    """The digests of all released files, for ``sha256sum --check``."""
     with site.database.reading() as session:
         releases = open_releases(session, find_benchmark(session, by, benchmark_id).id)
     lines = [
@@ -258,7 +256,7 @@ def download_sums(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> Resp
 def download(
     request: Request, site: CurrentSite, by: CurrentUser, benchmark_id: str, release_id: str
 ) -> Response:
-    """A released file, or the part of it that is asked for."""
+    """Send a released file, or the requested part of it."""
     with site.database.reading() as session:
         find_benchmark(session, by, benchmark_id)
         release = released_file(site, session, benchmark_id, release_id)
@@ -273,12 +271,12 @@ def download(
 def download_rule_file(
     request: Request, site: CurrentSite, by: CurrentUser, benchmark_id: str, kind: str
 ) -> Response:
-    """The candidates or the folds that a benchmark asks for."""
+    """Send the candidate list or the folds of a benchmark."""
     rule_kind = kind_of(kind)
     with site.database.reading() as session:
         rules = rules_of(find_benchmark(session, by, benchmark_id))
     rule_file: RuleFile | None = getattr(rules, rule_kind)
-    if rule_file is None or rule_kind == "plan":  # a plan holds digests of the reference
+    if rule_file is None or rule_kind == "plan":  # a plan contains digests of the reference
         raise DeniedError("not_found", 404)
     path = rule_file_path(site, benchmark_id, rule_kind, rule_file.version)
     return _file(request, path, rule_file.digest, path.name)
@@ -286,20 +284,18 @@ def download_rule_file(
 
 @router.post("/benchmarks/{benchmark_id}/releases", name="release")
 def release(site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str) -> Response:
-    """Release a file or a folder of the folder of downloads."""
     release_files(site, by, benchmark_id, field(form, "file"), field(form, "kind"))
     return redirect(f"/benchmarks/{benchmark_id}")
 
 
 @router.post("/benchmarks/{benchmark_id}/releases/end", name="end_release")
 def end(site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str) -> Response:
-    """Give it out no longer."""
     end_release(site, by, benchmark_id, field(form, "file"))
     return redirect(f"/benchmarks/{benchmark_id}")
 
 
 def _file(request: Request, path: Path, digest: str, name: str) -> Response:
-    """A file under its digest, so that a download that broke off goes on where it was."""
+    """A file with its digest as ETag, so that an interrupted download can continue."""
     tag = f'"{digest}"'
     headers = {
         "ETag": tag,

@@ -1,4 +1,4 @@
-"""A file of an organiser -> the next version of what a benchmark asks for, kept by its digest."""
+"""Save uploaded rule files as new versions of the rules of a benchmark."""
 
 import shutil
 import tempfile
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 def kind_of(name: str) -> Kind:
-    """What can be laid down, by its name.
+    """The kind of rule file with a name.
 
     Raises:
-        DeniedError: if it is nothing of that sort.
+        DeniedError: if there is no such kind.
     """
     kind = next((known for known in FILES if known == name), None)
     if kind is None:
@@ -46,17 +46,17 @@ def kind_of(name: str) -> Kind:
 def save_rules(
     site: Site, by: User, benchmark: str, kind: Kind, name: str, content: BinaryIO
 ) -> RuleFile:
-    """Lay a file down for a benchmark as the next version of its kind.
+    """Save a file as the next version of a rule file.
 
-    Entries that were made under an older version keep it.
+    Entries that were accepted under an older version keep it.
 
     Raises:
-        InputError: if the file is not what it should be.
+        InputError: if the file is not valid.
         DeniedError: if there is no such benchmark.
     """
     stored = _benchmark(site, benchmark)
     with tempfile.TemporaryDirectory(dir=site.settings.storage) as place:
-        source, target = Path(place) / file_name(name), Path(place) / "laid.down"
+        source, target = Path(place) / file_name(name), Path(place) / "checked"
         with source.open("xb") as file:
             shutil.copyfileobj(content, file)
         try:
@@ -68,13 +68,13 @@ def save_rules(
         path = rule_file_path(site, benchmark, kind, rule_file.version)
         make_folder(path.parent)
         if not create_once(path, target.read_bytes()):
-            raise DeniedError("form_old", 409)  # somebody else was faster
+            raise DeniedError("form_old", 409)  # another request saved this version first
     _set(site, by, benchmark, kind, rule_file)
     return rule_file
 
 
 def remove_rules(site: Site, by: User, benchmark: str, kind: Kind) -> None:
-    """Ask for it no longer; entries that were made under it keep it."""
+    """Remove a rule; entries that were accepted under it keep it."""
     _benchmark(site, benchmark)
     _set(site, by, benchmark, kind, None)
 
@@ -98,7 +98,7 @@ def _written(site: Site, benchmark: Benchmark, kind: Kind, source: Path, target:
 
 def _open_cases(site: Site, benchmark: Benchmark) -> pl.DataFrame:
     cases = known_cases(site, benchmark)
-    if cases is None:  # a list would tell which cases there are
+    if cases is None:  # a list would disclose the cases
         raise DeniedError("sealed_tells_no_cases", 409)
     return cases
 

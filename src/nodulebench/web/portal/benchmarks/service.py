@@ -1,7 +1,7 @@
-"""Benchmarks: a test set of the machine and a protocol -> something that people submit to.
+"""Benchmarks: a test set and a protocol that people submit to.
 
-Of an open test set the table of cases is kept apart when the benchmark is made, so that checking a
-submission never opens the reference. Of a sealed set nothing is kept but where it lies.
+The case table of an open test set is stored separately when the benchmark is made, so that checking
+a submission never opens the reference. Of a sealed set only its location is stored.
 """
 
 from dataclasses import dataclass, field
@@ -41,33 +41,32 @@ class BenchmarkRules(ConfigModel):
 
     tracks: tuple[Track, ...] = ("detection",)
     feedback: Literal["metrics", "cases", "images"] = "metrics"
-    """What who submits gets: metrics and curves, single nodules and marks as well, these over the
-    images."""
+    """What submitters see: metrics and curves; also single nodules and marks; also their images."""
     scans: str = ""
-    """The folder of scans in which entries are reviewed; nothing: the images of the test set."""
+    """The folder of scans for case review; empty: the images of the test set."""
     takes_algorithms: bool = False
-    """Whether algorithms may be sent in as well as marks; they are run apart from everything."""
+    """Whether algorithms may be submitted as well as marks; they run in isolation."""
     is_anonymous: bool = False
-    """Whether others see a number in place of a name."""
+    """Whether others see a number instead of a name."""
     per_week: Annotated[int, Field(ge=1)] | None = None
     in_all: Annotated[int, Field(ge=1)] | None = None
-    """How many entries an account may have scored; None: as many as it likes."""
+    """Maximum number of entries per account; None: no limit."""
     cross_validates: bool = False
-    """Whether who trained on the test set has to cross-validate, and to say whether they did."""
+    """Whether training on the test set requires cross-validation and a statement about it."""
     candidates: RuleFile | None = None
-    """The candidates of the track of false-positive reduction, which is closed without them."""
+    """The candidates of the false-positive reduction track, which is closed without them."""
     folds: RuleFile | None = None
-    """The folds to cross-validate by; None: one's own."""
+    """The folds to cross-validate by; None: participants choose their own."""
     plan: RuleFile | None = None
-    """The frozen plan by which entries are judged; None: there are no acceptance criteria."""
+    """The frozen plan that evaluates entries; None: no acceptance criteria."""
 
     @property
     def open_tracks(self) -> tuple[Track, ...]:
-        """The tracks that something can be sent in for."""
+        """The tracks that accept entries."""
         return tuple(track for track in self.tracks if track == "detection" or self.candidates)
 
     def listed_for(self, track: str) -> RuleFile | None:
-        """The candidates that entries of a track score; None: they have marks of their own.
+        """The candidates that entries of a track score; None: entries have their own marks.
 
         Raises:
             DeniedError: if the track is not open.
@@ -78,12 +77,11 @@ class BenchmarkRules(ConfigModel):
 
 
 def rules_of(benchmark: Benchmark) -> BenchmarkRules:
-    """What was chosen for a benchmark."""
     return BenchmarkRules.model_validate(benchmark.rules)
 
 
 def test_sets(site: Site) -> list[str]:
-    """The names of test sets that benchmarks can be made of: folders of one place, no others."""
+    """The names of the available test sets: folders in one place."""
     place = site.settings.sets
     if not place.is_dir():
         return []
@@ -109,7 +107,7 @@ def make_benchmark(site: Site, by: User, options: BenchmarkOptions) -> str:
     """Make a benchmark of a test set and return its id.
 
     Raises:
-        DeniedError: if there is no such test set or protocol.
+        DeniedError: if the test set or the protocol does not exist.
         InputError: if the test set cannot be read.
     """
     title, test_set, protocol = options.title.strip(), options.test_set, options.protocol
@@ -140,9 +138,9 @@ def make_benchmark(site: Site, by: User, options: BenchmarkOptions) -> str:
 
 
 def rescore_entries(site: Site, by: User, benchmark: str) -> int:
-    """Begin a new version of a benchmark, and score every entry under it; how many.
+    """Begin a new version of a benchmark and score all entries under it; return their number.
 
-    Older results stay, each with its version. Nothing changes where the test set cannot be read.
+    Older results remain, each with its version. If the test set cannot be read, nothing changes.
 
     Raises:
         DeniedError: if there is no such benchmark.
@@ -169,17 +167,17 @@ def rescore_entries(site: Site, by: User, benchmark: str) -> int:
 
 
 def _store_cases(site: Site, benchmark: str, place: Path) -> None:
-    """Keep the table of cases of an open test set, and nothing else of it."""
+    """Store the case table of an open test set, and nothing else of it."""
     cases = without_images(read_reference(place).cases)
     make_folder(site.benchmark(benchmark))
     write_parquet(cases, site.benchmark(benchmark) / CASES_FILE)
 
 
 def find_benchmark(session: Transaction, user: User, benchmark: str) -> Benchmark:
-    """A benchmark that somebody may see.
+    """A benchmark that a user may see.
 
     Raises:
-        DeniedError: if there is none; the same where it is hidden.
+        DeniedError: if there is none, or it is hidden from them.
     """
     stored = session.get(Benchmark, benchmark)
     if stored is None or not (stored.is_shown or user.is_organiser):
@@ -188,14 +186,14 @@ def find_benchmark(session: Transaction, user: User, benchmark: str) -> Benchmar
 
 
 def known_cases(site: Site, benchmark: Benchmark) -> pl.DataFrame | None:
-    """The table of cases that was kept; None: nothing may be told of them."""
+    """The stored case table; None for a sealed set, whose cases are not disclosed."""
     if benchmark.is_sealed:
         return None
     return read_parquet(site.benchmark(benchmark.id) / CASES_FILE)
 
 
 def state_of(benchmark: Benchmark, at: datetime | None = None) -> State:
-    """Whether entries are taken now."""
+    """Whether entries are accepted now."""
     at = at or now()
     if benchmark.opens_at is not None and at < benchmark.opens_at:
         return "before"
@@ -203,5 +201,5 @@ def state_of(benchmark: Benchmark, at: datetime | None = None) -> State:
 
 
 def problem_text(error: NoduleBenchError, site: Site) -> str:
-    """What an organiser is told of a test set that cannot be used; without places of the disk."""
+    """The message about a test set that cannot be used, without paths of the disk."""
     return str(error).replace(f"{site.settings.sets}/", "")

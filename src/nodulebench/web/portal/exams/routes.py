@@ -1,4 +1,4 @@
-"""Exams: made by organisers, sat by readers, and who passed."""
+"""Pages of exams."""
 
 from fastapi import APIRouter, Request
 from starlette.datastructures import UploadFile
@@ -27,13 +27,11 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/exams/new", name="new_exam_page")
 def new_exam_page(request: Request, site: CurrentSite) -> Response:
-    """The form for a new exam."""
     return _form(request, site, {})
 
 
 @router.post("/exams/new", name="new_exam")
 def new_exam(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Make an exam of a key and a folder of scans."""
     given = {name: field(form, name) for name in ("title", "images", "pass_mark")}
     key = form.get("key")
     if not isinstance(key, UploadFile) or not key.filename:
@@ -46,11 +44,11 @@ def new_exam(request: Request, site: CurrentSite, by: CurrentUser, form: SentFor
 
 
 @router.get("/exams/{exam_id}", name="exam")
-def exam(request: Request, site: CurrentSite, by: CurrentUser, exam_id: str) -> Response:
-    """An exam: to who sits it how they status, to organisers and auditors who passed."""
+def exam_page(request: Request, site: CurrentSite, by: CurrentUser, exam_id: str) -> Response:
+    """Show an exam: to candidates their status, to organisers and auditors who passed."""
     with site.database.reading() as session:
-        found = find_exam(session, exam_id)
-        status = exam_status(session, found, by)
+        exam = find_exam(session, exam_id)
+        status = exam_status(session, exam, by)
         sees_all = may(by.roles, "exam_sheets") and status is None
         if status is None and not sees_all:
             raise DeniedError("not_found", 404)
@@ -60,19 +58,18 @@ def exam(request: Request, site: CurrentSite, by: CurrentUser, exam_id: str) -> 
             else []
         )
     values = {"status": status, "sees_all": sees_all, "results": results, "metrics": PASS_METRICS}
-    return render_page(request, "exam.html", exam=found, rules=rules_of(found), **values)
+    return render_page(request, "exam.html", exam=exam, rules=rules_of(exam), **values)
 
 
 @router.post("/exams/{exam_id}/end", name="end_exam")
 def end(site: CurrentSite, by: CurrentUser, exam_id: str) -> Response:
-    """Let nobody begin or go on with an exam."""
     end_exam(site, by.account, exam_id)
     return redirect(f"/exams/{exam_id}")
 
 
 @router.get("/exams/{exam_id}/exam.json", name="exam_sheets")
 def exam_sheets(site: CurrentSite, by: CurrentUser, exam_id: str) -> Response:
-    """Who passed, as ``annotate review start --exam`` takes it; nothing of where nodules lie."""
+    """Who passed, as ``annotate review start --exam`` reads it; without positions of nodules."""
     with site.database.reading() as session:
         if exam_status(session, find_exam(session, exam_id), by) is not None:
             raise DeniedError("not_allowed", 403)

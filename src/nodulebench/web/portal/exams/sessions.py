@@ -1,4 +1,4 @@
-"""The rooms in which accounts sit exams; the sheet of each is a row as soon as all is handed in."""
+"""Exam sessions of accounts; a result is stored when everything is submitted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ from nodulebench.web.viewer.session import Voxels
 
 ROUTE = "exam_session"
 MOST_SESSIONS, MOST_EXAMS = 200, 20
-"""That are held open; whoever comes back later gets theirs anew."""
+"""Sessions in memory; others are opened again when needed."""
 
 
 @dataclass(frozen=True)
 class SharedExam:
-    """What all rooms of an exam have in common."""
+    """What all sessions of an exam share."""
 
     exam: Exam
     scans: Mapping[str, Scan]
@@ -38,7 +38,7 @@ class SharedExam:
 
 
 class SiteExamSession(ExamSession):
-    """The room of one account in one exam."""
+    """The session of an account in an exam."""
 
     def __init__(
         self, folder: Path, shared: SharedExam, transactions: StepTransactions, user: User
@@ -55,7 +55,7 @@ class SiteExamSession(ExamSession):
         drafts.hand_in(self.draft_key(number))
 
     def keep(self, sheet: ExamSheet) -> None:
-        """Write the result down, once, with an event of the site."""
+        """Store the result once, with an event of the site."""
         own = {"exam_id": self._transactions.of, "account_id": self._account}
         with self._transactions.acting() as session:
             if session.get(ExamResult, own) is None:
@@ -66,7 +66,7 @@ class SiteExamSession(ExamSession):
 
 
 class ExamSessions:
-    """Every account's room in every exam of a site."""
+    """All exam sessions of a site."""
 
     route = ROUTE
 
@@ -76,7 +76,7 @@ class ExamSessions:
         self._sessions: LruCache[SiteExamSession] = LruCache(MOST_SESSIONS)
 
     def of(self, name: str, user: User) -> SiteExamSession:
-        """The room of somebody in an exam.
+        """The session of a user in an exam.
 
         Raises:
             DeniedError: if there is no such exam, it has ended, or they know its key.
@@ -102,7 +102,7 @@ class ExamSessions:
 
 
 def may_sit(exam: SiteExam, user: User) -> bool:
-    """Whether somebody cannot know the key: neither who made it, nor an organiser."""
+    """Whether a user cannot know the key: neither its author nor an organiser."""
     return exam.made_by != user.account and not user.is_organiser
 
 
@@ -111,15 +111,15 @@ ExamStatus = Literal["open", "begun", "passed", "failed", "ended"]
 
 @dataclass(frozen=True, slots=True)
 class ExamLine:
-    """An exam, and how somebody stands in it."""
+    """An exam with the status of a user."""
 
     exam: SiteExam
     status: ExamStatus | None
-    """None: it is not theirs to sit."""
+    """None: they cannot take it."""
 
 
 def exams_for(session: Transaction, user: User) -> list[ExamLine]:
-    """The exams that concern somebody, the newest first."""
+    """The exams that concern a user, newest first."""
     exams = session.scalars(select(SiteExam).order_by(SiteExam.created_at.desc()))
     lines = [ExamLine(exam, exam_status(session, exam, user)) for exam in exams]
     oversees = bool({"organiser", "auditor"} & user.roles)
@@ -127,7 +127,7 @@ def exams_for(session: Transaction, user: User) -> list[ExamLine]:
 
 
 def exam_status(session: Transaction, exam: SiteExam, user: User) -> ExamStatus | None:
-    """How somebody stands in an exam; None: it is not theirs to sit."""
+    """The status of a user in an exam; None: they cannot take it."""
     if not may(user.roles, ROUTE) or not may_sit(exam, user):
         return None
     result = session.get(ExamResult, (exam.id, user.account))

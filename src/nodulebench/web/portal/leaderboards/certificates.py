@@ -1,4 +1,4 @@
-"""A result -> its certificate: a numbered and dated statement of what was found, signed."""
+"""Certificates: numbered, dated and signed statements of results."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,13 +26,13 @@ SCHEMA = "nodulebench/certificate@1"
 
 
 def certify(site: Site, by: User, entry: str) -> int:
-    """The number of the certificate of what was found for an entry; it is made once.
+    """Make the certificate of an entry, or find it; return its number.
 
     Raises:
-        DeniedError: if the entry is somebody else's, was withdrawn, or has no result that counts.
+        DeniedError: if the entry belongs to someone else, was withdrawn, or has no valid result.
     """
     with site.database.writing() as session:
-        SqlStore(session).lock()  # so that no two take one number
+        SqlStore(session).lock()  # so that two certificates never get the same number
         own = find_own(session, by, entry)
         result = None if own.withdrawn_at else result_of(session, own)
         if result is None:
@@ -51,17 +51,17 @@ def certify(site: Site, by: User, entry: str) -> int:
 
 
 def certificate_of(session: Transaction, result: Result) -> Certificate | None:
-    """The certificate of a result; None: none was asked for."""
+    """The certificate of a result; None if there is none."""
     return session.scalar(select(Certificate).where(Certificate.result_id == result.id))
 
 
 def find_certificate(
     session: Transaction, user: User, number: int
 ) -> tuple[Certificate, Entry, Result]:
-    """A certificate that somebody may see, with what it is about.
+    """A certificate that a user may see, with its entry and result.
 
     Raises:
-        DeniedError: if there is none; the same where names are kept from them, or were removed.
+        DeniedError: if there is none, its names are hidden from them, or it was emptied.
     """
     certificate = session.get(Certificate, number)
     if certificate is None or not certificate.content:
@@ -74,17 +74,17 @@ def find_certificate(
 
 
 def rank_statement(entry: Entry, result: Result) -> str:
-    """Whether what a certificate says still counts: counts, superseded or withdrawn."""
+    """Whether a certificate is still valid: counts, superseded or withdrawn."""
     if entry.withdrawn_at is not None:
         return "withdrawn"
     return "counts" if result.version == entry.benchmark.version else "superseded"
 
 
 def print_certificate(site: Site, certificate: Certificate, translate: Translator) -> bytes:
-    """A certificate on paper, signed as a file of its own.
+    """A certificate as a signed PDF.
 
     Raises:
-        InputError: if what sets the page is not installed.
+        InputError: if typst is not installed.
     """
     with TemporaryDirectory(prefix="nodulebench-print-") as name:
         folder = Path(name)
@@ -93,7 +93,7 @@ def print_certificate(site: Site, certificate: Certificate, translate: Translato
 
 
 def facts_of(statement: JsonObject, translate: Translator) -> list[tuple[str, str]]:
-    """What a certificate is about: names and values, in their order."""
+    """The facts that a certificate states: names and values, in order."""
     entry, benchmark = statement["entry"], statement["benchmark"]
     version = translate("portal.version", version=benchmark["version"])
     return [
@@ -113,7 +113,7 @@ def facts_of(statement: JsonObject, translate: Translator) -> list[tuple[str, st
 
 
 def digests_of(statement: JsonObject, translate: Translator) -> list[tuple[str, str]]:
-    """The digests that a certificate names."""
+    """The digests in a certificate."""
     return [
         (translate("portal.digest"), statement["entry"]["digest"]),
         (translate("portal.result_digest"), statement["result"]["digest"]),
@@ -125,7 +125,6 @@ def digests_of(statement: JsonObject, translate: Translator) -> list[tuple[str, 
 
 
 def _in_utc(at: str) -> str:
-    """A time of a statement as people read it."""
     return at.replace("T", " ").replace("+00:00", " UTC")
 
 

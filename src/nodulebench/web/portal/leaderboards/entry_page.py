@@ -1,4 +1,4 @@
-"""A kept result -> what the page of its entry shows of it: metrics, the curve, single misses."""
+"""What the page of an entry shows of its result: metrics, the curve, single errors, the history."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,7 +32,7 @@ from nodulebench.web.portal.site import Site
 from nodulebench.web.portal.submissions.service import shown_name
 
 MOST_CACHED = 128
-"""Curves of results that a process keeps, tens of kilobytes each: reading one costs 0.1 s."""
+"""Cached curves per process, some ten kilobytes each: reading one takes 0.1 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,16 @@ class ResultView:
     rule: str
     strata: list[str]
     stratum: str
-    """Nothing: the whole cohort."""
+    """Empty: the whole cohort."""
     readings: list[JsonObject]
     froc: Markup = NOTHING
-    """The curve as a block of a report; nothing where no curve is kept."""
+    """The curve as a block of a report; empty if no curve is stored."""
     misses: tuple[Markup, ...] = ()
-    """Blocks about single nodules and marks; nothing where they are not told."""
+    """Blocks about single nodules and marks; empty if they are not disclosed."""
 
 
 def audience_of(entry: Entry, user: User) -> Audience:
-    """As whom somebody reads of an entry; only ``lab`` knows single nodules and marks."""
+    """As whom a user sees an entry; only ``lab`` sees single nodules and marks."""
     is_own = user.is_organiser or user.account == entry.account_id
     sees_errors = is_own and rules_of(entry.benchmark).feedback != "metrics"
     return "lab" if sees_errors else "developer"
@@ -68,12 +68,12 @@ def view_of_result(
     rule: str = "",
     stratum: str = "",
 ) -> ResultView:
-    """What a visitor sees of a result.
+    """The view of a result for a user.
 
     Args:
         site: the site.
-        entry: whose result it is.
-        result: what was found.
+        entry: of the result.
+        result: of the entry.
         user: who reads the page.
         translate: the translator of their language.
         rule: one of its rules; anything else: the first.
@@ -96,7 +96,7 @@ def view_of_result(
 def _blocks(
     folder: Path, audience: Audience, language: LanguageName, name: str, rule: str
 ) -> tuple[Markup, tuple[Markup, ...]]:
-    """The curve and the errors of a result, as a page has them; a result is never changed."""
+    """The curve and the errors of a result as HTML; cached, because a result never changes."""
     translate = portal_translator(language)
     excerpt = read_excerpt(folder, audience, translate, name=name, rule=rule)
     froc = NOTHING if excerpt.froc is None else excerpt.froc.__html__()
@@ -104,7 +104,7 @@ def _blocks(
 
 
 LEAST, MOST = 2, 40
-"""Entries that make a history; of more the last ones are shown."""
+"""Number of entries that make a history; only the last ones are shown."""
 
 
 def history_of(
@@ -115,9 +115,9 @@ def history_of(
     account: str,
     translate: Translator,
 ) -> Chart | None:
-    """How an account's entries of the first track and rule went on; None: there are too few.
+    """A chart of an account's entries of the first track and rule; None: there are too few.
 
-    Baselines are shown beside them. Whose names are kept back from a visitor has no history.
+    Baselines are shown next to them. Accounts with hidden names have no history.
     """
     board = board_of(site, session, benchmark, user)
     of_account = select(Entry.id).where(

@@ -1,4 +1,4 @@
-"""Results of a benchmark -> the lines of its leaderboard, best first, under one rule and metric."""
+"""The leaderboard of a benchmark: its entries under one rule, ordered by one metric."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,29 +32,29 @@ TABLE = {
     **dict.fromkeys(("value", "low", "high"), pl.Float64),
     **dict.fromkeys(("stratum", "track", "training", "verdict", "verdict_reason"), pl.String),
 }
-"""The columns of a leaderboard as a table."""
+"""Columns of a leaderboard as a table."""
 
 
 class Reading(NamedTuple):
-    """A metric, at a point where it is read at several."""
+    """A metric, at one operating point if it has several."""
 
     metric: str
     point: str = ""
 
     @property
     def name(self) -> str:
-        """As results name it: ``sensitivity_at_fp_rate/1``."""
+        """The name in results: ``sensitivity_at_fp_rate/1``."""
         return f"{self.metric}/{self.point}" if self.point else self.metric
 
 
 @dataclass(frozen=True, slots=True)
 class BoardLine:
-    """One entry on a leaderboard."""
+    """An entry on a leaderboard."""
 
     entry: str
     name: str
     who: str
-    """Nothing where names are kept back."""
+    """Empty if names are hidden."""
     at: datetime
     is_own: bool
     is_baseline: bool
@@ -68,27 +68,27 @@ class BoardLine:
     """All its metrics under the rule, by name."""
     best_rank: int | None = None
     worst_rank: int | None = None
-    """The interval of its rank; None: it was not made yet, or not for this metric."""
+    """The interval of its rank; None: not computed yet, or not for this metric."""
     group: str = ""
-    """Entries with the same letters cannot be told apart from the best of their group."""
+    """Entries with the same group do not differ significantly from the best of the group."""
     training: str = ""
-    """What is said of training on the test set: no, folds (cross-validated), or yes."""
+    """Statement about training on the test set: no, folds (cross-validated), or yes."""
     folds: int = 0
-    """How many folds, where they were shown."""
+    """Number of folds, if they were submitted."""
     verdict: Verdict | None = None
-    """By the acceptance criteria; None: there are none."""
+    """By the acceptance criteria; None: no criteria."""
     verdict_reason: JsonObject | None = None
-    """Why the verdict is undecided, as a notice; None: it is not."""
+    """Why the verdict is undecided, as a notice; None: it is decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoardChoice:
-    """Which leaderboard of a benchmark is asked for."""
+    """The requested leaderboard of a benchmark."""
 
     rule: str = ""
     """One of its rules; anything else: the first."""
     metric: str = ""
-    """What orders, as results name it; anything else: the CPM, or the first."""
+    """The metric that orders; anything else: the CPM, or the first."""
     track: str = ""
     """One of its tracks; anything else: the first."""
     stratum: str = ""
@@ -103,22 +103,22 @@ class Board:
     """A leaderboard under one rule, ordered by one metric."""
 
     tracks: list[str]
-    """Those that are open or have entries; of candidate lists each version apart."""
+    """Open tracks and tracks with entries; one for each version of a candidate list."""
     track: str
     rules: list[str]
     rule: str
     strata: list[str]
-    """Parts of the cohort that some entry has metrics of, as ``type=solid``."""
+    """Parts of the cohort for which an entry has metrics, as ``type=solid``."""
     stratum: str
-    """Nothing: the whole cohort."""
+    """Empty: the whole cohort."""
     readings: list[Reading]
-    """Every metric that some entry has under the rule."""
+    """Every metric that an entry has under the rule."""
     by: Reading
     lines: list[BoardLine]
 
     @property
     def table(self) -> pl.DataFrame:
-        """Every metric of every entry, a row for each; a row for a verdict without metrics."""
+        """All metrics of all entries, one per row; one row for a verdict without metrics."""
         rows = [
             {
                 "rank": line.rank,
@@ -147,12 +147,12 @@ def board_of(
     user: User,
     choice: BoardChoice = FIRST,
 ) -> Board:
-    """The leaderboard of a benchmark.
+    """Make the leaderboard of a benchmark.
 
     Args:
         site: the site.
         session: a transaction.
-        benchmark: of which.
+        benchmark: the benchmark.
         user: who reads it; names may be hidden from them.
         choice: which of its leaderboards.
     """
@@ -189,7 +189,7 @@ def board_of(
 
 
 def _tracks(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
-    """What can be looked at: what is open now, then what entries were made under."""
+    """The open tracks, then the tracks of accepted entries."""
     rules = rules_of(benchmark)
     candidates = rules.candidates
     now = [
@@ -204,7 +204,7 @@ def _tracks(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
 
 
 def _with_interval(line: BoardLine, rank: JsonObject | None) -> BoardLine:
-    """The line with what is known of its rank; uses ranked apart have their own letters."""
+    """The line with the interval of its rank; each intended use has its own group letter."""
     if rank is None or line.rank is None:
         return line
     group = chr(ord("A") + rank["use"]) + str(rank["group"])
@@ -212,7 +212,7 @@ def _with_interval(line: BoardLine, rank: JsonObject | None) -> BoardLine:
 
 
 def readings_of(result: Result, stratum: str = "") -> list[JsonObject]:
-    """What was read of a result, of the whole cohort or of one part of it."""
+    """The metrics of a result, of the whole cohort or of one part of it."""
     if not stratum:
         readings: list[JsonObject] = result.metrics.get("readings", [])
         return readings
@@ -220,18 +220,18 @@ def readings_of(result: Result, stratum: str = "") -> list[JsonObject]:
 
 
 def strata_of(results: Sequence[Result]) -> list[str]:
-    """The parts of the cohort that some result has metrics of, as ``type=solid``."""
+    """The parts of the cohort for which a result has metrics, as ``type=solid``."""
     return list(dict.fromkeys(part["stratum"] for result in results for part in _parts(result)))
 
 
 def _parts(result: Result) -> list[JsonObject]:
-    """Readings of parts of the cohort; results of before have none."""
+    """Metrics of parts of the cohort; older results have none."""
     readings: list[JsonObject] = result.metrics.get("strata", [])
     return readings
 
 
 def _ordering(readings: Sequence[Reading], by: str) -> Reading:
-    """The metric that orders: the one asked for, the CPM, or the first that is better when high."""
+    """The metric that orders: the requested one, the CPM, or the first where higher is better."""
     named = {reading.name: reading for reading in readings}
     if by in named:
         return named[by]
@@ -269,7 +269,7 @@ def _line(result: Result, user: User, rule: str, by: Reading, stratum: str) -> B
 
 
 def reason_in_english(reason: JsonObject | None) -> str:
-    """Why a verdict is undecided, for tables and programs; nothing: it is decided."""
+    """Why a verdict is undecided, for tables and programs; empty: it is decided."""
     return in_english(reason) if reason else ""
 
 
@@ -284,7 +284,7 @@ def _ranked(lines: list[BoardLine], by: Reading) -> list[BoardLine]:
 
 
 def badge_of(result: Result | None) -> str:
-    """An entry's metric that orders its leaderboard, as a small picture; a dash without one."""
+    """The ordering metric of an entry as an SVG badge; a dash without a value."""
     readings = [] if result is None else readings_of(result)
     by = _ordering([Reading(reading["metric"], reading["point"]) for reading in readings], "")
     reading = next(

@@ -1,7 +1,7 @@
-"""Kept results -> ranks with their intervals and ties, and two entries beside each other.
+"""Rankings with intervals and ties, and comparisons of two entries, from stored results.
 
-Both follow from result folders alone, so that what is written here can be thrown away: a ranking
-belongs to the very results that it names, and is made anew by a worker when these change.
+Both are computed from result folders only, so the files written here are a cache. A ranking is
+valid for exactly the results that it lists; a worker computes it again when they change.
 """
 
 import json
@@ -26,12 +26,12 @@ from nodulebench.web.portal.site import Site
 
 RANKING, COMPARED = "ranking-{track}.json", "compared"
 Ranks = dict[str, JsonObject]
-"""By entry: best and worst rank of the interval, group of those that are not told apart."""
+"""By entry: best and worst rank of the interval, and the group of entries that do not differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What is known of the order of a leaderboard."""
+    """The ranking of a leaderboard."""
 
     metric: str
     rules: dict[str, Ranks]
@@ -40,9 +40,9 @@ class Ranking:
 def counted_results(
     session: Transaction, benchmark: Benchmark, track: str | None = None
 ) -> list[Result]:
-    """The results that a leaderboard ranks: of the version that counts, not withdrawn.
+    """The results that a leaderboard ranks: of the current version and not withdrawn.
 
-    Of one track alone where one is named; results of others are of other marks.
+    Tracks are ranked separately, because their marks differ.
     """
     counted = (
         select(Result)
@@ -63,7 +63,7 @@ def counted_results(
 def read_ranking(
     site: Site, session: Transaction, benchmark: Benchmark, track: str = "detection"
 ) -> Ranking | None:
-    """The ranking of the results of a track as they are now; None: none was made of these yet."""
+    """The ranking of the current results of a track; None: not computed yet."""
     stored = _cached(_place(site, benchmark.id, track))
     results = counted_results(session, benchmark, track)
     if stored is None or stored["results"] != [result.id for result in results]:
@@ -76,7 +76,7 @@ def _place(site: Site, benchmark: str, track: str) -> Path:
 
 
 def refresh_rankings(site: Site) -> int:
-    """Rank every benchmark whose results are others than those that were ranked; how many."""
+    """Rank every benchmark whose results have changed; return the number of new rankings."""
     made = 0
     with site.database.reading() as session:
         due = [
@@ -129,10 +129,10 @@ def _ranked(folders: Mapping[str, Path]) -> tuple[str, dict[str, Ranks]]:
 
 
 def compared(site: Site, first: Result, other: Result) -> list[JsonObject]:
-    """The paired differences of two entries, one for each metric; made once, from kept results.
+    """The paired differences of two entries, one per metric; computed once from stored results.
 
     Raises:
-        DeniedError: if their results do not allow it.
+        DeniedError: if their results cannot be compared.
     """
     file = site.settings.storage / COMPARED / f"{first.id}-{other.id}.json"
     content = _cached(file)

@@ -1,7 +1,7 @@
-"""How often each account has looked at a test set, and how far the best of its looks may flatter.
+"""How often each account was evaluated on a test set, and how optimistic its best result may be.
 
-Of a sealed set the log of its custody says it; of an open one the entries that were scored. What
-follows from it for a claim is ``custody.feedback``'s, the same that developers are told.
+For a sealed set the custody log is counted, for an open one the scored entries. The consequences
+for claims come from ``custody.feedback``, as developers see them.
 """
 
 from collections.abc import Iterator
@@ -20,29 +20,29 @@ from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Account, Benchmark, Entry, Result
 
 ONE_SIDED = 0.975
-"""Level of the bounds, as of the lower end of a 95% interval."""
+"""Confidence level of the bounds: the lower end of a 95% interval."""
 DEVELOPER = "account "
-"""How scoring names an account to a sealed set."""
+"""Prefix of an account's developer name in the log of a sealed set."""
 
 
 @dataclass(frozen=True, slots=True)
 class TestSetUse:
-    """How one account stands to one test set."""
+    """The use of a test set by an account."""
 
     benchmark: str
     title: str
     who: str
-    """Name of the account, or of a developer who looked elsewhere."""
+    """Name of the account, or of a developer who was evaluated elsewhere."""
     evaluations: int
     allowed: int | None
     optimism: float
-    """Standard errors by which the best of so many looks flatters, at most, on average."""
+    """Upper bound of the mean optimism of the best of so many evaluations, in standard errors."""
     needed: float | None
-    """Standard errors that a 95% bound has to keep away; None: no bound holds."""
+    """Distance of a valid 95% bound, in standard errors; None: no bound is valid."""
 
 
 def uses_of(session: Transaction, benchmark: Benchmark) -> list[TestSetUse]:
-    """Every account that has looked at the test set of a benchmark; most looks first.
+    """Every account that was evaluated on the test set of a benchmark; most evaluations first.
 
     Raises:
         InputError: if a sealed set cannot be read.
@@ -52,7 +52,7 @@ def uses_of(session: Transaction, benchmark: Benchmark) -> list[TestSetUse]:
 
 
 def all_uses(session: Transaction) -> tuple[list[TestSetUse], list[str]]:
-    """The uses of every benchmark, and the titles of those whose sealed set cannot be read."""
+    """The uses of all benchmarks, and the titles of those whose sealed set cannot be read."""
     uses: list[TestSetUse] = []
     unread: list[str] = []
     for benchmark in session.scalars(select(Benchmark).order_by(Benchmark.created_at.desc())):
@@ -64,7 +64,7 @@ def all_uses(session: Transaction) -> tuple[list[TestSetUse], list[str]]:
 
 
 def _open(session: Transaction, benchmark: Benchmark) -> Iterator[TestSetUse]:
-    """Metrics in full tell so much that after the first look no bound holds."""
+    """Full metrics disclose so much that no bound is valid after the first evaluation."""
     count = func.count(func.distinct(Entry.digest))
     rows = (
         select(Account.name, Account.id, count)

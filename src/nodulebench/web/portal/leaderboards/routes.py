@@ -1,4 +1,4 @@
-"""Certificates: asking for one, its page, its signed statement, and its print."""
+"""Pages of certificates."""
 
 from typing import Annotated
 
@@ -24,13 +24,13 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 @router.post("/entries/{entry_id}/certificate", name="certify")
 def ask(site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
-    """Make the certificate of an entry; the same one when it is asked for again."""
+    """Make the certificate of an entry, or show the existing one."""
     return redirect(f"/certificates/{certify(site, by, entry_id)}")
 
 
 @router.get("/certificates/{number}", name="certificate")
 def certificate(request: Request, site: CurrentSite, by: CurrentUser, number: Number) -> Response:
-    """What a certificate says, and whether it still counts."""
+    """Show a certificate and whether it is still valid."""
     translate = portal_translator(language_of(request))
     with site.database.reading() as session:
         stored, entry, result = find_certificate(session, by, number)
@@ -51,7 +51,7 @@ def certificate(request: Request, site: CurrentSite, by: CurrentUser, number: Nu
 
 @router.get("/certificates/{number}/statement.json", name="certificate_statement")
 def certificate_statement(site: CurrentSite, by: CurrentUser, number: Number) -> Response:
-    """The signed statement, for ``nodulebench verify``."""
+    """Send the signed statement, for ``nodulebench verify``."""
     with site.database.reading() as session:
         stored, _, _ = find_certificate(session, by, number)
     name = f'attachment; filename="certificate-{number}.json"'
@@ -62,7 +62,7 @@ def certificate_statement(site: CurrentSite, by: CurrentUser, number: Number) ->
 def certificate_print(
     request: Request, site: CurrentSite, by: CurrentUser, number: Number
 ) -> Response:
-    """The certificate on paper, signed as well."""
+    """Send the certificate as a signed PDF."""
     with site.database.reading() as session:
         stored, _, _ = find_certificate(session, by, number)
     content = print_certificate(site, stored, portal_translator(language_of(request)))

@@ -1,4 +1,4 @@
-"""Accounts as people of a project: who may be whom, and who takes part."""
+"""Accounts as people of a project: which account may be which person."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,47 +25,47 @@ NEEDS: Final[Mapping[RosterRole, Role]] = {
     "organiser": "organiser",
     "commission": "auditor",
 }
-"""What an account has to be on the site for each role of a roster; for others nothing."""
+"""The role that an account needs for each role of a roster; other roles need none."""
 
 
 def needed(person: Person) -> frozenset[str]:
-    """The roles that the account of a person has."""
+    """The roles that the account of a person needs."""
     return frozenset(NEEDS[role] for role in person.roles if role in NEEDS)
 
 
 def reads(person: Person) -> bool:
-    """Whether somebody reads, reviews or arbitrates, and must not see what organisers see."""
+    """Whether a person reads, reviews or arbitrates, and must not see what organisers see."""
     return bool(set(person.roles) & set(READING_ROLES))
 
 
 def can_be(person: Person, roles: frozenset[str]) -> bool:
     """Whether an account with these roles can be a person.
 
-    Organisers can take all readings with them, so that none of them can be a reader.
+    Organisers can download all readings, so they cannot be readers.
     """
     return needed(person) <= roles and not (reads(person) and "organiser" in roles)
 
 
 def exam_of_project(session: Transaction, project_id: str) -> str | None:
-    """The exam of the site that who reads in a project has passed; None: there is none."""
+    """The exam that readers of a project must have passed; None: no exam of the site."""
     project_exam = session.get(ProjectExam, project_id)
     return None if project_exam is None else project_exam.exam_id
 
 
 def has_passed(person: Person, account: str, passed: frozenset[str] | None) -> bool:
-    """Whether an account can read as a person, as far as an exam of the site goes.
+    """Whether an account meets the exam requirement of a person.
 
     Args:
-        person: who they would be.
-        account: who they are.
-        passed: the accounts that passed; None: no exam of the site is asked for.
+        person: whom they would be.
+        account: id of the account.
+        passed: the accounts that passed; None: no exam of the site is required.
     """
     return passed is None or not reads(person) or account in passed
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Somebody who takes part."""
+    """An account that takes part in a project."""
 
     account: str
     login: str
@@ -77,18 +77,18 @@ def account_of(site: Site, login: str) -> str:
     """The account of a login.
 
     Raises:
-        InputError: if nobody has it.
+        InputError: if there is no such login.
     """
     with site.database.reading() as session:
         account = session.scalar(select(Account.id).where(Account.login == login))
     if account is None:
         remedy = "Make an account by a link of the page 'People'."
-        raise InputError.at(f"login '{login}'", "is nobody's.", remedy)
+        raise InputError.at(f"login '{login}'", "has no account.", remedy)
     return account
 
 
 def members_of(session: Transaction, project_id: str) -> dict[str, Member]:
-    """Who takes part in a project, by person."""
+    """The accounts of a project, by person."""
     rows = select(ProjectMember).where(ProjectMember.project_id == project_id)
     return {
         member.person: Member(
@@ -99,7 +99,7 @@ def members_of(session: Transaction, project_id: str) -> dict[str, Member]:
 
 
 def person_of(session: Transaction, project_id: str, account: str) -> str | None:
-    """Who an account is in a project; None: nobody."""
+    """The person of an account in a project; None if it takes no part."""
     own = select(ProjectMember.person).where(
         ProjectMember.project_id == project_id, ProjectMember.account_id == account
     )
@@ -107,18 +107,18 @@ def person_of(session: Transaction, project_id: str, account: str) -> str | None
 
 
 def is_blind(session: Transaction, access: ProjectAccess, account: str) -> bool:
-    """Whether somebody reads in a project, whatever else they have become since."""
+    """Whether an account reads in a project, regardless of roles it got since."""
     person = person_of(session, access.project_id, account)
     return person is not None and reads(access.base.workflow.roster.person(person))
 
 
 def assign(access: ProjectAccess, by: str, person_id: str, account: str) -> None:
-    """Let an account be a person of a project; nothing: let nobody be.
+    """Assign an account to a person of a project; empty: remove the account.
 
     Raises:
         InputError: if the roster has no such person.
-        DeniedError: if the account cannot be, has not passed the exam, is somebody else there, or
-            the person has taken steps: what was read by one is not read on by another.
+        DeniedError: if the account lacks roles, has not passed the exam, or is another person,
+            or if the person has acted already: two accounts must not share one reading.
     """
     person = access.base.workflow.roster.person(person_id)
     facts = {"project": access.project_id, "person": person_id, "of": account or None}

@@ -1,4 +1,4 @@
-"""Annotation projects: who takes part, how far batches are, what an organiser does with them."""
+"""Pages of annotation projects: people, progress of batches, and actions of organisers."""
 
 import io
 import zipfile
@@ -71,7 +71,7 @@ OpenSessions = Annotated[ProjectSessions, Depends(_sessions)]
 
 @dataclass(frozen=True, slots=True)
 class ProjectContext:
-    """Who asks what of a project, and where it is found."""
+    """The project that a request is about, and who asks."""
 
     request: Request
     site: CurrentSite
@@ -80,7 +80,7 @@ class ProjectContext:
     project_id: str
 
     def take_step(self, step: Callable[[ProjectHandle, str], object]) -> Response:
-        """Take a step as the person that an account is; what is refused is told on the page."""
+        """Take a workflow step as the person of the account; a refusal is shown on the page."""
         access = open_project_access(self.site, self.project_id, self.by.account)
         with self.site.database.reading() as session:
             actor = person_of(session, self.project_id, self.by.account)
@@ -101,7 +101,7 @@ InProject = Annotated[ProjectContext, Depends()]
 def projects(
     request: Request, site: CurrentSite, by: CurrentUser, sessions: OpenSessions
 ) -> Response:
-    """The projects in which somebody has a part, and how much is left there; organisers see all."""
+    """Show the projects of the user with their remaining cases; organisers see all projects."""
     with site.database.reading() as session:
         own = select(AnnotationProject).order_by(AnnotationProject.created_at.desc())
         if not _oversees(by):
@@ -115,13 +115,11 @@ def projects(
 
 @router.get("/projects/new", name="new_project_page")
 def new_project_page(request: Request, site: CurrentSite) -> Response:
-    """The form for a new project."""
     return _form(request, site)
 
 
 @router.post("/projects/new", name="new_project")
 def new_project(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Make a project of a roster and a folder of scans."""
     given = {name: field(form, name) for name in ("title", "images", "workflow", "exam_id")}
     try:
         options = ProjectOptions(
@@ -148,13 +146,12 @@ def new_project(request: Request, site: CurrentSite, by: CurrentUser, form: Sent
 
 @router.get("/projects/{project_id}", name="project")
 def project(context: InProject, check: str = "") -> Response:
-    """A project: to who takes part what is left, to organisers and auditors how it stands."""
+    """Show a project: to members their remaining cases, to organisers and auditors its progress."""
     return _page(context, checks=check == "yes")
 
 
 @router.post("/projects/{project_id}/people", name="assign_person")
 def assign_person(site: CurrentSite, by: CurrentUser, form: SentForm, project_id: str) -> Response:
-    """Let an account be a person of the project."""
     access = open_project_access(site, project_id, by.account)
     assign(access, by.account, field(form, "person"), field(form, "account"))
     return redirect(f"/projects/{project_id}")
@@ -162,7 +159,7 @@ def assign_person(site: CurrentSite, by: CurrentUser, form: SentForm, project_id
 
 @router.post("/projects/{project_id}/batches", name="open_batch")
 def open_project_batch(context: InProject, form: SentForm) -> Response:
-    """Give cases to a team: those that are named, or all that no batch has."""
+    """Give the named cases to a team, or all cases that are in no batch."""
     named = field(form, "cases", most=200_000).split()
 
     def step(handle: ProjectHandle, actor: str) -> None:
@@ -180,13 +177,13 @@ def open_project_batch(context: InProject, form: SentForm) -> Response:
 
 @router.post("/projects/{project_id}/batches/{batch_id}/draw", name="draw_reviewer")
 def draw_batch_reviewer(context: InProject, batch_id: str) -> Response:
-    """Draw who reviews a batch that all have read."""
+    """Draw the reviewer of a batch after all its readings."""
     return context.take_step(lambda handle, actor: draw_reviewer(handle, actor, batch_id))
 
 
 @router.post("/projects/{project_id}/batches/{batch_id}/approve", name="approve_batch")
 def approve_project_batch(context: InProject, form: SentForm, batch_id: str) -> Response:
-    """Approve a batch for release, as commission; or say why not."""
+    """Approve a batch for release as commission, or refuse with a comment."""
     inspected = tuple(aspect for aspect in ASPECTS if aspect in form.getlist("inspected"))
     approves = field(form, "approves") == "yes"
     comment = field(form, "comment")
@@ -200,7 +197,7 @@ def approve_project_batch(context: InProject, form: SentForm, batch_id: str) -> 
 
 @router.post("/projects/{project_id}/batches/{batch_id}/release", name="release_batch")
 def release_project_batch(context: InProject, batch_id: str) -> Response:
-    """Release a batch of a workflow in which nobody settles disputes."""
+    """Release a batch of a workflow without arbitration."""
     return context.take_step(
         lambda handle, actor: handle.does(actor, ReleaseBatch(batch_id=batch_id))
     )
@@ -208,13 +205,13 @@ def release_project_batch(context: InProject, batch_id: str) -> Response:
 
 @router.get("/projects/{project_id}/project.zip", name="project_files")
 def project_files(site: CurrentSite, by: CurrentUser, project_id: str) -> Response:
-    """The project as the folder that commands take."""
+    """Send the project as a folder for the ``annotate`` commands."""
     return _zipped(site, by, project_id, "project", lambda access, to: write_project(access, to))
 
 
 @router.get("/projects/{project_id}/reference.zip", name="project_reference")
 def project_reference(site: CurrentSite, by: CurrentUser, project_id: str) -> Response:
-    """What was released, as a bundle that ``evaluate`` takes."""
+    """Send the released reference as a bundle for ``evaluate``."""
 
     def write(access: ProjectAccess, to: Path) -> None:
         with access.handle() as handle:
@@ -224,7 +221,7 @@ def project_reference(site: CurrentSite, by: CurrentUser, project_id: str) -> Re
 
 
 def _zipped(site: Site, by: User, project_id: str, name: str, write: Any) -> Response:
-    """A folder that is made for somebody who is not blind to what it holds."""
+    """A zip file of a folder, for users who are not blind to its content."""
     access = open_project_access(site, project_id, by.account)
     with site.database.reading() as session:
         if is_blind(session, access, by.account):
@@ -249,7 +246,7 @@ def _oversees(by: User) -> bool:
 def _remaining_cases(
     sessions: ProjectSessions, project_id: str, by: User
 ) -> list[JsonObject] | None:
-    """How far somebody's own part is; None: they have none."""
+    """The remaining cases of a user by batch; None: they take no part."""
     if not may(by.roles, ROUTE):
         return None
     try:
@@ -314,7 +311,7 @@ def _page(
 def _passed(
     access: ProjectAccess, members: dict[str, Member], accounts: frozenset[str] | None
 ) -> frozenset[str] | None:
-    """The people who passed the exam of a project, here or elsewhere; None: it asks for none."""
+    """The people who passed the required exam, here or elsewhere; None: no exam is required."""
     if accounts is None:
         return None if access.base.passed is None else frozenset(access.base.passed)
     return frozenset(name for name, member in members.items() if member.account in accounts)
@@ -330,6 +327,6 @@ def _form(request: Request, site: Site, status: int = 200, **values: Any) -> Res
 
 
 def _file_of(form: FormData, name: str) -> bytes:
-    """The bytes of a file of a form; nothing where none was chosen."""
+    """The bytes of an uploaded file; empty if none was chosen."""
     file = form.get(name)
     return file.file.read() if isinstance(file, UploadFile) else b""

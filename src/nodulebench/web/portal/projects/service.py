@@ -1,4 +1,4 @@
-"""Projects come to the site, made there or on the command line, and leave it as folders again."""
+"""Projects: made on the site or imported from a folder, and exported to a folder again."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ from nodulebench.web.viewer.findings import grid_of
 from nodulebench.web.viewer.scans import scans_in, scans_of, tiles_of
 
 EXAM = "exam.json"
-"""Beside a project that leaves the site: who passed the exam that it asks for."""
+"""File of an exported project: who passed the required exam."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,7 +117,7 @@ def make_project(site: Site, by: str, options: ProjectOptions) -> str:
 
 
 def _cases(site: Site, images: Path, file: Path) -> Path:
-    """A table of the scans of a folder: its own, or one that is made by reading them all."""
+    """The case table of a folder of scans; made by reading the scans if there is none."""
     if case_table_of(images) is not None:
         return images
     voxels = voxels_of(site)
@@ -130,22 +130,22 @@ def _cases(site: Site, images: Path, file: Path) -> Path:
 def take_project(
     site: Site, by: str, handle: ProjectHandle, *, title: str, images: str, exam_id: str = ""
 ) -> str:
-    """Take a project over that was begun elsewhere, with its log; its id.
+    """Import a project with its log; return its id.
 
     Raises:
-        DeniedError: if the title, the folder of scans or the exam is none.
-        InputError: if its log does not hold, its people sign with keys, a scan is missing, or
-            nobody says who passed the exam that it asks for.
+        DeniedError: if title, scan folder or exam are not valid.
+        InputError: if its log is not valid, its people sign with keys, a scan is missing, or the
+            required exam has no results.
     """
     title = title.strip()
     if not title or len(title) > MOST_TITLE or not title.isprintable():
         raise DeniedError("title_form")
     if handle.workflow.roster.keys:
-        what = "names keys, which stay with their people: nobody could sign on a site."
-        raise InputError.at(str(handle.folder), what, "Leave the keys out, or use 'read' at home.")
+        what = "names personal keys, which cannot sign on a site."
+        raise InputError.at(str(handle.folder), what, "Remove the keys, or use 'read' locally.")
     if handle.workflow.rules.requires_exam and handle.passed is None and not exam_id:
-        what = "asks for an exam, and does not say who passed it."
-        raise InputError.at(str(handle.folder), what, "Make it anew, with an exam of the site.")
+        what = "requires an exam, but does not say who passed it."
+        raise InputError.at(str(handle.folder), what, "Make it again with an exam of the site.")
     raise_problems(audit_project(handle).problems)
     wanted = (handle.repeats.get(case_id, case_id) for case_id in handle.workflow.cases["case_id"])
     scans_of(images_of(site, images), wanted)
@@ -174,13 +174,13 @@ def take_project(
 
 
 def write_project(access: ProjectAccess, folder: Path) -> ProjectHandle:
-    """Write a project as the folder that every command of ``annotate review`` takes.
+    """Write a project as a folder for the commands of ``annotate review``.
 
     Raises:
-        InputError: if the folder is there, or the log does not hold.
+        InputError: if the folder exists, or the log is not valid.
     """
     if folder.exists():
-        raise InputError.at(str(folder), "is there already.", "Name a new folder.")
+        raise InputError.at(str(folder), "exists already.", "Name a new folder.")
     with access.reading() as session:
         handle = access.on(session)
         raise_problems(project_problems(access, session))
@@ -201,7 +201,7 @@ def write_project(access: ProjectAccess, folder: Path) -> ProjectHandle:
 
 
 def _sheets(session: Transaction, project_id: str) -> list[JsonObject] | None:
-    """The results of an exam of the site by who people are in a project; None: it asks for none."""
+    """The results of the required exam of the site by person; None: no exam is required."""
     exam_id = exam_of_project(session, project_id)
     if exam_id is None:
         return None
@@ -215,7 +215,7 @@ def _sheets(session: Transaction, project_id: str) -> list[JsonObject] | None:
 
 
 def project_problems(access: ProjectAccess, session: Transaction) -> Iterator[Problem]:
-    """What is wrong with the log of a project: by itself, and by what the log of the site says."""
+    """Problems of the log of a project, in itself and compared with the log of the site."""
     handle = access.on(session)
     yield from audit_project(handle).problems
     problems = {
@@ -225,11 +225,11 @@ def project_problems(access: ProjectAccess, session: Transaction) -> Iterator[Pr
     }
     for stored in handle.log.log.store.read():
         if (stored.number, bytes_digest(stored.content)) not in problems:
-            yield Problem(stored.where, "is not what the log of the site tells of it.")
+            yield Problem(stored.where, "differs from the log of the site.")
 
 
 def find_project(session: Transaction, project_id: str) -> AnnotationProject:
-    """A project.
+    """A project by its id.
 
     Raises:
         DeniedError: if there is none.
@@ -241,7 +241,7 @@ def find_project(session: Transaction, project_id: str) -> AnnotationProject:
 
 
 def open_project_access(site: Site, project_id: str, account: str) -> ProjectAccess:
-    """A project for an account, whoever that is in it.
+    """Open a project for an account.
 
     Raises:
         DeniedError: if there is none.
@@ -254,9 +254,9 @@ def open_project_access(site: Site, project_id: str, account: str) -> ProjectAcc
 def state_of(
     access: ProjectAccess, session: Transaction, handle: ProjectHandle, *, checks: bool
 ) -> tuple[list[str] | None, list[Batch], int]:
-    """What is wrong with the log, batches, and how many cases none has; None: it was not checked.
+    """Problems of the log (None: not checked), batches, and the number of cases in no batch.
 
-    Checking it all takes as long as both logs are; what is shown is checked in any case.
+    A full check takes time proportional to both logs; displayed parts are always checked.
     """
     problems = [str(problem) for problem in project_problems(access, session)] if checks else None
     try:
@@ -267,22 +267,22 @@ def state_of(
 
 @dataclass(frozen=True, slots=True)
 class ProjectProgress:
-    """How far a project is, as the desk shows it."""
+    """The progress of a project, for the dashboard."""
 
     project: AnnotationProject
     is_visible: bool
-    """Not to who reads in it, or where its log does not hold."""
+    """Hidden from readers of the project, and if its log is not valid."""
     batches: int = 0
     released: int = 0
     read: int = 0
     to_read: int = 0
     disputes: int = 0
     unread: int = 0
-    """Cases that no batch has."""
+    """Cases in no batch."""
 
 
 def all_progress(site: Site, session: Transaction, account: str) -> list[ProjectProgress]:
-    """How far each project is, the newest first; nothing of those in which the account reads."""
+    """The progress of each project, newest first; hidden where the account is a reader."""
     query = select(AnnotationProject).order_by(AnnotationProject.created_at.desc())
     return [_progress(site, session, project, account) for project in session.scalars(query)]
 
@@ -292,7 +292,7 @@ def _progress(
 ) -> ProjectProgress:
     try:
         access = project_access(site, project.id, account)
-    except InputError:  # its page says what is wrong
+    except InputError:  # the page of the project shows the problems
         return ProjectProgress(project, is_visible=False)
     if is_blind(session, access, account):
         return ProjectProgress(project, is_visible=False)
@@ -311,7 +311,7 @@ def _progress(
 
 
 def line_of(batch: Batch, members: dict[str, Member]) -> JsonObject:
-    """A batch as the table of a project shows it."""
+    """A batch as a row of the project page."""
     order = batch.order
     absent = [reader_id for reader_id in batch.reader_ids if reader_id not in members]
     return {

@@ -1,4 +1,4 @@
-"""The reading rooms of people who take part in projects."""
+"""Reading sessions of people who take part in projects."""
 
 from dataclasses import dataclass
 
@@ -19,13 +19,13 @@ from nodulebench.web.viewer.scans import Scan, scans_in
 from nodulebench.web.viewer.session import Voxels
 
 MOST_SESSIONS, MOST_PROJECTS = 200, 50
-"""That are held open; whoever comes back later gets theirs anew."""
+"""Sessions in memory; others are opened again when needed."""
 ROUTE = "project_session"
 
 
 @dataclass(frozen=True)
 class SharedProject:
-    """What all rooms of a project have in common."""
+    """What all sessions of a project share."""
 
     base: ProjectHandle
     scans: dict[str, Scan]
@@ -34,7 +34,7 @@ class SharedProject:
 
 
 class ProjectSessions:
-    """Every person's room in every project of a site."""
+    """All reading sessions of a site."""
 
     route = ROUTE
 
@@ -44,10 +44,10 @@ class ProjectSessions:
         self._sessions: LruCache[ProjectSession] = LruCache(MOST_SESSIONS)
 
     def of(self, name: str, user: User) -> ProjectSession:
-        """The room of somebody in a project.
+        """The session of a user in a project.
 
         Raises:
-            DeniedError: if there is no such project, or they have no part in it.
+            DeniedError: if there is no such project, or they take no part in it.
         """
         with self.site.database.reading() as session:
             images = find_project(session, name).images

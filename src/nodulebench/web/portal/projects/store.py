@@ -1,7 +1,7 @@
-"""The log of a project as rows, and steps that are one transaction: log, draft and site together.
+"""The log of a project as rows; log, draft and site log change in one transaction.
 
-The state machine is that of ``annotate``; here is only where its events lie. Each of them is told
-in the log of the site by its digest, which the site signs.
+The state machine is that of ``annotate``; only the storage of its events is defined here. The site
+log contains the digest of each event, signed by the site.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from nodulebench.web.portal.viewer_access.gateway import StepTransactions
 
 
 class ProjectStore(SqlStore):
-    """The events of one project within a transaction; each is an action of the site, too."""
+    """The events of a project within a transaction; each is also logged by the site."""
 
     def __init__(self, session: Transaction, site: Site, project_id: str, account: str) -> None:
         of_project = {"project_id": project_id}
@@ -30,7 +30,7 @@ class ProjectStore(SqlStore):
         self._site, self._project_id, self._account = site, project_id, account
 
     def append(self, number: int, content: bytes) -> bool:
-        """Keep one more event, and write down in the log of the site which."""
+        """Store an event and log its digest on the site."""
         super().append(number, content)
         event = Stored(self.where(number), number, content)
         record_step(self._site, self._session, self._account, self._project_id, event)
@@ -44,33 +44,32 @@ class ProjectStore(SqlStore):
 def record_step(
     site: Site, session: Transaction, account: str, project_id: str, event: Stored
 ) -> None:
-    """Write down in the log of the site which event a project's log has got."""
+    """Log the digest of a project's event on the site."""
     digest = bytes_digest(event.content)
     facts = {"project": project_id, "digest": digest}
     site.record(session, account, "project_step", **facts, number=event.number)
 
 
 def project_folder(site: Site, project_id: str) -> Path:
-    """Where the roster, the rules and the cases of a project lie, which never change."""
+    """The folder of the roster, the rules and the cases of a project, which never change."""
     return site.project(project_id) / "project"
 
 
 @dataclass(frozen=True)
 class ProjectAccess(StepTransactions):
-    """A project for one account: looks at it, and steps in it."""
+    """Access of an account to a project."""
 
     account: str
     base: ProjectHandle
-    """The project with nothing in its log."""
+    """The project with an empty log."""
 
     @property
     def project_id(self) -> str:
-        """The id of the project."""
         return self.of
 
     @contextmanager
     def handle(self, *, acts: bool = False) -> Iterator[ProjectHandle]:
-        """The project for a look or a step."""
+        """The project for reading or for a step."""
         with self.acting() if acts else self.reading() as session:
             yield self.on(session)
 
@@ -82,7 +81,7 @@ class ProjectAccess(StepTransactions):
 
 
 def project_access(site: Site, project_id: str, account: str) -> ProjectAccess:
-    """A project for an account.
+    """Open the access of an account to a project.
 
     Raises:
         InputError: if its files are damaged.

@@ -1,6 +1,6 @@
-"""A submission beside what a benchmark asks for -> everything that is wrong with it.
+"""Check submissions against the rules of a benchmark.
 
-The reference is never opened: files are looked through beside the table of cases alone.
+The reference is never opened: files are checked with the case table only.
 """
 
 from collections.abc import Iterable
@@ -37,9 +37,9 @@ from nodulebench.web.portal.submissions.service import (
 def check_submission(
     site: Site, benchmark: Benchmark, sent: Upload, track: str = "detection"
 ) -> Checked:
-    """Everything that is wrong with what was sent; the reference is never opened.
+    """All problems of an upload; the reference is never opened.
 
-    Messages name files as they were sent, not where they lie.
+    Messages name files as they were uploaded, without paths of the site.
     """
     try:
         folder = algorithm_of(sent.path)
@@ -62,7 +62,7 @@ def check_submission(
 
 
 def with_plain_names(problems: Iterable[Problem], place: str) -> tuple[Problem, ...]:
-    """Problems that name files as they were sent, not where they lie."""
+    """Problems with the uploaded names of files instead of paths of the site."""
 
     def plain(text: str) -> str:
         return text.replace(f"{place}/{UNPACKED}/", "").replace(f"{place}/", "")
@@ -75,20 +75,20 @@ def with_plain_names(problems: Iterable[Problem], place: str) -> tuple[Problem, 
 def declared_training(
     site: Site, benchmark: Benchmark, answer: Answer, folds: Path | None
 ) -> Training:
-    """What is said of training on the test set, with the folds that show it.
+    """The checked statement about training on the test set.
 
     Args:
         site: the site.
         benchmark: the benchmark.
-        answer: what was said.
-        folds: the folds that were sent; None: those of the benchmark, where it has any.
+        answer: of the participant.
+        folds: the submitted folds; None: those of the benchmark, if it has any.
 
     Raises:
-        InputError: if the folds do not test every case once, unseen.
-        DeniedError: if the rules of the benchmark want more than was said.
+        InputError: if the folds do not test every case once with an untrained network.
+        DeniedError: if the rules of the benchmark require another answer.
     """
     rules, cases = rules_of(benchmark), known_cases(site, benchmark)
-    if cases is None:  # nobody could train on a sealed set
+    if cases is None:  # cases of a sealed set cannot be trained on
         return Training()
     if rules.cross_validates and answer in ("", "yes"):
         raise DeniedError("training_unsaid" if not answer else "training_unfolded", 422)
@@ -110,7 +110,7 @@ def declared_training(
 
 
 def _checked_algorithm(benchmark: Benchmark, folder: Path) -> Checked:
-    """Whether an algorithm could be run, by its manifest alone."""
+    """Check the manifest of an algorithm."""
     if not rules_of(benchmark).takes_algorithms:
         what = "is an algorithm, and this benchmark takes marks."
         raise InputError.at(folder.name, what, "Run it, and send its marks.")

@@ -1,7 +1,7 @@
-"""The queue: jobs in the database, claimed by one worker at a time, for as long as it lives.
+"""The job queue in the database: one worker claims a job for as long as it sends heartbeats.
 
-A claim lasts while its worker says so; whose worker died is claimed by the next. What a job found
-is written only under the claim that found it, so that nothing is scored twice.
+The job of a dead worker is claimed by the next one. A result is accepted only under the current
+claim, so that nothing is scored twice.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ OPEN, ENDED = ("waiting", "running"), ("done", "failed", "cancelled")
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A job that a worker has, under its claim."""
+    """A job that a worker has claimed."""
 
     job: str
     claim: str
@@ -34,23 +34,22 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What was found for an entry."""
+    """The result of scoring an entry."""
 
     folder: str
-    """Its result folder, within the results of the site."""
+    """Its result folder, relative to the results of the site."""
     digest: str
     metrics: JsonObject
 
 
 def enqueue(session: Transaction, entry: str, version: int) -> Job:
-    """Put the scoring of an entry into the queue."""
     job = Job(entry_id=entry, version=version, progress={}, problems={})
     session.add(job)
     return job
 
 
 def claim(site: Site, worker: str) -> Claimed | None:
-    """Take the oldest job that nobody has; None: there is none."""
+    """Claim the oldest waiting job; None: there is none."""
     with site.database.writing() as session:
         at = now()
         is_lost = and_(Job.state == "running", Job.lease_until < at)
@@ -77,7 +76,7 @@ def claim(site: Site, worker: str) -> Claimed | None:
 
 
 def beat(site: Site, claimed: Claimed, progress: JsonObject | None = None) -> bool:
-    """Say that the work goes on, and how far it is; whether it shall."""
+    """Extend the claim and store the progress; return whether to go on."""
     with site.database.writing() as session:
         job = _held(session, claimed)
         if job is None:
@@ -89,14 +88,14 @@ def beat(site: Site, claimed: Claimed, progress: JsonObject | None = None) -> bo
 
 
 def is_wanted(site: Site, claimed: Claimed) -> bool:
-    """Whether the work shall go on: the job is still the claim's, and nobody cancelled it."""
+    """Whether to go on: the claim is still valid and the job was not cancelled."""
     with site.database.reading() as session:
         job = session.get(Job, claimed.job)
         return job is not None and job.claim == claimed.claim and not job.is_cancelling
 
 
 def finish(site: Site, claimed: Claimed, scored: Scored) -> bool:
-    """Write down what a job found; False: the job is another's by now, or was cancelled."""
+    """Store the result of a job; False: the claim is no longer valid, or the job was cancelled."""
     with site.database.writing() as session:
         job = _held(session, claimed)
         if job is None or job.is_cancelling:
@@ -117,9 +116,7 @@ def finish(site: Site, claimed: Claimed, scored: Scored) -> bool:
 
 
 def fail(site: Site, claimed: Claimed, messages: list[str], operator_message: str) -> bool:
-    """Write down that a job cannot be done, and why; or that it was cancelled.
-
-    Whether that was written: not where the job is another's by now.
+    """End a job as failed, or as cancelled; False if the claim is no longer valid.
 
     Args:
         site: the site.
@@ -138,7 +135,7 @@ def fail(site: Site, claimed: Claimed, messages: list[str], operator_message: st
 
 
 def cancel(site: Site, by: str, job: str) -> None:
-    """End a job that waits; tell the worker of one that runs."""
+    """Cancel a waiting job, or ask the worker of a running job to stop."""
     with site.acting(by, "job_cancel_asked", job=job) as session:
         stored = _locked_job(session, job)
         if stored.state not in OPEN:
@@ -149,7 +146,7 @@ def cancel(site: Site, by: str, job: str) -> None:
 
 
 def retry(site: Site, by: str, job: str) -> None:
-    """Put a job that failed or was cancelled into the queue again."""
+    """Queue a failed or cancelled job again."""
     with site.acting(by, "job_retried", job=job) as session:
         stored = _locked_job(session, job)
         if stored.state not in ("failed", "cancelled"):
@@ -166,7 +163,7 @@ def _locked_job(session: Transaction, job: str) -> Job:
 
 
 def _held(session: Transaction, claimed: Claimed) -> Job | None:
-    """The job, if it is still the claim's."""
+    """The job, if the claim is still valid."""
     mine = select(Job).where(Job.id == claimed.job, Job.claim == claimed.claim)
     return session.scalar(mine.where(Job.state == "running").with_for_update())
 
@@ -178,13 +175,13 @@ def _end(job: Job, state: str, problems: JsonObject) -> None:
 
 HEARTBEAT_S = 10.0
 SILENT = timedelta(seconds=60)
-"""Who has said nothing for so long is not shown."""
+"""Workers without a heartbeat for so long are not shown."""
 GONE = timedelta(days=1)
-"""Who has said nothing for so long is forgotten."""
+"""Workers without a heartbeat for so long are deleted."""
 
 
 def send_heartbeat(site: Site, name: str, *, opens_sealed: bool) -> None:
-    """Write down that a worker lives, and forget those who are long gone."""
+    """Store a heartbeat of a worker, and delete workers that are long gone."""
     with site.database.writing() as session:
         stored = session.get(Worker, name)
         if stored is None:
@@ -195,13 +192,13 @@ def send_heartbeat(site: Site, name: str, *, opens_sealed: bool) -> None:
 
 
 def record_end(site: Site, name: str) -> None:
-    """Write down that a worker has ended."""
+    """Remove a worker that has ended."""
     with site.database.writing() as session:
         session.execute(delete(Worker).where(Worker.name == name))
 
 
 def living_workers(session: Transaction) -> list[tuple[Worker, Job | None]]:
-    """The workers that live, each with the job that it has."""
+    """The running workers, each with its job."""
     living = select(Worker).where(Worker.seen_at > now() - SILENT).order_by(Worker.started_at)
     running = select(Job).where(Job.state == "running").options(joinedload(Job.entry))
     at_work = {job.worker: job for job in session.scalars(running.join(Entry))}

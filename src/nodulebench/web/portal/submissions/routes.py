@@ -1,4 +1,4 @@
-"""Submissions: looked through as often as one likes without a score, then sent in."""
+"""Pages of submissions: check without a score, submit, and the pages of entries."""
 
 import json
 import shutil
@@ -69,14 +69,13 @@ router = APIRouter(include_in_schema=False)
 FREE_TEXTS = ("about", "training", "link")
 """Fields of the form that describe an algorithm."""
 FOLDS = "folds"
-"""The folder beside the marks that keeps a table of folds."""
+"""Subfolder of an upload with a table of folds."""
 
 
 @router.get("/benchmarks/{benchmark_id}/submit", name="submit_page")
 def submit_page(
     request: Request, site: CurrentSite, by: CurrentUser, benchmark_id: str
 ) -> Response:
-    """The form for a submission."""
     return _form_page(request, site, by, benchmark_id)
 
 
@@ -84,7 +83,7 @@ def submit_page(
 def validate(
     request: Request, site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str
 ) -> Response:
-    """Everything that is wrong with a file, without a score; nothing is kept of it."""
+    """Check a file without scoring or storing it."""
     return _answer(request, site, by, form, benchmark_id, is_sent=False)
 
 
@@ -92,7 +91,7 @@ def validate(
 def send(
     request: Request, site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str
 ) -> Response:
-    """Send a file in: it is looked through, kept, and waits for its score."""
+    """Check and submit a file."""
     return _answer(request, site, by, form, benchmark_id, is_sent=True)
 
 
@@ -142,7 +141,7 @@ def _answer_of(form: FormData) -> Answer:
 
 
 def _folds(form: FormData, sent: Upload) -> Path | None:
-    """The table of folds that was sent beside the marks, kept with them; None: there is none."""
+    """Store the uploaded table of folds with the marks; None: there is none."""
     file = form.get("folds")
     if not isinstance(file, UploadFile) or not file.filename:
         return None
@@ -175,15 +174,15 @@ REPORT_POLICY = (
     "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
     "script-src 'unsafe-inline'"
 )
-"""Of a report, which itself names the only script that may run."""
+"""For reports, which themselves name the only script that may run."""
 EVERY_S = 0.5
 LONGEST_S, SILENT_S = 600, 20.0
-"""After that a browser asks again."""
+"""After this time the browser connects again."""
 
 
 @router.get("/entries", name="own_entries")
 def own_entries(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
-    """One's own entries, the newest first, with their jobs."""
+    """Show the user's own entries, newest first, with their jobs."""
     with site.database.reading() as session:
         own = select(Entry).where(Entry.account_id == by.account).order_by(Entry.created_at.desc())
         lines = [(entry, entry.benchmark, job_of(session, entry)) for entry in session.scalars(own)]
@@ -198,7 +197,7 @@ def own_entries(request: Request, site: CurrentSite, by: CurrentUser) -> Respons
 
 
 @router.get("/entries/{entry_id}", name="entry")
-def entry(
+def entry_page(
     request: Request,
     site: CurrentSite,
     by: CurrentUser,
@@ -206,46 +205,46 @@ def entry(
     rule: str = "",
     stratum: str = "",
 ) -> Response:
-    """What is known of an entry, as far as the visitor may know it: under a rule, of a part."""
+    """Show an entry as far as the user may see it, under a rule and for a part of the cohort."""
     translate = portal_translator(language_of(request))
     with site.database.reading() as session:
-        found = find_entry(session, by, entry_id)
-        is_own = by.is_organiser or by.account == found.account_id
+        entry = find_entry(session, by, entry_id)
+        is_own = by.is_organiser or by.account == entry.account_id
         values: JsonObject = {
-            "entry": found,
-            "benchmark": found.benchmark,
-            "name": shown_name(found, by),
-            "who": shown_account(found, by),
-            "declared": {} if is_nameless(found, by) else found.declared,
-            "accepted_rules": accepted_rules(found),
-            "job": job_of(session, found) if is_own else None,
-            "result": None if found.withdrawn_at else result_of(session, found),
-            "others": _comparable(session, found, by),
-            "versions": versions_of(session, found) if is_own else [],
+            "entry": entry,
+            "benchmark": entry.benchmark,
+            "name": shown_name(entry, by),
+            "who": shown_account(entry, by),
+            "declared": {} if is_nameless(entry, by) else entry.declared,
+            "accepted_rules": accepted_rules(entry),
+            "job": job_of(session, entry) if is_own else None,
+            "result": None if entry.withdrawn_at else result_of(session, entry),
+            "others": _comparable(session, entry, by),
+            "versions": versions_of(session, entry) if is_own else [],
         }
         result = values["result"]
-        values["has_report"] = _has_report(site, found, result, by)
-        values["has_view"] = review_place(site, found, result, by) is not None
+        values["has_report"] = _has_report(site, entry, result, by)
+        values["has_view"] = review_place(site, entry, result, by) is not None
         values["history"] = (
             None
             if result is None
-            else history_of(site, session, found.benchmark, by, found.account_id, translate)
+            else history_of(site, session, entry.benchmark, by, entry.account_id, translate)
         )
         values["certificate"] = None if result is None else certificate_of(session, result)
-        values["has_certificate"] = values["certificate"] is not None and not is_nameless(found, by)
+        values["has_certificate"] = values["certificate"] is not None and not is_nameless(entry, by)
         values["has_print"] = is_installed("typst")
-        values["is_public"] = result is not None and found.benchmark.is_shown
+        values["is_public"] = result is not None and entry.benchmark.is_shown
         values["digests"] = {} if result is None else disclosed_digests(result.metrics)
         choice = {"rule": rule, "stratum": stratum}
         values["shown"] = (
-            None if result is None else view_of_result(site, found, result, by, translate, **choice)
+            None if result is None else view_of_result(site, entry, result, by, translate, **choice)
         )
     return render_page(request, "entry.html", is_own=is_own, ended=ENDED, **values)
 
 
 @router.get("/entries/{entry_id}/badge.svg", name="badge")
 def badge(site: CurrentSite, entry_id: str) -> Response:
-    """A small picture of what everybody may know of an entry, for pages of others."""
+    """A public badge of an entry, for other sites."""
     with site.database.reading() as session:
         entry = find_entry(session, ANONYMOUS, entry_id)
         result = None if entry.withdrawn_at else result_of(session, entry)
@@ -258,15 +257,15 @@ def badge(site: CurrentSite, entry_id: str) -> Response:
 
 @router.get("/entries/{entry_id}/report", name="report")
 def report(request: Request, site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
-    """The whole report of an entry; single nodules are in it where the benchmark tells them."""
+    """Send the report of an entry; it contains single nodules if the benchmark discloses them."""
     path = _report(request, site, by, entry_id)
-    # a page of its own, with its own script: it cannot reach anything of the site
+    # the sandbox policy separates the report and its script from the site
     return FileResponse(path, headers={"Content-Security-Policy": REPORT_POLICY})
 
 
 @router.get("/entries/{entry_id}/report.pdf", name="report_print")
 def report_print(request: Request, site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
-    """The same on paper."""
+    """Send the report as PDF."""
     path = _report(request, site, by, entry_id, is_print=True)
     return FileResponse(path, filename=f"report-{entry_id}.pdf")
 
@@ -274,7 +273,7 @@ def report_print(request: Request, site: CurrentSite, by: CurrentUser, entry_id:
 def _report(
     request: Request, site: Site, by: User, entry_id: str, *, is_print: bool = False
 ) -> Path:
-    """The file of a report, made when it is first asked for."""
+    """The file of a report; made on first request."""
     with site.database.reading() as session:
         entry = find_entry(session, by, entry_id)
         result = None if entry.withdrawn_at else result_of(session, entry)
@@ -292,7 +291,7 @@ def _report(
 
 @router.get("/compare", name="compare")
 def compare(request: Request, site: CurrentSite, by: CurrentUser, one: str, other: str) -> Response:
-    """Two entries of one benchmark beside each other, with their paired differences."""
+    """Compare two entries of a benchmark by paired differences."""
     with site.database.reading() as session:
         entries = [find_entry(session, by, entry_id) for entry_id in (one, other)]
         results = [None if each.withdrawn_at else result_of(session, each) for each in entries]
@@ -308,7 +307,7 @@ def compare(request: Request, site: CurrentSite, by: CurrentUser, one: str, othe
 
 @router.get("/entries/{entry_id}/receipt", name="receipt")
 def receipt(site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
-    """The signed receipt of an entry."""
+    """Send the signed receipt of an entry."""
     with site.database.reading() as session:
         signed = find_own(session, by, entry_id).receipt
     headers = {"Content-Disposition": f'attachment; filename="receipt-{entry_id}.json"'}
@@ -317,16 +316,15 @@ def receipt(site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
 
 @router.post("/entries/{entry_id}/withdraw", name="withdraw")
 def withdraw(site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
-    """Take an entry back."""
     entries.withdraw(site, by, entry_id)
     return redirect(f"/entries/{entry_id}")
 
 
 @router.post("/entries/{entry_id}/baseline", name="mark_baseline")
 def mark_baseline(site: CurrentSite, by: CurrentUser, form: SentForm, entry_id: str) -> Response:
-    """Say that an entry of one's own is a baseline, to compare with; or that it is none.
+    """Mark the user's own entry as a baseline, or remove the mark.
 
-    Not of somebody else: whose a baseline is, is no secret, and their name may be.
+    Not for entries of others: the name of a baseline is public, but theirs may be hidden.
     """
     is_baseline = field(form, "baseline") == "yes"
     with site.acting(
@@ -341,10 +339,10 @@ def mark_baseline(site: CurrentSite, by: CurrentUser, form: SentForm, entry_id: 
 
 @router.get("/entries/{entry_id}/progress", name="progress")
 async def progress(site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
-    """How far the job of an entry is, told as it goes on."""
+    """Send the progress of a job as server-sent events."""
     first = await run_in_threadpool(_job_progress, site, by, entry_id)
     events = _progress_events(site, by, entry_id, first)
-    headers = {"X-Accel-Buffering": "no"}  # a proxy passes on what is told when it is told
+    headers = {"X-Accel-Buffering": "no"}  # a proxy must not buffer the events
     return StreamingResponse(events, headers=headers, media_type="text/event-stream")
 
 
@@ -355,19 +353,19 @@ def job_of(session: Transaction, entry: Entry) -> Job | None:
 
 
 def versions_of(session: Transaction, entry: Entry) -> list[Result]:
-    """Every result of an entry, one for each version of its benchmark."""
+    """The results of an entry, one for each version of its benchmark."""
     query = select(Result).where(Result.entry_id == entry.id).order_by(Result.version)
     return list(session.scalars(query))
 
 
 def _has_report(site: Site, entry: Entry, result: Result | None, by: User) -> bool:
-    """Whether there is a report for a visitor; it names its algorithm on every page."""
+    """Whether a user may see a report, which names its algorithm on every page."""
     has_folder = result is not None and (site.results / result.folder / EVALUATION).is_file()
     return has_folder and not is_nameless(entry, by)
 
 
 def _comparable(session: Transaction, entry: Entry, by: User) -> list[tuple[str, str]]:
-    """The other entries of the same benchmark that can be compared: ids, and names as shown."""
+    """The other entries of the benchmark: ids and displayed names."""
     counted = counted_results(session, entry.benchmark)
     others = [result.entry for result in counted if result.entry_id != entry.id]
     return sorted(
@@ -378,7 +376,7 @@ def _comparable(session: Transaction, entry: Entry, by: User) -> list[tuple[str,
 async def _progress_events(
     site: Site, by: User, entry_id: str, first: JsonObject
 ) -> AsyncIterator[str]:
-    """An event for each change, until the job has ended; proxies end what is silent for long."""
+    """Yield an event for each change until the job ends, and keep the connection alive."""
     before: JsonObject | None = None
     current, sent_at = first, monotonic()
     for _ in range(int(LONGEST_S / EVERY_S)):

@@ -1,7 +1,7 @@
-"""A claimed job -> its entry evaluated, and what a leaderboard shows of it.
+"""Score the entry of a claimed job, and summarise the result for leaderboards.
 
-An open test set is evaluated as ``nodulebench evaluate`` does and its result folder is kept; on a
-sealed set the policy decides what comes out, and nothing else is kept here.
+An open test set is evaluated like with ``nodulebench evaluate``, and the result folder is stored.
+On a sealed set the policy decides what is disclosed, and nothing else is stored here.
 """
 
 import shutil
@@ -35,25 +35,25 @@ from nodulebench.web.portal.submissions.jobs import Claimed, Scored
 from nodulebench.web.portal.submissions.service import ALGORITHM, LEFT_S, marks_of
 
 RUN = "-run"
-"""How the folder of an algorithm's run ends, which goes on where it was stopped."""
+"""Suffix of the folder of an algorithm's run, which continues after an interruption."""
 
 
 @dataclass(frozen=True, slots=True)
 class SealedAccess:
-    """How a worker opens sealed sets; given when it starts, and kept in memory alone."""
+    """How a worker opens sealed sets; passed at its start and held only in memory."""
 
     secret: Secret
     person: str = ""
-    """Who the site is in the policy; nothing: its key says it."""
+    """Name of the site in the policy; empty: its key identifies it."""
 
 
 class UnscoredError(NoduleBenchError):
-    """Why something was not scored, in words that only those who run the site may read."""
+    """Why an entry could not be scored; only operators may read it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ScoringOptions:
-    """What has to be scored, read in one go."""
+    """What to score, read in one transaction."""
 
     sent: Path
     is_algorithm: bool
@@ -63,20 +63,19 @@ class _ScoringOptions:
     developer: str
     is_sealed: bool
     candidates: Path | None
-    """The list whose members it scores; None: it has marks of its own."""
+    """The candidate list to score; None: the entry has its own marks."""
     plan: Path | None
-    """The frozen plan that judges it; None: there are no acceptance criteria."""
+    """The frozen plan with acceptance criteria; None: there are none."""
     rule_file_digests: dict[str, str]
-    """Digests of these two."""
+    """Digests of candidates and plan."""
 
 
 def score(site: Site, claimed: Claimed, access: SealedAccess | None, progress: Progress) -> Scored:
-    """Evaluate the entry of a job into a folder of its own claim.
+    """Evaluate the entry of a job into the folder of its claim.
 
     Raises:
-        InputError: if a sealed set refuses it, or it holds a Parquet file; in words for who
-            submitted.
-        UnscoredError: if it cannot be scored; the words may tell of the reference.
+        InputError: if a sealed set refuses it, or it holds a Parquet file; for the submitter.
+        UnscoredError: if it cannot be scored; the message may disclose parts of the reference.
     """
     with site.database.reading() as session:
         options = _scoring_options(site, session, claimed)
@@ -85,7 +84,7 @@ def score(site: Site, claimed: Claimed, access: SealedAccess | None, progress: P
     if options.is_algorithm:
         marks = _run(options, access, marks, results / f"{claimed.version}{RUN}", progress)
     else:
-        require_no_parquet(marks)  # it may have been submitted before Parquet was refused
+        require_no_parquet(marks)  # entries from before Parquet was refused may still wait
     out = results / f"{claimed.version}-{claimed.claim}"
     try:
         if options.is_sealed:
@@ -103,18 +102,18 @@ def score(site: Site, claimed: Claimed, access: SealedAccess | None, progress: P
 
 
 def disclosed_digests(metrics: JsonObject) -> dict[str, str]:
-    """The digests of a result that everybody may know; not those of reference and cases."""
+    """The public digests of a result: not those of reference and cases."""
     known = metrics.get("digests", {})
     return {name: known[name] for name in ("protocol", "plan", "candidates") if name in known}
 
 
 def drop(site: Site, scored: Scored) -> None:
-    """Remove what was found under a claim that counts no more."""
+    """Delete the result of a claim that is no longer valid."""
     shutil.rmtree(site.results / scored.folder, ignore_errors=True)
 
 
 def sweep_results(site: Site) -> int:
-    """Remove folders of claims that came to nothing, for their workers were killed; how many."""
+    """Delete result folders that killed workers left behind; return their number."""
     before = now().timestamp() - LEFT_S
     old = [path for path in site.results.glob("*/*-*") if path.stat().st_mtime < before]
     with site.database.reading() as session:
@@ -131,9 +130,9 @@ def sweep_results(site: Site) -> int:
 
 
 def summary(document: Document) -> JsonObject:
-    """What a leaderboard needs of an evaluation: readings with intervals, and counts, by rule.
+    """What a leaderboard needs of an evaluation: metrics with intervals, and counts, by rule.
 
-    Everybody may see it, and so it tells no more than a developer's copy of a report.
+    It is public, and so it discloses no more than a developer's copy of a report.
     """
     sound = developers_document(document.soundly)
     (algorithm,) = sound.algorithms
@@ -149,7 +148,7 @@ def summary(document: Document) -> JsonObject:
 
 
 def _strata(document: Document) -> Iterator[JsonObject]:
-    """Readings of parts of the cohort that are large enough, each with its part."""
+    """Metrics of parts of the cohort that are large enough, with the name of the part."""
     for _, rule, result in document.results:
         for division, parts in result.strata.items():
             for name, part in parts.items():
@@ -178,7 +177,7 @@ def _scoring_options(site: Site, session: Transaction, claimed: Claimed) -> _Sco
         Path(benchmark.reference),
         benchmark.protocol,
         entry.name,
-        f"account {entry.account_id}",  # names can be chosen, and somebody else's looks with them
+        f"account {entry.account_id}",  # chosen names could spend budgets of others
         benchmark.is_sealed,
         paths.get("candidates"),
         paths.get("plan"),
@@ -193,7 +192,7 @@ def _run(
     out: Path,
     progress: Progress,
 ) -> Path:
-    """The marks of an algorithm, run apart from everything else; a stopped run goes on."""
+    """The marks of an algorithm that runs in isolation; an interrupted run continues."""
     known = access if options.is_sealed else None
     try:
         summary = run_algorithm(
@@ -208,7 +207,7 @@ def _run(
     except InputError as error:
         raise UnscoredError(str(error)) from error
     if not summary.is_complete:
-        raise UnscoredError("the machine, not the algorithm, kept a case from its result")
+        raise UnscoredError("a case has no result because of the machine, not the algorithm")
     return out
 
 
@@ -226,7 +225,7 @@ def _scored_open(
             names=(options.name,),
             progress=progress,
         )
-    except InputError as error:  # the file alone was looked through before it was taken
+    except InputError as error:  # before, the file was checked without the reference
         raise UnscoredError(str(error)) from error
     return summary(read_document(out))
 
@@ -248,7 +247,7 @@ def _scored_sealed(
     )
     try:
         disclosed, _ = evaluate_sealed(sealed)
-    except OutdatedPlanError as error:  # the organisers uploaded the plan and can replace it
+    except OutdatedPlanError as error:  # organisers uploaded the plan and can replace it
         raise UnscoredError(str(error)) from error
     return {
         "readings": list(_disclosed_readings(disclosed)),
@@ -259,7 +258,7 @@ def _scored_sealed(
 
 
 def _disclosed_readings(disclosed: JsonObject) -> Iterator[JsonObject]:
-    """The metrics of feedback, which the policy has rounded."""
+    """The metrics of feedback, as rounded by the policy."""
     for name, estimate in disclosed.get("metrics", {}).items():
         rule, _, metric = name.partition(".")
         metric, _, point = metric.partition("@")

@@ -1,4 +1,4 @@
-"""Entries: what somebody sends -> kept on disk, looked through, written down with a receipt."""
+"""Entries: store uploads, accept submissions with a signed receipt, and decide who sees what."""
 
 import re
 import shutil
@@ -37,16 +37,16 @@ MOST_NAME = 80
 RECEIPT = "nodulebench/receipt@1"
 UNPACKED = "unpacked"
 LEFT_S = 24 * 3600
-"""What is older than this, and no entry, is nobody's."""
+"""Older uploads without an entry are deleted."""
 ALGORITHM, MANIFEST = "algorithm", "algorithm.toml"
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What was sent, on the disk of the site."""
+    """An uploaded file in the storage of the site."""
 
     entry: str
-    """The id that it would have as an entry."""
+    """The id that its entry will have."""
     path: Path
     digest: str
     size: int
@@ -56,7 +56,7 @@ class Upload:
 
 @contextmanager
 def store_upload(site: Site, name: str, content: BinaryIO, by: str = "") -> Iterator[Upload]:
-    """Keep what is sent, for as long as it takes to become an entry; else it is removed."""
+    """Store an upload; remove it after the block unless it has become an entry."""
     entry = new_id()
     folder = site.upload(entry)
     make_folder(folder)
@@ -67,7 +67,7 @@ def store_upload(site: Site, name: str, content: BinaryIO, by: str = "") -> Iter
         if path.stat().st_size > site.settings.largest_upload:
             raise DeniedError("too_large", 413)
         yield Upload(entry, path, file_digest(path), path.stat().st_size, by)
-    except UNREACHED:  # it may be an entry all the same; if not, it is swept
+    except UNREACHED:  # it may have become an entry; otherwise the sweep removes it
         raise
     except BaseException:
         _forget_unless_entry(site, entry)
@@ -83,13 +83,13 @@ def _forget_unless_entry(site: Site, entry: str) -> None:
 
 
 def file_name(given: str) -> str:
-    """A name for a file that somebody sent: its endings tell what it is, the rest is theirs."""
+    """A safe name for an uploaded file that keeps its suffixes."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", given.replace("\\", "/").rpartition("/")[2])
     return plain.lstrip(".")[-100:].lstrip(".") or "marks"
 
 
 def marks_of(path: Path) -> Path:
-    """The file or folder of marks that was sent; an archive is unpacked beside it, once.
+    """The uploaded file or folder of marks; an archive is unpacked next to it, once.
 
     Raises:
         InputError: if an archive cannot be unpacked.
@@ -103,12 +103,12 @@ def marks_of(path: Path) -> Path:
 
 
 def forget_unpacked(site: Site, entry: str) -> None:
-    """Remove what an archive was unpacked into, when it is judged; the archive stays."""
+    """Remove the unpacked files of a scored entry; the archive remains."""
     shutil.rmtree(site.upload(entry) / UNPACKED, ignore_errors=True)
 
 
 def sweep_uploads(site: Site) -> int:
-    """Remove what was sent and became no entry, for its server was killed; how many."""
+    """Remove uploads without an entry that killed servers left behind; return their number."""
     folder, before = site.settings.storage / "uploads", now().timestamp() - LEFT_S
     old = [path for path in folder.glob("*") if path.stat().st_mtime < before]
     with site.database.reading() as session:
@@ -119,7 +119,7 @@ def sweep_uploads(site: Site) -> int:
 
 
 def algorithm_of(path: Path) -> Path | None:
-    """The folder of an algorithm that was sent; None: it is marks."""
+    """The folder of a submitted algorithm; None if marks were submitted."""
     marks = marks_of(path)
     is_algorithm = (
         marks.is_dir() and (marks / MANIFEST).is_file() and not any(marks.glob("marks.*"))
@@ -223,7 +223,7 @@ def submit(
 
 
 def require_open(session: Transaction, by: User, benchmark: Benchmark) -> None:
-    """Refuse an entry that a benchmark does not take: not now, or no more from this account."""
+    """Require that a benchmark accepts entries now, and more of them from this account."""
     state = state_of(benchmark)
     if state != "open":
         raise DeniedError(f"benchmark_{state}", 409)
@@ -238,17 +238,17 @@ def require_open(session: Transaction, by: User, benchmark: Benchmark) -> None:
 
 
 def _require_quota(site: Site, session: Transaction, by: User, size: int) -> None:
-    """Refuse what is more than is kept of one account; organisers know their disk."""
+    """Limit the storage of an account; organisers are exempt."""
     stored = session.scalar(select(func.sum(Entry.size)).where(Entry.account_id == by.account)) or 0
     if not by.is_organiser and stored + size > site.settings.account_quota:
         raise DeniedError("kept_full", 413)
 
 
 def withdraw(site: Site, by: User, entry: str) -> None:
-    """Take an entry back: it stays, shown as withdrawn, without its metrics.
+    """Withdraw an entry: it stays visible, without its metrics.
 
     Raises:
-        DeniedError: if it is somebody else's.
+        DeniedError: if it belongs to someone else.
     """
     with site.acting(by.account, "withdrawn", entry=entry) as session:
         own = find_own(session, by, entry)
@@ -256,10 +256,10 @@ def withdraw(site: Site, by: User, entry: str) -> None:
 
 
 def find_entry(session: Transaction, user: User, entry: str) -> Entry:
-    """An entry that somebody may see: one's own, or one that has a result.
+    """An entry that a user may see: their own, or one with a result.
 
     Raises:
-        DeniedError: if there is none; the same where it is not for them.
+        DeniedError: if there is none, or it is hidden from them.
     """
     stored = session.get(Entry, entry)
     if stored is None:
@@ -273,10 +273,10 @@ def find_entry(session: Transaction, user: User, entry: str) -> Entry:
 
 
 def find_own(session: Transaction, user: User, entry: str) -> Entry:
-    """An entry of one's own; of anybody, for an organiser.
+    """An entry of the user; organisers may use any entry.
 
     Raises:
-        DeniedError: if there is none; the same where it is somebody else's.
+        DeniedError: if there is none, or it belongs to someone else.
     """
     stored = session.get(Entry, entry)
     if stored is None or not (stored.account_id == user.account or user.is_organiser):
@@ -285,23 +285,23 @@ def find_own(session: Transaction, user: User, entry: str) -> Entry:
 
 
 def result_of(session: Transaction, entry: Entry) -> Result | None:
-    """The result of an entry under the version of its benchmark that counts."""
+    """The result of an entry under the current version of its benchmark."""
     version = entry.benchmark.version
     query = select(Result).where(Result.entry_id == entry.id, Result.version == version)
     return session.scalar(query)
 
 
 def is_nameless(entry: Entry, user: User) -> bool:
-    """Whether everything by which somebody could tell whose an entry is, is kept from a visitor."""
+    """Whether everything that identifies the submitter is hidden from a user."""
     is_known = user.account == entry.account_id or user.is_organiser
     return rules_of(entry.benchmark).is_anonymous and not entry.is_baseline and not is_known
 
 
 def shown_account(entry: Entry, user: User) -> str:
-    """What somebody sees of whose an entry is; nothing where names are kept back, or gone."""
+    """The displayed name of the submitter; empty if it is hidden or deleted."""
     return "" if is_nameless(entry, user) else entry.account.name
 
 
 def shown_name(entry: Entry, user: User) -> str:
-    """What somebody sees of what an entry is called; a number where names are kept back."""
+    """The displayed name of an entry; a number if names are hidden."""
     return f"#{entry.id[:6]}" if is_nameless(entry, user) else entry.name

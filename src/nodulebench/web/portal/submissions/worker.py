@@ -1,4 +1,4 @@
-"""A worker: takes jobs one after another, says that it lives, and writes down what it found."""
+"""A worker: takes jobs one after another, sends heartbeats, and stores the results."""
 
 import logging
 import os
@@ -36,19 +36,19 @@ LOG = logging.getLogger("nodulebench.web.portal")
 
 
 class CancelledError(BaseException):
-    """The job is to be ended, or is another's by now; nothing that scores takes it for its own."""
+    """The job was cancelled or its claim is lost; scoring code must not catch this."""
 
 
 def work(
     site: Site, access: SealedAccess | None, stop: threading.Event, *, until_empty: bool = False
 ) -> int:
-    """Do jobs until told to stop; how many were done.
+    """Do jobs until asked to stop; return their number.
 
     Args:
         site: the site.
-        access: how sealed sets are opened; None: they are not.
-        stop: set by whoever wants it to end after the job at hand.
-        until_empty: end when nothing waits.
+        access: opens sealed sets; None: they are not scored.
+        stop: set it to end the worker after the current job.
+        until_empty: end when no job waits.
     """
     name, done = f"{socket.gethostname()}:{os.getpid()}", 0
     ranked_at = swept_at = heartbeat_at = float("-inf")
@@ -75,7 +75,7 @@ def work(
                 sweep_uploads(site)
                 sweep_results(site)
                 swept_at = monotonic()
-        except UNREACHED as error:  # what was at hand is somebody's again when its claim ends
+        except UNREACHED as error:  # the current job is claimed again when its lease ends
             LOG.warning("the database is away: %s", first_line(error))
         stop.wait(IDLE_S)
     with suppress(*UNREACHED):
@@ -84,7 +84,7 @@ def work(
 
 
 def _refresh(site: Site) -> None:
-    """Rank what changed, and make digests; the site does without, where that breaks down."""
+    """Update rankings and digests; the site works without them if that fails."""
     for each in (refresh_rankings, digest_releases):
         try:
             each(site)
@@ -107,7 +107,7 @@ def _do(
     except InputError as error:
         messages = [f"{problem.what} {problem.remedy}".strip() for problem in error.problems]
         has_ended = fail(site, claimed, messages, str(error))
-    except UNREACHED:  # the job is not to blame
+    except UNREACHED:  # the job did not cause it
         raise
     except (PanicException, Exception) as error:
         LOG.exception("job %s", claimed.job)
@@ -117,16 +117,16 @@ def _do(
         if not has_ended:
             drop(site, scored)
             has_ended = fail(site, claimed, [], "cancelled")
-    if has_ended:  # else it is another worker's by now, who may be reading what was unpacked
+    if has_ended:  # otherwise another worker may be reading the unpacked files
         forget_unpacked(site, claimed.entry)
 
 
 @contextmanager
 def _alive(site: Site, claimed: Claimed, heartbeat: Callable[[], object]) -> Iterator[None]:
-    """Say every few seconds that the work goes on; end it when it shall not.
+    """Send heartbeats while the block runs, and interrupt the block when the job is cancelled.
 
-    A signal ends it, also while it waits for a program that it started; signals come to the main
-    thread alone, and work in another one ends when it next tells how far it is.
+    A signal interrupts it, also while it waits for a program. Signals reach only the main thread;
+    work in another thread ends when it next reports progress.
     """
     stop, is_main = threading.Event(), threading.current_thread() is threading.main_thread()
 

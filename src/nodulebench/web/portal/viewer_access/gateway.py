@@ -1,4 +1,4 @@
-"""The site's own door before rooms of the workbench: who comes in, and into which room."""
+"""Authentication for viewer sessions within the portal."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
@@ -28,35 +28,35 @@ from nodulebench.web.viewer.session import ReadingSession
 
 
 class SessionProvider(Protocol):
-    """The rooms of a kind, one for each thing and visitor."""
+    """All viewer sessions of one kind, one for each object and user."""
 
     site: Site
     route: str
-    """By which the table of roles knows them."""
+    """Name of the route in the table of roles."""
 
     def of(self, name: str, user: User) -> ReadingSession:
-        """The room of a visitor in the thing of an id.
+        """The session of a user for the object with an id.
 
         Raises:
-            DeniedError: if there is no such thing, or they have no part in it.
+            DeniedError: if there is no such object, or they have no access to it.
         """
         ...
 
 
 class SessionGateway:
-    """Lets those into a room who are signed in and have a part in what it is about."""
+    """Admits signed-in users to the sessions that they have access to."""
 
     def __init__(self, sessions: SessionProvider, limiter: UploadLimiter) -> None:
         self.sessions = sessions
         self.limiter = limiter
 
     def guard(self, app: ASGIApp, translate: Translator) -> ASGIApp:
-        """What stands before an app."""
+        """Wrap an application with the guard."""
         return SiteGuard(app, self.sessions, self.limiter, portal_translator(translate.name))
 
 
 class SiteGuard:
-    """Every request of a room: by whom it is made, and whose room it is about."""
+    """The guard of session requests: identifies the user and finds their session."""
 
     def __init__(
         self, app: ASGIApp, sessions: SessionProvider, limiter: UploadLimiter, translate: Translator
@@ -67,7 +67,7 @@ class SiteGuard:
         self._translate = translate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer for the app where somebody may not come in."""
+        """Respond instead of the application if access is denied."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -84,7 +84,7 @@ class SiteGuard:
             await self._error_response(error)(scope, receive, answer)
 
     def _enter(self, request: Request) -> Response | None:
-        """Put the room into the request; or say why not."""
+        """Store the session in the request, or return the refusal."""
         site = self._sessions.site
         user = find_user(site, request)
         request.state.user = user
@@ -109,7 +109,7 @@ class SiteGuard:
         return None
 
     def _upload_slot(self, request: Request) -> AbstractAsyncContextManager[None]:
-        """Where a file is taken, if the request brings one: one of an account, a few in all."""
+        """A slot for an upload, if the request brings a file."""
         if request.method in SAFE or not takes_file(request.url.path):
             return nullcontext()
         return self._limiter.slot(request.state.user.account)
@@ -122,12 +122,12 @@ class SiteGuard:
 def sessions_app(
     sessions: SessionProvider, limiter: UploadLimiter, home: tuple[str, str]
 ) -> ASGIApp:
-    """Rooms of a kind in every language, to be mounted with an id as ``of``.
+    """The viewer application for sessions of a kind; mount it with an id as ``of``.
 
     Args:
-        sessions: one for each object and user.
-        limiter: how many files are taken at once.
-        home: what the way out leads to, and its address.
+        sessions: of that kind.
+        limiter: of simultaneous uploads.
+        home: name and URL of the page that the viewer returns to.
     """
     gateway = SessionGateway(sessions, limiter)
     apps = {name: workbench_app(None, gateway, name, home=home) for name in LANGUAGES}
@@ -142,7 +142,7 @@ Value = TypeVar("Value")
 
 
 class LruCache(Generic[Value]):
-    """At most so many things, each by its key; safe for several threads."""
+    """A thread-safe cache of limited size that drops the least recently used value."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -150,14 +150,14 @@ class LruCache(Generic[Value]):
         self._held: OrderedDict[Hashable, Value] = OrderedDict()
 
     def of(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The thing of a key, made if it is not held; nobody else waits while it is made."""
+        """The value of a key, made if missing; others are not blocked meanwhile."""
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
                 return self._held[key]
         made = make()
         with self._lock:
-            first = self._held.setdefault(key, made)  # of two who made it, all have the first
+            first = self._held.setdefault(key, made)  # if two threads made it, both use the first
             self._held.move_to_end(key)
             if len(self._held) > self._most:
                 self._held.popitem(last=False)
@@ -166,7 +166,7 @@ class LruCache(Generic[Value]):
 
 @dataclass(frozen=True)
 class StepTransactions:
-    """What is looked at, and where one step is taken at a time."""
+    """Transactions of a project or an exam, with one writer at a time."""
 
     site: Site
     of: str
@@ -175,7 +175,7 @@ class StepTransactions:
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """A transaction that changes nothing, or the one that acts in this thread."""
+        """A transaction that changes nothing, or the current writing transaction of this thread."""
         held: Transaction | None = getattr(self._held, "session", None)
         if held is not None:
             yield held
@@ -185,7 +185,7 @@ class StepTransactions:
 
     @contextmanager
     def acting(self) -> Iterator[Transaction]:
-        """The one transaction of a step: nobody else takes one there meanwhile."""
+        """A writing transaction; others of the same project or exam wait."""
         held: Transaction | None = getattr(self._held, "session", None)
         if held is not None:
             yield held
@@ -200,7 +200,7 @@ class StepTransactions:
 
 
 def _lock(session: Transaction, name: str) -> None:
-    """Let one transaction act under a name at a time; SQLite lets no two write anyway."""
+    """Serialise transactions under a name; SQLite allows only one writer anyway."""
     if session.get_bind().dialect.name == "postgresql":
         number = int.from_bytes(sha256(name.encode()).digest()[:8], "big", signed=True)
         session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": number})

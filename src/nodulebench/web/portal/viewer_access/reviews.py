@@ -1,4 +1,4 @@
-"""Case review of an entry: its nodules and marks over the images, for those who may."""
+"""Case review of an entry: its nodules and marks over the images, for permitted users."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +19,11 @@ from nodulebench.web.viewer.scans import Scan
 from nodulebench.web.viewer.session import Voxels
 
 VOXELS = "voxels"
-"""Folder of the storage where voxels of scans are kept, which can be thrown away."""
+"""Folder of the storage that caches voxels of scans."""
 
 
 def scan_folders(site: Site) -> list[str]:
-    """The folders of scans that something can be about."""
+    """Names of the available scan folders."""
     place = site.settings.scan_sets
     if not place.is_dir():
         return []
@@ -31,7 +31,7 @@ def scan_folders(site: Site) -> list[str]:
 
 
 def images_of(site: Site, name: str) -> Path:
-    """Where the scans of a folder lie.
+    """The path of a scan folder.
 
     Raises:
         DeniedError: if there is no such folder.
@@ -42,20 +42,19 @@ def images_of(site: Site, name: str) -> Path:
 
 
 def voxels_of(site: Site) -> Path:
-    """Where voxels are kept."""
     return site.settings.storage / VOXELS
 
 
 VIEW = "view"
 HANGINGS = "hangings"
-"""Folder of the storage where it is kept how somebody hangs scans."""
+"""Folder of the storage with the hanging layouts of users."""
 MOST_HELD = 16
-"""Evaluations that are held in memory."""
+"""Evaluations in memory."""
 
 
 @dataclass(frozen=True)
 class SharedReview:
-    """What all who look at a result have in common."""
+    """What all reviews of a result share."""
 
     layer: EvaluationLayer
     scans: list[Scan]
@@ -63,7 +62,7 @@ class SharedReview:
 
 
 class ReviewSessions:
-    """The room of every result that is kept with its tables."""
+    """Review sessions of all results that are stored with their tables."""
 
     route = VIEW
 
@@ -72,10 +71,10 @@ class ReviewSessions:
         self._held: LruCache[SharedReview] = LruCache(MOST_HELD)
 
     def of(self, name: str, user: User) -> Gallery:
-        """The room of an entry.
+        """The review session of an entry.
 
         Raises:
-            DeniedError: if there is no such entry, or nothing of it for them.
+            DeniedError: if there is no such entry, or its images are not available to them.
         """
         with self.site.database.reading() as session:
             entry = find_entry(session, user, name)
@@ -98,10 +97,9 @@ def _shared(folder: Path, place: Path, voxels: Path) -> SharedReview:
 
 
 def review_place(site: Site, entry: Entry, result: Result | None, user: User) -> Path | None:
-    """Where the images of an entry are, for somebody who may see them; None: they may not.
+    """The folder of an entry's images, if a user may see them; None: they may not.
 
-    Organisers may always, who submitted where the benchmark gives images back; of a sealed set
-    nobody may.
+    Organisers always may; submitters if the benchmark discloses images; no one for a sealed set.
     """
     benchmark: Benchmark = entry.benchmark
     sees_images = user.account == entry.account_id and rules_of(benchmark).feedback == "images"
@@ -113,7 +111,7 @@ def review_place(site: Site, entry: Entry, result: Result | None, user: User) ->
 
 
 def _images(site: Site, benchmark: Benchmark) -> Path | None:
-    """The folder of scans that was chosen for a benchmark, else the images of its test set."""
+    """The scan folder chosen for a benchmark, else the images of its test set."""
     chosen = rules_of(benchmark).scans
     if chosen:
         return site.settings.scan_sets / chosen if chosen in scan_folders(site) else None

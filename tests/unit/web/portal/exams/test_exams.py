@@ -263,7 +263,7 @@ def test_keys_that_do_not_fit_are_refused_and_nothing_is_left(site: Site) -> Non
     make = maker(site)
     for key, told in (
         (ball_key("c"), "holds no scan of 'c'"),
-        (empty_key("b") + "a,k,11,19.4,500,500,8,8,\n", "slice 11 lies outside of the scan"),
+        (empty_key("b") + "a,k,11,19.4,500,500,8,8,\n", "slice 11 is outside of the scan"),
         ("case_id\n", "key.csv"),
         ("\x00", "key.csv"),
     ):
