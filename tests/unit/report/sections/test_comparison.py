@@ -21,10 +21,10 @@ from nodulebench.report.html import render_html
 from nodulebench.report.sections.comparison import (
     comparison_blocks,
     difference_chart,
+    difference_sentences,
     leading_metric,
     margin_answer,
     rank_chart,
-    difference_sentences,
 )
 from nodulebench.report.sections.rules import rule_effect_blocks
 
