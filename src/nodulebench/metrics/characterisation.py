@@ -99,7 +99,7 @@ def confusion_table(cohort: LabelledCohort, pairs: ClassPairs) -> pl.DataFrame:
         [
             {
                 "truth": truth_name,
-                "said": answer,
+                "stated": answer,
                 "nodules": int(np.count_nonzero((pairs.truth == truth) & (said == number))),
             }
             for truth, truth_name in enumerate(pairs.names)
