@@ -45,8 +45,8 @@ GRID = {
 }
 """Where curves are read for the developer: false positives per case, and fractions."""
 LEAST_STEPS = 10
-"""The fewest steps of a curve, one or more marks each, that are disclosed together. A developer knows
-the order of the marks and would learn from single steps which of them are hits."""
+"""The fewest steps of a curve, one or more marks each, that are disclosed together. Single steps
+would show a developer, who knows the order of the marks, which of them are hits."""
 BANDS = ("froc_low", "froc_high")
 DECIMALS = 3
 """Decimals of a band, and at least those of the document. The ends of a band are sums over cases

@@ -32,10 +32,10 @@ def size_for_paired_detection(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> Plan:
-    """Nodules needed to tell two algorithms apart, or to show that one is not inferior.
+    """Nodules needed to distinguish two algorithms, or to show that one is not inferior.
 
     Without a margin: McNemar's test, two-sided at ``alpha`` (Connor 1987). With a margin: the lower
-    bound of the difference's interval lies above minus the margin, one-sided at ``alpha`` / 2 (Liu
+    bound of the difference's interval is above minus the margin, one-sided at ``alpha`` / 2 (Liu
     et al. 2002).
 
     Args:
@@ -72,7 +72,7 @@ def size_for_paired_detection(
         assumptions=(
             Notice("assume_difference", {"difference": difference}),
             Notice("assume_discordance", {"discordance": discordance}),
-            patients.told,
+            patients.assumption,
             Notice("test_sided", {"sides": 2, "alpha": alpha})
             if margin is None
             else Notice("test_sided", {"sides": 1, "alpha": alpha / 2}),
@@ -123,7 +123,7 @@ def size_from_pilot(
     power: float = 0.8,
     unit: str = "patients",
 ) -> Plan:
-    """Patients needed so that an interval of algorithm minus baseline lies above minus a margin.
+    """Patients needed so that an interval of algorithm minus baseline is above minus a margin.
 
     For each size, test sets are drawn from the pilot's patients with replacement and the metric's
     difference is computed in each; a test succeeds where the difference less z standard errors
