@@ -151,12 +151,12 @@ def readers_of_files(
     """
     listed = None if series is None else read_case_list(series)
     panel = measure_findings(read_readings(source, cases=cases, series=listed))
-    found = ReadersOfPanel(
+    readers = ReadersOfPanel(
         readers_against_others(
             panel, reader_count=reader_count, minimum_agreement=minimum_agreement
         ),
         silent_readers(panel, reader_count=reader_count),
     )
     if out is not None:
-        write_csv(found.against_others, out)
-    return found
+        write_csv(readers.against_others, out)
+    return readers

@@ -102,11 +102,13 @@ def score_under(
     rows = []
     for number, (name, reference) in enumerate(references):
         progress(f"scoring under {name}", number, 0)
-        judged = evaluate(reference, [submission], protocol).algorithms[0]
-        result = judged.rules[protocol.rules[0].name]
-        found = result.metrics.get(metric)
+        evaluation = evaluate(reference, [submission], protocol).algorithms[0]
+        result = evaluation.rules[protocol.rules[0].name]
+        result_value = result.metrics.get(metric)
         estimate = (
-            found if isinstance(found, Estimate) else Estimate(None, reason=Notice("not_computed"))
+            result_value
+            if isinstance(result_value, Estimate)
+            else Estimate(None, reason=Notice("not_computed"))
         )
         counts = {key: result.counts.get(key) for key in _SPREAD if key in result.counts}
         rows.append(
@@ -169,10 +171,12 @@ def flipped_marks(
         of each reference in mm (negative: inside; null: the case has none).
     """
     shared = first.cases.join(second.cases, on="case_id", how="semi", maintain_order="left")
-    references = [one.restricted(shared["case_id"], "shared cases") for one in (first, second)]
+    references = [
+        reference.restricted(shared["case_id"], "shared cases") for reference in (first, second)
+    ]
     marks = submission.marks.join(shared, on="case_id", how="semi", maintain_order="left")
-    judged = Submission(submission.name, marks)
-    labels = [_labels(reference, judged, protocol) for reference in references]
+    restricted = Submission(submission.name, marks)
+    labels = [_labels(reference, restricted, protocol) for reference in references]
     flipped = np.flatnonzero(labels[0] != labels[1])
     names = np.array(LABEL_NAMES)
     chosen = marks[flipped]
@@ -196,16 +200,16 @@ def flipped_marks_of_files(
     first: Path, second: Path, marks: Path, protocol: str = "luna16"
 ) -> pl.DataFrame:
     """The same from files."""
-    one, other = (read_reference(path) for path in (first, second))
-    submission = read_submission(marks, one.cases)
-    return flipped_marks(one, other, submission, load_protocol(protocol))
+    first_reference, second_reference = (read_reference(path) for path in (first, second))
+    submission = read_submission(marks, first_reference.cases)
+    return flipped_marks(first_reference, second_reference, submission, load_protocol(protocol))
 
 
 def _labels(reference: Reference, submission: Submission, protocol: TestProtocol) -> IntArray:
     """The best label of each mark."""
-    found = label_marks(reference, submission, protocol, protocol.rules[0])
+    labels = label_marks(reference, submission, protocol, protocol.rules[0])
     best = np.full(submission.marks.height, len(LABEL_NAMES) - 1, dtype=np.int64)
-    np.minimum.at(best, found.mark, found.label)
+    np.minimum.at(best, labels.mark, labels.label)
     return best
 
 

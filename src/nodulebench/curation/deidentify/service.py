@@ -26,7 +26,7 @@ from nodulebench.curation.deidentify.check import name_leftovers
 from nodulebench.curation.deidentify.codec import Memory
 from nodulebench.curation.deidentify.files import FileOutcome, check_file, deidentify_file
 from nodulebench.curation.deidentify.identity import Pseudonyms
-from nodulebench.curation.deidentify.key_table import claimed, open_key_table
+from nodulebench.curation.deidentify.key_table import file_lock, open_key_table
 from nodulebench.i18n.translator import in_english
 from nodulebench.io.atomic import run_folder, settle
 from nodulebench.io.csv_files import read_columns, write_csv
@@ -54,7 +54,7 @@ def list_quarantine(
     Raises:
         InputError: if the place cannot be written.
     """
-    with claimed(path):
+    with file_lock(path):
         seen = {_writable(file) for file in files}
         rows = [row for row in _listed(path) if row["file"] not in seen]
         rows += [
@@ -160,7 +160,7 @@ def deidentify_folder(
     table = open_key_table(key_table, secret)
     paths, closed = _files_below(folder) if files is None else ([*files], [])
     pseudonyms = Pseudonyms(table.vault.key_for("pseudonyms"), prefix)
-    found: dict[int, FileOutcome] = {}
+    by_number: dict[int, FileOutcome] = {}
     with run_folder(out) as unfinished:
         clean = partial(
             _deidentified,
@@ -176,15 +176,17 @@ def deidentify_folder(
                     raise outcome
                 if isinstance(outcome, FailedTask):
                     outcome = FileOutcome(str(paths[number]), refused=_unread(outcome))
-                found[number] = outcome
-                progress("files", len(found), len(paths))
+                by_number[number] = outcome
+                progress("files", len(by_number), len(paths))
         finally:  # what was written is in the table, however the run ends
-            table.add(_rows_of(found.values()))
-    outcomes = [found[number] for number in range(len(paths))]
-    outcomes += [FileOutcome(one, refused=why) for one, why in closed]
-    left_out = [(one.source, one.refused) for one in outcomes if one.refused is not None]
+            table.add(_rows_of(by_number.values()))
+    outcomes = [by_number[number] for number in range(len(paths))]
+    outcomes += [FileOutcome(source, refused=why) for source, why in closed]
+    left_out = [
+        (outcome.source, outcome.refused) for outcome in outcomes if outcome.refused is not None
+    ]
     quarantine = quarantine_of(key_table)
-    list_quarantine(quarantine, (one.source for one in outcomes), left_out)
+    list_quarantine(quarantine, (outcome.source for outcome in outcomes), left_out)
     return DeidentifyReport(tuple(outcomes), time.monotonic() - started, quarantine)
 
 
@@ -197,7 +199,7 @@ def _deidentified(path: Path, **how: Any) -> FileOutcome | InputError:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Leftover:
     """Something that could still identify somebody, and the file or folder it is in."""
 
     where: str
@@ -206,7 +208,7 @@ class Left:
 
 def check_folder(
     folder: Path, *, has_pixel_check: bool = True, executor: Executor = IN_PROCESS
-) -> list[Left]:
+) -> list[Leftover]:
     """What below a folder could still identify somebody; every file has to be a DICOM file.
 
     Args:
@@ -221,14 +223,14 @@ def check_folder(
         raise InputError.at(str(folder), "is no folder.")
     paths, closed = _files_below(folder, has_unfinished=True)
     check = partial(check_file, memory=Memory(), has_pixel_check=has_pixel_check)
-    found = {
-        number: [_unread(told)] if isinstance(told, FailedTask) else told
-        for number, told in _each(check, paths, executor)
+    notices = {
+        number: [_unread(outcome)] if isinstance(outcome, FailedTask) else outcome
+        for number, outcome in _each(check, paths, executor)
     }
-    left = [Left(one, why) for one, why in closed]
+    left = [Leftover(source, why) for source, why in closed]
     for number, path in enumerate(paths):
         named = name_leftovers(path.relative_to(folder).parts)
-        left += [Left(str(path), why) for why in (*named, *found[number])]
+        left += [Leftover(str(path), why) for why in (*named, *notices[number])]
     return left
 
 
@@ -246,8 +248,8 @@ def _files_below(
         why = Notice("folder_closed", {"error": error.strerror or str(error)})
         closed.append((str(error.filename), why))
 
-    found = files_below(folder, tell, has_unfinished=has_unfinished)
-    return sorted(Path(one) for one in found), closed
+    files = files_below(folder, tell, has_unfinished=has_unfinished)
+    return sorted(Path(file) for file in files), closed
 
 
 def _each(

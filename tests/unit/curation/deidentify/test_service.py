@@ -22,7 +22,7 @@ from nodulebench.curation.deidentify import service as deidentify_files
 from nodulebench.curation.deidentify.key_table import read_key_table
 from nodulebench.curation.deidentify.service import (
     DeidentifyReport,
-    Left,
+    Leftover,
     check_folder,
     deidentify_folder,
 )
@@ -270,4 +270,4 @@ def test_names_of_files_and_folders_are_looked_at(incoming: Path) -> None:
     (out / f".{'0' * 16}-run").mkdir()
     half = out / f".{'0' * 16}-run" / "half.dcm"
     half.write_bytes(b"")
-    assert Left(str(half), Notice("left_unfinished")) in check_folder(out)
+    assert Leftover(str(half), Notice("left_unfinished")) in check_folder(out)
