@@ -94,7 +94,7 @@ def listening(
         title: our application entity title; callers must ask for it.
         callers: titles that may send; empty: any.
         host: the address to listen on; by default this machine alone can reach it.
-        told: a line for every object that was not kept.
+        report: receives a line for every object that was not stored.
 
     Raises:
         InputError: if the port is taken or pynetdicom is not installed.

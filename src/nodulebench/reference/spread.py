@@ -1,6 +1,7 @@
 """Readings + submission + protocol -> how much its score depends on how the readers are heard."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -122,39 +123,46 @@ def score_under(
     return pl.DataFrame(rows, schema=_SPREAD)
 
 
-def spread_files(
-    source: Path,
-    marks: Path,
-    protocol: str = "luna16",
-    metric: str = "cpm",
-    *,
-    series: Path | None = None,
-    cases: Path | None = None,
-    skips_bad_files: bool = False,
-    out: Path | None = None,
-    progress: Progress = no_progress,
-) -> pl.DataFrame:
-    """Score the marks of a file under all variants of the reference that readings make.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpreadOptions:
+    """Which marks are scored under which variants of a reference."""
 
-    With ``out``, writes the table as CSV, with the algorithm's name and the metric.
-    """
+    source: Path
+    """Anything that ``read_readings`` takes."""
+    marks: Path
+    """The submission."""
+    protocol: str = "luna16"
+    metric: str = "cpm"
+    series: Path | None = None
+    """List of cases; restricts and orders them."""
+    cases: Path | None = None
+    """Table of cases or LIDC scans with their geometry."""
+    skips_bad_files: bool = False
+    """Whether files that cannot be read are skipped with a notice."""
+    out: Path | None = None
+    """CSV for the table, with the algorithm's name and the metric."""
+
+
+def spread_files(options: SpreadOptions, *, progress: Progress = no_progress) -> pl.DataFrame:
+    """Score the marks of a file under all variants of the reference that readings make."""
+    metric = options.metric
     readings = read_readings(
-        source,
-        cases=cases,
-        series=None if series is None else read_case_list(series),
-        skips_bad_files=skips_bad_files,
+        options.source,
+        cases=options.cases,
+        series=None if options.series is None else read_case_list(options.series),
+        skips_bad_files=options.skips_bad_files,
     )
-    submission = read_submission(marks, readings.cases)
+    submission = read_submission(options.marks, readings.cases)
     table = score_under(
         reference_variants(readings),
         submission,
-        with_options(load_protocol(protocol), bootstraps=0),
+        with_options(load_protocol(options.protocol), bootstraps=0),
         metric,
         progress,
     )
-    if out is not None:
+    if options.out is not None:
         named = (pl.lit(submission.name).alias("algorithm"), pl.lit(metric).alias("metric"))
-        write_table(table.select(*named, pl.all()), out)
+        write_table(table.select(*named, pl.all()), options.out)
     return table
 
 

@@ -147,7 +147,7 @@ class Memory:
 
         Args:
             elements: tags and elements, as they were read.
-            look: finds out about one; its finding follows from the element and the context alone.
+            inspect: inspects one element; its finding depends only on the element and the context.
             context: everything else that the finding follows from.
         """
         known = self.about(*context)

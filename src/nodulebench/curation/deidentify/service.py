@@ -124,49 +124,62 @@ class DeidentifyReport:
         return sum(count - 1 for count in counts.values())
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeidentifyOptions:
+    """Which slices are de-identified, and where they are written."""
+
+    folder: Path
+    """Searched with its subfolders; one bad file never stops the rest."""
+    out: Path
+    """Where the slices go, by patient and series; their names identify no one."""
+    key_table: Path
+    """Who is who, sealed; created if it does not exist. Not below ``folder`` or ``out``."""
+    files: Sequence[Path] | None = None
+    """Only these of the folder, such as those that a curation admitted; None: all."""
+    prefix: str = "P"
+    """Begins every pseudonym, for instance the site's letters."""
+    has_pixel_check: bool = True
+    """Whether text is searched for in the images."""
+
+
 def deidentify_folder(
-    folder: Path,
-    out: Path,
-    key_table: Path,
+    options: DeidentifyOptions,
     secret: Secret,
     *,
-    files: Sequence[Path] | None = None,
-    prefix: str = "P",
-    has_pixel_check: bool = True,
     executor: Executor = IN_PROCESS,
     progress: Progress = no_progress,
 ) -> DeidentifyReport:
     """De-identify every CT slice below a folder.
 
-    The key of the pseudonyms is the key table's own, which is written before the first slice: the
-    same table gives the same pseudonyms again, so an interrupted run is completed by the next.
+    The key of the pseudonyms is that of the key table, which is written before the first slice: the
+    same table gives the same pseudonyms again, so the next run completes an interrupted one.
 
     Args:
-        folder: looked through with its subfolders; one bad file never stops the rest.
-        out: where the slices go, by patient and series; their names say nothing.
-        key_table: who is who, sealed; made if it is not there. Not below ``out``.
+        options: which slices, and where they go.
         secret: opens the key table.
-        files: only these of the folder, such as those that a curation admitted; None: all.
-        prefix: begins every pseudonym, for instance the site's letters.
-        has_pixel_check: whether text is searched for in the pictures.
-        executor: what reads and writes.
-        progress: told how far it is.
+        executor: reads and writes the files.
+        progress: receives how many files are done.
 
     Raises:
-        InputError: if the folders cannot be used or written to, or the secret is another.
+        InputError: if the folders cannot be used or written to, or the secret does not open the
+            key table.
     """
-    _require_separate_folders(folder, out, key_table, prefix)
+    out, key_table = options.out, options.key_table
+    _require_separate_folders(options.folder, out, key_table, options.prefix)
     started = time.monotonic()
     table = open_key_table(key_table, secret)
-    paths, closed = _files_below(folder) if files is None else ([*files], [])
-    pseudonyms = Pseudonyms(table.vault.key_for("pseudonyms"), prefix)
+    if options.files is None:
+        paths, closed = _files_below(options.folder)
+    else:
+        paths, closed = [*options.files], []
+    pseudonyms = Pseudonyms(table.vault.key_for("pseudonyms"), options.prefix)
     by_number: dict[int, FileOutcome] = {}
     with run_folder(out) as unfinished:
         clean = partial(
             _deidentified,
             out=out,
             pseudonyms=pseudonyms,
-            has_pixel_check=has_pixel_check,
+            has_pixel_check=options.has_pixel_check,
             memory=Memory(),
             within=unfinished,
         )
