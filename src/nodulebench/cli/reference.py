@@ -222,7 +222,7 @@ def rename(
     more = f", {ignored} findings that count neither way" if ignored else ""
     count = made.nodules.height - ignored
     click.echo(f"wrote {out}: {count} nodules in {made.cases.height} cases{more}")
-    print_next(f"nodulebench bundle {options.out} --curated CURATED --out BUNDLE")
+    print_next(f"nodulebench bundle {out} --curated CURATED --out BUNDLE")
 
 
 @command.command("priors")

@@ -1,3 +1,5 @@
+from dataclasses import fields
+
 import polars as pl
 import pytest
 
