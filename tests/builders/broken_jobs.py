@@ -372,8 +372,8 @@ DRAWS = {
     "annotate review open --reviewer": of_a_draw(
         "open panel b1 a b --team one --reviewer lead2 --by office"
     ),
-    "annotate review draw --anew": of_a_draw(
-        "draw panel b1 --anew lost --by judge1",
+    "annotate review draw --redraw": of_a_draw(
+        "draw panel b1 --redraw lost --by judge1",
         "annotate review open panel b1 a b --team one --by office",
         *READ,
     ),

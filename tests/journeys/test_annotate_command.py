@@ -200,9 +200,9 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
     other, commitment = tmp_path / "other", tmp_path / "other-b1.commitment"
     assert run("review", "draw", other, "b1", *office) == 1
     assert f"{commitment}: holds no promise of a draw. If it is lost, an" in capsys.readouterr().err
-    anew = ("--anew", "the disk broke", "--by", "judge")
-    assert run("review", "draw", other, "b1", "--commitment", commitment, *anew) == 2
-    assert run("review", "draw", other, "b1", *anew) == 0
+    redraw = ("--redraw", "the disk broke", "--by", "judge")
+    assert run("review", "draw", other, "b1", "--commitment", commitment, *redraw) == 2
+    assert run("review", "draw", other, "b1", *redraw) == 0
     assert run("review", "audit", other) == 0
     told = capsys.readouterr().err
     assert "promised for batch 'b1' (the disk broke); 'judge' drew the reviewer anew" in told

@@ -88,7 +88,7 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
 
     def write_more(stage: Path) -> None:
         _write_inputs(evaluation, stage)
-        page = render_html(document, tables[CURVE_FILE], beside=_attachments(tables))
+        page = render_html(document, tables[CURVE_FILE], attachments=_attachments(tables))
         (stage / REPORT).write_text(page, encoding="utf-8")
         if evaluation.plan is not None:
             from nodulebench.evaluation.plans.freeze import write_plan
@@ -131,7 +131,9 @@ def write_result(
 def add_comparison(folder: Path, document: Document, found: "ComparisonDocument") -> list[Path]:
     """Write a comparison beside its evaluation, whose document and report then have it too."""
     document = document.with_comparison(found)
-    page = render_html(document, read_parquet(folder / CURVE_FILE), beside=read_attachments(folder))
+    page = render_html(
+        document, read_parquet(folder / CURVE_FILE), attachments=read_attachments(folder)
+    )
     with staged_folder(folder, last=EVALUATION) as stage:
         write_document(found, stage / COMPARISON)
         write_document(document, stage / EVALUATION)

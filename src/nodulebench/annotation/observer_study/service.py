@@ -70,23 +70,23 @@ def select_files(
     """
     if (out / STUDY).exists():
         raise InputError.at(out, "is a study that readers judge already.", "Choose a new folder.")
-    truth, said, rules = _judged(marks, reference, protocol, algorithm)
-    found = select(
-        false_positives(truth, said, rules, rate),
+    truth, submission, rules = _scored_by(marks, reference, protocol, algorithm)
+    selection = select(
+        false_positives(truth, submission, rules, rate),
         truth,
         prescreen=None if prescreen is None else read_table(prescreen, PRESCREEN),
         annotated=None if annotated is None else read_reference(annotated).nodules,
         earlier=None if earlier is None else read_table(earlier, EARLIER_CALLS),
     )
     with staged_folder(out, last="flow.json") as stage:
-        write_table(found.suspects, stage / TO_READ)
-        write_table(found.reused_suspects, stage / REUSED)
-        write_table(found.reused, stage / REUSED_CALLS)
-        write_json(found.flow, stage / "flow.json")
-    return found
+        write_table(selection.suspects, stage / TO_READ)
+        write_table(selection.reused_suspects, stage / REUSED)
+        write_table(selection.reused, stage / REUSED_CALLS)
+        write_json(selection.flow, stage / "flow.json")
+    return selection
 
 
-def _judged(
+def _scored_by(
     marks: Path, reference: Path | None, protocol: str | None, algorithm: str | None
 ) -> tuple[Reference, Submission, TestProtocol]:
     """The test set, what one algorithm said of it, and by which rules it is judged."""
@@ -99,16 +99,16 @@ def _judged(
     if reference is not None:
         what = "is an evaluation, which has a reference of its own."
         raise InputError.at(marks, what, "Leave out --reference.")
-    kept = load_evaluated(marks)
-    name = algorithm if algorithm is not None else next(iter(kept.submissions), "")
-    if name not in kept.submissions or (algorithm is None and len(kept.submissions) > 1):
-        known = ", ".join(kept.submissions)
+    evaluated = load_evaluated(marks)
+    name = algorithm if algorithm is not None else next(iter(evaluated.submissions), "")
+    if name not in evaluated.submissions or (algorithm is None and len(evaluated.submissions) > 1):
+        known = ", ".join(evaluated.submissions)
         what = (
             "has several algorithms." if algorithm is None else f"has no algorithm '{algorithm}'."
         )
         raise InputError.at(marks, what, f"Choose one with --algorithm: {known}.")
-    rules = kept.protocol if protocol is None else load_protocol(protocol)
-    return kept.reference, kept.submissions[name], rules
+    rules = evaluated.protocol if protocol is None else load_protocol(protocol)
+    return evaluated.reference, evaluated.submissions[name], rules
 
 
 def conclude_files(
@@ -140,29 +140,29 @@ def conclude_files(
     truth = read_reference(reference)
     opened = open_study(study) if (study / STUDY).exists() or not calls else None
     suspects = [read_table(study / name, SUSPECTS) for name in (TO_READ, REUSED)]
-    said = [read_table(path, READER_CALLS) for path in (study / REUSED_CALLS, *calls)]
+    call_tables = [read_table(path, READER_CALLS) for path in (study / REUSED_CALLS, *calls)]
     if opened is not None:
-        said.append(calls_table(opened))
+        call_tables.append(calls_table(opened))
     count = len(opened.study.reader_ids) if opened is not None and not calls else USUAL_READERS
-    found = conclude(
+    conclusion = conclude(
         truth,
         pl.concat(suspects),
-        READER_CALLS.conform(pl.concat(said), "readings"),
+        READER_CALLS.conform(pl.concat(call_tables), "readings"),
         readers=readers or count,
         minimum_agreement=minimum_agreement,
     )
     scored = effect(
-        found,
+        conclusion,
         [read_submission(path, truth.cases) for path in marks],
         with_options(load_protocol(protocol), bootstraps=0),
     )
     with staged_folder(out, last="effect.csv") as stage:
-        write_table(found.verdicts, stage / "verdicts.csv")
-        write_table(found.levels, stage / "agreement.csv")
-        write_table(found.additional, stage / ADDITIONAL)
+        write_table(conclusion.verdicts, stage / "verdicts.csv")
+        write_table(conclusion.levels, stage / "agreement.csv")
+        write_table(conclusion.additional, stage / ADDITIONAL)
         if opened is not None:
             write_json(status_of(opened), stage / "observers.json")
-        write_reference(found.before, stage / "before")
-        write_reference(found.after, stage / "after")
+        write_reference(conclusion.before, stage / "before")
+        write_reference(conclusion.after, stage / "after")
         write_table(scored, stage / "effect.csv")
-    return found, scored
+    return conclusion, scored
