@@ -378,7 +378,7 @@ def test_the_executor_may_be_named_but_no_other_than_there_is(capsys) -> None:
     with pytest.raises(SystemExit) as left:
         main(["evaluate", "none.csv", "--reference", "none", "--executor", "ray"])
     assert left.value.code == 1
-    assert "--executor ray: is no engine. There are local, dask" in capsys.readouterr().err
+    assert "--executor ray: is not an executor" in capsys.readouterr().err
     with pytest.raises(SystemExit) as left:
         main(["evaluate", "none.csv", "--reference", "none", "--executor", "local"])
     assert left.value.code == 1

@@ -119,7 +119,11 @@ def write_report(
     target = folder if out is None else out
     with staged_folder(target) as stage:
         page = render_html(
-            document, curves, audience=choice.audience, language=choice.language, beside=attachments
+            document,
+            curves,
+            audience=choice.audience,
+            language=choice.language,
+            attachments=attachments,
         )
         (stage / f"{choice.name}.html").write_text(page, encoding="utf-8")
         if choice.is_pdf:
@@ -131,7 +135,7 @@ def write_report(
                 curves,
                 audience=choice.audience,
                 language=choice.language,
-                beside=attachments,
+                attachments=attachments,
                 font=choice.font,
             )
         _write_tables(stage / choice.tables, document, attachments, choice)

@@ -87,7 +87,7 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
 
     def write_more(stage: Path) -> None:
         _write_inputs(evaluation, stage)
-        page = render_html(document, tables[CURVE_FILE], beside=_attachments(tables))
+        page = render_html(document, tables[CURVE_FILE], attachments=_attachments(tables))
         (stage / REPORT).write_text(page, encoding="utf-8")
         if evaluation.plan is not None:
             from nodulebench.evaluation.plans.freeze import write_plan
@@ -132,7 +132,9 @@ def add_comparison(
 ) -> list[Path]:
     """Write a comparison, and add it to the document and the report of its evaluation."""
     document = document.with_comparison(comparison)
-    page = render_html(document, read_parquet(folder / CURVE_FILE), beside=read_attachments(folder))
+    page = render_html(
+        document, read_parquet(folder / CURVE_FILE), attachments=read_attachments(folder)
+    )
     with staged_folder(folder, last=EVALUATION) as stage:
         write_document(comparison, stage / COMPARISON)
         write_document(document, stage / EVALUATION)

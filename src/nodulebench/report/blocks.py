@@ -76,14 +76,14 @@ class Notes:
 
     def letter(self, reason: Any) -> str:
         """The letter that stands for a reason."""
-        told = self.translate.message(reason)
+        text = self.translate.message(reason)
         number = len(self._letters)
         letter = ascii_lowercase[number % 26] * (number // 26 + 1)
-        return self._letters.setdefault(told, letter)
+        return self._letters.setdefault(text, letter)
 
     def all(self) -> list[tuple[str, str]]:
         """Every letter with its reason."""
-        return [(letter, told) for told, letter in self._letters.items()]
+        return [(letter, text) for text, letter in self._letters.items()]
 
 
 def words(text: str, hint: str = "") -> Cell:
@@ -120,11 +120,11 @@ def count(value: int | None) -> Cell:
 
 def undefined(reason: Any, notes: Notes, columns: int = 1) -> Cell:
     """A dash with the reason in a note; one that stands for many columns says the reason itself."""
-    told = notes.translate.message(reason or notes.translate("cell.undefined"))
+    explanation = notes.translate.message(reason or notes.translate("cell.undefined"))
     if columns > 1:
-        text = notes.translate("cell.not_applicable", reason=told)
+        text = notes.translate("cell.not_applicable", reason=explanation)
         return Cell(f"{UNDEFINED}  {text}", kind="words", columns=columns)
-    return Cell(UNDEFINED, note=notes.letter(told), hint=told)
+    return Cell(UNDEFINED, note=notes.letter(explanation), hint=explanation)
 
 
 def estimate(value: Estimate | None, notes: Notes, *, bar_scale: float = 0.0) -> Cell:
@@ -251,15 +251,18 @@ def _square(name: str, rows: list[JsonObject], translate: Translator) -> Table:
     """Pairs of classes as a square: the reference down, what was said across."""
     counted = next(key for key in rows[0] if key not in ("truth", "said"))
     truths = list(dict.fromkeys(row["truth"] for row in rows))
-    said = list(dict.fromkeys(row["said"] for row in rows))
-    found = {(row["truth"], row["said"]): row[counted] for row in rows}
+    stated = list(dict.fromkeys(row["said"] for row in rows))
+    counts = {(row["truth"], row["said"]): row[counted] for row in rows}
     return Table(
         translate.heading(name),
-        [words(translate("square.corner")), *(Cell(translate.word(str(one))) for one in said)],
+        [
+            words(translate("square.corner")),
+            *(Cell(translate.word(str(answer))) for answer in stated),
+        ],
         [
             [
                 head(translate.word(str(truth))),
-                *(any_cell(found.get((truth, one)), translate) for one in said),
+                *(any_cell(counts.get((truth, answer)), translate) for answer in stated),
             ]
             for truth in truths
         ],

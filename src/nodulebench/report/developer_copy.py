@@ -98,12 +98,14 @@ def developers_document(
     return allowed
 
 
-def _comparison(found: ComparisonDocument) -> ComparisonDocument:
+def _comparison(comparison: ComparisonDocument) -> ComparisonDocument:
     """A comparison that counts the nodules which tell two algorithms apart, and names none."""
     return replace(
-        found,
-        digests={name: digest for name, digest in found.digests.items() if name in SHOWN_DIGESTS},
-        detection=tuple(replace(one, missed_by_one=None) for one in found.detection),
+        comparison,
+        digests={
+            name: digest for name, digest in comparison.digests.items() if name in SHOWN_DIGESTS
+        },
+        detection=tuple(replace(test, missed_by_one=None) for test in comparison.detection),
     )
 
 
@@ -115,10 +117,10 @@ def _allowed(value: Any) -> Any:
     if isinstance(value, Notice) or is_notice(value):
         return for_developers(read_notice(value)) or WITHHELD
     if isinstance(value, list | tuple):
-        found = [_allowed(one) for one in value]
-        return type(value)(one for one in found if one is not WITHHELD)
+        elements = [_allowed(element) for element in value]
+        return type(value)(element for element in elements if element is not WITHHELD)
     if isinstance(value, dict):
-        return {key: _allowed(one) for key, one in value.items()}
+        return {key: _allowed(element) for key, element in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value)]
         return replace(value, **{name: _allowed(getattr(value, name)) for name in names})

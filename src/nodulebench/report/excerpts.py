@@ -31,7 +31,7 @@ class Excerpt:
 def excerpt(
     document: Document,
     curves: pl.DataFrame,
-    beside: ReportAttachments,
+    attachments: ReportAttachments,
     *,
     audience: Audience,
     translate: Translator,
@@ -43,7 +43,7 @@ def excerpt(
     Args:
         document: what evaluation.json holds.
         curves: the table in curves.parquet.
-        beside: what lies beside the document.
+        attachments: what else is known of the evaluation.
         audience: ``developer`` leaves out whatever tells of single cases.
         translate: the translator of the language.
         name: what the algorithm is called here.
@@ -54,14 +54,14 @@ def excerpt(
     document = replace(document, algorithms=(replace(algorithm, name=name),))
     curves = curves.with_columns(algorithm=pl.lit(name))
     if audience != "lab":
-        document, curves, beside = for_developers(document, curves, beside)
+        document, curves, attachments = for_developers(document, curves, attachments)
     charts = froc_charts(document, by_curve(curves), translate)
-    misses = miss_blocks(document, beside, (algorithm.name, rule), translate)
+    misses = miss_blocks(document, attachments, (algorithm.name, rule), translate)
     return Excerpt(switched(charts), misses)
 
 
 def feedback_page(
-    told: Mapping[str, Any],
+    feedback: Mapping[str, Any],
     version: str,
     name: LanguageName = "en",
     issued: Issued = NOT_ISSUED,
@@ -69,19 +69,19 @@ def feedback_page(
     """The page in a language, complete in itself.
 
     Args:
-        told: what feedback.json holds.
+        feedback: the content of feedback.json.
         version: of NoduleBench.
         name: the language.
         issued: who issues it, when and under which number.
     """
     translate = translator(name)
-    metrics = told.get("metrics", {})
-    looks = told["looks"]
+    metrics = feedback.get("metrics", {})
+    budget = feedback["looks"]
     facts = [
-        (translate("fact.test_set"), told["test_set"]),
-        *([(translate("feedback.alias"), told["alias"])] if "alias" in told else []),
-        *([(translate("feedback.plan"), told["plan"])] if "plan" in told else []),
-        (translate("feedback.evaluation"), translate("feedback.evaluation_of", **looks)),
+        (translate("fact.test_set"), feedback["test_set"]),
+        *([(translate("feedback.alias"), feedback["alias"])] if "alias" in feedback else []),
+        *([(translate("feedback.plan"), feedback["plan"])] if "plan" in feedback else []),
+        (translate("feedback.evaluation"), translate("feedback.evaluation_of", **budget)),
         *issued_facts(issued, translate),
     ]
     sections = []
@@ -89,21 +89,21 @@ def feedback_page(
         sections.append(
             Section("metrics", translate("feedback.metrics"), [_metrics(metrics, translate)])
         )
-    if "warning" in looks:
-        texts = [translate.message(looks["warning"])]
+    if "warning" in budget:
+        texts = [translate.message(budget["warning"])]
         sections.append(
             Section("looks", translate("feedback.repeated_evaluations"), [Paragraphs(texts)])
         )
     return framed(
-        title=told["algorithm"],
+        title=feedback["algorithm"],
         kind=translate("page.kind_developer"),
-        lead=_lead(told, translate),
+        lead=_lead(feedback, translate),
         facts=facts,
         sections=sections,
         footer=[
             translate("feedback.footer"),
-            translate("page.identity", version=version, digest=told["protocol"]),
-            translate("feedback.submission", digest=told["submission"]),
+            translate("page.identity", version=version, digest=feedback["protocol"]),
+            translate("feedback.submission", digest=feedback["submission"]),
         ],
         version=version,
         language=translate.code,
@@ -112,11 +112,11 @@ def feedback_page(
     )
 
 
-def _lead(told: Mapping[str, Any], translate: Translator) -> str:
-    if "verdict" not in told:
+def _lead(feedback: Mapping[str, Any], translate: Translator) -> str:
+    if "verdict" not in feedback:
         return translate("feedback.lead_metrics")
-    reason = translate.message(told["verdict_reason"]) if "verdict_reason" in told else ""
-    return translate(f"feedback.{told['verdict']}", plan=told["plan"], reason=reason)
+    reason = translate.message(feedback["verdict_reason"]) if "verdict_reason" in feedback else ""
+    return translate(f"feedback.{feedback['verdict']}", plan=feedback["plan"], reason=reason)
 
 
 def _metrics(metrics: Mapping[str, Any], translate: Translator) -> Table:
@@ -127,13 +127,17 @@ def _metrics(metrics: Mapping[str, Any], translate: Translator) -> Table:
         words(translate("feedback.bound")),
     ]
     rows = []
-    for name, one in metrics.items():
+    for name, estimate in metrics.items():
         rule, _, metric = name.partition(".")
         title = translate.metric(metric.replace("@", "/")).title
-        value = translate.message(one["reason"]) if one["value"] is None else f"{one['value']:g}"
+        value = (
+            translate.message(estimate["reason"])
+            if estimate["value"] is None
+            else f"{estimate['value']:g}"
+        )
         bound = "–"
-        if "bound" in one:
-            key = "feedback.at_most" if one.get("side") == "upper" else "feedback.at_least"
-            bound = translate(key, bound=f"{one['bound']:g}")
+        if "bound" in estimate:
+            key = "feedback.at_most" if estimate.get("side") == "upper" else "feedback.at_least"
+            bound = translate(key, bound=f"{estimate['bound']:g}")
         rows.append([head(title), words(translate.word(rule)), Cell(value), words(bound)])
     return Table(translate("feedback.rounded"), heads, rows)

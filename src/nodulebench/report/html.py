@@ -19,7 +19,7 @@ def render_html(
     *,
     audience: Audience = "lab",
     language: LanguageName = "en",
-    beside: ReportAttachments = NOTHING,
+    attachments: ReportAttachments = NOTHING,
 ) -> str:
     """The report as one page.
 
@@ -30,11 +30,13 @@ def render_html(
         audience: ``developer`` leaves out whatever reveals the reference standard: single cases,
             nodules and marks, the digests of the test set, and curves in full detail.
         language: the language of every word that is not the algorithms' or the data's own.
-        beside: what else lies beside the evaluation.
+        attachments: what else is reported of the evaluation.
     """
     if flips is not None:
-        beside = replace(beside, flips=flips)
-    return page(report_content(document, curves, beside, audience=audience, language_name=language))
+        attachments = replace(attachments, flips=flips)
+    return page(
+        report_content(document, curves, attachments, audience=audience, language_name=language)
+    )
 
 
 def page(content: Content) -> str:

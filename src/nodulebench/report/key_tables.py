@@ -40,7 +40,7 @@ def leading_rules(document: Document) -> Document:
         algorithms=tuple(
             replace(
                 algorithm,
-                rules={rule: found for rule, found in algorithm.rules.items() if rule == base},
+                rules={rule: result for rule, result in algorithm.rules.items() if rule == base},
             )
             for algorithm in document.algorithms
         ),
@@ -169,7 +169,7 @@ def counts_table(document: Document, translate: Translator) -> Table:
 def metrics_table(algorithm: AlgorithmSummary, translate: Translator) -> Table | None:
     """Every single metric of an algorithm, rules side by side, with all its intervals."""
     notes = Notes(translate)
-    results = {rule: one for rule, one in algorithm.rules.items() if not one.undefined}
+    results = {rule: result for rule, result in algorithm.rules.items() if not result.undefined}
     names = list(
         dict.fromkeys(name for result in results.values() for name in result.single_metrics)
     )

@@ -42,7 +42,7 @@ class Step:
     low: float | None
     high: float | None
     name: str
-    told: str
+    tooltip: str
 
 
 def history_chart(
@@ -83,7 +83,7 @@ def history_chart(
         shapes = Style(0).marker(x, height(step.value))
         if step.low is not None and step.high is not None:
             shapes = whisker_up(x, height(step.low), height(step.high)) + shapes
-        parts.append(embedded_text(shapes, step.told))
+        parts.append(embedded_text(shapes, step.tooltip))
         if len(steps) <= MOST_NAMED:
             parts.append(label(x, bottom + 18, shortened(step.name, share - 4)))
     parts.append(stroke("base", f"M{LEFT} {bottom}H{right:.1f}"))
@@ -119,8 +119,8 @@ def learning_chart(name: str, losses: Curves, areas: Curves, translate: Translat
         placed(loss, 0, 0),
         placed(_area_plot(areas, _steps(losses, translate), translate), width, 0),
     ]
-    told = translate("curve.learning_area", names=name)
-    return on_paper(drawing("plot", 2 * width, height, parts, description=told))
+    description = translate("curve.learning_area", names=name)
+    return on_paper(drawing("plot", 2 * width, height, parts, description=description))
 
 
 def _loss_plot(name: str, losses: Curves, translate: Translator) -> Markup:
@@ -159,7 +159,7 @@ def _steps(curves: Curves, translate: Translator) -> Axis:
 
 
 def _line(number: int, points: Sequence[Point], marked: Point, name: str) -> Line:
-    steps, values = (np.array(one, dtype=np.float64) for one in zip(*points, strict=True))
+    steps, values = (np.array(numbers, dtype=np.float64) for numbers in zip(*points, strict=True))
     return Line(steps, values, Style(number), points=((*marked, name),))
 
 
@@ -211,7 +211,7 @@ def trade_off_chart(
     top = most_good if is_less_better else 1.0
     across = Axis(titles[cost], 0.0, most_cost, nice_ticks(0.0, most_cost))
     up = Axis(titles[worth], 0.0, top, nice_ticks(0.0, top))
-    costs, good = np.array([(one.cost, one.good) for one in front]).T
+    costs, good = np.array([(point.cost, point.good) for point in front]).T
     worst = top if is_less_better else 0.0  # for less than the cheapest there is nothing
     line = Line(
         np.repeat(costs, 2),
@@ -219,7 +219,7 @@ def trade_off_chart(
         Style(0),
         points=tuple((point.cost, point.good, point.name) for point in points),
     )
-    names = ", ".join(one.name for one in front)
+    names = ", ".join(point.name for point in front)
     return on_paper(plot(across, up, [line], translate("curve.trade_off", names=names)))
 
 

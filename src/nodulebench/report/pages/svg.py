@@ -28,9 +28,9 @@ def drawing(
         description: what it shows, for those who cannot see it; empty: a mere ornament.
         attributes: further attributes of the element, of numbers and fixed words.
     """
-    told = f'role="img" aria-label="{escape(description)}"' if description else 'aria-hidden="true"'
+    role = f'role="img" aria-label="{escape(description)}"' if description else 'aria-hidden="true"'
     return Markup(  # noqa: S704 - texts come through label, the rest are numbers
-        f'<svg class="{kind}" viewBox="0 0 {width:.0f} {height:.0f}"{attributes} {told}>'
+        f'<svg class="{kind}" viewBox="0 0 {width:.0f} {height:.0f}"{attributes} {role}>'
         f"{''.join(parts)}</svg>"
     )
 
@@ -48,8 +48,8 @@ def embedded_text(shapes: str, text: str) -> str:
 
 def placed(picture: str, x: int, y: int) -> str:
     """A picture at its natural size in another."""
-    found = re.search(r'viewBox="0 0 (\d+) (\d+)"', picture)
-    size = f' width="{found[1]}" height="{found[2]}"' if found else ""
+    match = re.search(r'viewBox="0 0 (\d+) (\d+)"', picture)
+    size = f' width="{match[1]}" height="{match[2]}"' if match else ""
     return str(picture).replace("<svg", f'<svg x="{x}" y="{y}"{size}', 1)
 
 
