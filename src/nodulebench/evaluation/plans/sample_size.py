@@ -22,6 +22,7 @@ from nodulebench.metrics import METRICS, info_of
 from nodulebench.statistics.mrmc import Components
 from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
 from nodulebench.statistics.sample_size.comparisons import (
+    PilotOptions,
     size_for_paired_detection,
     size_from_pilot,
 )
@@ -145,14 +146,16 @@ def plan_from_pilot(
         first,
         second,
         unit_of_case=units,
-        sizes=tried,
-        simulations=simulations,
-        seed=protocol.seed,
-        margin=margin,
-        assumed_difference=difference,
-        level=protocol.interval.level,
-        power=power,
-        unit=f"{protocol.interval.unit}s",
+        options=PilotOptions(
+            sizes=tried,
+            simulations=simulations,
+            seed=protocol.seed,
+            margin=margin,
+            assumed_difference=difference,
+            level=protocol.interval.level,
+            power=power,
+            unit=f"{protocol.interval.unit}s",
+        ),
     )
 
 
