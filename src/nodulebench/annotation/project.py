@@ -326,79 +326,88 @@ def step_of(fields: JsonObject) -> Action:
         ) from error
 
 
-def start_project(
-    folder: Path,
-    roster: Path,
-    cases: Path,
-    *,
-    series: Path | None = None,
-    workflow: str = "nifdc-2022",
-    seed: int | None = None,
-    repeat_share: float = 0.0,
-    repeat_seed: int | None = None,
-    exam: Path | None = None,
-    is_examined_later: bool = False,
-) -> ProjectHandle:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StartProjectOptions:
+    """What a new annotation project is made of."""
+
+    folder: Path
+    """Where it is written; the folder must not exist, or be empty."""
+    roster: Path
+    """TOML with ``[[people]]`` and, unless teams are drawn, ``[[teams]]``; a table ``[rules]``
+    changes single rules of the workflow."""
+    cases: Path
+    """The table of cases, or a folder that holds one."""
+    series: Path | None = None
+    """List or table of cases, as ``sample`` writes it: restricts and orders them."""
+    workflow: str = "nifdc-2022"
+    """The name of a published workflow."""
+    seed: int | None = None
+    """Draw teams at random from all juniors and leaders with this seed."""
+    repeat_share: float = 0.0
+    """The share of the cases that readers are shown a second time under another name, to measure
+    how far they agree with themselves."""
+    repeat_seed: int | None = None
+    """Seed of the draw of these cases and of their names; None: a random one that is not stored."""
+    exam: Path | None = None
+    """``exam.json`` of an exam: only people who passed it can read, review and arbitrate."""
+    is_examined_later: bool = False
+    """Whether the caller checks later that people passed the exam, as the portal does."""
+
+
+def start_project(options: StartProjectOptions) -> ProjectHandle:
     """Make the folder of a project.
 
-    Args:
-        folder: where it shall be; it must not hold anything yet.
-        roster: TOML with ``[[people]]`` and, unless they are drawn, ``[[teams]]``; a table
-            ``[rules]`` changes single rules of the workflow.
-        cases: the table of cases, or a folder that holds one.
-        series: list or table of cases, as ``draw`` writes it: restricts and orders them.
-        workflow: the name of a published workflow.
-        seed: draw teams at random from all juniors and leaders with this seed.
-        repeat_share: the share of the cases that readers are shown a second time under another
-            name, to see how far they agree with themselves.
-        repeat_seed: of the draw of these cases and of their names; None: one that nobody knows.
-        exam: ``exam.json`` of an exam: only who passed it can read, review and arbitrate.
-        is_examined_later: whether who lets people in sees that they passed, as a site does.
+    Raises:
+        InputError: if roster, cases and workflow do not go together, or the folder is not empty.
     """
-    written = _read_toml(roster)
-    changes = written.pop("rules", {})
-    if workflow not in WORKFLOWS:
-        raise InputError.at(
-            f"workflow '{workflow}'", "is not known.", f"Known: {', '.join(WORKFLOWS)}."
-        )
-    people = checked(Roster, written, roster.name)
-    changed = {**WORKFLOWS[workflow].model_dump(), **changes}
-    rules = checked(WorkflowRules, changed, f"{roster.name} rules")
-    passed = None if exam is None else who_passed(exam)
-    if passed is None and rules.requires_exam and not is_examined_later:
+    people, rules = _read_roster(options)
+    passed = None if options.exam is None else who_passed(options.exam)
+    if passed is None and rules.requires_exam and not options.is_examined_later:
         remedy = "Give what 'annotate exam' wrote: exam.json."
         raise InputError.at(f"workflow '{rules.name}'", "asks for an exam.", remedy)
-    if seed is not None:
-        people = _with_drawn_teams(people, rules, seed, passed)
+    if options.seed is not None:
+        people = _with_drawn_teams(people, rules, options.seed, passed)
     if passed is not None:
         _require_passed(people, passed)
-    table = read_cases(cases)
-    if series is not None:
-        pool = Reference(cases.name, table, NODULES.empty())
-        table = pool.restricted(read_case_list(series), series.name).cases
-    repeats = (
-        draw_repeats(
-            table["case_id"].to_list(),
-            repeat_share,
-            seed=randbits(64) if repeat_seed is None else repeat_seed,
-        )
-        if repeat_share
-        else {}
-    )
+    cases = read_cases(options.cases)
+    if options.series is not None:
+        pool = Reference(options.cases.name, cases, NODULES.empty())
+        cases = pool.restricted(read_case_list(options.series), options.series.name).cases
+    repeats = _draw_repeats(cases, options)
     if repeats and rules.revision == "case":
         raise InputError.at(
             "rules",
             "cases are shown twice, and readers would see what others drew before the second time.",
             'Set revision = "batch" in [rules] of the roster.',
         )
-    table = with_repeats(table, repeats)
-    Workflow(people, table, rules)
-    with staged_folder(folder, last=PROJECT, is_new=True) as stage:
-        write_table(table, stage / CASES)
+    cases = with_repeats(cases, repeats)
+    Workflow(people, cases, rules)
+    with staged_folder(options.folder, last=PROJECT, is_new=True) as stage:
+        write_table(cases, stage / CASES)
         names = None if passed is None else tuple(sorted(passed))
         project = Project(roster=people, rules=rules, repeats=repeats, passed=names)
         write_json(project.model_dump(mode="json"), stage / PROJECT)
-    return open_project(folder)
+    return open_project(options.folder)
+
+
+def _read_roster(options: StartProjectOptions) -> tuple[Roster, WorkflowRules]:
+    name, workflow = options.roster.name, options.workflow
+    content = _read_toml(options.roster)
+    changes = content.pop("rules", {})
+    if workflow not in WORKFLOWS:
+        raise InputError.at(
+            f"workflow '{workflow}'", "is not known.", f"Known: {', '.join(WORKFLOWS)}."
+        )
+    people = checked(Roster, content, name)
+    changed = {**WORKFLOWS[workflow].model_dump(), **changes}
+    return people, checked(WorkflowRules, changed, f"{name} rules")
+
+
+def _draw_repeats(cases: pl.DataFrame, options: StartProjectOptions) -> dict[str, str]:
+    if not options.repeat_share:
+        return {}
+    seed = randbits(64) if options.repeat_seed is None else options.repeat_seed
+    return draw_repeats(cases["case_id"].to_list(), options.repeat_share, seed=seed)
 
 
 def _with_drawn_teams(

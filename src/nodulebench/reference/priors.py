@@ -164,9 +164,9 @@ def classify_changes(source: Path, priors: Path, out: Path, cases: Path | None =
     Raises:
         InputError: if something cannot be read, or the table contradicts the reference.
     """
-    judged = with_priors(read_reference(source, cases=cases), read_table(priors, PRIORS))
-    write_reference(judged, out)
-    return judged
+    classified = with_priors(read_reference(source, cases=cases), read_table(priors, PRIORS))
+    write_reference(classified, out)
+    return classified
 
 
 def with_priors(reference: Reference, priors: pl.DataFrame) -> Reference:
@@ -179,8 +179,8 @@ def with_priors(reference: Reference, priors: pl.DataFrame) -> Reference:
     joined = known.join(
         changes(reference, priors), on=["case_id", "nodule_id"], how="left", maintain_order="left"
     )
-    found = pl.Series("category", _categories(joined), dtype=pl.String)
-    nodules = joined.with_columns(category=pl.coalesce("category", found))
+    categories = pl.Series("category", _categories(joined), dtype=pl.String)
+    nodules = joined.with_columns(category=pl.coalesce("category", categories))
     return replace(reference, nodules=NODULES.arrange(nodules))
 
 
@@ -204,4 +204,4 @@ def _categories(nodules: pl.DataFrame) -> list[str | None]:
         nodules["change"].to_list(),
         nodules["prior_days"].fill_null(0).to_numpy(),
     )
-    return [None if one == SILENT else LUNG_RADS[one] for one in classes.tolist()]
+    return [None if number == SILENT else LUNG_RADS[number] for number in classes.tolist()]

@@ -1,6 +1,7 @@
 """Files of an observer study: what readers are given, and what came of their readings."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -40,39 +41,44 @@ USUAL_READERS = 4
 """That judged each place in LUNA16's study."""
 
 
-def select_files(
-    marks: Path,
-    reference: Path | None,
-    out: Path,
-    *,
-    rate: float,
-    protocol: str | None = None,
-    algorithm: str | None = None,
-    prescreen: Path | None = None,
-    annotated: Path | None = None,
-    earlier: Path | None = None,
-) -> Selection:
-    """Choose the false positives that readers shall judge, and write their list.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectOptions:
+    """Which false positives become an observer study."""
 
-    Args:
-        marks: a submission, or the folder of an evaluation.
-        reference: the test set; None: the one of the evaluation.
-        out: folder of the study.
-        rate: false positives per case.
-        protocol: by which marks are judged; None: that of the evaluation, else ``luna16``.
-        algorithm: whose marks, where the evaluation has several.
-        prescreen: which of them are obviously no nodules.
-        annotated: reference of all lesions in the source data.
-        earlier: what readers called places before.
+    marks: Path
+    """A submission, or the folder of an evaluation."""
+    out: Path
+    """Folder of the study."""
+    reference: Path | None = None
+    """The test set; None: the one of the evaluation."""
+    rate: float = 0.25
+    """False positives per case."""
+    protocol: str | None = None
+    """The protocol that labels the marks; None: that of the evaluation, else ``luna16``."""
+    algorithm: str | None = None
+    """Whose marks, where the evaluation has several."""
+    prescreen: Path | None = None
+    """Table of marks that are obviously not nodules."""
+    annotated: Path | None = None
+    """Reference of all lesions in the source data."""
+    earlier: Path | None = None
+    """Earlier calls of readers."""
+
+
+def select_files(options: SelectOptions) -> Selection:
+    """Choose the false positives that readers classify, and write their list.
 
     Raises:
-        InputError: if readers have got the study already, or something given cannot be.
+        InputError: if readers have already got the study, or an input cannot be used.
     """
+    out = options.out
     if (out / STUDY).exists():
-        raise InputError.at(out, "is a study that readers judge already.", "Choose a new folder.")
-    truth, submission, rules = _scored_by(marks, reference, protocol, algorithm)
+        what = "is a study that readers have already got."
+        raise InputError.at(out, what, "Choose a new folder.")
+    truth, submission, rules = _read_marks(options)
+    prescreen, annotated, earlier = options.prescreen, options.annotated, options.earlier
     selection = select(
-        false_positives(truth, submission, rules, rate),
+        false_positives(truth, submission, rules, options.rate),
         truth,
         prescreen=None if prescreen is None else read_table(prescreen, PRESCREEN),
         annotated=None if annotated is None else read_reference(annotated).nodules,
@@ -86,18 +92,18 @@ def select_files(
     return selection
 
 
-def _scored_by(
-    marks: Path, reference: Path | None, protocol: str | None, algorithm: str | None
-) -> tuple[Reference, Submission, TestProtocol]:
-    """The test set, what one algorithm said of it, and by which rules it is judged."""
+def _read_marks(options: SelectOptions) -> tuple[Reference, Submission, TestProtocol]:
+    """The test set, the marks of one algorithm, and the protocol that labels them."""
+    marks, reference = options.marks, options.reference
+    protocol, algorithm = options.protocol, options.algorithm
     if not (marks / EVALUATION).is_file():
         if reference is None or algorithm is not None:
-            what = "is no evaluation: it needs --reference, and has no --algorithm to choose."
+            what = "is not an evaluation: it needs --reference and does not take --algorithm."
             raise InputError.at(marks, what)
         truth = read_reference(reference)
         return truth, read_submission(marks, truth.cases), load_protocol(protocol or "luna16")
     if reference is not None:
-        what = "is an evaluation, which has a reference of its own."
+        what = "is an evaluation, which has its own reference."
         raise InputError.at(marks, what, "Leave out --reference.")
     evaluated = load_evaluated(marks)
     name = algorithm if algorithm is not None else next(iter(evaluated.submissions), "")

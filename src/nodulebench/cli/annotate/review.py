@@ -321,17 +321,18 @@ for part in (log, audit, checkpoint, key, open_cases, draw, revise, ask, answer,
 )
 @click.option("--repeat-seed", type=int, help="Draws these cases; default: a number nobody knows.")
 @click.option("--exam", type=FILE, help="exam.json: only who passed takes part.")
-def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
+def start(**options: Any) -> None:
     r"""Make the FOLDER of an annotation project.
 
     \b
     nodulebench annotate review start panel/ --roster people.toml --cases cases.csv
     """
-    from nodulebench.annotation.project import start_project
+    from nodulebench.annotation.project import StartProjectOptions, start_project
 
-    handle = start_project(folder, roster, cases, **chosen)
+    handle = start_project(StartProjectOptions(**options))
     for team in handle.workflow.roster.teams:
         click.echo(f"{team.team_id}: {', '.join(team.reader_ids)}; leader {team.leader_id or '–'}")
+    folder = handle.folder
     click.echo(
         f"wrote {folder}: {handle.workflow.cases.height} cases, {handle.workflow.rules.name}"
     )
