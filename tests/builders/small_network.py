@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from nodulebench.detection.networks.examples import make_examples, write_examples
+from nodulebench.detection.networks.examples import ExampleArrays, make_examples, write_examples
 from nodulebench.detection.networks.network import Network, cube
 from nodulebench.detection.networks.patches import scans_of
 from nodulebench.detection.networks.recipe import Augment, Recipe
@@ -69,6 +69,14 @@ def write_balls_and_tubes(where: Path) -> None:
     names = ("s0", "s1", "s2", "s3")
     about = {"data": "balls and tubes"}
     given = make_examples(
-        scans, range(4), at[:, 0], at[:, 1:], is_nodule, series=names, about=about
+        scans,
+        ExampleArrays(
+            fold=range(4),
+            which=at[:, 0],
+            place=at[:, 1:],
+            is_nodule=is_nodule,
+            series=names,
+            about=about,
+        ),
     )
     write_examples(where, given)

@@ -39,7 +39,7 @@ geometry = make_volume(np.zeros(voxels.shape, dtype=np.int16), spacing_mm=(1, 1,
 places = random.uniform(8, 24, (8, 3))
 judge = trained_network("twoscale", (packaged_weights("twoscale"),))
 block = BlockVoxels(voxels, geometry)
-scores["twoscale"] = judge.judge(block, places, judge.choose(["scan"]), 1)
+scores["twoscale"] = judge.score(block, places, judge.choose(["scan"]), 1)
 
 finder = trained_network("heatmap", (packaged_weights("heatmap"),))
 scans = scans_of([voxels], [[1.0, 1.0, 1.0]], step_hu=16.0, lowest_hu=-1024.0).to(best_device())
