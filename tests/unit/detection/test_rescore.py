@@ -136,7 +136,7 @@ def test_nothing_is_judged_where_an_image_is_missing(
 ):
     metaimage.write_volume(volume, tmp_path / "a.mhd")
     asked = []
-    monkeypatch.setattr(ClassifierPanel, "judge", lambda *given: asked.append(given))
+    monkeypatch.setattr(ClassifierPanel, "score", lambda *given: asked.append(given))
     given = ["rescore", "m5lcad", candidates_of(tmp_path, "a", "b", "c"), "--images", tmp_path]
     assert run(*given, "--weights", weights, "--out", tmp_path / "marks.csv") == 1
     told = capsys.readouterr().err

@@ -119,7 +119,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "coverage.section_{key}": (
         *("design", "rules", "ranges", "shares", "thin", "against", "commission"),
     ),
-    "coverage.hard_{one['name']}": DIFFICULTIES,
+    "coverage.hard_{difficulty['name']}": DIFFICULTIES,
     "coverage.{key}": ("purpose", "patients", "identification"),
     "coverage.head_{key}": (
         "rule", "source", "required", "found", "answer", "missing", "low", "mean", "high",
@@ -129,17 +129,17 @@ FAMILIES: dict[str, Iterable[object]] = {
     "coverage.of_{shares['table']}": SHARES,
     "lead.{plan.verdict}": VERDICTS,
     "issued.{name}": ("laboratory", "number", "date", "operator"),
-    "signature.{one}": SIGNING,
+    "signature.{step}": SIGNING,
     "signature.{key}": ("name", "day", "sign"),
     "lead.{outcome}": VERDICTS,
     "lead.{kind}": ("more", "fewer", "higher", "lower", "alike"),
     "section.{name}": SECTIONS,
     "verdict.{plan.verdict}": VERDICTS,
-    "feedback.{told['verdict']}": VERDICTS,
+    "feedback.{feedback['verdict']}": VERDICTS,
     "verdict.{outcome}.adjective": VERDICTS,
     "verdict.met_{met}": ("yes", "no"),
     "verdict.head_{key}": ("criterion", "rule", "limit", "value", "met", "family", "p_value"),
-    "verdict.bound_{one.bound}": get_args(Criterion.model_fields["bound"].annotation),
+    "verdict.bound_{criterion.bound}": get_args(Criterion.model_fields["bound"].annotation),
     "readings.by_{by}": ("rate", "fraction", "point"),
     "spread.{name}": ("reference", "nodules", "hit"),
     "literature.{key}": ("year", "scans", "nodules", "thickness", "size", "agreement"),
@@ -182,7 +182,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "gallery.{kind}": GALLERY_KINDS,
     "strata.{key}": ("cases", "nodules", "missed", "miss_rate"),
     "axis.{column}": ("sensitivity", "fp_per_case"),
-    "curve.{curve}.{one}": (f"{curve}.{axis}" for curve in OTHER_CURVES for axis in "xy"),
+    "curve.{curve}.{axis}": (f"{curve}.{axis}" for curve in OTHER_CURVES for axis in "xy"),
     "curve.{curve}": OTHER_CURVES,
 }  # fmt: skip
 """Keys that are put together -> everything that is put in."""

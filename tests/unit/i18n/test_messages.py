@@ -19,7 +19,14 @@ from nodulebench.i18n.translator import LANGUAGES, NOTICE_PARTS, in_english, tra
 from nodulebench.report.disclosure import FOR_DEVELOPERS, for_developers
 
 PACKAGE = Path(nodulebench.__file__).parent
-CALLED = {"Notice": 0, "UndefinedError": 0, "Ratio": 3, "ratio": 0, "RefusedError": 0, "left": 0}
+CALLED = {
+    "Notice": 0,
+    "UndefinedError": 0,
+    "Ratio": 3,
+    "ratio": 0,
+    "NotCleanableError": 0,
+    "left": 0,
+}
 """What takes a code, and at which place."""
 COPYING = ("core/notices.py", "metrics/metric.py", "curation/deidentify/codec.py")
 """Where codes are handed on, not made."""
@@ -107,7 +114,7 @@ def check_values(code: str, place: str, call: ast.Call) -> None:
     template = WORDS["en"][code]
     if len(call.args) < 2 and call.func.id in ("Notice", "ratio"):  # type: ignore[attr-defined]
         given = set()
-    elif call.func.id in ("UndefinedError", "RefusedError", "left"):  # type: ignore[attr-defined]
+    elif call.func.id in ("UndefinedError", "NotCleanableError", "left"):  # type: ignore[attr-defined]
         given = {str(keyword.arg) for keyword in call.keywords}
         given |= {"where"} if call.func.id == "left" else set()  # type: ignore[attr-defined]
     elif isinstance(call.args[1], ast.Dict) and None not in call.args[1].keys:

@@ -191,7 +191,7 @@ def approve_one(asked: Asking, form: Sent, batch_id: str) -> Response:
 
     def step(handle: ProjectHandle, actor: str) -> None:
         said = {"approves": approves, "inspected": inspected, "comment": comment}
-        handle.does(actor, ApproveBatch(batch_id=batch_id, **said))
+        handle.act(actor, ApproveBatch(batch_id=batch_id, **said))
 
     return asked.does(step)
 
@@ -199,7 +199,7 @@ def approve_one(asked: Asking, form: Sent, batch_id: str) -> Response:
 @router.post("/projects/{project_id}/batches/{batch_id}/release", name="release_batch")
 def release_one(asked: Asking, batch_id: str) -> Response:
     """Release a batch of a workflow in which nobody settles disputes."""
-    return asked.does(lambda handle, actor: handle.does(actor, ReleaseBatch(batch_id=batch_id)))
+    return asked.does(lambda handle, actor: handle.act(actor, ReleaseBatch(batch_id=batch_id)))
 
 
 @router.get("/projects/{project_id}/project.zip", name="project_files")

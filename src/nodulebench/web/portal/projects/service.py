@@ -15,6 +15,7 @@ from nodulebench.annotation.project import (
     EVENTS,
     PROJECT,
     ProjectHandle,
+    StartProjectOptions,
     audit_project,
     open_project,
     start_project,
@@ -86,14 +87,15 @@ def make_project(
         given = Path(scratch)
         for name, content in (("roster.toml", roster), ("cases.csv", cases), (EXAM, exam)):
             (given / name).write_bytes(content)
-        handle = start_project(
-            given / "project",
-            given / "roster.toml",
-            given / "cases.csv" if cases else _cases(site, place, given / "scans.csv"),
+        options = StartProjectOptions(
+            folder=given / "project",
+            roster=given / "roster.toml",
+            cases=given / "cases.csv" if cases else _cases(site, place, given / "scans.csv"),
             workflow=workflow,
             exam=given / EXAM if exam else None,
             is_examined_later=bool(exam_id),
         )
+        handle = start_project(options)
         return take_project(site, by, handle, title=title, images=images, exam_id=exam_id)
 
 
