@@ -21,13 +21,13 @@ class Small(torch.nn.Module):
             torch.nn.Dropout(0.2),
             torch.nn.Flatten(),
         )
-        self.judge = torch.nn.Linear(4 * 27, 2)
+        self.classify = torch.nn.Linear(4 * 27, 2)
 
     def describe(self, patches: "torch.Tensor") -> "torch.Tensor":
         return self.body(patches[:, None])
 
     def forward(self, patches: "torch.Tensor") -> "torch.Tensor":
-        return self.judge(self.describe(patches))
+        return self.classify(self.describe(patches))
 
 
 RECIPE = Recipe(

@@ -77,7 +77,7 @@ def test_a_scan_becomes_a_submission_with_times_of_its_stages(tmp_path, capsys, 
     (metaimage if suffix == ".mhd" else nifti).write_volume(scan, path)
     assert run("detect", "largecad", path, "--out", tmp_path / "marks") == 0
     told = capsys.readouterr().out
-    for stage in ("reading", "lungs", "largecad", "describing", "together"):
+    for stage in ("reading", "lungs", "largecad", "describing", "total"):
         assert f"  {stage} " in told
     submission = read_submission(tmp_path / "marks")
     assert submission.name == "largecad"

@@ -129,7 +129,7 @@ def _listed(path: Path, card: "ModelCard") -> WeightsInfo:
         len({*card.seen_before} - {UNKNOWN}) or None,
         card.seed,
         card.steps if card.steps_taken is None else card.steps_taken,
-        card.kept_step,
+        card.best_step,
         _recipe_of(card),
         card.data,
         card.digest,

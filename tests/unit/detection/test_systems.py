@@ -314,6 +314,6 @@ def test_each_finds_for_itself_and_a_network_not_where_it_learnt(
     found = detect_each(("heatmap", "largecad"), chest, None, "unknown")
     assert list(found) == ["heatmap", "largecad"]
     assert np.linalg.norm(found["heatmap"].center_mm[0] - BALL_MM) < 2
-    with pytest.raises(InputError, match="learnt from 'known'") as told:
+    with pytest.raises(InputError, match="were trained on 'known'") as told:
         detect_each(("heatmap",), chest, None, "known")
     assert "weights show" in str(told.value)

@@ -141,7 +141,7 @@ def test_a_network_that_learnt_nothing_is_told(folder, tmp_path, capsys, monkeyp
     assert run("train", "m5lcad", *given, tmp_path / "idle") == 0
     told = capsys.readouterr().err
     assert "trained on all folds, it learned nothing: its loss never fell below" in told
-    assert "Train it anew with another --seed, into another folder." in told
+    assert "Train it again with another --seed, into another folder." in told
 
 
 def test_options_that_would_do_nothing_are_refused(folder, tmp_path, capsys):
@@ -149,7 +149,7 @@ def test_options_that_would_do_nothing_are_refused(folder, tmp_path, capsys):
     assert run(*given, "--patience", 3) == 2
     assert "--patience takes --stop-by too" in capsys.readouterr().err
     assert run(*given, "--without-fold", 0, "--folds", "1") == 2
-    assert "--without-fold and --folds say the same" in capsys.readouterr().err
+    assert "--without-fold and --folds mean the same" in capsys.readouterr().err
     assert run(*given, "--stop-by", "all") == 2
     assert "folds are numbers, not 'all'" in capsys.readouterr().err
     finder = ["train", "heatmap", "--examples", folder, "--out", tmp_path / "w"]
@@ -199,7 +199,7 @@ def test_candidates_of_other_examples_are_refused(folder, tmp_path):
     lines = (folder / "candidates.csv").read_text().splitlines()
     (copied / "candidates.csv").write_text("\n".join(lines[:-1]) + "\n")
     with pytest.raises(InputError, match=r"candidates\.csv: does not fit the examples"):
-        prepare_training(NAME, [copied], tmp_path / "w")
+        prepare_training(NAME, tmp_path / "w", TrainOptions(examples=(copied,)))
 
 
 def test_a_network_wants_examples_and_a_classifier_blocks(folder, tmp_path):

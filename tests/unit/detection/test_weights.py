@@ -65,7 +65,7 @@ def test_a_card_shows_in_what_its_recipe_differs(
             held_back=(1,),
             recipe=recipe_facts(recipe, (1,)),
             steps_taken=6,
-            kept_step=3,
+            best_step=3,
         )
         write_weights(tmp_path / f"{name}.safetensors", NETWORKS["m5lcad"].build(), card)
     assert run("weights", "show", tmp_path) == 0
@@ -73,7 +73,7 @@ def test_a_card_shows_in_what_its_recipe_differs(
     assert "  recipe      the network's own\n" in told
     assert "  recipe      the network's own, but rate 0.5, not 0.1; patience 7, not 0\n" in told
     assert "  left out    2\n  held back   1\n" in told
-    assert "  seed        5\n  steps       6\n  kept step   3\n" in told
+    assert "  seed        5\n  steps       6\n  best step   3\n" in told
 
 
 def test_whole_weights_are_verified_and_damaged_ones_and_pickles_are_told(

@@ -52,8 +52,17 @@ class ModelCard:
     """How it was trained (``recipe_facts``); empty: an older card, which does not state it."""
     steps_taken: int | None = None
     """None: an older card, which does not say."""
-    kept_step: int | None = None
-    """The step whose weights these are; None: the last one. The packaged cards have this name."""
+    best_step: int | None = None
+    """The step whose weights these are; None: the last one."""
+
+
+STORED_NAMES = {"metrics": "figures", "best_step": "kept_step"}
+"""Fields that have another name in files, such as those of the package."""
+
+
+def stored_card(card: ModelCard) -> JsonObject:
+    """A card as a file holds it."""
+    return {STORED_NAMES.get(name, name): value for name, value in asdict(card).items()}
 
 
 def card_of(about: Any, path: Path) -> ModelCard:
@@ -66,16 +75,17 @@ def card_of(about: Any, path: Path) -> ModelCard:
         raise _damaged(path, "it is not a table of names and values")
     if about.get("schema") != SCHEMA:
         raise InputError.at(path, f"has the schema '{about.get('schema')}', not '{SCHEMA}'.")
-    given = {}
-    for column in fields(ModelCard):
-        fits, kind, make = _KINDS[column.name]
-        if column.name in about:
-            if not fits(about[column.name]):
-                raise _damaged(path, f"'{column.name}' is not a {kind}")
-            given[column.name] = make(about[column.name])
-        elif column.default is MISSING and column.default_factory is MISSING:
-            raise _damaged(path, f"'{column.name}' is missing")
-    return ModelCard(**given)
+    values = {}
+    for entry in fields(ModelCard):
+        fits, kind, make = _KINDS[entry.name]
+        stored = STORED_NAMES.get(entry.name, entry.name)
+        if stored in about:
+            if not fits(about[stored]):
+                raise _damaged(path, f"'{stored}' is not a {kind}")
+            values[entry.name] = make(about[stored])
+        elif entry.default is MISSING and entry.default_factory is MISSING:
+            raise _damaged(path, f"'{stored}' is missing")
+    return ModelCard(**values)
 
 
 def recipe_facts(recipe: Recipe, held_back: Sequence[int]) -> JsonObject:
@@ -93,7 +103,7 @@ def recipe_facts(recipe: Recipe, held_back: Sequence[int]) -> JsonObject:
 def run_facts(card: ModelCard) -> JsonObject:
     """What a training is, in plain values by name: its card without what came of it."""
     whole = asdict(card)
-    for name in ("metrics", "parameters", "steps_taken", "kept_step"):
+    for name in ("metrics", "parameters", "steps_taken", "best_step"):
         del whole[name]
     examples, recipe = whole.pop("digest"), whole.pop("recipe")
     if not recipe:  # an older card, which does not tell these either
@@ -189,7 +199,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str, Callable[[Any], Any]]] = {
     "seen_before": (_is_list(_is_text), "list of digests", tuple),
     "recipe": (_is_table(lambda _: True), "table of names and values", _same),
     "steps_taken": _STEP,
-    "kept_step": _STEP,
+    "best_step": _STEP,
 }
 """Of each field: what fits, what that is called, and what is made of it."""
 

@@ -135,7 +135,7 @@ def train_without(
         card,
         metrics=metrics,
         steps_taken=learner.step,
-        kept_step=learner.best_step if learner.best_weights else None,
+        best_step=learner.best_step if learner.best_weights else None,
     )
     write_weights(weights, module, whole)
     state.unlink(missing_ok=True)

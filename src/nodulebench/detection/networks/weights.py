@@ -9,7 +9,6 @@ No pickle is ever read: a weight file can hold numbers and text, and nothing tha
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from nodulebench.core.errors import InputError, UnknownNameError, first_line
 from nodulebench.core.json_types import JsonObject
 from nodulebench.detection.networks import network_named
 from nodulebench.detection.networks.cards import SCHEMA as SCHEMA_FROM_CARDS
-from nodulebench.detection.networks.cards import ModelCard, card_of, differences
+from nodulebench.detection.networks.cards import ModelCard, card_of, differences, stored_card
 from nodulebench.io.atomic import replace_whole
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ def write_weights(
             tensors[name], tensors[name + STEP] = _in_steps(plain(tensor))
         else:
             tensors[name] = plain(tensor, is_half=True)
-    about = {**asdict(card), "schema": SCHEMA_FROM_CARDS, "parameters": _digest(tensors)}
+    about = {**stored_card(card), "schema": SCHEMA_FROM_CARDS, "parameters": _digest(tensors)}
     card_text = json.dumps(about, sort_keys=True)
     replace_whole(path, save(tensors, metadata={"card": card_text}))
 

@@ -86,4 +86,4 @@ def test_cadimi_judges_five_patches_of_every_view() -> None:
 
 
 def test_znet_changes_patches_alike_when_it_learns_and_when_it_judges() -> None:
-    assert NETWORKS["znet"].judged == NETWORKS["znet"].recipe.augment
+    assert NETWORKS["znet"].scoring_augment == NETWORKS["znet"].recipe.augment

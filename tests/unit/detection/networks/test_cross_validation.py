@@ -300,7 +300,7 @@ def test_a_training_that_was_killed_after_it_stopped_is_not_taken_up_again(
     monkeypatch.setattr(cross_validation, "_score_held_out", lambda *_: {})
     done = train_without(NAME, 0, course)
 
-    assert (done.card.steps, done.card.steps_taken, done.card.kept_step) == (6, 4, 2)
+    assert (done.card.steps, done.card.steps_taken, done.card.best_step) == (6, 4, 2)
 
 
 def test_a_fold_that_is_not_there_is_told(examples: Examples, tmp_path: Path) -> None:

@@ -52,8 +52,12 @@ def test_only_what_is_learnt_from_teaches_and_what_is_judged_is_told(examples: E
     every = torch.arange(len(examples.which))
     some = replace(examples, is_trained_on=every % 2 == 0, is_scored=every % 3 == 0)
 
-    assert set(some.learnt([0, 1]).tolist()) == {index for index in range(24) if index % 2 == 0}
-    assert set(some.judged([1]).tolist()) == {index for index in range(12, 24) if index % 3 == 0}
+    assert set(some.training_candidates([0, 1]).tolist()) == {
+        index for index in range(24) if index % 2 == 0
+    }
+    assert set(some.scored_candidates([1]).tolist()) == {
+        index for index in range(12, 24) if index % 3 == 0
+    }
 
 
 def test_pickles_are_never_read(folder: Path, tmp_path: Path) -> None:

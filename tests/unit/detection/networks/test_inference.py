@@ -32,7 +32,7 @@ def test_the_area_counts_pairs_and_half_of_ties() -> None:
 def test_joined_examples_are_judged_as_apart(examples: Examples) -> None:
     module = train(SMALL, examples, [0, 1], LearningOptions(recipe=replace(RECIPE, steps=3)))
     joined = join_examples([examples, examples])
-    apart, both = examples.scored_candidates([2]), joined.judged([2])
+    apart, both = examples.scored_candidates([2]), joined.scored_candidates([2])
 
     twice = score_candidates(module, SMALL, joined, both)
 
@@ -48,10 +48,10 @@ def test_looks_beside_a_candidate_are_averaged_with_its_own(examples: Examples) 
     others = (cube((5, 5, 5), (2.0, 2.0, 2.0)), cube((5, 5, 5), (1.0, 1.0, 1.0)))
     chosen = examples.scored_candidates([0])
 
-    found = score_candidates(module, replace(SMALL, beside=others), examples, chosen)
+    found = score_candidates(module, replace(SMALL, extra_grids=others), examples, chosen)
 
     each = [
-        score_candidates(module, replace(SMALL, look=other), examples, chosen)
+        score_candidates(module, replace(SMALL, grid=other), examples, chosen)
         for other in (SMALL.grid, *others)
     ]
     torch.testing.assert_close(found, torch.stack(each).mean(dim=0))
@@ -65,7 +65,9 @@ def test_several_patches_of_a_candidate_are_changed_as_its_network_has_it(
     module, chosen = Small(), examples.scored_candidates([0])
 
     def zoomed(judged: Augment | None) -> torch.Tensor:
-        return score_candidates(module, replace(SMALL, judged=judged), examples, chosen, tries=2)
+        return score_candidates(
+            module, replace(SMALL, scoring_augment=judged), examples, chosen, tries=2
+        )
 
     still = zoomed(Augment(zoom=(1.0, 1.0)))
     torch.testing.assert_close(still, score_candidates(module, SMALL, examples, chosen))

@@ -152,10 +152,10 @@ def test_tensors_without_a_card_are_told(tmp_path: Path) -> None:
         ("text", "it is not a table of names and values"),
         ({"folds": "012"}, "'folds' is not a list of whole numbers"),
         ({"folds": [0, True]}, "'folds' is not a list of whole numbers"),
-        ({"metrics": {"area": "high"}}, "'metrics' is not a table of numbers"),
-        ({"metrics": {"area": float("nan")}}, "'metrics' is not a table of numbers"),
-        ({"metrics": {"area": 10**400}}, "'metrics' is not a table of numbers"),
-        ({"metrics": ["area"]}, "'metrics' is not a table of numbers"),
+        ({"figures": {"area": "high"}}, "'figures' is not a table of numbers"),
+        ({"figures": {"area": float("nan")}}, "'figures' is not a table of numbers"),
+        ({"figures": {"area": 10**400}}, "'figures' is not a table of numbers"),
+        ({"figures": ["area"]}, "'figures' is not a table of numbers"),
         ({"network": ["m5lcad"]}, "'network' is not a text"),
         ({"steps": "60"}, "'steps' is not a whole number"),
         ({"series": {"first": ["ab"]}}, "'series' is not a table of folds and lists of digests"),
@@ -207,7 +207,7 @@ def test_a_card_tells_how_it_learnt_and_what_was_seen(tmp_path: Path) -> None:
         seen_before=("", "ab"),
         recipe=recipe_facts(NETWORKS["m5lcad"].recipe, (2,)),
         steps_taken=900,
-        kept_step=700,
+        best_step=700,
     )
     write_weights(tmp_path / "w", NETWORKS["m5lcad"].build(), whole)
 
