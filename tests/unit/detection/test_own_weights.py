@@ -34,7 +34,7 @@ def test_a_file_says_whose_classifier_it_holds_an_older_one_by_its_name(tmp_path
     with pytest.raises(InputError, match="was trained on the features"):
         given_weights([classifier(tmp_path / "m5l.npz", "mot_m5lv1")])
     (tmp_path / "w.npz").write_bytes(b"nothing")
-    with pytest.raises(InputError, match="is no file of weights"):
+    with pytest.raises(InputError, match="is not a file of weights"):
         given_weights([tmp_path / "w.npz"])
 
 
@@ -69,7 +69,9 @@ def test_of_several_folds_the_one_judges_that_left_the_scans_out(tmp_path: Path)
     assert chosen == ["3", "10", "10"]
     require_known_fold(system, 3)
     require_known_fold(system, None)
-    with pytest.raises(InputError, match=r"m5l learnt from fold 5\. Train it with --without-fold"):
+    with pytest.raises(
+        InputError, match=r"m5l was trained on fold 5\. Train it with --without-fold"
+    ):
         require_known_fold(system, 5)
 
 
@@ -81,4 +83,4 @@ def test_what_shows_networks_says_what_a_classifier_is(
     pytest.importorskip("torch", reason="the extra 'networks' is not installed")
     assert run("weights", what, classifier(tmp_path / "w.npz", "m5l", "m5l")) == 1
     told = capsys.readouterr().err
-    assert "w.npz: holds the classifier of a detector (m5l), and no network. `detect` and" in told
+    assert "w.npz: holds the classifier of a detector (m5l), not a network. `detect` and" in told

@@ -1,6 +1,6 @@
 import numpy as np
 
-from nodulebench.detection.networks.network import ORTHOGONAL, SYMMETRY, cube, planes, together
+from nodulebench.detection.networks.network import ORTHOGONAL, SYMMETRY, cube, planes, stacked
 
 
 def test_a_cube_lies_around_its_place() -> None:
@@ -46,4 +46,4 @@ def test_planes_are_moved_within_themselves() -> None:
 def test_looks_together_stand_side_by_side() -> None:
     near, far = cube((2, 2, 2), (1.0, 1.0, 1.0)), cube((2, 2, 2), (3.0, 3.0, 3.0))
 
-    assert np.allclose(together(near, far).offset_mm[1], 3 * together(near, far).offset_mm[0])
+    assert np.allclose(stacked(near, far).offset_mm[1], 3 * stacked(near, far).offset_mm[0])

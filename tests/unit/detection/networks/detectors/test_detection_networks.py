@@ -12,8 +12,8 @@ from nodulebench.detection.networks import DETECTION_NETWORKS, network_named
 from nodulebench.detection.networks.cross_validation import Course, train_without
 from nodulebench.detection.networks.detectors import heatmap, znet_unet
 from nodulebench.detection.networks.detectors.search import search
-from nodulebench.detection.networks.detectors.tiles import Tiles, sight_of, tiles_around
-from nodulebench.detection.networks.examples import Examples, make_examples
+from nodulebench.detection.networks.detectors.tiles import Tiles, tile_sampling, tiles_around
+from nodulebench.detection.networks.examples import ExampleArrays, Examples, make_examples
 from nodulebench.detection.networks.network import cube, parameter_count
 from nodulebench.detection.networks.patches import scans_of
 from nodulebench.detection.networks.recipe import Augment, Recipe
@@ -45,12 +45,14 @@ def examples() -> Examples:
     at = np.array(places)
     return make_examples(
         scans_of(images, [SPACING_MM] * 3, **UNITS),
-        [0, 1, 2],
-        at[:, 0],
-        at[:, 1:],
-        is_nodule,
-        findings=findings,
-        series=["a", "b", "c"],
+        ExampleArrays(
+            fold=[0, 1, 2],
+            which=at[:, 0],
+            place=at[:, 1:],
+            is_nodule=is_nodule,
+            findings=findings,
+            series=["a", "b", "c"],
+        ),
     )
 
 
@@ -82,7 +84,7 @@ def test_the_heat_map_has_as_many_parameters_as_its_steps() -> None:
 def test_answers_of_a_tile_lie_where_its_points_are(name: str) -> None:
     finder = DETECTION_NETWORKS[name]
     with torch.inference_mode():
-        answers = finder.build().eval()(torch.zeros(1, *finder.look.shape))
+        answers = finder.build().eval()(torch.zeros(1, *finder.tile.shape))
 
     assert answers[0, 0].numel() == len(finder.points_mm)
     assert torch.allclose(finder.points_mm.mean(dim=0), torch.zeros(3), atol=1e-4)
@@ -94,13 +96,13 @@ def test_findings_are_told_where_they_are_seen_however_a_tile_is_turned(
     examples: Examples,
 ) -> None:
     finder = DETECTION_NETWORKS["heatmap"]
-    finder = replace(finder, look=cube((24, 24, 24), (1.0, 1.0, 1.0)), stride=1)
+    finder = replace(finder, tile=cube((24, 24, 24), (1.0, 1.0, 1.0)), stride=1)
     how = Recipe(augment=Augment((0.85, 1.2), is_turned_freely=True, is_flipped=True))
     chosen = torch.tensor([0, 2, 4]).repeat(8)
     tiles = tiles_around(
         examples,
         chosen,
-        sight_of(finder, examples.place.device),
+        tile_sampling(finder, examples.place.device),
         how,
         torch.Generator().manual_seed(2),
     )
@@ -236,7 +238,7 @@ def test_a_finder_learns_to_find_a_ball(
     smaller = (16, 16, 16) if name == "heatmap" else (1, 32, 32)
     tiny = replace(
         finder,
-        look=cube(smaller, (finder.step_mm,) * 3),
+        tile=cube(smaller, (finder.step_mm,) * 3),
         shift_mm=(2.0, 3.0, 3.0),
         slab=24 if name == "heatmap" else 4,
         margin=4 if name == "heatmap" else 0,
