@@ -19,7 +19,7 @@ from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 from builders.places import TEST_DATA
 from builders.real_scans import plain_scan
 from nodulebench.core.executors.local import LocalExecutor
-from nodulebench.curation.admission.examine import Examined, examine
+from nodulebench.curation.admission.examine import ExaminedSeries, examine
 from nodulebench.curation.admission.reasons import Limits
 from nodulebench.curation.curate import curate
 from nodulebench.io.dicom.series import group_series
@@ -80,7 +80,9 @@ def slice_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("0*.dcm"))
 
 
-def examined(folder: Path, limits: Limits | None = None) -> tuple[list[Examined], list[NoSlices]]:
+def examined(
+    folder: Path, limits: Limits | None = None
+) -> tuple[list[ExaminedSeries], list[NoSlices]]:
     slices, others = [], []
     for path in all_files(folder):
         found = read_slices(path)
@@ -97,7 +99,7 @@ def digests() -> dict[str, str]:
         return {row["SeriesInstanceUID"]: row["hu_sha256"] for row in csv.DictReader(file)}
 
 
-def codes(one: Examined) -> list[str]:
+def codes(one: ExaminedSeries) -> list[str]:
     return [reason.code for reason in one.reasons]
 
 

@@ -111,7 +111,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     reviewer = teams["team-2"].split("leader ")[1]
     told = step("open", "b1", "a", "--team", "team-1", by="office")
     assert told.splitlines()[:2] == [
-        f"wrote {tmp_path}/dashboard-b1.promise: your part of the draw; let nobody read it before "
+        f"wrote {tmp_path}/handle-b1.commitment: your part of the draw; let nobody read it before "
         "'draw'",
         "b1: reading",
     ]
@@ -200,9 +200,9 @@ def test_a_commitment_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path
     other, commitment = tmp_path / "other", tmp_path / "other-b1.commitment"
     assert run("review", "draw", other, "b1", *office) == 1
     assert f"{commitment}: holds no promise of a draw. If it is lost, an" in capsys.readouterr().err
-    anew = ("--anew", "the disk broke", "--by", "judge")
-    assert run("review", "draw", other, "b1", "--commitment", commitment, *anew) == 2
-    assert run("review", "draw", other, "b1", *anew) == 0
+    redraw = ("--redraw", "the disk broke", "--by", "judge")
+    assert run("review", "draw", other, "b1", "--commitment", commitment, *redraw) == 2
+    assert run("review", "draw", other, "b1", *redraw) == 0
     assert run("review", "audit", other) == 0
     told = capsys.readouterr().err
     assert "promised for batch 'b1' (the disk broke); 'judge' drew the reviewer anew" in told

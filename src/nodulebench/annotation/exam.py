@@ -118,14 +118,14 @@ def _sheet(key: Reference, answer: Submission, rules: ExamRules) -> ExamSheet:
     protocol = TestProtocol(
         name="exam", rules=(choice,), metrics=tuple(metric.name for metric in METRICS)
     )
-    said, _ = keep_listed(key, answer, protocol)
+    listed, _ = keep_listed(key, answer, protocol)
     try:
-        labels = label_marks(key, said, protocol, choice)
+        labels = label_marks(key, listed, protocol, choice)
     except UndefinedError as error:
         raise InputError.at(
             f"candidate '{answer.name}'", f"{in_english(reason_of(error))}."
         ) from error
-    cohort = labelled_cohort(key, said, labels, targets(key, said, protocol))
+    cohort = labelled_cohort(key, listed, labels, targets(key, listed, protocol))
     false_rows = np.unique(labels.mark[labels.label == FALSE_POSITIVE])
     return ExamSheet(
         candidate=answer.name,
@@ -139,7 +139,7 @@ def _sheet(key: Reference, answer: Submission, rules: ExamRules) -> ExamSheet:
             "false_marks": len(false_rows),
         },
         missed=_missed(cohort),
-        false_marks=said.marks[false_rows].select("case_id", "mark_id", "x_mm", "y_mm", "z_mm"),
+        false_marks=listed.marks[false_rows].select("case_id", "mark_id", "x_mm", "y_mm", "z_mm"),
         outlines=_outlines(cohort),
     )
 

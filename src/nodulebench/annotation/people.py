@@ -166,7 +166,7 @@ def check_roster(
     """
     problems = [
         *_repeats([person.person_id for person in roster.people], "person"),
-        *_repeats([one.team_id for one in roster.teams], "team"),
+        *_repeats([team.team_id for team in roster.teams], "team"),
     ]
     if any(person.person_id == PROGRAM for person in roster.people):
         problems.append(Problem(f"person '{PROGRAM}'", "has the name of the program itself."))

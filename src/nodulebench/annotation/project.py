@@ -22,8 +22,8 @@ from nodulebench.annotation.workflow.actions import (
     CheckBatch,
     CorrectOutline,
     FinishCase,
-    OneStep,
     ReviseReading,
+    SingleStep,
     SubmitReading,
     WorkflowRules,
     at_once,
@@ -78,9 +78,7 @@ class ProjectHandle:
     passed: tuple[str, ...] | None = None
     """Who passed the exam; None: none was asked for."""
 
-    def does(
-        self, actor_id: str, action: Action | Callable[[Mapping[str, Batch]], Action]
-    ) -> Event:
+    def act(self, actor_id: str, action: Action | Callable[[Mapping[str, Batch]], Action]) -> Event:
         """Take one step; see ``act``.
 
         Raises:
@@ -168,12 +166,12 @@ def change_key(
     def made(_: Mapping[str, Batch]) -> Action:
         seal = handle.log.log.seal
         known = seal.keys_now() if isinstance(seal, PersonSeal) else {}
-        owner = next((name for name, one in known.items() if one.line == line), "")
+        owner = next((name for name, public_key in known.items() if public_key.line == line), "")
         if owner:
             raise InputError.at(str(new_key), f"is the key of '{owner}'.", "Make a new one.")
         return step
 
-    return handle.does(actor_id, made)
+    return handle.act(actor_id, made)
 
 
 def submit_case(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path) -> Event:
@@ -196,15 +194,15 @@ def submit_readings(
             for reading in readings
             if batch.readings.get((reading.case_id, reader_id)) != reading
         ]
-        still = set(batch.missing_readings) - {(one.case_id, reader_id) for one in new}
+        still = set(batch.missing_readings) - {(reading.case_id, reader_id) for reading in new}
         is_last = not still and batch.checks is None and batch.rules.revision == "none"
-        taken: list[OneStep] = [
-            SubmitReading(batch_id=batch_id, reading=one, seed=None if place else new_seed())
-            for place, one in enumerate(new or readings)
+        taken: list[SingleStep] = [
+            SubmitReading(batch_id=batch_id, reading=reading, seed=None if place else new_seed())
+            for place, reading in enumerate(new or readings)
         ]
         return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
 
-    return handle.does(reader_id, steps)
+    return handle.act(reader_id, steps)
 
 
 def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | None = None) -> Event:
@@ -229,9 +227,9 @@ def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | No
         drawn = [batch.readings[case_id, reader_id] for case_id in open_cases]
     else:
         drawn = [
-            one
-            for one in _drawn(handle, batch_id, reader_id, path)
-            if one.case_id in open_cases or one.findings
+            reading
+            for reading in _drawn(handle, batch_id, reader_id, path)
+            if reading.case_id in open_cases or reading.findings
         ]
     if not drawn:
         what = f"has no case that '{reader_id}' can revise now."
@@ -247,13 +245,13 @@ def revise_readings(
     def steps(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, batch_id)
         still = set(batch.unrevised) - {(reading.case_id, reader_id) for reading in readings}
-        taken: list[OneStep] = [
+        taken: list[SingleStep] = [
             ReviseReading(batch_id=batch_id, reading=reading) for reading in readings
         ]
         is_last = not still and batch.checks is None and not batch.missing_readings
         return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
 
-    return handle.does(reader_id, steps)
+    return handle.act(reader_id, steps)
 
 
 def add_nodules(
@@ -267,7 +265,7 @@ def add_nodules(
     ]
     if not steps:
         raise InputError.at(path.name, "holds no nodule to add.")
-    return handle.does(reviewer_id, at_once(batch_id, steps))
+    return handle.act(reviewer_id, at_once(batch_id, steps))
 
 
 def correct_outline(
@@ -281,14 +279,18 @@ def correct_outline(
 ) -> Event:
     """Draw a candidate anew as the one nodule of its case that a file holds; see ``Batch``."""
     case_id, candidate_id = key
-    drawn = [one for one in _drawn(handle, batch_id, actor_id, path) if one.case_id == case_id]
-    findings = [finding for one in drawn for finding in one.findings]
+    drawn = [
+        reading
+        for reading in _drawn(handle, batch_id, actor_id, path)
+        if reading.case_id == case_id
+    ]
+    findings = [finding for reading in drawn for finding in reading.findings]
     if len(findings) != 1:
         what = f"holds {len(findings)} nodules in case '{case_id}', not the one to correct."
         raise InputError.at(path.name, what)
     fields = {"batch_id": batch_id, "case_id": case_id, "candidate_id": candidate_id}
     step = CorrectOutline(**fields, slices=findings[0].slices, comment=comment)
-    return handle.does(actor_id, step)
+    return handle.act(actor_id, step)
 
 
 def finish_cases(
@@ -296,7 +298,7 @@ def finish_cases(
 ) -> Event:
     """Finish the review of cases, all or none."""
     steps = [FinishCase(batch_id=batch_id, case_id=case_id) for case_id in case_ids]
-    return handle.does(reviewer_id, at_once(batch_id, steps))
+    return handle.act(reviewer_id, at_once(batch_id, steps))
 
 
 def _drawn(handle: ProjectHandle, batch_id: str, person_id: str, path: Path) -> list[Reading]:
@@ -317,84 +319,95 @@ def step_of(fields: JsonObject) -> Action:
         return ACTIONS.validate_python(fields)
     except ValidationError as error:
         raise InputError(
-            Problem(f"{fields['step']} {one['loc'][-1]}", f"'{one['input']}': {one['msg']}.")
-            for one in error.errors(include_url=False)
+            Problem(
+                f"{fields['step']} {detail['loc'][-1]}", f"'{detail['input']}': {detail['msg']}."
+            )
+            for detail in error.errors(include_url=False)
         ) from error
 
 
-def start_project(
-    folder: Path,
-    roster: Path,
-    cases: Path,
-    *,
-    series: Path | None = None,
-    workflow: str = "nifdc-2022",
-    seed: int | None = None,
-    repeat_share: float = 0.0,
-    repeat_seed: int | None = None,
-    exam: Path | None = None,
-    is_examined_later: bool = False,
-) -> ProjectHandle:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StartProjectOptions:
+    """What a new annotation project is made of."""
+
+    folder: Path
+    """Where it is written; the folder must not exist, or be empty."""
+    roster: Path
+    """TOML with ``[[people]]`` and, unless teams are drawn, ``[[teams]]``; a table ``[rules]``
+    changes single rules of the workflow."""
+    cases: Path
+    """The table of cases, or a folder that holds one."""
+    series: Path | None = None
+    """List or table of cases, as ``sample`` writes it: restricts and orders them."""
+    workflow: str = "nifdc-2022"
+    """The name of a published workflow."""
+    seed: int | None = None
+    """Draw teams at random from all juniors and leaders with this seed."""
+    repeat_share: float = 0.0
+    """The share of the cases that readers are shown a second time under another name, to measure
+    how far they agree with themselves."""
+    repeat_seed: int | None = None
+    """Seed of the draw of these cases and of their names; None: a random one that is not stored."""
+    exam: Path | None = None
+    """``exam.json`` of an exam: only people who passed it can read, review and arbitrate."""
+    is_examined_later: bool = False
+    """Whether the caller checks later that people passed the exam, as the portal does."""
+
+
+def start_project(options: StartProjectOptions) -> ProjectHandle:
     """Make the folder of a project.
 
-    Args:
-        folder: where it shall be; it must not hold anything yet.
-        roster: TOML with ``[[people]]`` and, unless they are drawn, ``[[teams]]``; a table
-            ``[rules]`` changes single rules of the workflow.
-        cases: the table of cases, or a folder that holds one.
-        series: list or table of cases, as ``draw`` writes it: restricts and orders them.
-        workflow: the name of a published workflow.
-        seed: draw teams at random from all juniors and leaders with this seed.
-        repeat_share: the share of the cases that readers are shown a second time under another
-            name, to see how far they agree with themselves.
-        repeat_seed: of the draw of these cases and of their names; None: one that nobody knows.
-        exam: ``exam.json`` of an exam: only who passed it can read, review and arbitrate.
-        is_examined_later: whether who lets people in sees that they passed, as a site does.
+    Raises:
+        InputError: if roster, cases and workflow do not go together, or the folder is not empty.
     """
-    written = _read_toml(roster)
-    changes = written.pop("rules", {})
-    if workflow not in WORKFLOWS:
-        raise InputError.at(
-            f"workflow '{workflow}'", "is not known.", f"Known: {', '.join(WORKFLOWS)}."
-        )
-    people = checked(Roster, written, roster.name)
-    changed = {**WORKFLOWS[workflow].model_dump(), **changes}
-    rules = checked(WorkflowRules, changed, f"{roster.name} rules")
-    passed = None if exam is None else who_passed(exam)
-    if passed is None and rules.requires_exam and not is_examined_later:
+    people, rules = _read_roster(options)
+    passed = None if options.exam is None else who_passed(options.exam)
+    if passed is None and rules.requires_exam and not options.is_examined_later:
         remedy = "Give what 'annotate exam' wrote: exam.json."
         raise InputError.at(f"workflow '{rules.name}'", "asks for an exam.", remedy)
-    if seed is not None:
-        people = _with_drawn_teams(people, rules, seed, passed)
+    if options.seed is not None:
+        people = _with_drawn_teams(people, rules, options.seed, passed)
     if passed is not None:
         _require_passed(people, passed)
-    table = read_cases(cases)
-    if series is not None:
-        pool = Reference(cases.name, table, NODULES.empty())
-        table = pool.restricted(read_case_list(series), series.name).cases
-    repeats = (
-        draw_repeats(
-            table["case_id"].to_list(),
-            repeat_share,
-            seed=randbits(64) if repeat_seed is None else repeat_seed,
-        )
-        if repeat_share
-        else {}
-    )
+    cases = read_cases(options.cases)
+    if options.series is not None:
+        pool = Reference(options.cases.name, cases, NODULES.empty())
+        cases = pool.restricted(read_case_list(options.series), options.series.name).cases
+    repeats = _draw_repeats(cases, options)
     if repeats and rules.revision == "case":
         raise InputError.at(
             "rules",
             "cases are shown twice, and readers would see what others drew before the second time.",
             'Set revision = "batch" in [rules] of the roster.',
         )
-    table = with_repeats(table, repeats)
-    Workflow(people, table, rules)
-    with staged_folder(folder, last=PROJECT, is_new=True) as stage:
-        write_table(table, stage / CASES)
+    cases = with_repeats(cases, repeats)
+    Workflow(people, cases, rules)
+    with staged_folder(options.folder, last=PROJECT, is_new=True) as stage:
+        write_table(cases, stage / CASES)
         names = None if passed is None else tuple(sorted(passed))
         project = Project(roster=people, rules=rules, repeats=repeats, passed=names)
         write_json(project.model_dump(mode="json"), stage / PROJECT)
-    return open_project(folder)
+    return open_project(options.folder)
+
+
+def _read_roster(options: StartProjectOptions) -> tuple[Roster, WorkflowRules]:
+    name, workflow = options.roster.name, options.workflow
+    content = _read_toml(options.roster)
+    changes = content.pop("rules", {})
+    if workflow not in WORKFLOWS:
+        raise InputError.at(
+            f"workflow '{workflow}'", "is not known.", f"Known: {', '.join(WORKFLOWS)}."
+        )
+    people = checked(Roster, content, name)
+    changed = {**WORKFLOWS[workflow].model_dump(), **changes}
+    return people, checked(WorkflowRules, changed, f"{name} rules")
+
+
+def _draw_repeats(cases: pl.DataFrame, options: StartProjectOptions) -> dict[str, str]:
+    if not options.repeat_share:
+        return {}
+    seed = randbits(64) if options.repeat_seed is None else options.repeat_seed
+    return draw_repeats(cases["case_id"].to_list(), options.repeat_share, seed=seed)
 
 
 def _with_drawn_teams(
@@ -461,22 +474,22 @@ def audit_project(
         public_key: of whoever shall have signed the checkpoints.
     """
     log = handle.log.log
-    found = log.check()
-    problems = [*found.problems, *found.dates]
+    checked_log = log.check()
+    problems = [*checked_log.problems, *checked_log.dates]
     problems += [
         Problem(stranger, "does not belong among the events: it was added.", "Move it elsewhere.")
         for stranger in log.store.strangers()
     ]
     for path in checkpoints:
-        problems += checkpoint_file_problems(log, found.links, path, public_key)
-    if not found.problems:
-        problems += step_problems(handle, found.events)
-        if not handle.log.index_is_true(found.events):
+        problems += checkpoint_file_problems(log, checked_log.links, path, public_key)
+    if not checked_log.problems:
+        problems += step_problems(handle, checked_log.events)
+        if not handle.log.index_is_true(checked_log.events):
             what = "does not say what the events say: it was changed."
             problems.append(Problem(str(handle.log.file), what, "Remove it; it is made anew."))
     signers = len(handle.workflow.roster.keys)
-    notices = tuple(_notices(found.events, signers, len(checkpoints)))
-    return ProjectAudit(tuple(found.events), signers, tuple(problems), notices)
+    notices = tuple(_notices(checked_log.events, signers, len(checkpoints)))
+    return ProjectAudit(tuple(checked_log.events), signers, tuple(problems), notices)
 
 
 def step_problems(handle: ProjectHandle, events: Sequence[Event]) -> Iterator[Problem]:

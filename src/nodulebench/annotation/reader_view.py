@@ -21,8 +21,8 @@ from nodulebench.annotation.workflow.actions import (
     ArbitrateNodule,
     CorrectOutline,
     FinishCase,
-    OneStep,
     ReviewNodule,
+    SingleStep,
     TypeNodule,
     at_once,
 )
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownCandidate:
     """A candidate as somebody is shown it."""
 
     name: str
@@ -68,7 +68,9 @@ class Shown:
     """What the arbitrator said of it."""
 
 
-def shown_candidates(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -> list[Shown]:
+def shown_candidates(
+    workflow: Workflow, batch: Batch, actor_id: str, case_id: str
+) -> list[ShownCandidate]:
     """The candidates of a case that somebody may see now; see ``Workflow.seen_candidates``.
 
     Before readings were compared there are none, and a reader sees what they handed in.
@@ -88,9 +90,9 @@ def shown_candidates(workflow: Workflow, batch: Batch, actor_id: str, case_id: s
     }
     asked = set(waiting(workflow, batch, actor_id, case_id))
     names = shown_names(workflow, batch, actor_id, case_id)
-    found = {one.candidate_id: one for one in seen}
+    by_id = {candidate.candidate_id: candidate for candidate in seen}
     return [
-        _shown(workflow, batch, actor_id, found[candidate_id], name, drawn, asked)
+        _shown(workflow, batch, actor_id, by_id[candidate_id], name, drawn, asked)
         for candidate_id, name in names.items()
     ]
 
@@ -106,36 +108,42 @@ def shown_names(workflow: Workflow, batch: Batch, actor_id: str, case_id: str) -
         for candidate in workflow.seen_candidates(batch, actor_id)
         if candidate.case_id == case_id
     ]
-    whole = {one.candidate_id: one.candidate_id for one in seen if one.is_whole}
+    whole = {
+        candidate.candidate_id: candidate.candidate_id for candidate in seen if candidate.is_whole
+    }
     reading = batch.last_readings.get((case_id, actor_id))
     place = {
         finding.finding_id: at for at, finding in enumerate(reading.findings if reading else ())
     }
     firsts = {
-        one.candidate_id: min(
+        candidate.candidate_id: min(
             place[name]
-            for who, name in batch.candidates[case_id, one.candidate_id].findings
+            for who, name in batch.candidates[case_id, candidate.candidate_id].findings
             if who == actor_id
         )
-        for one in seen
-        if not one.is_whole
+        for candidate in seen
+        if not candidate.is_whole
     }
     own = sorted(firsts, key=firsts.__getitem__)
-    return whole | {one: f"own-{number}" for number, one in enumerate(own, start=1)}
+    return whole | {
+        candidate_id: f"own-{number}" for number, candidate_id in enumerate(own, start=1)
+    }
 
 
-def _as_drawn(one: DrawnFinding) -> Shown:
-    return Shown(one.finding_id, one.slices, {}, 0, (), one.type, (), (), "", is_asked=False)
+def _as_drawn(finding: DrawnFinding) -> ShownCandidate:
+    return ShownCandidate(
+        finding.finding_id, finding.slices, {}, 0, (), finding.type, (), (), "", is_asked=False
+    )
 
 
 def drawn_by_others(
     workflow: Workflow, batch: Batch, actor_id: str, case_id: str
-) -> dict[str, list[Shown]]:
+) -> dict[str, list[ShownCandidate]]:
     """Letter -> what that reader drew in a case, where who revises it may see that."""
     return {
-        one.reader_id: [_as_drawn(finding) for finding in one.findings]
-        for one in workflow.seen_of_others(batch, actor_id)
-        if one.case_id == case_id
+        reading.reader_id: [_as_drawn(finding) for finding in reading.findings]
+        for reading in workflow.seen_of_others(batch, actor_id)
+        if reading.case_id == case_id
     }
 
 
@@ -147,18 +155,20 @@ def _shown(
     name: str,
     drawn: Mapping[str, Reading],
     asked: set[Key],
-) -> Shown:
+) -> ShownCandidate:
     key = (seen.case_id, seen.candidate_id)
     members = batch.candidates[key].findings
     if not seen.is_whole:
-        own = [_finding(drawn[actor_id], one) for who, one in members if who == actor_id]
+        own = [
+            _finding(drawn[actor_id], finding_id) for who, finding_id in members if who == actor_id
+        ]
         slices = tuple(slice_ for each in own for slice_ in each.slices)
-        told = next((one.type for one in own if one.type), None)
-        return Shown(name, slices, {}, 0, (), told, (), (), "", key in asked)
+        own_type = next((finding.type for finding in own if finding.type), None)
+        return ShownCandidate(name, slices, {}, 0, (), own_type, (), (), "", key in asked)
     review = batch.reviews.get(key)
     types = sorted(set(batch.typings.get(key, {}).values()))
     sees_readers = {who for who, _ in members if who in batch.reader_ids} <= drawn.keys()
-    return Shown(
+    return ShownCandidate(
         name,
         _united(workflow, batch, key) if sees_readers else _boxed(seen.boxes),
         _by_letter(batch, members, drawn) if sees_readers else {},
@@ -183,12 +193,12 @@ def _outcome(batch: Batch, key: Key) -> bool | None:
 def _by_letter(
     batch: Batch, members: Sequence[tuple[str, str]], drawn: Mapping[str, Reading]
 ) -> dict[str, tuple[DrawnSlice, ...]]:
-    found: dict[str, tuple[DrawnSlice, ...]] = {}
+    slices: dict[str, tuple[DrawnSlice, ...]] = {}
     for who, name in members:
         if who in batch.reader_ids:
             letter = letter_of(batch, who)
-            found[letter] = (*found.get(letter, ()), *_finding(drawn[who], name).slices)
-    return dict(sorted(found.items()))
+            slices[letter] = (*slices.get(letter, ()), *_finding(drawn[who], name).slices)
+    return dict(sorted(slices.items()))
 
 
 def _finding(reading: Reading, name: str) -> DrawnFinding:
@@ -198,7 +208,7 @@ def _finding(reading: Reading, name: str) -> DrawnFinding:
 def _boxed(boxes: tuple[Box, ...]) -> tuple[DrawnSlice, ...]:
     """Boxes alone, one a slice: what an arbitrator sees who has read the batch."""
     largest: dict[int, Box] = {}
-    for box in sorted(boxes, key=lambda one: one.length_mm * one.width_mm):
+    for box in sorted(boxes, key=lambda box_: box_.length_mm * box_.width_mm):
         largest[box.slice_index] = box
     return tuple(
         DrawnSlice(
@@ -215,7 +225,7 @@ def _boxed(boxes: tuple[Box, ...]) -> tuple[DrawnSlice, ...]:
 def _united(workflow: Workflow, batch: Batch, key: Key) -> tuple[DrawnSlice, ...]:
     """What a candidate would be in the reference as it stands."""
     cases = workflow.cases.filter(pl.col("case_id") == key[0])
-    drawn = [one for one in batch.drawn if one.case_id == key[0]]
+    drawn = [reading for reading in batch.drawn if reading.case_id == key[0]]
     slices = unite("", cases, drawn, [accepted_of(batch, key)]).slices
     if slices is None:
         return ()
@@ -233,10 +243,10 @@ class Answer:
     name: str
     """By which a candidate is shown; any other: of what is added."""
     type: str | None = None
-    says_yes: bool | None = None
+    decision: bool | None = None
     """A reviewer agrees; an arbitrator takes it for a nodule. None: nothing was said."""
     comment: str = ""
-    anew: tuple[DrawnSlice, ...] = ()
+    new_slices: tuple[DrawnSlice, ...] = ()
     """Outlines that were changed or added; none: they stay as they are."""
     discussed_with: tuple[str, ...] = ()
 
@@ -264,60 +274,62 @@ def submit_answers(
             raise InputError.at(_where(task), what, "Look at the list of cases again.")
         return at_once(task.batch_id, steps)
 
-    return handle.does(actor_id, made)
+    return handle.act(actor_id, made)
 
 
 def _steps(
     handle: ProjectHandle, batch: Batch, actor_id: str, task: Task, answers: Sequence[Answer]
-) -> Iterator[OneStep]:
-    said = {answer.name: answer for answer in answers}
+) -> Iterator[SingleStep]:
+    by_name = {answer.name: answer for answer in answers}
     asked = {name for _, name in waiting(handle.workflow, batch, actor_id, task.case_id)}
     shown = shown_names(handle.workflow, batch, actor_id, task.case_id)
-    names = {one: name for one, name in shown.items() if one in asked}
-    raise_problems(_missing(task, names.values(), said))
+    names = {candidate_id: name for candidate_id, name in shown.items() if candidate_id in asked}
+    raise_problems(_missing(task, names.values(), by_name))
     for candidate_id, name in names.items():
-        yield from _steps_of(task, candidate_id, said[name])
+        yield from _steps_of(task, candidate_id, by_name[name])
     if task.mode != "review":
         return
     fields = {"batch_id": task.batch_id, "case_id": task.case_id}
     for answer in answers:
         if answer.name not in shown.values():
-            finding = DrawnFinding(finding_id=answer.name, slices=answer.anew, type=answer.type)
+            finding = DrawnFinding(
+                finding_id=answer.name, slices=answer.new_slices, type=answer.type
+            )
             yield AddNodule(**fields, finding=finding, comment=answer.comment)
     yield FinishCase(**fields)
 
 
-def _steps_of(task: Task, candidate_id: str, one: Answer) -> Iterator[OneStep]:
+def _steps_of(task: Task, candidate_id: str, answer: Answer) -> Iterator[SingleStep]:
     fields = {"batch_id": task.batch_id, "case_id": task.case_id, "candidate_id": candidate_id}
-    if one.anew and task.mode in ("review", "arbitrate"):
-        yield CorrectOutline(**fields, slices=one.anew, comment=one.comment)
+    if answer.new_slices and task.mode in ("review", "arbitrate"):
+        yield CorrectOutline(**fields, slices=answer.new_slices, comment=answer.comment)
     if task.mode == "type":
-        yield TypeNodule(**fields, type=one.type or "")
+        yield TypeNodule(**fields, type=answer.type or "")
     elif task.mode == "review":
-        yield ReviewNodule(**fields, agrees=bool(one.says_yes), comment=one.comment)
+        yield ReviewNodule(**fields, agrees=bool(answer.decision), comment=answer.comment)
     else:
         yield ArbitrateNodule(
             **fields,
-            is_nodule=bool(one.says_yes),
-            type=one.type if one.says_yes else None,
-            comment=one.comment,
-            discussed_with=one.discussed_with,
+            is_nodule=bool(answer.decision),
+            type=answer.type if answer.decision else None,
+            comment=answer.comment,
+            discussed_with=answer.discussed_with,
         )
 
 
-_WANTED: dict[Mode, str] = {
-    "type": "has no type yet.",
-    "review": "is neither agreed with nor objected to yet.",
-    "arbitrate": "is not settled yet.",
+_WANTED: dict[Mode, tuple[str, str]] = {
+    "type": ("has no type yet.", "Choose a type before submitting."),
+    "review": ("is not reviewed yet.", "Agree or object before submitting."),
+    "arbitrate": ("is not settled yet.", "Decide before submitting."),
 }
 
 
-def _missing(task: Task, names: Iterable[str], said: Mapping[str, Answer]) -> Iterator[Problem]:
+def _missing(task: Task, names: Iterable[str], answers: Mapping[str, Answer]) -> Iterator[Problem]:
     for name in names:
-        one = said.get(name)
-        answer = None if one is None else one.type if task.mode == "type" else one.says_yes
-        if answer is None:
-            yield Problem(f"{_where(task)} '{name}'", _WANTED[task.mode], "Say it, then hand in.")
+        answer = answers.get(name)
+        given = answer and (answer.type if task.mode == "type" else answer.decision)
+        if given is None:
+            yield Problem(f"{_where(task)} '{name}'", *_WANTED[task.mode])
 
 
 def _where(task: Task) -> str:
@@ -345,7 +357,11 @@ def request_answers(handle: ProjectHandle, batch_id: str, actor_id: str) -> pl.D
     batch = handle.batch(batch_id)
     waiting = set(_waiting(batch, actor_id))
     _, seen = handle.visible(actor_id, batch_id)
-    rows = [_row(one, batch) for one in seen if (one.case_id, one.candidate_id) in waiting]
+    rows = [
+        _row(candidate, batch)
+        for candidate in seen
+        if (candidate.case_id, candidate.candidate_id) in waiting
+    ]
     texts = dict.fromkeys(("case_id", "candidate_id", "slices"), pl.String)
     numbers = dict.fromkeys(("x_mm", "y_mm", "length_mm", "width_mm"), pl.Float64)
     table = pl.DataFrame(rows, schema={**texts, **numbers, "why": pl.String}, orient="row")
@@ -378,7 +394,7 @@ def answer(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> E
     if decision is None:
         raise InputError.at(path, f"has none of the columns {', '.join(_STEPS)}.")
     problems: list[Problem] = []
-    steps: list[OneStep] = []
+    steps: list[SingleStep] = []
     rows = read_strings(path, header).iter_rows(named=True)
     for line, row in enumerate(rows, start=2):
         with collect_problems(problems):
@@ -386,7 +402,7 @@ def answer(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> E
     raise_problems(problems)
     if not steps:
         raise InputError.at(path, "answers nothing.", f"Fill in the column '{decision}'.")
-    return handle.does(actor_id, at_once(batch_id, steps))
+    return handle.act(actor_id, at_once(batch_id, steps))
 
 
 def unread_cases(handle: ProjectHandle) -> list[str]:
@@ -412,26 +428,26 @@ def _row(seen: SeenCandidate, batch: Batch) -> tuple[object, ...]:
     return (
         *key,
         f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else str(numbers[0]),
-        *(round(one, 2) for one in (largest.center_x_mm, largest.center_y_mm)),
-        *(round(one, 2) for one in (largest.length_mm, largest.width_mm)),
+        *(round(value, 2) for value in (largest.center_x_mm, largest.center_y_mm)),
+        *(round(value, 2) for value in (largest.length_mm, largest.width_mm)),
         ", ".join(map(in_english, batch.dispute(key))) if batch.state != "typing" else "",
     )
 
 
 def _questions_steps(
     row: dict[str, str | None], decision: str, batch_id: str, where: str
-) -> Iterator[OneStep]:
+) -> Iterator[SingleStep]:
     """The step that a row asks for; none where the decision was left open."""
-    said = (row[decision] or "").strip()
-    if not said:
+    text = (row[decision] or "").strip()
+    if not text:
         return
     fields: JsonObject = {
         name: row[name] for name in ("case_id", "candidate_id", "type", "comment") if row.get(name)
     }
     if decision != "type":
-        if said.lower() not in _WORDS:
-            raise InputError.at(where, f"'{said}' in '{decision}' is neither yes nor no.")
-        fields[decision] = _WORDS[said.lower()]
+        if text.lower() not in _WORDS:
+            raise InputError.at(where, f"'{text}' in '{decision}' is neither yes nor no.")
+        fields[decision] = _WORDS[text.lower()]
     if decision == "agrees":
         fields.pop("type", None)
-    yield cast("OneStep", step_of({"step": _STEPS[decision], "batch_id": batch_id, **fields}))
+    yield cast("SingleStep", step_of({"step": _STEPS[decision], "batch_id": batch_id, **fields}))

@@ -49,7 +49,7 @@ _SIZE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedNodule:
     """A candidate that is a nodule, and its type where it was said."""
 
     case_id: str
@@ -59,19 +59,21 @@ class Accepted:
     """The reviewer who drew it because no reader had; None: a reader's."""
     corrected_by: str | None = None
     """Who drew it anew; None: nobody."""
-    anew: tuple[DrawnSlice, ...] = ()
+    corrected_slices: tuple[DrawnSlice, ...] = ()
     """How; this counts instead of what readers drew."""
 
 
-def accept_all(checks: Iterable[CaseCheck]) -> list[Accepted]:
+def accept_all(checks: Iterable[CaseCheck]) -> list[AcceptedNodule]:
     """Every candidate, as the check left it."""
     return [
-        Accepted(check.case_id, candidate) for check in checks for candidate in check.candidates
+        AcceptedNodule(check.case_id, candidate)
+        for check in checks
+        for candidate in check.candidates
     ]
 
 
 def unite(
-    name: str, cases: pl.DataFrame, readings: Iterable[Reading], accepted: Iterable[Accepted]
+    name: str, cases: pl.DataFrame, readings: Iterable[Reading], accepted: Iterable[AcceptedNodule]
 ) -> Reference:
     """A reference of nodules: on each slice the hull of boxes and the union of outlines.
 
@@ -95,11 +97,11 @@ def unite(
         for slice_ in finding.slices
     }
     places = geometries(cases)
-    rows = [row for one in accepted for row in _rows(one, drawn, places.get(one.case_id))]
+    rows = [row for nodule in accepted for row in _rows(nodule, drawn, places.get(nodule.case_id))]
     empty = {column.name: column.dtype for column in NODULE_SLICES.columns}
     more = {"score": pl.Float64, "type": pl.String, **_ORIGIN}
-    said = {"density": pl.String, "malignancy": pl.Float64, "category": pl.String}
-    table = _with_heights(pl.DataFrame(rows, schema={**empty, **more, **said}), places)
+    other_columns = {"density": pl.String, "malignancy": pl.Float64, "category": pl.String}
+    table = _with_heights(pl.DataFrame(rows, schema={**empty, **more, **other_columns}), places)
     origin = table.group_by("case_id", "nodule_id", maintain_order=True).agg(
         pl.col(list(_ORIGIN)).first()
     )
@@ -120,20 +122,22 @@ def unite(
 
 
 def _rows(
-    accepted: Accepted,
+    accepted: AcceptedNodule,
     drawn: Mapping[tuple[str, str, str, int], DrawnSlice],
     place: Geometry | None,
 ) -> Iterable[dict[str, object]]:
-    one = accepted.candidate
+    candidate = accepted.candidate
     on_slice = _members(accepted, drawn)
     is_boxed = not any(member.contour for members in on_slice.values() for member in members)
     for number, members in on_slice.items():
-        boxes = map(_box, accepted.anew) if accepted.anew else one.boxes
+        boxes = (
+            map(_box, accepted.corrected_slices) if accepted.corrected_slices else candidate.boxes
+        )
         box = _hull([box for box in boxes if box.slice_index == number])
         heights = [member.z_mm for member in members if member.z_mm is not None]
         yield {
             "case_id": accepted.case_id,
-            "nodule_id": one.candidate_id.replace("candidate", "nodule"),
+            "nodule_id": candidate.candidate_id.replace("candidate", "nodule"),
             "slice_index": number,
             "z_mm": heights[0] if heights else None,
             "center_x_mm": box.center_x_mm,
@@ -141,8 +145,8 @@ def _rows(
             "length_mm": box.length_mm,
             "width_mm": box.width_mm,
             "type": accepted.type,
-            "agreement": 0 if accepted.added_by else len(one.reader_ids),
-            "findings": " ".join(finding_name(*finding) for finding in one.findings),
+            "agreement": 0 if accepted.added_by else len(candidate.reader_ids),
+            "findings": " ".join(finding_name(*finding) for finding in candidate.findings),
             "added_by": accepted.added_by,
             "corrected_by": accepted.corrected_by,
             "is_boxed": is_boxed,
@@ -151,21 +155,21 @@ def _rows(
 
 
 def _members(
-    accepted: Accepted, drawn: Mapping[tuple[str, str, str, int], DrawnSlice]
+    accepted: AcceptedNodule, drawn: Mapping[tuple[str, str, str, int], DrawnSlice]
 ) -> dict[int, list[DrawnSlice]]:
     """What a nodule is made of on each slice: what readers drew, or one drew anew."""
-    if accepted.anew:
-        ordered = sorted(accepted.anew, key=lambda member: member.slice_index)
+    if accepted.corrected_slices:
+        ordered = sorted(accepted.corrected_slices, key=lambda member: member.slice_index)
         return {member.slice_index: [member] for member in ordered}
-    one = accepted.candidate
+    candidate = accepted.candidate
     return {
         number: [
             drawn[accepted.case_id, *finding, number]
-            for cluster in one.clusters
+            for cluster in candidate.clusters
             if cluster.box.slice_index == number
             for finding in cluster.findings
         ]
-        for number in sorted({box.slice_index for box in one.boxes})
+        for number in sorted({box.slice_index for box in candidate.boxes})
     }
 
 
@@ -187,11 +191,11 @@ def _united_outline(members: Sequence[DrawnSlice], place: Geometry | None) -> di
     pixels = voxels_of([member.as_drawn for member in members], place)
     if not len(pixels):
         return {}
-    one_set = np.zeros(len(pixels), dtype=np.int64)
-    outline, corner = trace_outlines(one_set, pixels[:, 0], pixels[:, 1])
+    same_set = np.zeros(len(pixels), dtype=np.int64)
+    outline, corner = trace_outlines(same_set, pixels[:, 0], pixels[:, 1])
     level = np.full(len(corner), float(pixels[0, 2]))
     xyz_mm = place.to_world(np.column_stack([corner, level]))
-    sizes = slice_sizes(one_set, pixels, place.spacing_mm[None, :2])
+    sizes = slice_sizes(same_set, pixels, place.spacing_mm[None, :2])
     return {
         "contour": outline_texts(outline, xyz_mm[:, 0], xyz_mm[:, 1])["contour"][0],
         "long_mm": sizes["long_mm"][0],
@@ -313,25 +317,25 @@ def released_reference(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> 
     """
     chosen = list(released(handle, batch_ids).values())
     accepted = [
-        accepted_of(one, key)
-        for one in chosen
-        for key in one.nodules
+        accepted_of(batch, key)
+        for batch in chosen
+        for key in batch.nodules
         if key[0] not in handle.repeats
     ]
-    drawn = [reading for one in chosen for reading in one.drawn]
+    drawn = [reading for batch in chosen for reading in batch.drawn]
     return unite(handle.folder.resolve().name, _listed(handle, chosen), drawn, accepted)
 
 
-def accepted_of(batch: Batch, key: Key) -> Accepted:
+def accepted_of(batch: Batch, key: Key) -> AcceptedNodule:
     """A candidate as it enters a reference, if it is a nodule."""
-    anew = batch.corrected(key)
-    return Accepted(
+    correction = batch.corrected(key)
+    return AcceptedNodule(
         key[0],
         batch.candidates[key],
         batch.nodule_type(key),
         added_by=batch.order.reviewer_id if key in batch.added else None,
-        corrected_by=None if anew is None else anew.by,
-        anew=() if anew is None else anew.step.slices,
+        corrected_by=None if correction is None else correction.by,
+        corrected_slices=() if correction is None else correction.step.slices,
     )
 
 
@@ -347,7 +351,12 @@ def released_findings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> R
     """
     chosen = list(released(handle, batch_ids).values())
     cases = _listed(handle, chosen)
-    typed = [one for batch in chosen for one in batch.typed if one.reader_id in batch.reader_ids]
+    typed = [
+        reading
+        for batch in chosen
+        for reading in batch.typed
+        if reading.reader_id in batch.reader_ids
+    ]
     readings = findings_of(handle.folder.resolve().name, cases, typed)
     decided = pl.DataFrame(
         [row for batch in chosen for row in _decisions(batch)],
@@ -372,8 +381,8 @@ def blind_readings(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> Read
     """
     chosen = list(released(handle, batch_ids).values())
     drawn = [reading for batch in chosen for reading in batch.readings.values()]
-    found = findings_of(handle.folder.resolve().name, _listed(handle, chosen), drawn)
-    return replace(found, sessions=found.sessions.with_columns(phase=pl.lit("blind")))
+    readings = findings_of(handle.folder.resolve().name, _listed(handle, chosen), drawn)
+    return replace(readings, sessions=readings.sessions.with_columns(phase=pl.lit("blind")))
 
 
 def _decisions(batch: Batch) -> Iterable[tuple[str, str, str, str, bool]]:

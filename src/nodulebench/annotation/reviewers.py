@@ -27,7 +27,7 @@ from nodulebench.security.event_log.signers import PersonSeal
 from nodulebench.security.keys import PrivateKey, read_private_key
 from nodulebench.security.vault import decrypted_by, encrypted_for
 
-WAY_OUT = "If it is lost, an arbitrator draws anew: 'draw --anew REASON'."
+WAY_OUT = "If it is lost, an arbitrator draws anew: 'draw --redraw REASON'."
 
 
 class CommitmentFile(ConfigModel):
@@ -73,7 +73,7 @@ def open_batch(
     if reviewer_id is not None or not handle.workflow.rules.has_review:
         if commitment is not None:
             raise InputError.at(str(commitment), "promises a draw, and none is to be made.")
-        return handle.does(actor_id, order(reviewer_id=reviewer_id))
+        return handle.act(actor_id, order(reviewer_id=reviewer_id))
     seed = new_seed()
     step = order(commitment=commitment_of(seed))
     if commitment is None and handle.workflow.roster.keys:
@@ -81,7 +81,7 @@ def open_batch(
         def sealed(_: Mapping[str, Batch]) -> Action:
             return step.model_copy(update={"sealed": _sealed(handle, team_id, seed)})
 
-        return handle.does(actor_id, sealed)
+        return handle.act(actor_id, sealed)
     handle.workflow.allowed(handle.batches(), actor_id, step)  # before anything is written
     file = commitment or commitment_file(handle.folder, batch_id)
     if file.resolve().is_relative_to(handle.folder.resolve()):
@@ -89,7 +89,7 @@ def open_batch(
     make_folder(file.parent)
     with locked(file.with_name(f".{file.name}.lock"), file):
         _keep(handle, file, batch_id, seed)
-        return handle.does(actor_id, step)
+        return handle.act(actor_id, step)
 
 
 def _apart(handle: ProjectHandle, batch_id: str, case_ids: Iterable[str]) -> Iterator[Problem]:
@@ -143,7 +143,7 @@ def draw_reviewer(
         )
     else:
         seed = _read(commitment or commitment_file(handle.folder, batch_id)).seed
-    return handle.does(actor_id, step_of({"step": "draw", "batch_id": batch_id, "seed": seed}))
+    return handle.act(actor_id, step_of({"step": "draw", "batch_id": batch_id, "seed": seed}))
 
 
 def draw_again(handle: ProjectHandle, actor_id: str, batch_id: str, reason: str) -> Event:
@@ -160,8 +160,13 @@ def draw_again(handle: ProjectHandle, actor_id: str, batch_id: str, reason: str)
     """
     if not reason.strip():
         raise InputError.at(f"batch '{batch_id}'", "is drawn anew without a reason.", "Say why.")
-    fields = {"step": "draw", "batch_id": batch_id, "seed": new_seed(), "anew": reason.strip()}
-    return handle.does(actor_id, step_of(fields))
+    fields = {
+        "step": "draw",
+        "batch_id": batch_id,
+        "seed": new_seed(),
+        "redraw_reason": reason.strip(),
+    }
+    return handle.act(actor_id, step_of(fields))
 
 
 def _sealed(handle: ProjectHandle, team_id: str, seed: str) -> str:
@@ -190,8 +195,8 @@ def _opened(order: OpenBatch, key: PrivateKey | None) -> str:
     try:
         return decrypted_by(base64.b64decode(order.sealed), key, where).decode("ascii")
     except (InputError, binascii.Error, UnicodeDecodeError) as error:
-        told = "does not open with this key: it is for those that organisers had at 'open'."
-        raise InputError.at(where, told, f"Give yours of then with --old-key. {WAY_OUT}") from error
+        what = "does not open with this key: it is for those that organisers had at 'open'."
+        raise InputError.at(where, what, f"Give yours of then with --old-key. {WAY_OUT}") from error
 
 
 def _keep(handle: ProjectHandle, file: Path, batch_id: str, seed: str) -> None:

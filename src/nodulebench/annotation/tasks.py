@@ -75,7 +75,7 @@ class KnownBatches:
         return {batch_id: self._made[batch_id][1] for batch_id in batches}
 
 
-def places(
+def numbered_cases(
     handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str
 ) -> list[tuple[str, str]]:
     """Batch and case of every number that somebody knows cases by.
@@ -109,15 +109,15 @@ def tasks_of(handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str)
     """
     handle.workflow.roster.person(actor_id)
     within: dict[str, int] = {}
-    found = []
-    for number, (batch_id, case_id) in enumerate(places(handle, batches, actor_id)):
+    tasks = []
+    for number, (batch_id, case_id) in enumerate(numbered_cases(handle, batches, actor_id)):
         batch = batches[batch_id]
         within[batch_id] = within.get(batch_id, 0) + 1
         if has_part(handle.workflow, batch, actor_id, case_id):
             name = str(within[batch_id]) if handle.repeats else case_id
             mode = mode_of(handle.workflow, batch, actor_id, case_id)
-            found.append(Task(number, batch_id, case_id, name, mode))
-    return found
+            tasks.append(Task(number, batch_id, case_id, name, mode))
+    return tasks
 
 
 def statuses_of(
@@ -135,7 +135,7 @@ def _status(
         is_ready = batch.state == "arbitration" and not batch.open_disputes and batch.is_approved
         may_release = is_ready and workflow.may_release(batch, actor_id)
         if own or may_release:
-            done = sum(one.mode == "done" for one in own)
+            done = sum(task.mode == "done" for task in own)
             yield BatchStatus(batch_id, batch.state, done, len(own), may_release)
 
 

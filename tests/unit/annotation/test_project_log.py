@@ -264,9 +264,9 @@ def test_a_reviewer_is_drawn_or_named(tmp_path: Path) -> None:
     panel = Panel(tmp_path).start("a")
     order = {"team_id": "one", "case_ids": ["a"]}
     with pytest.raises(InputError, match="has no reviewer"):
-        panel.does("office", "open", **order)
+        panel.act("office", "open", **order)
     with pytest.raises(InputError, match="has a reviewer, and a promise to draw one"):
-        panel.does("office", "open", **order, reviewer_id="lead2", commitment="0" * 64)
+        panel.act("office", "open", **order, reviewer_id="lead2", commitment="0" * 64)
 
 
 def test_opening_a_batch_reads_that_batch_alone(

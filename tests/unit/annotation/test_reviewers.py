@@ -114,7 +114,7 @@ def aimed(panel: Panel, seeds: tuple[str, ...]) -> None:
     while random_reviewer(teams, "one", "b1", (*seeds, seed)) != FRIEND:
         seed = new_seed()
     step = SubmitReading(batch_id="b1", reading=reading, seed=seed)
-    handle.does("r3", Several(batch_id="b1", steps=(step, CheckBatch(batch_id="b1"))))
+    handle.act("r3", Several(batch_id="b1", steps=(step, CheckBatch(batch_id="b1"))))
 
 
 def forged(panel: Panel, actor: str, action: OpenBatch | DrawReviewer) -> None:
@@ -249,7 +249,7 @@ def test_a_lost_commitment_is_no_end_and_the_audit_tells_who_drew(panel: Panel) 
     with pytest.raises(InputError, match="no reviewer who is still to be drawn"):
         panel.draws()
     change = panel.handle().log.read()[-1].change
-    assert change.endswith("was drawn to review anew: the disk broke")
+    assert change.endswith("was drawn again to review: the disk broke")
 
 
 def test_a_commitment_for_a_key_that_was_replaced_opens_with_the_old_one(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_when_and_by_whom_it_is_drawn(panel: Panel) -> None:
     for name in ("r1", "lead2", "judge1"):
         with pytest.raises(InputError, match=f"'{name}' is not an organiser"):
             draw_reviewer(panel.handle(name), name, "b1", own)
-    panel.does("r1", "type", case_id="a", candidate_id="candidate-1", type="solid")
+    panel.act("r1", "type", case_id="a", candidate_id="candidate-1", type="solid")
     with pytest.raises(InputError, match="is not the reviewer"):
         panel.finishes("lead2", "a")
     panel.draws()

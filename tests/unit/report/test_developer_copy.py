@@ -47,7 +47,7 @@ def lab_and_developer() -> tuple[str, str]:
     patch = Patch("One", "missed", "case-013", "secret-nodule", (b"1", b"2", b"3"))
     beside = ReportAttachments(flips=flips_of(ONE), patches=[patch])
     lab, developer = (
-        render_html(document, curves_of(ONE), audience=one, beside=beside)
+        render_html(document, curves_of(ONE), audience=one, attachments=beside)
         for one in ("lab", "developer")
     )
     return lab, developer

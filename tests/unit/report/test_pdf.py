@@ -49,7 +49,7 @@ def words_of(pages: list[str]) -> str:
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pdf") / "report.pdf"
-    render_pdf(path, document(), curves_of(ONE), beside=ReportAttachments(flips=flips_of(ONE)))
+    render_pdf(path, document(), curves_of(ONE), attachments=ReportAttachments(flips=flips_of(ONE)))
     return path
 
 
@@ -85,7 +85,9 @@ def test_numbers_and_signs_survive(english: list[str]) -> None:
 
 
 def test_every_section_of_the_page_is_printed(english: list[str]) -> None:
-    html = render_html(document(), curves_of(ONE), beside=ReportAttachments(flips=flips_of(ONE)))
+    html = render_html(
+        document(), curves_of(ONE), attachments=ReportAttachments(flips=flips_of(ONE))
+    )
     titles = set(re.findall(r"<h2>([^<]+)</h2>", html)) - {"Details"}
     assert len(titles) > 10
     text = words_of(english)
@@ -122,14 +124,16 @@ def test_chinese_text_can_be_extracted(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_developers_copy_on_paper_keeps_the_secrets(tmp_path: Path) -> None:
     beside = ReportAttachments(flips=flips_of(ONE))
-    text = words_of(pages_of(tmp_path / "d.pdf", audience="developer", beside=beside))
+    text = words_of(pages_of(tmp_path / "d.pdf", audience="developer", attachments=beside))
     assert "developer's copy" in text
     assert re.findall(r"case-\d+|sha256:0[12]\b", text) == []
 
 
 def test_same_report_gives_the_same_bytes(printed: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.pdf"
-    render_pdf(again, document(), curves_of(ONE), beside=ReportAttachments(flips=flips_of(ONE)))
+    render_pdf(
+        again, document(), curves_of(ONE), attachments=ReportAttachments(flips=flips_of(ONE))
+    )
     assert again.read_bytes() == printed.read_bytes()
 
 
@@ -146,7 +150,7 @@ def test_gallery_is_printed(tmp_path: Path) -> None:
     first, second, third = (png(np.full((9, 9), grey, dtype=np.uint8)) for grey in (0, 99, 255))
     patch = Patch("One", "missed", "case-1", "n3", (first, second, third), "solid", 6.0)
     path = tmp_path / "g.pdf"
-    text = words_of(pages_of(path, beside=ReportAttachments(patches=[patch])))
+    text = words_of(pages_of(path, attachments=ReportAttachments(patches=[patch])))
     assert "One: nodules missed" in text
     assert "solid, 6.0 mm, case-1 / n3" in text
     assert sum(len(page.images) for page in pypdf.PdfReader(path).pages) == 3
@@ -174,14 +178,14 @@ def test_every_font_is_embedded_so_that_it_reads_the_same_everywhere(
 
 
 def test_every_character_of_the_chinese_words_is_in_the_font() -> None:
-    from importlib import import_module
-
-    from nodulebench.i18n.translator import PARTS
+    from nodulebench.i18n.translator import NAMES, NOTICES, PAGES, catalogue
 
     texttools = pytest.importorskip("fontTools.ttLib", reason="fontTools is not installed")
     known = set(texttools.TTFont(sans_path()).getBestCmap())
-    parts = [import_module(f"nodulebench.i18n.zh.{part}") for part in PARTS]
-    used = {letter for part in parts for text in part.TEXTS.values() for letter in text}
+    texts = [
+        text for domain in (*PAGES, *NOTICES, NAMES) for text in catalogue("zh", domain).values()
+    ]
+    used = {letter for text in texts for letter in text}
     assert {one for one in used if ord(one) > 0x2E80 and ord(one) not in known} == set()
 
 

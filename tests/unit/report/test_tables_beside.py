@@ -124,7 +124,7 @@ def test_what_lies_beside_has_its_place_in_the_report() -> None:
     beside = ReportAttachments(
         combinations=[CANDIDATES], agreement=[{"name": "1 and 2", "value": 0.7}]
     )
-    html = render_html(group_document(), curves_of(evaluation()), beside=beside)
+    html = render_html(group_document(), curves_of(evaluation()), attachments=beside)
     assert "Merged candidate lists" in html[html.index('id="compared"') :]
     assert "Agreement of the readers" in html[html.index('id="test-set"') :]
 

@@ -38,7 +38,7 @@ class Study(ConfigModel):
         return self
 
 
-class Called(FactEvent):
+class CallEvent(FactEvent):
     """What a reader called a place; ``facts`` has the seconds that it took."""
 
     case_id: str
@@ -52,13 +52,13 @@ class Called(FactEvent):
         return self.case_id, self.mark_id
 
 
-def parse_called(content: bytes) -> Called | None:
+def parse_call_event(content: bytes) -> CallEvent | None:
     """What some bytes say, if they are byte for byte as it would be written."""
     try:
-        found = Called.model_validate_json(content)
+        event = CallEvent.model_validate_json(content)
     except (ValidationError, UnicodeDecodeError):
         return None
-    return found if found.to_bytes() == content else None
+    return event if event.to_bytes() == content else None
 
 
 def shuffled(study: Study, reader_id: str, places: Sequence[Place]) -> list[Place]:
@@ -84,14 +84,14 @@ def call_flaw(call: str, diameter_mm: float | None) -> str:
 
 
 def next_call(
-    events: Sequence[Called],
+    events: Sequence[CallEvent],
     root: str,
     reader_id: str,
     place: Place,
     call: Call,
     diameter_mm: float | None,
     seconds: float,
-) -> Called:
+) -> CallEvent:
     """The event that follows a reader's calls so far.
 
     Raises:
@@ -104,7 +104,7 @@ def next_call(
         raise InputError.at(where, f"is called '{call}' and {flaw}.", remedy)
     if any(event.place == place for event in events):
         raise InputError.at(where, f"was judged by '{reader_id}' before.", "A call is final.")
-    return Called(
+    return CallEvent(
         number=len(events) + 1,
         at=datetime.now(UTC),
         person=reader_id,

@@ -46,12 +46,12 @@ def check_calls(suspects: pl.DataFrame, calls: pl.DataFrame, *, readers: int = 4
         if count != readers
     ]
     for case_id, mark_id, reader, call, diameter in calls.rows():
-        found = call_flaw(call, diameter)
-        if found:
+        flaw = call_flaw(call, diameter)
+        if flaw:
             problems.append(
                 Problem(
                     f"case '{case_id}' mark '{mark_id}' reader '{reader}'",
-                    f"is called '{call}' and {found}.",
+                    f"is called '{call}' and {flaw}.",
                     f"A nodule measures at least {SMALLEST_MM:g} mm, a small nodule less.",
                 )
             )
@@ -70,7 +70,7 @@ class Conclusion:
     small: int
     """Never called a nodule of 3 mm, but a smaller one at least once."""
     rejected: int
-    """Called a false positive by everybody."""
+    """Called a false positive by every reader."""
     before: Reference
     after: Reference
     added: int

@@ -81,16 +81,16 @@ def false_positives(
     listed, _ = keep_listed(reference, submission, protocol)
     labels = label_marks(reference, listed, protocol, protocol.rules[0])
     rows = np.unique(labels.mark[labels.label == FALSE_POSITIVE])
-    found = listed.marks[rows].sort("score", descending=True, maintain_order=True)
-    if found["score"].null_count():
+    marks = listed.marks[rows].sort("score", descending=True, maintain_order=True)
+    if marks["score"].null_count():
         raise InputError.at(
             f"submission '{submission.name}'", "has false positives without a score."
         )
     # a product such as 0.1 x 30 may fall short of the whole number by rounding
     allowed = math.floor(rate * reference.cases.height + 1e-9)
-    if allowed < found.height:
-        found = found.filter(pl.col("score") > found["score"][allowed])
-    return SUSPECTS.arrange(found)
+    if allowed < marks.height:
+        marks = marks.filter(pl.col("score") > marks["score"][allowed])
+    return SUSPECTS.arrange(marks)
 
 
 def select(
@@ -151,7 +151,7 @@ def _reuse(
     mark, call = _near(suspects, earlier, reference, np.full(earlier.height, reach_mm))
     place = ["x_mm", "y_mm", "z_mm"]
     apart = suspects[mark].select(place).to_numpy() - earlier[call].select(place).to_numpy()
-    found = (
+    near_calls = (
         earlier[call]
         .select("reader_id", "call", "diameter_mm")
         .with_columns(
@@ -159,7 +159,7 @@ def _reuse(
             distance=pl.Series(np.linalg.norm(apart, axis=1)),
         )
     )
-    nearest = found.sort("distance", maintain_order=True).unique(
+    nearest = near_calls.sort("distance", maintain_order=True).unique(
         ["case_id", "mark_id", "reader_id"], keep="first", maintain_order=True
     )
     return READER_CALLS.arrange(nearest.drop("distance").sort("case_id", "mark_id", "reader_id"))
@@ -171,15 +171,15 @@ def _near(
     """Marks strictly within the radius of places of the same case: rows of both."""
     xyz = ("x_mm", "y_mm", "z_mm")
     case = reference.rows_of(places["case_id"])
-    kept = np.flatnonzero(case >= 0)
+    known_rows = np.flatnonzero(case >= 0)
     mark, place = pairs_within(
         reference.rows_of(marks["case_id"]),
         marks.select(xyz).to_numpy(),
-        case[kept],
-        places[kept].select(xyz).to_numpy(),
-        radius_mm[kept],
+        case[known_rows],
+        places[known_rows].select(xyz).to_numpy(),
+        radius_mm[known_rows],
     )
-    return mark, kept[place]
+    return mark, known_rows[place]
 
 
 def require_known_cases(table: pl.DataFrame, suspects: pl.DataFrame, source: str) -> None:

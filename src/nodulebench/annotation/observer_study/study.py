@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from nodulebench.annotation.observer_study.calls import (
     CALLS,
     Call,
-    Called,
+    CallEvent,
     Place,
     Study,
     next_call,
-    parse_called,
+    parse_call_event,
     shuffled,
 )
 from nodulebench.annotation.observer_study.selection import READER_CALLS, SUSPECTS
@@ -73,20 +73,20 @@ class OpenStudy:
         (row,) = self.suspects.filter(case_id=place[0], mark_id=place[1]).iter_rows(named=True)
         return row["x_mm"], row["y_mm"], row["z_mm"]
 
-    def log(self, reader_id: str) -> EventLog[Called]:
+    def log(self, reader_id: str) -> EventLog[CallEvent]:
         """What a reader called places."""
         files = {name: file_digest(self.folder / name) for name in (STUDY, TO_READ)}
         root = bytes_digest(canonical({**files, "reader": reader_id}))
         store = FolderStore(self.folder / LOGS / reader_id)
-        return EventLog(store, root, "the study", parse_called, headed_from=1)
+        return EventLog(store, root, "the study", parse_call_event, headed_from=1)
 
-    def calls(self, reader_id: str) -> dict[Place, Called]:
+    def calls(self, reader_id: str) -> dict[Place, CallEvent]:
         """What a reader has called so far.
 
         Raises:
             InputError: if something of it was changed or cut off.
         """
-        return {one.place: one for one in self.log(reader_id).read()}
+        return {event.place: event for event in self.log(reader_id).read()}
 
     def call(
         self,
@@ -95,7 +95,7 @@ class OpenStudy:
         call: Call,
         diameter_mm: float | None = None,
         seconds: float = 0.0,
-    ) -> Called:
+    ) -> CallEvent:
         """Keep what a reader calls a place.
 
         Raises:
@@ -157,7 +157,7 @@ def add_to_queue(study: OpenStudy, reader_id: str, path: Path) -> int:
         raise InputError.at(path, "is there already.", "Hand it in with 'answer', or remove it.")
     done = study.calls(reader_id)
     left = [place for place in study.places(reader_id) if place not in done]
-    rows = [(*one, *study.middle_mm(one), None, None) for one in left]
+    rows = [(*place, *study.middle_mm(place), None, None) for place in left]
     names = ("case_id", "mark_id", "x_mm", "y_mm", "z_mm", "call", "diameter_mm")
     if rows:
         write_csv(pl.DataFrame(rows, schema=names, orient="row"), path)
@@ -179,19 +179,19 @@ def answer(study: OpenStudy, reader_id: str, path: Path) -> int:
     new: list[tuple[Place, Call, float | None]] = []
     problems: list[Problem] = []
     for row in read_table(path, ANSWERS).iter_rows(named=True):
-        place, said = (row["case_id"], row["mark_id"]), (row["call"], row["diameter_mm"])
-        if row["call"] is None or known.get(place) == said:
+        place, stated = (row["case_id"], row["mark_id"]), (row["call"], row["diameter_mm"])
+        if row["call"] is None or known.get(place) == stated:
             continue
         if place not in places:
             where = f"{path.name} case '{place[0]}' mark '{place[1]}'"
             problems.append(Problem(where, "is not among the places to judge."))
             continue
         with collect_problems(problems):
-            next_call(events, log.root, reader_id, place, *said, 0.0)
-        new.append((place, *said))
+            next_call(events, log.root, reader_id, place, *stated, 0.0)
+        new.append((place, *stated))
     raise_problems(problems)
-    for one in new:
-        study.call(reader_id, *one)
+    for call in new:
+        study.call(reader_id, *call)
     return len(new)
 
 
@@ -207,9 +207,9 @@ def calls_table(study: OpenStudy) -> pl.DataFrame:
 
 def status_of(study: OpenStudy) -> JsonObject:
     """Who judged how many places, and the digests of the logs that say what and when."""
-    told = {}
+    logs = {}
     for reader_id in study.study.reader_ids:
         events = study.log(reader_id).read()
         digest = events[-1].digest if events else None
-        told[reader_id] = {"calls": len(events), "digest": digest}
-    return {**study.study.model_dump(mode="json"), "logs": told}
+        logs[reader_id] = {"calls": len(events), "digest": digest}
+    return {**study.study.model_dump(mode="json"), "logs": logs}

@@ -118,8 +118,8 @@ def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE
         The candidates from the feet upwards, named ``candidate-1``, ``candidate-2``, ...
     """
     ordered = sorted(readings, key=lambda reading: reading.reader_id)
-    readers = tuple(one.reader_id for one in ordered)
-    owners = [(one.reader_id, finding) for one in ordered for finding in one.findings]
+    readers = tuple(reading.reader_id for reading in ordered)
+    owners = [(reading.reader_id, finding) for reading in ordered for finding in reading.findings]
     rows = [
         (number, readers.index(reader), drawn)
         for number, (reader, finding) in enumerate(owners)
@@ -135,24 +135,26 @@ def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE
     is_near = _is_same(boxes, rule) & (level[:, None] == level) & (reader[:, None] != reader)
     cluster = linked(is_near)
     candidate = linked(is_near | (owner[:, None] == owner))
-    found = []
+    groups = []
     for first in np.unique(candidate):
         members = np.flatnonzero(candidate == first)
         clusters = tuple(
             sorted(
                 (
-                    _slice_cluster(boxes, level, names, members[cluster[members] == one], readers)
-                    for one in np.unique(cluster[members])
+                    _slice_cluster(
+                        boxes, level, names, members[cluster[members] == number], readers
+                    )
+                    for number in np.unique(cluster[members])
                 ),
-                key=lambda one: _place(one.box),
+                key=lambda slice_cluster: _place(slice_cluster.box),
             )
         )
         findings = tuple(
             (owners[number][0], owners[number][1].finding_id)
             for number in np.unique(owner[members])
         )
-        found.append((findings, clusters))
-    found.sort(key=lambda one: (_place(one[1][0].box), one[0]))
+        groups.append((findings, clusters))
+    groups.sort(key=lambda group: (_place(group[1][0].box), group[0]))
     return CaseCheck(
         case_id=ordered[0].case_id,
         reader_ids=readers,
@@ -163,7 +165,7 @@ def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE
                 clusters,
                 is_disputed=_is_disputed(findings, clusters, readers, rule),
             )
-            for number, (findings, clusters) in enumerate(found)
+            for number, (findings, clusters) in enumerate(groups)
         ),
     )
 
@@ -175,9 +177,9 @@ def lone_candidate(reading: Reading, candidate_id: str) -> Candidate:
         reading: of one finding.
         candidate_id: what it shall be called.
     """
-    (alone,) = check_consistency([reading]).candidates
-    clusters = tuple(replace(cluster, is_consistent=False) for cluster in alone.clusters)
-    return Candidate(candidate_id, alone.findings, clusters, is_disputed=True)
+    (lone,) = check_consistency([reading]).candidates
+    clusters = tuple(replace(cluster, is_consistent=False) for cluster in lone.clusters)
+    return Candidate(candidate_id, lone.findings, clusters, is_disputed=True)
 
 
 def _place(box: Box) -> tuple[float, ...]:

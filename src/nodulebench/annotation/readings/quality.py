@@ -38,13 +38,13 @@ def detections(checks: Iterable[CaseCheck]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def positive_agreement(both: int, first_alone: int, second_alone: int) -> float:
+def positive_agreement(both: int, first_only: int, second_only: int) -> float:
     """Twice what both drew over all that each drew.
 
     Raises:
         UndefinedError: if neither drew anything.
     """
-    total = 2 * both + first_alone + second_alone
+    total = 2 * both + first_only + second_only
     if not total:
         raise UndefinedError("nothing_drawn_by_two")
     return 2 * both / total
@@ -58,8 +58,8 @@ class PairAgreement:
     second: str
     cases: int
     both: int
-    first_alone: int
-    second_alone: int
+    first_only: int
+    second_only: int
     agreement: float | None
     """Positive agreement; None where neither drew anything."""
 
@@ -77,17 +77,17 @@ def pairwise_agreement(checks: Sequence[CaseCheck]) -> list[PairAgreement]:
             for check in common
             for candidate in check.candidates
         ]
-        both, alone, other = (
+        both, first_only, other = (
             drew.count(pattern) for pattern in ((True, True), (True, False), (False, True))
         )
-        agreement = _agreement_or_none(both, alone, other)
-        pairs.append(PairAgreement(first, second, len(common), both, alone, other, agreement))
+        agreement = _agreement_or_none(both, first_only, other)
+        pairs.append(PairAgreement(first, second, len(common), both, first_only, other, agreement))
     return pairs
 
 
-def _agreement_or_none(both: int, first_alone: int, second_alone: int) -> float | None:
+def _agreement_or_none(both: int, first_only: int, second_only: int) -> float | None:
     try:
-        return positive_agreement(both, first_alone, second_alone)
+        return positive_agreement(both, first_only, second_only)
     except UndefinedError:
         return None
 
@@ -118,7 +118,7 @@ def group_agreement(checks: Sequence[CaseCheck]) -> GroupAgreement:
     ]
     if not drawn_by:
         raise UndefinedError("nothing_drawn")
-    pairs = [one.agreement for one in pairwise_agreement(checks) if one.agreement is not None]
+    pairs = [pair.agreement for pair in pairwise_agreement(checks) if pair.agreement is not None]
     if not pairs:
         raise UndefinedError("no_case_with_two_readers")
     most = max(readers for _, readers in drawn_by)
@@ -159,7 +159,7 @@ def skills(checks: Sequence[CaseCheck], *, others_needed: int = 0) -> list[Reade
         others_needed: how many of the others make a candidate count; 0: more than half of them.
     """
     readers = sorted({reader for check in checks for reader in check.reader_ids})
-    found = []
+    reader_skills = []
     for reader in readers:
         own = [check for check in checks if reader in check.reader_ids]
         backed = hits = lone = 0
@@ -171,8 +171,8 @@ def skills(checks: Sequence[CaseCheck], *, others_needed: int = 0) -> list[Reade
                 lone += is_drawn and not others
                 backed += others >= needed
                 hits += is_drawn and others >= needed
-        found.append(ReaderSkill(reader, len(own), backed, hits, lone))
-    return found
+        reader_skills.append(ReaderSkill(reader, len(own), backed, hits, lone))
+    return reader_skills
 
 
 def repeat_agreement(
@@ -187,7 +187,7 @@ def repeat_agreement(
     Raises:
         InputError: if a pair is of two cases or two readers.
     """
-    both = first_alone = second_alone = cases = 0
+    both = first_only = second_only = cases = 0
     reader = ""
     for first, second in pairs:
         if (first.case_id, first.reader_id) != (second.case_id, second.reader_id) or (
@@ -199,17 +199,15 @@ def repeat_agreement(
             )
         reader, cases = first.reader_id, cases + 1
         named = [
-            one.model_copy(update={"reader_id": name})
-            for one, name in ((first, "first"), (second, "second"))
+            reading.model_copy(update={"reader_id": name})
+            for reading, name in ((first, "first"), (second, "second"))
         ]
         for candidate in check_consistency(named, rule).candidates:
             both += len(candidate.reader_ids) == 2
-            first_alone += candidate.reader_ids == ("first",)
-            second_alone += candidate.reader_ids == ("second",)
-    agreement = _agreement_or_none(both, first_alone, second_alone)
-    return PairAgreement(
-        reader, f"{reader} again", cases, both, first_alone, second_alone, agreement
-    )
+            first_only += candidate.reader_ids == ("first",)
+            second_only += candidate.reader_ids == ("second",)
+    agreement = _agreement_or_none(both, first_only, second_only)
+    return PairAgreement(reader, f"{reader} again", cases, both, first_only, second_only, agreement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,17 +234,19 @@ def drift(periods: Sequence[Sequence[CaseCheck]], reader_id: str) -> Drift:
             within one period.
     """
     each = [skill for period in periods for skill in skills(period) if skill.reader_id == reader_id]
-    backed, found = (np.array([getattr(one, name) for one in each]) for name in ("backed", "found"))
-    total, hits = int(backed.sum()), int(found.sum())
+    backed, found_counts = (
+        np.array([getattr(skill, name) for skill in each]) for name in ("backed", "found")
+    )
+    total, hits = int(backed.sum()), int(found_counts.sum())
     if not 0 < hits < total or np.count_nonzero(backed) < 2:
         raise UndefinedError("no_trend")
     share = hits / total
     time = np.arange(len(backed))
-    score = float(time @ (found - backed * share))
+    score = float(time @ (found_counts - backed * share))
     spread = float(backed @ time**2 - (backed @ time) ** 2 / total)
     z = score / math.sqrt(share * (1 - share) * spread)
     p_value = 2 * NormalDist().cdf(-abs(z))
-    return Drift(reader_id, tuple(backed.tolist()), tuple(found.tolist()), z, p_value)
+    return Drift(reader_id, tuple(backed.tolist()), tuple(found_counts.tolist()), z, p_value)
 
 
 def draw_repeats(case_ids: Sequence[str], share: float, *, seed: int = 0) -> dict[str, str]:
@@ -318,11 +318,11 @@ def repeated_readings(
     readings: Sequence[Reading], repeats: Mapping[str, str]
 ) -> dict[str, list[tuple[Reading, Reading]]]:
     """For each reader the first and the repeated reading of every case read twice."""
-    found = {(reading.case_id, reading.reader_id): reading for reading in readings}
+    by_case = {(reading.case_id, reading.reader_id): reading for reading in readings}
     pairs: dict[str, list[tuple[Reading, Reading]]] = {}
     for shown_as, case_id in repeats.items():
         for reader in sorted({reading.reader_id for reading in readings}):
-            first, again = found.get((case_id, reader)), found.get((shown_as, reader))
+            first, again = by_case.get((case_id, reader)), by_case.get((shown_as, reader))
             if first is not None and again is not None:
                 same = again.model_copy(update={"case_id": case_id})
                 pairs.setdefault(reader, []).append((first, same))

@@ -107,7 +107,7 @@ def readings_of(submission: Submission, cases: pl.DataFrame, reader_id: str) -> 
         for row in bare
     ]
     raise_problems(problems)
-    said = submission.marks.partition_by("case_id", as_dict=True)
+    marks = submission.marks.partition_by("case_id", as_dict=True)
     empty = submission.marks.clear()
     return [
         Reading(
@@ -119,7 +119,7 @@ def readings_of(submission: Submission, cases: pl.DataFrame, reader_id: str) -> 
                     type=row["type"],
                     slices=tuple(_drawn(slices[case_id, row["mark_id"]])),
                 )
-                for row in said.get((case_id,), empty).iter_rows(named=True)
+                for row in marks.get((case_id,), empty).iter_rows(named=True)
             ),
         )
         for case_id in cases["case_id"]
@@ -197,11 +197,11 @@ def findings_of(name: str, cases: pl.DataFrame, readings: Sequence[Reading]) -> 
     order = {case_id: number for number, case_id in enumerate(cases["case_id"])}
     listed = sorted(
         (reading for reading in readings if reading.case_id in order),
-        key=lambda one: (order[one.case_id], one.reader_id),
+        key=lambda reading: (order[reading.case_id], reading.reader_id),
     )
-    sessions = [{"case_id": one.case_id, "reader_id": one.reader_id} for one in listed]
-    findings = [row for one in listed for row in _finding_rows(one)]
-    slices = [row for one in listed for row in _slice_rows(one)]
+    sessions = [{"case_id": reading.case_id, "reader_id": reading.reader_id} for reading in listed]
+    findings = [row for reading in listed for row in _finding_rows(reading)]
+    slices = [row for reading in listed for row in _slice_rows(reading)]
     return Readings(
         name=name,
         cases=cases,

@@ -170,17 +170,21 @@ def warn_of(
             the one that the table describes.
     """
     places = geometries(cases)
-    found: list[ReadingWarning] = []
+    warnings: list[ReadingWarning] = []
     problems: list[Problem] = []
     for case_id in cases["case_id"]:
         own = [reading for reading in readings if reading.case_id == case_id and reading.findings]
         if images is None or not own:
-            found += [told for one in own for told in warn(one, places.get(case_id), limits=limits)]
+            warnings += [
+                warning
+                for reading in own
+                for warning in warn(reading, places.get(case_id), limits=limits)
+            ]
             continue
         with collect_problems(problems):
-            found += _warn_with_image(own, case_id, places.get(case_id), images, limits)
+            warnings += _warn_with_image(own, case_id, places.get(case_id), images, limits)
     raise_problems(problems)
-    return found
+    return warnings
 
 
 def warn_of_batch(
@@ -218,9 +222,9 @@ def _warn_with_image(
         _refuse_other_image(volume, place, where)
     lungs = segment_lungs(volume, where)
     return [
-        told
+        warning
         for reading in readings
-        for told in warn(
+        for warning in warn(
             reading,
             volume.geometry,
             hu=volume.hu,
@@ -233,11 +237,11 @@ def _warn_with_image(
 
 def _refuse_other_image(volume: Volume, place: Geometry, where: str) -> None:
     """Refuse an image on another grid than the table of cases says."""
-    found, said = _grid(volume.geometry), _grid(place)
-    is_same = np.allclose(found[0], said[0], rtol=SPACING_TOLERANCE, atol=0)
+    image_grid, table_grid = _grid(volume.geometry), _grid(place)
+    is_same = np.allclose(image_grid[0], table_grid[0], rtol=SPACING_TOLERANCE, atol=0)
     if is_same and place.size is not None:
-        is_near = (np.abs(found[2] - said[2]) <= found[0] / 2).all()
-        is_same = bool(is_near) and np.array_equal(found[1], said[1])
+        is_near = (np.abs(image_grid[2] - table_grid[2]) <= image_grid[0] / 2).all()
+        is_same = bool(is_near) and np.array_equal(image_grid[1], table_grid[1])
     if not is_same:
         raise InputError.at(
             where,

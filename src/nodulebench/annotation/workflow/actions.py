@@ -71,7 +71,7 @@ class DrawReviewer(ConfigModel):
     step: Literal["draw"] = "draw"
     batch_id: Name
     seed: Seed
-    anew: str = ""
+    redraw_reason: str = ""
     """Why the seed is not the one that was promised: it is lost, or kept back; empty: it is."""
     reviewer_id: Name | None = None
     """Who was drawn; filled in by the program."""
@@ -180,7 +180,7 @@ class ChangeKey(ConfigModel):
     reason: str = Field(min_length=1)
 
 
-OneStep = Annotated[
+SingleStep = Annotated[
     SubmitReading
     | ReviseReading
     | CheckBatch
@@ -201,7 +201,7 @@ class Several(ConfigModel):
 
     step: Literal["several"] = "several"
     batch_id: Name
-    steps: tuple[OneStep, ...] = Field(min_length=1)
+    steps: tuple[SingleStep, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _is_of_one_batch(self) -> Self:
@@ -230,7 +230,7 @@ Action = (
 ACTIONS: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminator="step")])
 
 
-def at_once(batch_id: str, steps: Sequence[OneStep]) -> Action:
+def at_once(batch_id: str, steps: Sequence[SingleStep]) -> Action:
     """Steps as one action; one step is itself, unless it is the program's, whom somebody calls."""
     if len(steps) == 1 and not isinstance(steps[0], CheckBatch):
         return steps[0]
@@ -238,7 +238,7 @@ def at_once(batch_id: str, steps: Sequence[OneStep]) -> Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EventStep:
     """One step of an event, which may hold several."""
 
     actor_id: str
@@ -284,13 +284,13 @@ def event_of(
     return event.model_copy(update={"code": seal.make(event.unsigned_bytes, actor_id)})
 
 
-def steps_of(event: Event) -> Iterator[Step]:
+def steps_of(event: Event) -> Iterator[EventStep]:
     """The steps that were taken with an event, in their order."""
     if event.step != "several":
-        yield Step(event.actor_id, event.step, event.case_id, event.change)
+        yield EventStep(event.actor_id, event.step, event.case_id, event.change)
         return
     for step in Several.model_validate(event.payload).steps:
-        yield Step(taken_by(event.actor_id, step), step.step, *_words(step))
+        yield EventStep(taken_by(event.actor_id, step), step.step, *_words(step))
 
 
 def taken_by(actor_id: str, action: Action) -> str:
@@ -309,11 +309,12 @@ def _words(action: Action) -> tuple[str | None, str]:
             return reading.case_id, f"{len(reading.findings)} findings after seeing all"
         case CheckBatch(checks=checks):
             count = sum(len(check.inconsistent_slices) for check in checks)
-            found = sum(len(check.candidates) for check in checks)
-            return None, f"{found} candidates, {count} inconsistent slices"
+            candidates = sum(len(check.candidates) for check in checks)
+            return None, f"{candidates} candidates, {count} inconsistent slices"
         case DrawReviewer():
-            anew = f" anew{_quoted(action.anew)}" if action.anew else ""
-            return None, f"{action.reviewer_id} was drawn to review{anew}"
+            drawn = "drawn again" if action.redraw_reason else "drawn"
+            reason = _quoted(action.redraw_reason)
+            return None, f"{action.reviewer_id} was {drawn} to review{reason}"
         case TypeNodule():
             return action.case_id, f"{action.candidate_id} is {action.type}"
         case ReviewNodule():

@@ -62,14 +62,14 @@ class Batch:
     @cached_property
     def candidates(self) -> dict[Key, Candidate]:
         """All candidates of all cases, added ones too; none before the check."""
-        found = {
+        by_key = {
             (case_id, candidate.candidate_id): candidate
             for case_id, check in (self.checks or {}).items()
             for candidate in check.candidates
         }
-        for key, one in self.added.items():
-            found[key] = lone_candidate(self._reading(one), key[1])
-        return found
+        for key, addition in self.added.items():
+            by_key[key] = lone_candidate(self._reading(addition), key[1])
+        return by_key
 
     @cached_property
     def last_readings(self) -> dict[Key, Reading]:
@@ -79,7 +79,10 @@ class Batch:
     @cached_property
     def drawn(self) -> list[Reading]:
         """Everything that was drawn: by the readers, then by the reviewer."""
-        return [*self.last_readings.values(), *(self._reading(one) for one in self.added.values())]
+        return [
+            *self.last_readings.values(),
+            *(self._reading(addition) for addition in self.added.values()),
+        ]
 
     @cached_property
     def typed(self) -> list[Reading]:
@@ -92,7 +95,7 @@ class Batch:
         return self._typed(self.readings.values())
 
     def _typed(self, readings: Iterable[Reading]) -> list[Reading]:
-        said = {
+        types = {
             (key[0], *finding): self.typings.get(key, {}).get(finding[0])
             for key, candidate in self.candidates.items()
             for finding in candidate.findings
@@ -100,7 +103,7 @@ class Batch:
         return [
             reading.typed(
                 {
-                    finding.finding_id: said.get(
+                    finding.finding_id: types.get(
                         (reading.case_id, reading.reader_id, finding.finding_id)
                     )
                     for finding in reading.findings
@@ -109,9 +112,11 @@ class Batch:
             for reading in readings
         ]
 
-    def _reading(self, one: actions.AddNodule) -> Reading:
+    def _reading(self, addition: actions.AddNodule) -> Reading:
         return Reading(
-            case_id=one.case_id, reader_id=self.order.reviewer_id or "", findings=(one.finding,)
+            case_id=addition.case_id,
+            reader_id=self.order.reviewer_id or "",
+            findings=(addition.finding,),
         )
 
     @cached_property
@@ -274,9 +279,9 @@ def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
         case actions.DrawReviewer(reviewer_id=drawn):
             order = batch.order.model_copy(update={"reviewer_id": drawn})
             return replace(batch, order=order)
-        case actions.TypeNodule(case_id=case_id, candidate_id=candidate_id, type=said):
+        case actions.TypeNodule(case_id=case_id, candidate_id=candidate_id, type=given_type):
             key = (case_id, candidate_id)
-            types = {**batch.typings.get(key, {}), actor_id: said}
+            types = {**batch.typings.get(key, {}), actor_id: given_type}
             return replace(batch, typings={**batch.typings, key: types})
         case actions.ReviewNodule(case_id=case_id, candidate_id=candidate_id):
             return replace(batch, reviews={**batch.reviews, (case_id, candidate_id): action})

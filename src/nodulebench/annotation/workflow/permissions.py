@@ -51,8 +51,8 @@ def approval_refusal(
         return Problem(where, f"the commission {missing}", "Say why.") if missing else None
     left = [aspect for aspect in ASPECTS if aspect not in action.inspected]
     if left:
-        told = f"was not inspected for {', '.join(left)}."
-        return Problem(where, told, "Inspect it for all four.")
+        what = f"was not inspected for {', '.join(left)}."
+        return Problem(where, what, "Inspect it for all four.")
     return _dispute_refusal(batch)
 
 
@@ -92,9 +92,9 @@ def key_change(roster: Roster) -> Callable[[bytes], Change | None]:
     def change(content: bytes) -> Change | None:
         if _STEP not in content:  # quotation marks of texts are written otherwise
             return None
-        told = json.loads(content)
-        action = ChangeKey.model_validate(told["payload"])
-        why = key_refusal(roster, told["actor_id"], action)
+        event = json.loads(content)
+        action = ChangeKey.model_validate(event["payload"])
+        why = key_refusal(roster, event["actor_id"], action)
         if why:
             raise ValueError(why)
         return action.person_id, parse_public_key(action.key) if action.key else None
@@ -199,8 +199,10 @@ class Permissions:
             case actions.CheckBatch():
                 return None if actor_id == PROGRAM else _not(batch, actor_id, "the program itself")
             case actions.DrawReviewer():
-                is_judge = self.may_arbitrate(batch, actor_id)
-                return draw_refusal(self.roster, batch, actor_id, action, is_judge=is_judge)
+                may_arbitrate = self.may_arbitrate(batch, actor_id)
+                return draw_refusal(
+                    self.roster, batch, actor_id, action, may_arbitrate=may_arbitrate
+                )
             case actions.AddNodule() | actions.FinishCase():
                 return self._case_review_refusal(batch, actor_id, action)
             case actions.ReviseReading():
@@ -262,11 +264,11 @@ class Permissions:
         last = batch.corrected(key)
         if last is not None and last.step.slices == action.slices:
             return Problem(where, "is drawn like this already.")
-        anew = DrawnFinding(finding_id=action.candidate_id, slices=action.slices)
+        redrawn = DrawnFinding(finding_id=action.candidate_id, slices=action.slices)
         check_reading(
-            Reading(case_id=action.case_id, reader_id=actor_id, findings=(anew,)), self.cases
+            Reading(case_id=action.case_id, reader_id=actor_id, findings=(redrawn,)), self.cases
         )
-        if action.candidate_id not in same_candidates(batch, action.case_id, anew):
+        if action.candidate_id not in same_candidates(batch, action.case_id, redrawn):
             what = "is drawn anew in another place: no slice of it fits what was drawn before."
             return Problem(where, what, "Correct its outline, or add what is another nodule.")
         return None
@@ -333,7 +335,11 @@ class Permissions:
     ) -> Problem | None:
         if self.rules.typings and action.finding.type is None:
             return Problem(where, "a nodule is added without a type.", "Say which type it is.")
-        before = [one.finding for (case, _), one in batch.added.items() if case == action.case_id]
+        before = [
+            addition.finding
+            for (case, _), addition in batch.added.items()
+            if case == action.case_id
+        ]
         drawn = Reading(
             case_id=action.case_id, reader_id=actor_id, findings=(*before, action.finding)
         )
@@ -397,7 +403,7 @@ def known_batch(batches: Mapping[str, Batch], batch_id: str) -> Batch:
 def _require_state(batch: Batch, action: actions.Action) -> None:
     needed = STATES_OF_STEP[action.step]
     if batch.state not in needed:
-        states = " or ".join(f"'{one}'" for one in needed)
+        states = " or ".join(f"'{state}'" for state in needed)
         raise InputError.at(
             f"batch '{batch.order.batch_id}'",
             f"is in the state '{batch.state}'; '{action.step}' is a step of {states}.",

@@ -27,8 +27,8 @@ def reviewer_problems(
     elif action.reviewer_id is None:
         possible_reviewers(roster.teams, action.team_id)
         if actor_id in members:
-            told = f"'{actor_id}' is of its team, and would know what the others cannot."
-            yield Problem(where, told, "Let another organiser open it.")
+            what = f"'{actor_id}' is of its team, and would know what the others cannot."
+            yield Problem(where, what, "Let another organiser open it.")
     elif action.reviewer_id in members:
         yield Problem(
             where,
@@ -36,12 +36,17 @@ def reviewer_problems(
             "A batch is reviewed by the leader of another team.",
         )
     elif action.reviewer_id not in {team.leader_id for team in roster.teams}:
-        told = f"'{action.reviewer_id}' leads no team."
-        yield Problem(where, told, "Name the leader of another team.")
+        what = f"'{action.reviewer_id}' leads no team."
+        yield Problem(where, what, "Name the leader of another team.")
 
 
 def draw_refusal(
-    roster: Roster, batch: Batch, actor_id: str, action: actions.DrawReviewer, *, is_judge: bool
+    roster: Roster,
+    batch: Batch,
+    actor_id: str,
+    action: actions.DrawReviewer,
+    *,
+    may_arbitrate: bool,
 ) -> Problem | None:
     """Why somebody may not draw the reviewer of a batch now.
 
@@ -50,18 +55,18 @@ def draw_refusal(
         batch: as it stands.
         actor_id: who would draw.
         action: what is told, or why something else is drawn with.
-        is_judge: whether that person may settle disputes of the batch.
+        may_arbitrate: whether that person may settle disputes of the batch.
     """
     where, order = f"batch '{batch.order.batch_id}'", batch.order
     is_office = actor_id != PROGRAM and roster.has_role(actor_id, "organiser")
-    if not (is_judge if action.anew else is_office):
-        needed = "an arbitrator without a part in it" if action.anew else "an organiser"
+    if not (may_arbitrate if action.redraw_reason else is_office):
+        needed = "an arbitrator without a part in it" if action.redraw_reason else "an organiser"
         return Problem(where, f"'{actor_id}' is not {needed}.")
     if order.commitment is None or order.reviewer_id is not None:
         return Problem(where, "has no reviewer who is still to be drawn.")
     if not batch.waits_for_draw:
         return Problem(where, "is not read by all.", "Draw then: before, it could be aimed at.")
-    if not action.anew and commitment_of(action.seed) != order.commitment:
+    if not action.redraw_reason and commitment_of(action.seed) != order.commitment:
         return Problem(where, "was promised another draw.", "Tell what was promised by 'open'.")
     return None
 
@@ -84,9 +89,9 @@ def draw_notices(events: Iterable[Event]) -> Iterator[Notice]:
         elif event.step == "draw":
             waiting.pop(batch_id, None)
             step = actions.DrawReviewer.model_validate(event.payload)
-            if step.anew:
-                told = {"batch": batch_id, "reader": event.actor_id, "reason": step.anew}
-                yield Notice("draw_made_anew", told)
+            if step.redraw_reason:
+                values = {"batch": batch_id, "reader": event.actor_id, "reason": step.redraw_reason}
+                yield Notice("draw_made_anew", values)
         elif batch_id in promised and _is_last_reading(event):
             waiting[batch_id] = event.at.isoformat(timespec="seconds")
     for batch_id, since in waiting.items():

@@ -114,9 +114,9 @@ class Workflow:
             batch, steps = known_batch(batches, action.batch_id), []
             for wanted in action.steps:
                 actor = taken_by(actor_id, wanted)
-                one = self._allowed_step({action.batch_id: batch}, actor, wanted)
-                batch = after(batch, actor, one)
-                steps.append(one)
+                permitted = self._allowed_step({action.batch_id: batch}, actor, wanted)
+                batch = after(batch, actor, permitted)
+                steps.append(permitted)
             return action.model_copy(update={"steps": tuple(steps)})
         return self._allowed_step(batches, actor_id, action)
 
@@ -155,7 +155,7 @@ class Workflow:
             actor_id not in batch.reader_ids and self._is_senior(batch, actor_id)
         )
         readings = sorted(batch.last_readings.items())
-        return [one for (_, reader), one in readings if sees_all or reader == actor_id]
+        return [reading for (_, reader), reading in readings if sees_all or reader == actor_id]
 
     def seen_of_others(self, batch: Batch, actor_id: str) -> list[Reading]:
         """What others drew, blind, in cases that a reader revises or has revised: by letters.
@@ -165,12 +165,12 @@ class Workflow:
         self.roster.person(actor_id)
         if actor_id not in batch.reader_ids or batch.state not in ("reading", "revision"):
             return []
-        found = [
+        readings = [
             reading.model_copy(update={"reader_id": letter_of(batch, reader)})
             for (case_id, reader), reading in batch.readings.items()
             if reader != actor_id and batch.is_unblinded(case_id)
         ]
-        return sorted(found, key=lambda one: (one.case_id, one.reader_id))
+        return sorted(readings, key=lambda reading: (reading.case_id, reading.reader_id))
 
     def visible_candidates(
         self, events: Sequence[Event], actor_id: str, batch_id: str
@@ -218,8 +218,10 @@ class Workflow:
         return batch.state == "arbitration" and self.may_arbitrate(batch, actor_id)
 
 
-def _boxes_of_reader(batch: Batch, case_id: str, one: Candidate, reader_id: str) -> tuple[Box, ...]:
-    own = {name for reader, name in one.findings if reader == reader_id}
+def _boxes_of_reader(
+    batch: Batch, case_id: str, candidate: Candidate, reader_id: str
+) -> tuple[Box, ...]:
+    own = {name for reader, name in candidate.findings if reader == reader_id}
     return tuple(
         Box(
             drawn.slice_index, drawn.center_x_mm, drawn.center_y_mm, drawn.length_mm, drawn.width_mm

@@ -47,9 +47,7 @@ from nodulebench.core.errors import InputError
             "reader 'r2' case 'a' finding 'x' slice 3: the outline lies outside the image.",
         ),
         (
-            lambda d: d.does(
-                "r2", SubmitReading(batch_id="b1", reading=reading("r3", "a", SHARED))
-            ),
+            lambda d: d.act("r2", SubmitReading(batch_id="b1", reading=reading("r3", "a", SHARED))),
             "batch 'b1': 'r2' hands in a reading of 'r3'.",
         ),
         (
@@ -58,7 +56,7 @@ from nodulebench.core.errors import InputError
         ),
         (lambda d: d.opens(), "batch 'b1': was opened before. Choose another name."),
         (
-            lambda d: d.does("r1", ReleaseBatch(batch_id="b9")),
+            lambda d: d.act("r1", ReleaseBatch(batch_id="b9")),
             "batch 'b9': is not open. Open: b1.",
         ),
     ],
@@ -122,7 +120,7 @@ def test_a_batch_that_cannot_be_is_not_opened(
 ) -> None:
     fields = {"batch_id": "b1", "team_id": "one", "case_ids": ("a",), "reviewer_id": "lead2"}
     with pytest.raises(InputError, match=re.escape(what)):
-        driver.does(actor, OpenBatch(**fields | changes))
+        driver.act(actor, OpenBatch(**fields | changes))
     assert driver.store.read() == []
 
 
@@ -137,7 +135,7 @@ def test_a_team_has_as_many_readers_as_the_workflow_wants() -> None:
         itu.opens()
     order = OpenBatch(batch_id="b1", team_id="one", case_ids=("a",), commitment="0" * 64)
     with pytest.raises(InputError, match="the workflow 'fg-ai4h' has no review"):
-        itu.does("office", order)
+        itu.act("office", order)
 
 
 def test_review_and_arbitration_happen_once_by_those_who_may(driver: WorkflowDriver) -> None:
@@ -146,7 +144,7 @@ def test_review_and_arbitration_happen_once_by_those_who_may(driver: WorkflowDri
     driver.reads("r2", SHARED)
     driver.reads("r3", SHARED)
     with pytest.raises(InputError, match="'office' is not the program itself"):
-        driver.does("office", CheckBatch(batch_id="b1"))
+        driver.act("office", CheckBatch(batch_id="b1"))
     driver.checks()
     driver.types("r2", "candidate-1")
     driver.types("r1", "candidate-2")
@@ -214,7 +212,7 @@ def test_review_and_arbitration_happen_once_by_those_who_may(driver: WorkflowDri
 )
 def test_what_a_review_cannot_be_changes_nothing(driver: WorkflowDriver, step, what: str) -> None:
     in_review(driver, SHARED, cases=("a", "b"))
-    driver.does(
+    driver.act(
         "lead2", ReviewNodule(batch_id="b1", case_id="b", candidate_id="candidate-1", agrees=True)
     )
     driver.finishes("lead2", "b")

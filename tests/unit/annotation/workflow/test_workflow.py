@@ -229,7 +229,7 @@ ANEW = (drawn("x", (3, 51, 50, 6), (4, 51, 50, 6))).slices
 def corrects(
     driver: WorkflowDriver, actor: str, name="candidate-1", slices=ANEW, comment="too wide"
 ) -> None:
-    driver.does(
+    driver.act(
         actor,
         CorrectOutline(
             batch_id="b1", case_id="a", candidate_id=name, slices=slices, comment=comment

@@ -21,10 +21,10 @@ from nodulebench.report.html import render_html
 from nodulebench.report.sections.comparison import (
     comparison_blocks,
     difference_chart,
+    difference_sentences,
     leading_metric,
     margin_answer,
     rank_chart,
-    told,
 )
 from nodulebench.report.sections.rules import rule_effect_blocks
 
@@ -105,7 +105,7 @@ def test_leaderboard_shows_rank_intervals_and_groups() -> None:
 
 
 def test_two_algorithms_are_told_one_by_one() -> None:
-    assert told(group_document(), compared(), TRANSLATE) == [
+    assert difference_sentences(group_document(), compared(), TRANSLATE) == [
         "Against One, Two changes CPM by −0.045 (−0.065 … −0.025) under center hit (P 0.0004, "
         "adjusted 0.0008). With a margin of 0.05: non-inferiority not shown.",
         "Against One, Three changes CPM by −0.012 (−0.032 … +0.008) under center hit (P 0.3000, "
@@ -122,7 +122,7 @@ def test_many_algorithms_are_told_by_who_differs_clearly() -> None:
             difference("D", 0.0, 0.9),
         ]
     )
-    assert told(group_document(), found, TRANSLATE) == [
+    assert difference_sentences(group_document(), found, TRANSLATE) == [
         "Of 4 algorithms, those with a higher CPM than One under center hit are: A; those with a "
         "lower one: B (adjusted P ≤ 5\N{NO-BREAK SPACE}%)."
     ]

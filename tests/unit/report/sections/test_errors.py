@@ -94,7 +94,7 @@ def test_gallery_escapes_names() -> None:
 
 def test_error_analysis_has_its_place_in_the_report() -> None:
     beside = ReportAttachments(causes=CAUSES, patches=[patch("missed", "n2")])
-    html = render_html(group_document(), curves_of(evaluation()), beside=beside)
+    html = render_html(group_document(), curves_of(evaluation()), attachments=beside)
     part = html[html.index('id="errors"') : html.index('id="test-set"')]
     assert part.index("case-013") < part.index("One: nodules missed")
     assert part.index("One: nodules missed") < part.index("Causes of false positives")

@@ -21,7 +21,7 @@ def document(**changes: str) -> Document:
 
 
 def test_facts_and_signatures_stand_on_the_page() -> None:
-    html = render_html(document(), curves_of(ONE), beside=ReportAttachments(issued=STATED))
+    html = render_html(document(), curves_of(ONE), attachments=ReportAttachments(issued=STATED))
     head = html[: html.index("</header>")]
     for text in ("Test laboratory", "2026-17", "A. Bo", "2026-11-15"):
         assert f"<dd>{text}</dd>" in head
@@ -52,7 +52,7 @@ def test_the_date_in_the_pdf_is_the_day_of_issue(
 
     path = tmp_path / "report.pdf"
     beside = ReportAttachments(issued=Issued("Test laboratory", "7", date=date))
-    render_pdf(path, document(), curves_of(ONE), beside=beside)
+    render_pdf(path, document(), curves_of(ONE), attachments=beside)
     facts = pypdf.PdfReader(path).metadata
     assert facts is not None
     found = facts.get("/CreationDate")

@@ -190,7 +190,7 @@ def approve_project_batch(context: InProject, form: SentForm, batch_id: str) -> 
 
     def step(handle: ProjectHandle, actor: str) -> None:
         statement = {"approves": approves, "inspected": inspected, "comment": comment}
-        handle.does(actor, ApproveBatch(batch_id=batch_id, **statement))
+        handle.act(actor, ApproveBatch(batch_id=batch_id, **statement))
 
     return context.take_step(step)
 
@@ -199,7 +199,7 @@ def approve_project_batch(context: InProject, form: SentForm, batch_id: str) -> 
 def release_project_batch(context: InProject, batch_id: str) -> Response:
     """Release a batch of a workflow without arbitration."""
     return context.take_step(
-        lambda handle, actor: handle.does(actor, ReleaseBatch(batch_id=batch_id))
+        lambda handle, actor: handle.act(actor, ReleaseBatch(batch_id=batch_id))
     )
 
 

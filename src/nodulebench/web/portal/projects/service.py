@@ -15,6 +15,7 @@ from nodulebench.annotation.project import (
     EVENTS,
     PROJECT,
     ProjectHandle,
+    StartProjectOptions,
     audit_project,
     open_project,
     start_project,
@@ -98,14 +99,17 @@ def make_project(site: Site, by: str, options: ProjectOptions) -> str:
         )
         for name, content in files:
             (folder / name).write_bytes(content)
-        handle = start_project(
-            folder / "project",
-            folder / "roster.toml",
-            folder / "cases.csv" if options.cases else _cases(site, images, folder / "scans.csv"),
+        start = StartProjectOptions(
+            folder=folder / "project",
+            roster=folder / "roster.toml",
+            cases=folder / "cases.csv"
+            if options.cases
+            else _cases(site, images, folder / "scans.csv"),
             workflow=options.workflow,
             exam=folder / EXAM if options.exam else None,
             is_examined_later=bool(options.exam_id),
         )
+        handle = start_project(start)
         return take_project(
             site,
             by,

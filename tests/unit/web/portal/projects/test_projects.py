@@ -397,5 +397,5 @@ def test_a_role_that_is_taken_away_closes_the_room(
 def test_a_stranger_takes_no_step(site: Site, organiser: User, project: str) -> None:
     with open_project_access(site, project, organiser.account).handle(acts=True) as handle:
         with pytest.raises(InputError, match="is not open"):
-            handle.does("judge1", ReleaseBatch(batch_id="b1"))
+            handle.act("judge1", ReleaseBatch(batch_id="b1"))
         assert replace(handle, passed=None).passed is None
