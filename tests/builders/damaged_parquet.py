@@ -79,15 +79,15 @@ def read_directly(folder: Path) -> None:
     pl.read_parquet(write_files(folder, {"a": damaged_parquet()}) / "a")
 
 
-def check_alone(folder: Path) -> None:
+def check_without_reference(folder: Path) -> None:
     """What the portal and other platforms do with files of participants."""
     from nodulebench.core.tables import CASES
-    from nodulebench.evaluation.check.service import check_alone
+    from nodulebench.evaluation.check.service import check_without_reference
 
     cases = CASES.arrange(pl.DataFrame({"case_id": [CASE]}))
     for name, files in sent_folders().items():
         for known in (cases, None):
-            found = check_alone(write_files(folder / name, files), known, "luna16")
+            found = check_without_reference(write_files(folder / name, files), known, "luna16")
             translate(name, *found.problems)
 
 
@@ -151,7 +151,7 @@ def leave_to_worker(folder: Path) -> None:
 
 PLACES: dict[str, Callable[[Path], None]] = {
     "polars": read_directly,
-    "check": check_alone,
+    "check": check_without_reference,
     "run": collect_output,
     "portal": send_to_portal,
     "worker": leave_to_worker,

@@ -74,7 +74,7 @@ def test_two_ways_of_reading_are_compared_and_a_larger_study_is_planned(
     other = tmp_path / "other.json"
     other.write_text("[]")
     assert run(*asked, other) == 1
-    assert "has no components of a study of readers." in capsys.readouterr().err
+    assert "has no variance components of a reader study." in capsys.readouterr().err
 
 
 def test_several_cases_of_a_patient_are_clustered(
@@ -168,7 +168,7 @@ def test_an_evaluation_of_the_readers_marks_gives_the_same(
     assert "read at several points" in capsys.readouterr().err
     pl.DataFrame([("none", "a", "b")], schema=names, orient="row").write_csv(listed)
     assert analyse(result, "--readers", listed) == 1
-    assert "names 'none', which is not judged under rule 'luna16'" in capsys.readouterr().err
+    assert "names 'none', which has no result under the rule 'luna16'" in capsys.readouterr().err
 
 
 def test_who_did_not_read_everything_is_named(ratings: pl.DataFrame, path: Path, capsys) -> None:

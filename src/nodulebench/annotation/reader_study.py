@@ -19,7 +19,7 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import reason_of
 from nodulebench.core.results import Estimate
 from nodulebench.core.schema import Column, TableSchema
-from nodulebench.evaluation.estimates import bind_settings, replicate_metrics, units_of
+from nodulebench.evaluation.estimates import bind_parameters, replicate_metrics, units_of
 from nodulebench.evaluation.recompute import (
     _READER,
     Cell,
@@ -158,7 +158,7 @@ def _of_ratings(path: Path, choice: StudyChoice) -> StudyReadings:
 
 def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> StudyReadings:
     protocol, cohorts = cohorts_of_readers(folder, readers, choice.rule)
-    metric = {choice.metric: bind_settings(METRICS[choice.metric], protocol)}
+    metric = {choice.metric: bind_parameters(METRICS[choice.metric], protocol)}
     unit = units_of(next(iter(cohorts.values())), protocol.interval)
     weights = [np.ones((1, len(unit)), dtype=np.int32), *leave_one_out(unit)]
 

@@ -62,7 +62,7 @@ def test_a_type_implies_the_density_where_none_is_given() -> None:
     )
     pairs = density_pairs(implied)
     assert [pairs.names[number] for number in pairs.truth] == ["calcified", "solid", "ground_glass"]
-    assert [pairs.names[number] for number in pairs.said] == ["calcified", "part_solid", "solid"]
+    assert [pairs.names[number] for number in pairs.stated] == ["calcified", "part_solid", "solid"]
 
 
 def test_type_kappa_tells_six_types_apart() -> None:

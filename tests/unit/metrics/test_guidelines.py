@@ -106,8 +106,8 @@ def test_a_stated_category_comes_before_a_derived_one() -> None:
     )
     pairs = category_pairs(stated)
     assert [LUNG_RADS[number] for number in pairs.truth] == ["4X", "3", "4A", "3"]
-    assert [LUNG_RADS[number] for number in pairs.said[:2]] == ["3", "2"]
-    np.testing.assert_array_equal(pairs.said[2:], [-1, -1])
+    assert [LUNG_RADS[number] for number in pairs.stated[:2]] == ["3", "2"]
+    np.testing.assert_array_equal(pairs.stated[2:], [-1, -1])
     np.testing.assert_array_equal(pairs.is_paired, [True, True, False, False])
 
 

@@ -140,7 +140,7 @@ def test_bounds_of_false_positives_per_case(falses: list[int], low: float, high:
         np.ones(20),
         worst=np.array([[0, max(1, counts.max())], [1, 1]]),  # both unseen cases are cases
         best=np.array([[0, 0], [1.0, 1]]),
-        beside=(everyone, everyone),
+        peer_units=(everyone, everyone),
     )
     (block,) = GuardedBootstrap(np.arange(20), MANY, 0).blocks()
     worst, best = ratio_rows([ratio], block)

@@ -180,7 +180,7 @@ def test_a_metric_that_counts_cases_without_their_weights_is_refused() -> None:
         )
     assert str(error.value) == (
         "permutation test: the metric gives a difference of 0.5 on the cases themselves and 0.25 "
-        "with cases of weight 0 beside them. Use a metric that counts cases by their weights and "
+        "with cases of weight 0 added. Use a metric that counts cases by their weights and "
         "compares scores only between hits and false positives."
     )
 

@@ -34,7 +34,7 @@ from nodulebench.statistics.mrmc import (
 from nodulebench.statistics.paired import compare_all
 from nodulebench.statistics.permutation import permutation_test
 from nodulebench.statistics.ranking import rank_algorithms
-from nodulebench.statistics.sample_size.comparisons import size_from_pilot
+from nodulebench.statistics.sample_size.comparisons import PilotOptions
 from nodulebench.statistics.sample_size.readers import reader_study_power, size_for_reader_study
 from nodulebench.statistics.size_error_model import lost_fraction, normal_error, overestimated_share
 
@@ -59,7 +59,7 @@ from nodulebench.statistics.size_error_model import lost_fraction, normal_error,
         (permutation_test, {"is_on_common_scale": True}),
         (rank_algorithms, {"level": 0.95}),
         (
-            size_from_pilot,
+            PilotOptions,
             {"simulations": 1000, "seed": 0, "margin": 0.0, "level": 0.95, "power": 0.8},
         ),
         (reader_study_power, {"alpha": 0.05}),

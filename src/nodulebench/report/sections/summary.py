@@ -48,14 +48,14 @@ def leading_result(
 
 
 def leading_rule(document: Document, comparison: "ComparisonDocument") -> str:
-    """The rule under which a comparison is told."""
+    """The rule under which a comparison is summarised."""
     rules = [difference.rule for difference in comparison.differences]
     base = document.baseline_rule
     return base if base in rules or not rules else str(rules[0])
 
 
 def leading_metric(comparison: "ComparisonDocument", rule: str) -> str:
-    """The metric in which a comparison is told."""
+    """The metric in which a comparison is summarised."""
     names = [
         difference.name
         for difference in comparison.differences

@@ -23,7 +23,7 @@ from nodulebench.imaging.rasters import png
 from nodulebench.report.blocks import Paragraphs, Section
 from nodulebench.report.content import Audience, ReportAttachments, report_content
 from nodulebench.report.html import page
-from nodulebench.report.pages.templates import framed
+from nodulebench.report.pages.templates import PageFrame, framed_page
 from nodulebench.report.sections.composition import render_coverage
 from nodulebench.report.sections.errors import Patch
 
@@ -127,7 +127,9 @@ def test_curation_page_shows_every_text_as_text() -> None:
     }  # fmt: skip
     asked = {"style": "curation.css", "script": "curation.js"}
     hostile = {name: attacked(value) for name, value in said.items()}
-    assert_harmless(framed(**hostile, **asked), framed(**said, **asked))
+    assert_harmless(
+        framed_page(PageFrame(**hostile, **asked)), framed_page(PageFrame(**said, **asked))
+    )
 
 
 def test_page_of_a_composition_shows_every_text_as_text() -> None:

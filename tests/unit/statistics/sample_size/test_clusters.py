@@ -61,8 +61,8 @@ def test_two_nodules_each_and_the_edges_of_what_is_possible() -> None:
     assert effect(2, 0, 0.5) == 1.5
     assert effect(2, 0, 0) == 1
     assert effect(2, 1, 1) == 2.5  # m = 2 + 1 / 2
-    assert clustering(1, 0, 0.3, assumed_correlation=0.5).told == Notice("one_nodule_each")
-    said = clustering(2, None, 0.5, assumed_correlation=0.3).told.values
+    assert clustering(1, 0, 0.3, assumed_correlation=0.5).assumption == Notice("one_nodule_each")
+    said = clustering(2, None, 0.5, assumed_correlation=0.3).assumption.values
     assert said == {
         "mean": 2,
         "sd": pytest.approx(2**0.5),

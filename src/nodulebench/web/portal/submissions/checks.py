@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nodulebench.core.errors import InputError, Problem
-from nodulebench.evaluation.check.service import Checked, check_alone
+from nodulebench.evaluation.check.service import Checked, check_without_reference
 from nodulebench.evaluation.comparison.folds import read_folds
 from nodulebench.io.manifests import file_digest
 from nodulebench.runner.algorithms import named_algorithm
@@ -47,7 +47,7 @@ def check_submission(
             found = _checked_algorithm(benchmark, folder)
         else:
             cases = known_cases(site, benchmark)
-            found = check_alone(marks_of(sent.path), cases, benchmark.protocol)
+            found = check_without_reference(marks_of(sent.path), cases, benchmark.protocol)
             laid = rules_of(benchmark).listed_for(track)
             if laid is not None and cases is not None and not found.problems:
                 listed = rule_file_path(site, benchmark.id, "candidates", laid.version)
