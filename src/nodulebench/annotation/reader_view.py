@@ -369,7 +369,7 @@ def request_answers(handle: ProjectHandle, batch_id: str, actor_id: str) -> pl.D
 
 
 def export_tasks(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> int:
-    """Write a person's open questions as CSV; returns how many. Existing answers are kept safe.
+    """Write a person's open questions as CSV; returns how many. It never overwrites answers.
 
     Raises:
         InputError: if the batch or the person is not known, or the file exists.

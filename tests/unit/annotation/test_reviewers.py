@@ -348,6 +348,6 @@ def test_no_file_of_others_is_written_over(tmp_path: Path) -> None:
         open_batch(
             handle, "office", "b2", "one", ["b"], reviewer_id="lead2", commitment=tmp_path / "p"
         )
-    with pytest.raises(InputError, match="'r1' is no organiser"):
+    with pytest.raises(InputError, match="'r1' is not an organiser"):
         open_batch(handle, "r1", "b3", "one", ["b"])
     assert sorted(path.name for path in tmp_path.glob("*.commitment")) == ["panel-b1.commitment"]

@@ -216,7 +216,7 @@ def _slice_cluster(
 
 
 def _is_same(boxes: FloatArray, rule: ConsistencyRule) -> BoolArray:
-    """For each pair of boxes whether they count as the same finding, whatever their slices."""
+    """For each pair of boxes whether they count as the same finding, regardless of slices."""
     center, half = boxes[:, :2], boxes[:, 2:] / 2
     low = np.maximum((center - half)[:, None], (center - half)[None])
     high = np.minimum((center + half)[:, None], (center + half)[None])

@@ -206,7 +206,7 @@ def test_review_and_arbitration_happen_once_by_those_who_may(driver: WorkflowDri
         ),
         (
             lambda d: d.reviews("lead2", "candidate-2", True),
-            "batch 'b1' case 'a' 'candidate-2': was added in the review; the arbitration decides on it",
+            "batch 'b1' case 'a' 'candidate-2': was added in the review; the arbitration decides",
         ),
     ],
 )
