@@ -4,7 +4,6 @@ import json
 import re
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from string import Formatter
 from typing import Any
 
@@ -17,14 +16,13 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.notices import Notice
 from nodulebench.core.results import Estimate
 from nodulebench.i18n.messages import fields
-from nodulebench.i18n.translator import NOTICE_PARTS
+from nodulebench.i18n.translator import NOTICES, catalogue
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.developer_copy import developers_document
 from nodulebench.report.disclosure import FOR_DEVELOPERS
 from nodulebench.report.html import render_html
 
-PARTS = [import_module(f"nodulebench.i18n.en.{part}") for part in NOTICE_PARTS]
-WORDS = {code: text for part in PARTS for code, text in part.NOTICES.items()}
+WORDS = {code: text for domain in NOTICES for code, text in catalogue("en", domain).items()}
 FIELDS = [(code, field) for code in WORDS for field in sorted(fields(WORDS[code]))]
 KINDS = ("text", "number", "list")
 CURVES = curves_of(evaluation(algorithm_result("One", (90, 66))))

@@ -186,17 +186,15 @@ def test_every_font_is_embedded_so_that_it_reads_the_same_everywhere(
 
 
 def test_every_character_of_the_chinese_words_is_in_the_font() -> None:
-    from importlib import import_module
-
-    from nodulebench.i18n.translator import PARTS
+    from nodulebench.i18n.translator import NAMES, NOTICES, PAGES, catalogue
 
     texttools = pytest.importorskip("fontTools.ttLib", reason="fontTools is not installed")
     known = set(texttools.TTFont(sans_path()).getBestCmap())
-    parts = [import_module(f"nodulebench.i18n.zh.{part}") for part in PARTS]
-    used = {letter for part in parts for text in part.TEXTS.values() for letter in text}
-    assert {
-        character for character in used if ord(character) > 0x2E80 and ord(character) not in known
-    } == set()
+    texts = [
+        text for domain in (*PAGES, *NOTICES, NAMES) for text in catalogue("zh", domain).values()
+    ]
+    used = {letter for text in texts for letter in text}
+    assert {letter for letter in used if ord(letter) > 0x2E80 and ord(letter) not in known} == set()
 
 
 def test_font_that_cannot_be_embedded_is_refused(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 from builders.tables import case, nodule, reference
 from nodulebench.curation.composition.design import CoverageRule, DesignInput, RowFilter
 from nodulebench.curation.composition.service import cover, write_coverage
-from nodulebench.i18n.en.coverage import NOTICES, TEXTS
-from nodulebench.i18n.translator import LANGUAGES
+from nodulebench.i18n.translator import LANGUAGES, catalogue, translator
 from nodulebench.report.sections.composition import render_coverage
 
 
@@ -52,7 +51,8 @@ def shown(page: str) -> set[str]:
 
 def test_the_page_speaks_chinese() -> None:
     chinese = shown(render_coverage(cover(TEST_SET, DESIGN), "zh"))
-    assert chinese & ({*TEXTS.values()} | {*NOTICES.values()}) == set()
+    assert chinese & {*translator("en").texts("coverage.").values()} == set()
+    assert chinese & {*catalogue("en", "notices").values()} == set()
     assert chinese >= {
         "x：5 条规则中满足 1 条；其余规则中 1 条为优先项。",
         "优先项，不满足",
